@@ -1,0 +1,1 @@
+//! Exact `resource.Quantity`.

@@ -1,0 +1,406 @@
+//! The HorizontalPodAutoscaler in the shape of `autoscaling/v2`, the version that the controller
+//! works on. Fields keep the API's names and laxness: an object that has passed its API server is
+//! taken as the controller would take it, valid or not. Older versions are converted in
+//! [`super::convert`], defaults filled in by [`super::default`], manifests judged by
+//! [`super::validate`].
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::quantity::Quantity;
+use crate::selector::LabelSelector;
+
+/// A HorizontalPodAutoscaler: identity, spec and the status that the controller last wrote.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hpa {
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.uid`; present when an API server has accepted the object.
+    pub uid: Option<String>,
+    /// The desired behaviour, with defaults applied.
+    pub spec: HpaSpec,
+    /// What the controller last wrote.
+    pub status: HpaStatus,
+}
+
+/// `HorizontalPodAutoscalerSpec`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HpaSpec {
+    /// The object whose scale is controlled.
+    #[serde(deserialize_with = "null_as_default")]
+    pub scale_target_ref: CrossVersionObjectReference,
+    /// The lower limit; 1 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_replicas: Option<i32>,
+    /// The upper limit.
+    #[serde(deserialize_with = "null_as_default")]
+    pub max_replicas: i32,
+    /// The metrics, of which the highest proposal wins.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
+    pub metrics: Vec<MetricSpec>,
+    /// Scaling rules for each direction; absent selects the older algorithm.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub behavior: Option<Behavior>,
+}
+
+/// `CrossVersionObjectReference`. The controller uses only the group and kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CrossVersionObjectReference {
+    /// The kind, such as `Deployment`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub kind: String,
+    /// The object's name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// Group and version; empty means the core group.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    pub api_version: String,
+}
+
+/// `MetricSpec`: a type and the source of that type.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MetricSpec {
+    /// `Resource`, `ContainerResource`, `Pods`, `Object` or `External`.
+    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    pub type_: String,
+    /// A metric that describes one object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<ObjectMetricSource>,
+    /// A custom metric of each pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pods: Option<PodsMetricSource>,
+    /// A resource of each pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource: Option<ResourceMetricSource>,
+    /// A resource of one container in each pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container_resource: Option<ContainerResourceMetricSource>,
+    /// A metric from outside the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub external: Option<ExternalMetricSource>,
+}
+
+/// `ObjectMetricSource`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ObjectMetricSource {
+    /// The object that the metric describes.
+    #[serde(deserialize_with = "null_as_default")]
+    pub described_object: CrossVersionObjectReference,
+    /// The wanted value.
+    #[serde(deserialize_with = "null_as_default")]
+    pub target: MetricTarget,
+    /// Name and selector of the metric.
+    #[serde(deserialize_with = "null_as_default")]
+    pub metric: MetricIdentifier,
+}
+
+/// `PodsMetricSource`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PodsMetricSource {
+    /// Name and selector of the metric.
+    #[serde(deserialize_with = "null_as_default")]
+    pub metric: MetricIdentifier,
+    /// The wanted average.
+    #[serde(deserialize_with = "null_as_default")]
+    pub target: MetricTarget,
+}
+
+/// `ResourceMetricSource`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ResourceMetricSource {
+    /// The resource, such as `cpu`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// The wanted average or share of the requests.
+    #[serde(deserialize_with = "null_as_default")]
+    pub target: MetricTarget,
+}
+
+/// `ContainerResourceMetricSource`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContainerResourceMetricSource {
+    /// The resource, such as `cpu`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// The wanted average or share of the requests.
+    #[serde(deserialize_with = "null_as_default")]
+    pub target: MetricTarget,
+    /// The container, the same in every pod.
+    #[serde(deserialize_with = "null_as_default")]
+    pub container: String,
+}
+
+/// `ExternalMetricSource`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ExternalMetricSource {
+    /// Name and selector of the metric.
+    #[serde(deserialize_with = "null_as_default")]
+    pub metric: MetricIdentifier,
+    /// The wanted value, in all or per pod.
+    #[serde(deserialize_with = "null_as_default")]
+    pub target: MetricTarget,
+}
+
+/// `MetricIdentifier`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MetricIdentifier {
+    /// The metric's name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// Narrows the metric by its labels; both null and empty mean unfiltered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selector: Option<LabelSelector>,
+}
+
+/// `MetricTarget`. The controller looks at the fields that are set; only for object metrics also
+/// at the type.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MetricTarget {
+    /// `Utilization`, `Value` or `AverageValue`.
+    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    pub type_: String,
+    /// The wanted value in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Quantity>,
+    /// The wanted value per pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub average_value: Option<Quantity>,
+    /// The wanted share of the requests, in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub average_utilization: Option<i32>,
+}
+
+/// `HorizontalPodAutoscalerBehavior`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Behavior {
+    /// Rules for scaling up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale_up: Option<ScalingRules>,
+    /// Rules for scaling down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale_down: Option<ScalingRules>,
+}
+
+/// `HPAScalingRules`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ScalingRules {
+    /// How long past recommendations count, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stabilization_window_seconds: Option<i32>,
+    /// `Max`, `Min` or `Disabled`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub select_policy: Option<String>,
+    /// The policies; null differs from empty, which replaces the default and is then invalid.
+    #[serde(skip_serializing_if = "policies_absent")]
+    pub policies: Option<Vec<ScalingPolicy>>,
+    /// The tolerance of this direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<Quantity>,
+}
+
+fn policies_absent(policies: &Option<Vec<ScalingPolicy>>) -> bool {
+    policies.as_ref().is_none_or(Vec::is_empty)
+}
+
+/// `HPAScalingPolicy`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ScalingPolicy {
+    /// `Pods` or `Percent`.
+    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    pub type_: String,
+    /// Pods or percent of change that the period allows.
+    #[serde(deserialize_with = "null_as_default")]
+    pub value: i32,
+    /// The period, in seconds.
+    #[serde(deserialize_with = "null_as_default")]
+    pub period_seconds: i32,
+}
+
+/// `HorizontalPodAutoscalerStatus`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HpaStatus {
+    /// When the controller last changed the replica count.
+    #[serde(skip_serializing_if = "Option::is_none", with = "optional_time")]
+    pub last_scale_time: Option<Timestamp>,
+    /// The replicas at the last pass, before it scaled.
+    #[serde(skip_serializing_if = "is_zero", deserialize_with = "null_as_default")]
+    pub current_replicas: i32,
+    /// The replicas that the last pass wanted.
+    #[serde(deserialize_with = "null_as_default")]
+    pub desired_replicas: i32,
+    /// One entry for each metric of the spec, or null where the pass read none.
+    #[serde(deserialize_with = "null_as_default")]
+    pub current_metrics: Option<Vec<MetricStatus>>,
+    /// The conditions, in the order in which they were first set.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
+    pub conditions: Vec<Condition>,
+}
+
+fn is_zero(n: &i32) -> bool {
+    *n == 0
+}
+
+/// `MetricStatus`; zero-valued (`type: ""`) for a metric that could not be computed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MetricStatus {
+    /// The metric's type, or empty.
+    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    pub type_: String,
+    /// Set for `Object`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<ObjectMetricStatus>,
+    /// Set for `Pods`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pods: Option<PodsMetricStatus>,
+    /// Set for `Resource`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource: Option<ResourceMetricStatus>,
+    /// Set for `ContainerResource`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container_resource: Option<ContainerResourceMetricStatus>,
+    /// Set for `External`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub external: Option<ExternalMetricStatus>,
+}
+
+/// `ObjectMetricStatus`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ObjectMetricStatus {
+    /// Name and selector of the metric.
+    pub metric: MetricIdentifier,
+    /// What the metric said.
+    pub current: MetricValueStatus,
+    /// The object that the metric describes.
+    pub described_object: CrossVersionObjectReference,
+}
+
+/// `PodsMetricStatus`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PodsMetricStatus {
+    /// Name and selector of the metric.
+    pub metric: MetricIdentifier,
+    /// What the metric said.
+    pub current: MetricValueStatus,
+}
+
+/// `ResourceMetricStatus`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ResourceMetricStatus {
+    /// The resource.
+    pub name: String,
+    /// What the metric said.
+    pub current: MetricValueStatus,
+}
+
+/// `ContainerResourceMetricStatus`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContainerResourceMetricStatus {
+    /// The resource.
+    pub name: String,
+    /// What the metric said.
+    pub current: MetricValueStatus,
+    /// The container.
+    pub container: String,
+}
+
+/// `ExternalMetricStatus`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ExternalMetricStatus {
+    /// Name and selector of the metric.
+    pub metric: MetricIdentifier,
+    /// What the metric said.
+    pub current: MetricValueStatus,
+}
+
+/// `MetricValueStatus`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MetricValueStatus {
+    /// The value in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Quantity>,
+    /// The value per pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub average_value: Option<Quantity>,
+    /// The share of the requests, in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub average_utilization: Option<i32>,
+}
+
+/// `HorizontalPodAutoscalerCondition`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Condition {
+    /// `AbleToScale`, `ScalingActive`, `ScalingLimited` or `ScaledToZero`.
+    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    pub type_: String,
+    /// `True`, `False` or `Unknown`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub status: String,
+    /// When the status last changed.
+    #[serde(with = "optional_time")]
+    pub last_transition_time: Option<Timestamp>,
+    /// The reason, as one word.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    pub reason: String,
+    /// The reason, as a sentence.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    pub message: String,
+}
+
+/// Reads a JSON null as the type's zero value, as Go's decoder does.
+pub(crate) fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// `metav1.Time`: RFC 3339, written in whole seconds.
+pub(crate) mod optional_time {
+    use super::{Deserialize, Deserializer, Serializer, Timestamp};
+
+    pub(crate) fn serialize<S: Serializer>(
+        time: &Option<Timestamp>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match time {
+            Some(time) => serializer.collect_str(&format_args!("{time:.0}")),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Timestamp>, D::Error> {
+        Option::deserialize(deserializer)
+    }
+}
+
+/// Labels by key.
+pub type LabelMap = BTreeMap<String, String>;

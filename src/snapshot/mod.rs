@@ -1,0 +1,2 @@
+//! Everything that one pass of the controller needs, parsed and validated at the edge.
+pub mod hpa;

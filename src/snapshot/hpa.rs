@@ -4,8 +4,6 @@
 //! [`super::convert`], defaults filled in by [`super::default`], manifests judged by
 //! [`super::validate`].
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -237,6 +235,9 @@ pub struct ScalingPolicy {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HpaStatus {
+    /// Set by other writers only; the controller drops it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
     /// When the controller last changed the replica count.
     #[serde(skip_serializing_if = "Option::is_none", with = "optional_time")]
     pub last_scale_time: Option<Timestamp>,
@@ -382,6 +383,15 @@ where
 }
 
 /// `metav1.Time`: RFC 3339, written in whole seconds.
+pub(crate) mod time {
+    use super::{Serializer, Timestamp};
+
+    pub(crate) fn serialize<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&super::SecondsTime(*time))
+    }
+}
+
+/// A `metav1.Time` that may be null.
 pub(crate) mod optional_time {
     use super::{Deserialize, Deserializer, Serializer, Timestamp};
 
@@ -390,7 +400,7 @@ pub(crate) mod optional_time {
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         match time {
-            Some(time) => serializer.collect_str(&format_args!("{time:.0}")),
+            Some(time) => super::time::serialize(time, serializer),
             None => serializer.serialize_none(),
         }
     }
@@ -402,5 +412,12 @@ pub(crate) mod optional_time {
     }
 }
 
-/// Labels by key.
-pub type LabelMap = BTreeMap<String, String>;
+/// Prints a time as the API does: UTC, whole seconds, the fraction dropped.
+pub struct SecondsTime(pub Timestamp);
+
+impl std::fmt::Display for SecondsTime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let whole = Timestamp::from_second(self.0.as_nanosecond().div_euclid(1_000_000_000) as i64);
+        write!(f, "{:.0}", whole.unwrap_or(self.0))
+    }
+}

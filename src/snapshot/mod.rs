@@ -1,2 +1,105 @@
-//! Everything that one pass of the controller needs, parsed and validated at the edge.
+//! Everything that one pass of the controller needs, as plain values parsed and validated at the
+//! edge: the HPA, its target's scale, the pods, what the metrics APIs answered, and the
+//! controller's settings. [`file`] reads it from saved objects. Nothing here computes replicas.
+
+pub mod admit;
+pub mod assemble;
+pub mod controller;
+pub mod convert;
+pub mod default;
+pub mod file;
 pub mod hpa;
+pub mod metric;
+pub mod objects;
+pub mod pod;
+pub mod save;
+pub mod stated;
+pub mod validate;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::selector::Selector;
+use controller::Controller;
+use hpa::Hpa;
+use metric::PodMetrics;
+use pod::Pod;
+
+/// Everything that one pass needs, apart from the controller's memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    /// The controller's clock.
+    pub now: Timestamp,
+    /// The HPA, with the API server's defaults.
+    pub hpa: Hpa,
+    /// Flags, version and feature gates of the controller.
+    pub controller: Controller,
+    /// The target's scale, or why it could not be read.
+    pub scale: Result<Scale, ScaleError>,
+    /// Why writing the scale would fail, if it would.
+    pub scale_update_error: Option<String>,
+    /// The pods of the HPA's namespace; the engine selects among them.
+    pub pods: Vec<Pod>,
+    /// What the resource metrics API answers for the target's selector.
+    pub pod_metrics: Vec<PodMetrics>,
+    /// What was answered for each metric of the spec, in its order.
+    pub metrics: Vec<MetricAnswer>,
+    /// The other HPAs of the namespace that the controller knows a selector of.
+    pub other_hpas: Vec<OtherHpa>,
+}
+
+/// The scale subresource of the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scale {
+    /// `spec.replicas`.
+    pub spec_replicas: i32,
+    /// `status.replicas`.
+    pub status_replicas: i32,
+    /// `status.selector`, as text.
+    pub selector: String,
+}
+
+/// Why the scale could not be read. Each is an outcome of the pass, not a failure to run it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScaleError {
+    /// The target's kind is not known to the API server.
+    Mapping(String),
+    /// The scale subresource could not be read.
+    Get(String),
+}
+
+/// What a metrics API answered for one metric of the spec.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MetricAnswer {
+    /// Resource and ContainerResource: the answer is [`Snapshot::pod_metrics`].
+    PodMetrics,
+    /// Pods: a value for each pod.
+    Pods(Vec<PodValue>),
+    /// Object: milli-values; the controller accepts exactly one.
+    Object(Vec<i64>),
+    /// External: milli-values, in the order of the response.
+    External(Vec<i64>),
+    /// The request failed, with this text.
+    Failed(String),
+}
+
+/// The value of a custom metric for one pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PodValue {
+    /// The pod's name.
+    pub pod: Box<str>,
+    /// The value in milli-units.
+    pub value: i64,
+    /// When it was measured.
+    pub timestamp: Timestamp,
+    /// How long it was measured.
+    pub window: SignedDuration,
+}
+
+/// Another HPA of the namespace, as the controller remembers it for the ambiguity check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherHpa {
+    /// `namespace/name`.
+    pub key: String,
+    /// The selector of its target.
+    pub selector: Selector,
+}

@@ -1,0 +1,63 @@
+//! Conversions between floats and integers as the controller's amd64 build makes them. Rust's `as`
+//! saturates and turns NaN into 0; the processor gives the smallest integer for whatever does not
+//! fit, so `as` must not be used on a float anywhere in the engine.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// Go's `int32(f)`: truncation toward zero; NaN, infinities and overflow give `i32::MIN`.
+pub fn to_i32(f: f64) -> i32 {
+    if f > -2_147_483_649.0 && f < 2_147_483_648.0 { f as i32 } else { i32::MIN }
+}
+
+/// Go's `int64(f)`: truncation toward zero; NaN, infinities and overflow give `i64::MIN`.
+pub fn to_i64(f: f64) -> i64 {
+    if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&f) {
+        f as i64
+    } else {
+        i64::MIN
+    }
+}
+
+/// Go's `t.Add(d)`, kept inside the representable times.
+pub fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
+    time.checked_add(duration).unwrap_or(if duration.is_negative() {
+        Timestamp::MIN
+    } else {
+        Timestamp::MAX
+    })
+}
+
+/// The cutoff `duration` before `now`. The controller reads its clock anew for each comparison, so
+/// an entry exactly as old as a window counts as older: the clock has moved on by then.
+pub fn cutoff(now: Timestamp, duration: SignedDuration) -> Timestamp {
+    add(add(now, SignedDuration::from_nanos(1)), -duration)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{to_i32, to_i64};
+
+    #[test]
+    fn floats_convert_as_on_amd64() {
+        for (f, i) in [
+            (0.0, 0),
+            (-0.9, 0),
+            (2_147_483_647.9, i32::MAX),
+            (2_147_483_648.0, i32::MIN),
+            (-2_147_483_648.9, i32::MIN),
+            (f64::NAN, i32::MIN),
+            (f64::INFINITY, i32::MIN),
+            (f64::NEG_INFINITY, i32::MIN),
+        ] {
+            assert_eq!(to_i32(f), i, "{f}");
+        }
+        for (f, i) in [
+            (1e18, 1_000_000_000_000_000_000),
+            (9_223_372_036_854_775_808.0, i64::MIN),
+            (-9_223_372_036_854_775_808.0, i64::MIN),
+            (f64::NAN, i64::MIN),
+        ] {
+            assert_eq!(to_i64(f), i, "{f}");
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! From what the metrics ask for to what is allowed: stabilization over past recommendations, rate
+//! limits, bounds. Without `behavior` as `normalizeDesiredReplicas`, with it as
+//! `normalizeDesiredReplicasWithBehaviors`; the two differ in more than their parameters.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::arith::{cutoff, to_i32};
+use super::decision::{Direction, PolicyLimit, RateLimit, Step};
+use crate::memory::Memory;
+use crate::snapshot::stated::{Recommendation, ScaleEvent};
+use crate::snapshot::hpa::{Behavior, ScalingPolicy, ScalingRules};
+
+/// What both algorithms look at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) current: i32,
+    pub(super) desired: i32,
+    pub(super) min: i32,
+    pub(super) max: i32,
+    pub(super) now: Timestamp,
+    pub(super) downscale_stabilization: SignedDuration,
+}
+
+/// What is left after stabilization and limits, with the two steps. The reasons of the conditions
+/// are in the steps.
+pub(super) struct Normalized {
+    pub(super) replicas: i32,
+    pub(super) able_reason: &'static str,
+    pub(super) limited_reason: &'static str,
+    pub(super) limited: bool,
+    pub(super) steps: [Step; 2],
+}
+
+/// Normalizes without `behavior`.
+pub(super) fn without_behavior(wanted: Wanted, memory: &mut Memory) -> Normalized {
+    let Wanted { current, desired, min, max, now, downscale_stabilization } = wanted;
+    let list = memory.recommendations.get_or_insert_default();
+    let oldest = cutoff(now, downscale_stabilization);
+    let mut stabilized = desired;
+    let mut held_by = None;
+    let mut stale = None;
+    for (place, past) in list.iter().enumerate() {
+        if past.time < oldest {
+            stale = Some(place);
+        } else if past.replicas > stabilized {
+            stabilized = past.replicas;
+            held_by = Some(*past);
+        }
+    }
+    remember(list, stale, Recommendation { replicas: desired, time: now });
+    let able_reason =
+        if stabilized == desired { "ReadyForNewScale" } else { "ScaleDownStabilized" };
+
+    let rate = to_i32((2.0 * f64::from(current)).max(4.0));
+    let (cap, cap_reason) =
+        if max > rate { (rate, "ScaleUpLimit") } else { (max, "TooManyReplicas") };
+    let (replicas, limited_reason) = if stabilized < min {
+        (min, "TooFewReplicas")
+    } else if stabilized > cap {
+        (cap, cap_reason)
+    } else {
+        (stabilized, "DesiredWithinRange")
+    };
+    Normalized {
+        replicas,
+        able_reason,
+        limited_reason,
+        limited: replicas != stabilized,
+        steps: [
+            Step::Stabilize {
+                desired,
+                result: stabilized,
+                up_window: None,
+                down_window: downscale_stabilization,
+                held_by,
+                reason: able_reason,
+            },
+            Step::Limit {
+                desired: stabilized,
+                result: replicas,
+                rate: Some(RateLimit {
+                    direction: Direction::Up,
+                    replicas: rate,
+                    select_policy: None,
+                    policies: Vec::new(),
+                }),
+                min,
+                max,
+                reason: limited_reason,
+            },
+        ],
+    }
+}
+
+/// Normalizes with `behavior`.
+pub(super) fn with_behavior(
+    wanted: Wanted,
+    behavior: &Behavior,
+    memory: &mut Memory,
+) -> Normalized {
+    let Wanted { current, desired, min, max, now, downscale_stabilization } = wanted;
+    let no_rules = ScalingRules::default();
+    let up_rules = behavior.scale_up.as_ref().unwrap_or(&no_rules);
+    let down_rules = behavior.scale_down.as_ref().unwrap_or(&no_rules);
+    let window = |rules: &ScalingRules| rules.stabilization_window_seconds;
+    let up_window = SignedDuration::from_secs(window(up_rules).unwrap_or(0).into());
+    let down_window = window(down_rules).map_or_else(
+        || SignedDuration::from_secs(downscale_stabilization.as_secs()),
+        |seconds| SignedDuration::from_secs(seconds.into()),
+    );
+
+    let list = memory.recommendations.get_or_insert_default();
+    let (up_oldest, down_oldest) = (cutoff(now, up_window), cutoff(now, down_window));
+    let (mut lowest, mut highest) = (desired, desired);
+    let (mut lowest_by, mut highest_by) = (None, None);
+    let mut stale = None;
+    for (place, past) in list.iter().enumerate() {
+        if past.time > up_oldest && past.replicas < lowest {
+            lowest = past.replicas;
+            lowest_by = Some(*past);
+        }
+        if past.time > down_oldest && past.replicas > highest {
+            highest = past.replicas;
+            highest_by = Some(*past);
+        }
+        if past.time < up_oldest && past.time < down_oldest {
+            stale = Some(place);
+        }
+    }
+    // Never past the current count in the wrong direction: first up to the lowest, then down to
+    // the highest.
+    let mut stabilized = current;
+    let mut held_by = None;
+    if stabilized < lowest {
+        stabilized = lowest;
+        held_by = lowest_by;
+    }
+    if stabilized > highest {
+        stabilized = highest;
+        held_by = highest_by;
+    }
+    if stabilized == desired {
+        held_by = None;
+    } else if stabilized == current {
+        held_by = if desired > current { lowest_by } else { highest_by };
+    }
+    remember(list, stale, Recommendation { replicas: desired, time: now });
+    let able_reason = if stabilized == desired {
+        "ReadyForNewScale"
+    } else if desired >= current {
+        "ScaleUpStabilized"
+    } else {
+        "ScaleDownStabilized"
+    };
+
+    let events = Events { up: &memory.scale_up_events, down: &memory.scale_down_events, now };
+    let (replicas, limited_reason, rate) = if stabilized > current {
+        let rate = events.limit(current, up_rules, Direction::Up);
+        let limit = rate.replicas.max(current);
+        let (cap, reason) =
+            if max > limit { (limit, "ScaleUpLimit") } else { (max, "TooManyReplicas") };
+        let rate = RateLimit { replicas: limit, ..rate };
+        if stabilized > cap {
+            (cap, reason, Some(rate))
+        } else {
+            (stabilized, "DesiredWithinRange", Some(rate))
+        }
+    } else if stabilized < current {
+        let rate = events.limit(current, down_rules, Direction::Down);
+        let limit = rate.replicas.min(current);
+        let (floor, reason) =
+            if min < limit { (limit, "ScaleDownLimit") } else { (min, "TooFewReplicas") };
+        let rate = RateLimit { replicas: limit, ..rate };
+        if stabilized < floor {
+            (floor, reason, Some(rate))
+        } else {
+            (stabilized, "DesiredWithinRange", Some(rate))
+        }
+    } else {
+        (stabilized, "DesiredWithinRange", None)
+    };
+    Normalized {
+        replicas,
+        able_reason,
+        limited_reason,
+        limited: replicas != stabilized,
+        steps: [
+            Step::Stabilize {
+                desired,
+                result: stabilized,
+                up_window: Some(up_window),
+                down_window,
+                held_by,
+                reason: able_reason,
+            },
+            Step::Limit {
+                desired: stabilized,
+                result: replicas,
+                rate,
+                min,
+                max,
+                reason: limited_reason,
+            },
+        ],
+    }
+}
+
+/// Writes over the last stale entry, or appends: one entry is recycled per pass, and the list is
+/// not sorted.
+fn remember(list: &mut Vec<Recommendation>, stale: Option<usize>, entry: Recommendation) {
+    match stale {
+        Some(place) => list[place] = entry,
+        None => list.push(entry),
+    }
+}
+
+/// The remembered changes of scale, at one instant.
+struct Events<'m> {
+    up: &'m [ScaleEvent],
+    down: &'m [ScaleEvent],
+    now: Timestamp,
+}
+
+impl Events<'_> {
+    /// How far the policies of a direction allow to go (`calculateScaleUpLimitWithScalingRules` and
+    /// its twin). Both directions' events give the replicas at the start of a period.
+    fn limit(&self, current: i32, rules: &ScalingRules, direction: Direction) -> RateLimit {
+        let select_policy = rules.select_policy.clone().unwrap_or_else(|| "Max".to_owned());
+        if select_policy == "Disabled" {
+            let select_policy = Some(select_policy);
+            return RateLimit { direction, replicas: current, select_policy, policies: Vec::new() };
+        }
+        // Min is the smallest change, so the lowest count going up and the highest going down.
+        let lowest = (select_policy == "Min") == (direction == Direction::Up);
+        let mut limit = if lowest { i32::MAX } else { i32::MIN };
+        let mut allowed = 0;
+        let mut policies = Vec::new();
+        for policy in rules.policies.iter().flatten() {
+            let since = cutoff(self.now, SignedDuration::from_secs(policy.period_seconds.into()));
+            let start = current
+                .wrapping_sub(changed_since(self.up, since))
+                .wrapping_add(changed_since(self.down, since));
+            // A policy of an unknown type repeats the one before it.
+            allowed = allowed_by(policy, start, direction).unwrap_or(allowed);
+            limit = if lowest { limit.min(allowed) } else { limit.max(allowed) };
+            policies.push(PolicyLimit {
+                policy: policy.clone(),
+                period_start: start,
+                replicas: allowed,
+            });
+        }
+        RateLimit { direction, replicas: limit, select_policy: Some(select_policy), policies }
+    }
+}
+
+fn allowed_by(policy: &ScalingPolicy, start: i32, direction: Direction) -> Option<i32> {
+    let share = f64::from(policy.value) / 100.0;
+    match (policy.type_.as_str(), direction) {
+        ("Pods", Direction::Up) => Some(start.wrapping_add(policy.value)),
+        ("Pods", Direction::Down) => Some(start.wrapping_sub(policy.value)),
+        ("Percent", Direction::Up) => Some(to_i32((f64::from(start) * (1.0 + share)).ceil())),
+        ("Percent", Direction::Down) => Some(to_i32(f64::from(start) * (1.0 - share))),
+        _ => None,
+    }
+}
+
+fn changed_since(events: &[ScaleEvent], since: Timestamp) -> i32 {
+    events
+        .iter()
+        .filter(|event| event.time > since)
+        .fold(0, |sum, event| sum.wrapping_add(event.replicas))
+}
+
+/// Remembers a rescale that succeeded (`storeScaleEvent`); only with `behavior`.
+pub(super) fn store_scale_event(
+    behavior: &Behavior,
+    memory: &mut Memory,
+    from: i32,
+    to: i32,
+    now: Timestamp,
+) {
+    let (list, rules, change) = if to > from {
+        (&mut memory.scale_up_events, &behavior.scale_up, to.wrapping_sub(from))
+    } else {
+        (&mut memory.scale_down_events, &behavior.scale_down, from.wrapping_sub(to))
+    };
+    let policies = rules.iter().flat_map(|rules| rules.policies.iter().flatten());
+    let longest = policies.map(|policy| policy.period_seconds).max().unwrap_or(0).max(0);
+    let oldest = cutoff(now, SignedDuration::from_secs(longest.into()));
+    let mut stale = None;
+    for (place, event) in list.iter_mut().enumerate() {
+        if event.time < oldest {
+            event.outdated = true;
+            stale = Some(place);
+        }
+    }
+    let event = ScaleEvent { replicas: change, time: now, outdated: false };
+    match stale {
+        Some(place) => list[place] = event,
+        None => list.push(event),
+    }
+}

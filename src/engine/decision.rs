@@ -1,0 +1,459 @@
+//! What a pass returns: the outcome that the controller would produce, its memory afterwards, and
+//! the trace of the steps that led there. Report and render only word these values; nothing here
+//! computes.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Serialize, Serializer};
+
+use crate::memory::Memory;
+use crate::snapshot::stated::Recommendation;
+use crate::snapshot::hpa::{HpaStatus, MetricTarget, MetricValueStatus, ScalingPolicy};
+
+/// The result of one pass.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// What the controller would do.
+    pub outcome: Outcome,
+    /// The highest proposal of the metrics, before stabilization and limits; none where the pass
+    /// computed none.
+    pub proposal: Option<i32>,
+    /// The steps, in order.
+    pub trace: Vec<Step>,
+    /// What the controller remembers after the pass.
+    pub memory: Memory,
+}
+
+impl Decision {
+    /// The replicas of the target after the pass; none where its scale could not be read.
+    pub fn replicas_after(&self) -> Option<i32> {
+        self.outcome.scale_to.or_else(|| {
+            self.trace.iter().find_map(|step| match step {
+                Step::ReadScale { replicas, .. } => *replicas,
+                _ => None,
+            })
+        })
+    }
+}
+
+/// What the controller would do in this pass.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Outcome {
+    /// The replicas written to the scale; none where it is left alone.
+    pub scale_to: Option<i32>,
+    /// The status written to the HPA.
+    pub status: HpaStatus,
+    /// The events, in order.
+    pub events: Vec<Event>,
+    /// The error that the pass would log.
+    pub error: Option<String>,
+}
+
+/// An event about the HPA.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Event {
+    /// `Normal` or `Warning`.
+    #[serde(rename = "type")]
+    pub type_: &'static str,
+    /// The reason, as one word.
+    pub reason: &'static str,
+    /// The text.
+    pub message: String,
+}
+
+/// One step of a pass.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "rule", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Step {
+    /// The target's scale was read, or could not be.
+    ReadScale {
+        /// `spec.replicas`.
+        replicas: Option<i32>,
+        /// `status.replicas`.
+        status_replicas: Option<i32>,
+        /// `status.selector`.
+        selector: Option<String>,
+        /// Why it could not be read.
+        error: Option<String>,
+    },
+    /// There was no list of recommendations, so the current replicas became its first entry.
+    SeedRecommendations {
+        /// The entry.
+        replicas: i32,
+    },
+    /// Which of the ways through the pass is taken.
+    ChoosePath {
+        /// The way.
+        path: Path,
+        /// The target's replicas.
+        current: i32,
+        /// The lower limit.
+        min: i32,
+        /// The upper limit.
+        max: i32,
+    },
+    /// The target's selector was missing, unreadable, or shared with another HPA.
+    RejectSelector {
+        /// The reason, as in the condition.
+        reason: &'static str,
+        /// The text, as in the condition.
+        message: String,
+        /// The HPAs that select the same pods.
+        hpas: Vec<String>,
+    },
+    /// One metric was evaluated.
+    ComputeMetric(Box<MetricStep>),
+    /// The highest proposal was chosen, or too many metrics failed.
+    CombineMetrics {
+        /// The highest proposal of the valid metrics.
+        highest: i32,
+        /// Which metric made it, counted from 0.
+        by: Option<usize>,
+        /// How many metrics failed.
+        invalid: usize,
+        /// How many metrics there are.
+        total: usize,
+        /// Whether the pass goes on with it.
+        accepted: bool,
+    },
+    /// Past recommendations were taken into account.
+    Stabilize {
+        /// What the metrics ask for.
+        desired: i32,
+        /// What is left of it.
+        result: i32,
+        /// How long recommendations hold against scaling up; none without `behavior`.
+        #[serde(serialize_with = "optional_seconds")]
+        up_window: Option<SignedDuration>,
+        /// How long recommendations hold against scaling down.
+        #[serde(serialize_with = "seconds")]
+        down_window: SignedDuration,
+        /// The remembered recommendation that made the difference.
+        held_by: Option<Recommendation>,
+        /// The reason, as in the condition AbleToScale.
+        reason: &'static str,
+    },
+    /// Rate limits and bounds were applied.
+    Limit {
+        /// What stabilization left.
+        desired: i32,
+        /// What is allowed.
+        result: i32,
+        /// The replicas that the rate limit of this direction allows; none where none applies.
+        rate: Option<RateLimit>,
+        /// The lower bound.
+        min: i32,
+        /// The upper bound.
+        max: i32,
+        /// The reason, as in the condition ScalingLimited.
+        reason: &'static str,
+    },
+    /// A workload that was scaled to zero wakes with the new minimum.
+    RaiseToMin {
+        /// The minimum.
+        result: i32,
+    },
+    /// The scale was written, or could not be.
+    Rescale {
+        /// The replicas before.
+        from: i32,
+        /// The replicas written.
+        to: i32,
+        /// The controller's reason, which may be empty.
+        reason: String,
+        /// Why it could not be written.
+        error: Option<String>,
+    },
+}
+
+/// The ways through a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Path {
+    /// Zero replicas: scaling is disabled.
+    Disabled,
+    /// Above the maximum: corrected without looking at metrics.
+    AboveMax,
+    /// Below the minimum: corrected without looking at metrics.
+    BelowMin,
+    /// The metrics decide.
+    Metrics,
+}
+
+/// The direction of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Direction {
+    /// More replicas.
+    Up,
+    /// Fewer replicas.
+    Down,
+}
+
+/// How far one pass may go.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RateLimit {
+    /// The direction.
+    pub direction: Direction,
+    /// The replicas that are allowed.
+    pub replicas: i32,
+    /// `Max`, `Min` or `Disabled`; none for the fixed limit of an HPA without `behavior`.
+    pub select_policy: Option<String>,
+    /// The policies and what each allows.
+    pub policies: Vec<PolicyLimit>,
+}
+
+/// What one scaling policy allows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyLimit {
+    /// The policy.
+    #[serde(flatten)]
+    pub policy: ScalingPolicy,
+    /// The replicas at the start of its period.
+    pub period_start: i32,
+    /// The replicas that it allows.
+    pub replicas: i32,
+}
+
+/// How one metric was evaluated.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MetricStep {
+    /// Its place in the spec, counted from 0.
+    pub index: usize,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// The name of the resource or metric.
+    pub name: String,
+    /// The container, for ContainerResource.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// Kind and name of the described object, for Object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub described_object: Option<String>,
+    /// The metric's selector, in the controller's notation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
+    /// The target.
+    pub target: MetricTarget,
+    /// The tolerance in each direction.
+    pub tolerance: Tolerances,
+    /// The outcome.
+    #[serde(flatten)]
+    pub result: MetricResult,
+    /// How each pod was counted; empty for metrics that are not per pod.
+    #[serde(skip)]
+    pub pods: Vec<PodRow>,
+}
+
+/// The tolerance in each direction, as a share of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Tolerances {
+    /// Below the target.
+    pub down: f64,
+    /// Above the target.
+    pub up: f64,
+}
+
+impl Tolerances {
+    /// Whether a ratio is close enough to 1 to change nothing. Both ends count; NaN is outside.
+    pub fn is_within(&self, ratio: f64) -> bool {
+        (1.0 - self.down) <= ratio && ratio <= (1.0 + self.up)
+    }
+}
+
+/// The outcome of one metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum MetricResult {
+    /// It proposes a number of replicas.
+    Proposal(Proposal),
+    /// It could not be evaluated.
+    Error(MetricError),
+}
+
+/// What a metric proposes, and how it came to it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Proposal {
+    /// The replicas.
+    pub replicas: i32,
+    /// The controller's name for the metric, as in its messages.
+    pub metric_name: String,
+    /// What is reported in the status.
+    pub current: MetricValueStatus,
+    /// Current over target, before missing and unready pods are filled in.
+    #[serde(serialize_with = "float")]
+    pub ratio: f64,
+    /// The pods behind it, for metrics that are per pod or need a count of ready pods.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted: Option<PodCounts>,
+    /// The second look, with values assumed for missing and unready pods.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filled: Option<Filled>,
+    /// Which formula gave the replicas.
+    pub because: Because,
+}
+
+/// How many pods were in each group.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodCounts {
+    /// Counted with their usage.
+    pub ready: usize,
+    /// Not ready: their usage is dropped.
+    pub unready: usize,
+    /// Without a metric.
+    pub missing: usize,
+    /// Failed or being deleted.
+    pub ignored: usize,
+    /// Metrics of pods that do not exist (any more); they count in some of the sums.
+    pub strangers: usize,
+}
+
+/// The second look at a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Filled {
+    /// Current over target with the assumed values.
+    #[serde(serialize_with = "float")]
+    pub ratio: f64,
+    /// How many values there are then.
+    pub size: usize,
+    /// The share of the request (in percent) that missing pods are assumed to use; none where
+    /// they count as 0, as the plain target, or not at all.
+    pub missing_percent: Option<i64>,
+    /// How missing pods are filled in.
+    pub missing: Fill,
+    /// Whether unready pods count as using nothing.
+    pub unready_as_zero: bool,
+}
+
+/// The value that is assumed for missing pods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Fill {
+    /// None: there are no missing pods, or the ratio is exactly 1.
+    None,
+    /// Nothing used, so as not to scale up too far.
+    Zero,
+    /// The target (or more, for utilization above 100 %), so as not to scale down too far.
+    Target,
+}
+
+/// The formula that gave a proposal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Because {
+    /// Within tolerance: the replicas stay.
+    WithinTolerance,
+    /// Ratio times the ready pods, rounded up.
+    RatioTimesReady,
+    /// With assumed values within tolerance: the replicas stay.
+    FilledWithinTolerance,
+    /// The assumed values would turn the direction around: the replicas stay.
+    DirectionFlips,
+    /// Ratio times the number of values would go against the direction: the replicas stay.
+    CountFlips,
+    /// Filled-in ratio times the number of values, rounded up.
+    RatioTimesFilled,
+    /// Usage over the target per pod, rounded up.
+    UsageOverTarget,
+    /// From zero replicas: the ratio, rounded up.
+    FromZero,
+}
+
+/// Why a metric could not be evaluated, in the controller's words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MetricError {
+    /// The reason of the event and of the condition.
+    pub reason: &'static str,
+    /// The text of the event.
+    pub message: String,
+    /// The error as the pass wraps it.
+    pub error: String,
+}
+
+/// How one pod was counted for one metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PodRow {
+    /// Its place in the snapshot's pods.
+    pub pod: u32,
+    /// The group.
+    pub group: Group,
+    /// The rule that put it there.
+    pub clause: Clause,
+    /// The measured value in milli-units.
+    pub value: Option<i64>,
+    /// The request in milli-units, for utilization.
+    pub request: Option<i64>,
+    /// The value that entered the final ratio.
+    pub counted: Option<i64>,
+    /// When time alone takes the pod out of the group, at the latest.
+    pub until: Option<Timestamp>,
+}
+
+/// The groups of `groupPods`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Group {
+    /// Counted with its usage.
+    Ready,
+    /// Its usage is dropped.
+    Unready,
+    /// Without a metric.
+    Missing,
+    /// Left out altogether.
+    Ignored,
+}
+
+/// The rules of `groupPods`, in the order in which they are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Clause {
+    /// The pod is being deleted.
+    Deleted,
+    /// The pod has failed.
+    Failed,
+    /// The pod is pending.
+    Pending,
+    /// No metric under its name.
+    NoMetric,
+    /// CPU: no Ready condition or no start time yet.
+    NoReadiness,
+    /// CPU, within the initialization period: not ready.
+    InitializingNotReady,
+    /// CPU, within the initialization period: the sample began before the last change of
+    /// readiness.
+    InitializingOldSample,
+    /// CPU: not ready, and was never ready since it started.
+    NeverReady,
+    /// None of the others.
+    Counted,
+}
+
+fn float<S: Serializer>(f: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if f.is_finite() {
+        serializer.serialize_f64(*f)
+    } else {
+        serializer.collect_str(f)
+    }
+}
+
+fn seconds<S: Serializer>(d: &SignedDuration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(d.as_secs_f64())
+}
+
+fn optional_seconds<S: Serializer>(
+    d: &Option<SignedDuration>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match d {
+        Some(d) => seconds(d, serializer),
+        None => serializer.serialize_none(),
+    }
+}

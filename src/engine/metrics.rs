@@ -1,0 +1,619 @@
+//! One metric of the spec after the other (`computeReplicasForMetrics` and what it calls): which
+//! calculator applies, under which name, with which error. An unreadable metric is an outcome with
+//! the controller's reason and message.
+
+use super::decision::{
+    MetricError, MetricResult, MetricStep, PodRow, Proposal, Tolerances,
+};
+use super::pods::{Grouped, Sample, Selected};
+use super::replicas::{self, Calculated, NO_PODS, Target, Usage};
+use crate::quantity::{Format, Quantity};
+use crate::selector::LabelSelector;
+use crate::snapshot::hpa::{
+    ContainerResourceMetricSource, ContainerResourceMetricStatus, ExternalMetricSource,
+    ExternalMetricStatus, MetricIdentifier, MetricSpec, MetricStatus, MetricTarget,
+    MetricValueStatus, ObjectMetricSource, ObjectMetricStatus, PodsMetricSource, PodsMetricStatus,
+    ResourceMetricSource, ResourceMetricStatus,
+};
+use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::{MetricAnswer, Scale, Snapshot};
+
+/// What all metrics of a pass have in common.
+pub(super) struct Context<'s> {
+    pub(super) snapshot: &'s Snapshot,
+    pub(super) scale: &'s Scale,
+    pub(super) pods: Selected<'s>,
+    pub(super) tolerances: Tolerances,
+}
+
+/// A metric that could be computed.
+struct Computed {
+    calculated: Calculated,
+    /// The controller's name for it.
+    name: String,
+    status: MetricStatus,
+    current: MetricValueStatus,
+}
+
+/// A metric that could not: the text of its event, and the error with the metric's own wrapping.
+struct Failure {
+    reason: &'static str,
+    event: String,
+    error: String,
+}
+
+impl<'s> Context<'s> {
+    pub(super) fn new(snapshot: &'s Snapshot, scale: &'s Scale, pods: Selected<'s>) -> Self {
+        Self { snapshot, scale, pods, tolerances: tolerances(snapshot) }
+    }
+
+    /// Evaluates the metric at a place of the spec. The status is zero-valued where it fails.
+    pub(super) fn compute(&self, index: usize) -> (MetricStep, MetricStatus) {
+        let spec = &self.snapshot.hpa.spec.metrics[index];
+        let answer = self.snapshot.metrics.get(index).unwrap_or(&NO_ANSWER);
+        let mut rows = Vec::new();
+        let (mut step, outcome) = match Source::of(spec) {
+            Source::Resource(source) => (
+                describe(&source.name, None, &source.target),
+                self.resource(&source.name, None, &source.target, answer, &mut rows),
+            ),
+            Source::ContainerResource(source) => (
+                MetricStep {
+                    container: Some(source.container.clone()),
+                    ..describe(&source.name, None, &source.target)
+                },
+                self.resource(
+                    &source.name,
+                    Some(&source.container),
+                    &source.target,
+                    answer,
+                    &mut rows,
+                ),
+            ),
+            Source::Pods(source) => (
+                describe(&source.metric.name, source.metric.selector.as_ref(), &source.target),
+                self.pods(source, answer, &mut rows),
+            ),
+            Source::Object(source) => {
+                let object = &source.described_object;
+                (
+                    MetricStep {
+                        described_object: Some(format!("{}/{}", object.kind, object.name)),
+                        ..describe(
+                            &source.metric.name,
+                            source.metric.selector.as_ref(),
+                            &source.target,
+                        )
+                    },
+                    self.object(source, answer),
+                )
+            }
+            Source::External(source) => (
+                describe(&source.metric.name, source.metric.selector.as_ref(), &source.target),
+                self.external(source, answer),
+            ),
+            Source::Unknown(type_) => {
+                let error = format!("unknown metric source type {}", go_quote(type_));
+                (
+                    describe("", None, &MetricTarget::default()),
+                    Err(Failure {
+                        reason: "InvalidMetricSourceType",
+                        event: error.clone(),
+                        error,
+                    }),
+                )
+            }
+        };
+        step.index = index;
+        spec.type_.clone_into(&mut step.type_);
+        step.tolerance = self.tolerances;
+        step.pods = rows;
+        match outcome {
+            Ok(computed) => {
+                let Calculated { replicas, ratio, because, filled, counted } = computed.calculated;
+                step.result = MetricResult::Proposal(Proposal {
+                    replicas,
+                    metric_name: computed.name,
+                    current: computed.current,
+                    ratio,
+                    counted,
+                    filled,
+                    because,
+                });
+                (step, computed.status)
+            }
+            Err(failure) => {
+                step.result = MetricResult::Error(MetricError {
+                    reason: failure.reason,
+                    message: failure.event,
+                    error: failure.error,
+                });
+                (step, MetricStatus::default())
+            }
+        }
+    }
+
+    /// `computeStatusForResourceMetric`, also for one container.
+    fn resource(
+        &self,
+        resource: &str,
+        container: Option<&str>,
+        target: &MetricTarget,
+        answer: &MetricAnswer,
+        rows: &mut Vec<PodRow>,
+    ) -> Result<Computed, Failure> {
+        let (reason, subject) = match container {
+            None => ("FailedGetResourceMetric", format!("{resource} resource")),
+            Some(container) => {
+                ("FailedGetContainerResourceMetric", format!("{container} container"))
+            }
+        };
+        let fail = |e: String| Failure {
+            reason,
+            error: format!("failed to get {subject} metric value: {e}"),
+            event: e,
+        };
+        // The fields decide, not the target's type.
+        let (wanted, kind) = match (&target.average_value, target.average_utilization) {
+            (Some(average), _) => (Target::Average(average.milli_value()), "usage"),
+            (None, Some(percent)) => (Target::Utilization(percent), "utilization"),
+            (None, None) => {
+                return Err(fail(
+                    "invalid resource metric source: neither an average utilization target nor \
+                     an average value (usage) target was set"
+                        .to_owned(),
+                ));
+            }
+        };
+        let (calculated, usage) = self
+            .resource_replicas(resource, container, wanted, answer, rows)
+            .map_err(|e| fail(format!("failed to get {resource} {kind}: {e}")))?;
+
+        let format = if resource == "memory" { Format::BinarySI } else { Format::DecimalSI };
+        let current = MetricValueStatus {
+            average_value: Some(Quantity::from_milli(usage.value, format)),
+            average_utilization: usage.percent,
+            value: None,
+        };
+        let name = match (wanted, container) {
+            (Target::Average(_), _) => format!("{resource} resource"),
+            (Target::Utilization(_), None) => {
+                format!("{resource} resource utilization (percentage of request)")
+            }
+            (Target::Utilization(_), Some(_)) => {
+                format!("{resource} container resource utilization (percentage of request)")
+            }
+        };
+        let status = match container {
+            None => MetricStatus {
+                type_: "Resource".to_owned(),
+                resource: Some(ResourceMetricStatus {
+                    name: resource.to_owned(),
+                    current: current.clone(),
+                }),
+                ..MetricStatus::default()
+            },
+            Some(container) => MetricStatus {
+                type_: "ContainerResource".to_owned(),
+                container_resource: Some(ContainerResourceMetricStatus {
+                    name: resource.to_owned(),
+                    container: container.to_owned(),
+                    current: current.clone(),
+                }),
+                ..MetricStatus::default()
+            },
+        };
+        Ok(Computed { calculated, name, status, current })
+    }
+
+    fn resource_replicas(
+        &self,
+        resource: &str,
+        container: Option<&str>,
+        target: Target,
+        answer: &MetricAnswer,
+        rows: &mut Vec<PodRow>,
+    ) -> Result<(Calculated, Usage), String> {
+        let metrics = match answer {
+            MetricAnswer::Failed(e) => {
+                Err(format!("unable to fetch metrics from resource metrics API: {e}"))
+            }
+            _ if self.snapshot.pod_metrics.is_empty() => {
+                Err("no metrics returned from resource metrics API".to_owned())
+            }
+            _ => Ok(&self.snapshot.pod_metrics),
+        }
+        .map_err(|e| format!("unable to get metrics for resource {resource}: {e}"))?;
+        let samples = metrics.iter().filter_map(|pod| {
+            let value = match container {
+                None => pod_usage(pod, resource),
+                Some(container) => container_usage(pod, resource, container),
+            }?;
+            let sample = Sample { value, timestamp: pod.timestamp, window: pod.window };
+            Some((&*pod.name, sample))
+        });
+        self.from_pods(samples, resource, container, target, rows)
+    }
+
+    /// `computeStatusForPodsMetric`.
+    fn pods(
+        &self,
+        source: &PodsMetricSource,
+        answer: &MetricAnswer,
+        rows: &mut Vec<PodRow>,
+    ) -> Result<Computed, Failure> {
+        let metric = &source.metric.name;
+        let (calculated, usage) = check_selector(&source.metric)
+            .and_then(|()| {
+                let values = match answer {
+                    MetricAnswer::Failed(e) => {
+                        Err(format!("unable to fetch metrics from custom metrics API: {e}"))
+                    }
+                    MetricAnswer::Pods(values) if !values.is_empty() => Ok(values),
+                    _ => Err("no metrics returned from custom metrics API".to_owned()),
+                }
+                .map_err(|e| format!("unable to get metric {metric}: {e}"))?;
+                let samples = values.iter().map(|value| {
+                    let (value, pod) = (
+                        Sample {
+                            value: value.value,
+                            timestamp: value.timestamp,
+                            window: value.window,
+                        },
+                        &*value.pod,
+                    );
+                    (pod, value)
+                });
+                let target = milli(source.target.average_value.as_ref());
+                self.from_pods(samples, "", None, Target::Average(target), rows)
+            })
+            .map_err(|e| Failure {
+                reason: "FailedGetPodsMetric",
+                error: format!("failed to get pods metric value: {e}"),
+                event: e,
+            })?;
+        let current = average(usage.value);
+        let status = MetricStatus {
+            type_: "Pods".to_owned(),
+            pods: Some(PodsMetricStatus {
+                metric: source.metric.clone(),
+                current: current.clone(),
+            }),
+            ..MetricStatus::default()
+        };
+        Ok(Computed { calculated, name: format!("pods metric {metric}"), status, current })
+    }
+
+    /// The part that all per-pod metrics share: group, drop, compare. The rows are left for the
+    /// trace even where it fails.
+    fn from_pods<'a>(
+        &'a self,
+        samples: impl Iterator<Item = (&'a str, Sample)>,
+        resource: &str,
+        container: Option<&str>,
+        target: Target,
+        rows: &mut Vec<PodRow>,
+    ) -> Result<(Calculated, Usage), String> {
+        if self.pods.is_empty() {
+            return Err(NO_PODS.to_owned());
+        }
+        let controller = &self.snapshot.controller;
+        let mut grouped: Grouped<'_> =
+            self.pods.group(samples, resource, controller, self.snapshot.now);
+        let result = if grouped.counts.ready + grouped.counts.strangers == 0 {
+            Err("did not receive metrics for targeted pods (pods might be unready)".to_owned())
+        } else {
+            let pod_level = controller.gates.pod_level_resources;
+            let requests = match target {
+                Target::Utilization(_) => {
+                    self.pods.fill_requests(&mut grouped.rows, resource, container, pod_level)
+                }
+                Target::Average(_) => Ok(()),
+            };
+            requests.and_then(|()| {
+                replicas::from_pods(
+                    &mut grouped,
+                    target,
+                    &self.tolerances,
+                    self.scale.spec_replicas,
+                )
+            })
+        };
+        *rows = grouped.rows;
+        result
+    }
+
+    /// `computeStatusForObjectMetric`. Here type and field must agree.
+    fn object(
+        &self,
+        source: &ObjectMetricSource,
+        answer: &MetricAnswer,
+    ) -> Result<Computed, Failure> {
+        let fail = |event: String, error: &str| Failure {
+            reason: "FailedGetObjectMetric",
+            event,
+            error: format!("failed to get object metric value: {error}"),
+        };
+        let metric = &source.metric.name;
+        check_selector(&source.metric).map_err(|e| fail(e.clone(), &e))?;
+        let described = &source.described_object;
+        let usage = || {
+            match answer {
+                MetricAnswer::Object(values) => match values[..] {
+                    [value] => Ok(value),
+                    _ => Err(format!(
+                        "the custom metrics API server returned {} results when we asked for exactly one",
+                        values.len()
+                    )),
+                },
+                MetricAnswer::Failed(e) => Err(e.clone()),
+                _ => Err("no answer is known".to_owned()),
+            }
+            // The arguments of the controller's format are in this order, its separators are not.
+            .map_err(|e| {
+                format!(
+                    "unable to get metric {metric}: {} on {} {}/unable to fetch metrics from \
+                     custom metrics API: {e}",
+                    described.kind, self.snapshot.hpa.namespace, described.name
+                )
+            })
+        };
+        let target = &source.target;
+        let (calculated, name, current) = match (target.type_.as_str(), &target.value, &target.average_value) {
+            ("Value", Some(wanted), _) => {
+                let usage = usage().map_err(|e| fail(e.clone(), &e))?;
+                let calculated = replicas::from_value(
+                    usage,
+                    wanted.milli_value(),
+                    &self.tolerances,
+                    self.scale.spec_replicas,
+                    &self.pods,
+                )
+                .map_err(|e| fail(e.clone(), &e))?;
+                (calculated, format!("{} metric {metric}", described.kind), value(usage))
+            }
+            ("AverageValue", _, Some(wanted)) => {
+                let usage = usage().map_err(|e| {
+                    fail(e.clone(), &format!("failed to get {metric} object metric: {e}"))
+                })?;
+                let calculated = replicas::from_total(
+                    usage,
+                    wanted.milli_value(),
+                    &self.tolerances,
+                    self.scale.status_replicas,
+                    false,
+                );
+                let mean = replicas::average_over(usage, self.scale.status_replicas);
+                (calculated, external_name(&source.metric), average(mean))
+            }
+            _ => {
+                let e = "invalid object metric source: neither a value target nor an average value target was set";
+                return Err(fail(e.to_owned(), e));
+            }
+        };
+        let status = MetricStatus {
+            type_: "Object".to_owned(),
+            object: Some(ObjectMetricStatus {
+                metric: source.metric.clone(),
+                current: current.clone(),
+                described_object: described.clone(),
+            }),
+            ..MetricStatus::default()
+        };
+        Ok(Computed { calculated, name, status, current })
+    }
+
+    /// `computeStatusForExternalMetric`.
+    fn external(
+        &self,
+        source: &ExternalMetricSource,
+        answer: &MetricAnswer,
+    ) -> Result<Computed, Failure> {
+        let metric = &source.metric.name;
+        let fail = |prefix: &str, e: String| Failure {
+            reason: "FailedGetExternalMetric",
+            error: format!("failed to get {metric} external metric value: {prefix}{e}"),
+            event: e,
+        };
+        let values = || {
+            check_selector(&source.metric)?;
+            match answer {
+                MetricAnswer::External(values) if !values.is_empty() => Ok(values),
+                MetricAnswer::Failed(e) => {
+                    Err(format!("unable to fetch metrics from external metrics API: {e}"))
+                }
+                _ => Err("no metrics returned from external metrics API".to_owned()),
+            }
+            .map_err(|e| {
+                format!(
+                    "unable to get external metric {}/{metric}/{}: {e}",
+                    self.snapshot.hpa.namespace,
+                    LabelSelector::go_string(source.metric.selector.as_ref())
+                )
+            })
+        };
+        let (calculated, current) = if let Some(wanted) = &source.target.average_value {
+            let values = values()
+                .map_err(|e| fail(&format!("failed to get {metric} external metric: "), e))?;
+            let usage = sum_until_negative(values);
+            let calculated = replicas::from_total(
+                usage,
+                wanted.milli_value(),
+                &self.tolerances,
+                self.scale.status_replicas,
+                true,
+            );
+            let mean = if usage as f64 >= i64::MAX as f64 {
+                i64::MAX
+            } else {
+                replicas::average_over(usage, self.scale.status_replicas)
+            };
+            (calculated, average(mean))
+        } else if let Some(wanted) = &source.target.value {
+            let prefix = format!("failed to get external metric {metric}: ");
+            let usage = sum_capped(values().map_err(|e| fail(&prefix, e))?);
+            let calculated = replicas::from_value(
+                usage,
+                wanted.milli_value(),
+                &self.tolerances,
+                self.scale.spec_replicas,
+                &self.pods,
+            )
+            .map_err(|e| fail(&prefix, e))?;
+            (calculated, value(usage))
+        } else {
+            let e = "invalid external metric source: neither a value target nor an average value target was set";
+            return Err(fail("", e.to_owned()));
+        };
+        let status = MetricStatus {
+            type_: "External".to_owned(),
+            external: Some(ExternalMetricStatus {
+                metric: source.metric.clone(),
+                current: current.clone(),
+            }),
+            ..MetricStatus::default()
+        };
+        Ok(Computed { calculated, name: external_name(&source.metric), status, current })
+    }
+}
+
+const NO_ANSWER: MetricAnswer = MetricAnswer::PodMetrics;
+
+/// The source that belongs to a metric's type.
+enum Source<'s> {
+    Resource(&'s ResourceMetricSource),
+    ContainerResource(&'s ContainerResourceMetricSource),
+    Pods(&'s PodsMetricSource),
+    Object(&'s ObjectMetricSource),
+    External(&'s ExternalMetricSource),
+    Unknown(&'s str),
+}
+
+impl<'s> Source<'s> {
+    fn of(spec: &'s MetricSpec) -> Self {
+        let source = match spec.type_.as_str() {
+            "Resource" => spec.resource.as_ref().map(Self::Resource),
+            "ContainerResource" => spec.container_resource.as_ref().map(Self::ContainerResource),
+            "Pods" => spec.pods.as_ref().map(Self::Pods),
+            "Object" => spec.object.as_ref().map(Self::Object),
+            "External" => spec.external.as_ref().map(Self::External),
+            _ => None,
+        };
+        source.unwrap_or(Self::Unknown(&spec.type_))
+    }
+}
+
+fn describe(name: &str, selector: Option<&LabelSelector>, target: &MetricTarget) -> MetricStep {
+    MetricStep {
+        index: 0,
+        type_: String::new(),
+        name: name.to_owned(),
+        container: None,
+        described_object: None,
+        selector: selector.map(|selector| LabelSelector::go_string(Some(selector))),
+        target: target.clone(),
+        tolerance: Tolerances { down: 0.0, up: 0.0 },
+        result: MetricResult::Error(MetricError {
+            reason: "",
+            message: String::new(),
+            error: String::new(),
+        }),
+        pods: Vec::new(),
+    }
+}
+
+/// The tolerances of the HPA, or the controller's.
+fn tolerances(snapshot: &Snapshot) -> Tolerances {
+    let global = snapshot.controller.tolerance;
+    let mut tolerances = Tolerances { down: global, up: global };
+    if !snapshot.controller.gates.configurable_tolerance {
+        return tolerances;
+    }
+    if let Some(behavior) = &snapshot.hpa.spec.behavior {
+        // The API server re-emits quantities in canonical form; the float is taken from that.
+        let own = |rules: &Option<crate::snapshot::hpa::ScalingRules>| {
+            let tolerance = rules.as_ref()?.tolerance.as_ref()?;
+            Some(tolerance.canonicalized().approximate_f64())
+        };
+        tolerances.down = own(&behavior.scale_down).unwrap_or(global);
+        tolerances.up = own(&behavior.scale_up).unwrap_or(global);
+    }
+    tolerances
+}
+
+/// All containers of a pod, or nothing where one of them lacks the resource.
+fn pod_usage(pod: &PodMetrics, resource: &str) -> Option<i64> {
+    if pod.containers.is_empty() {
+        return None;
+    }
+    pod.containers.iter().try_fold(0i64, |sum, container| {
+        Some(sum.wrapping_add(container.get(resource)?))
+    })
+}
+
+fn container_usage(pod: &PodMetrics, resource: &str, container: &str) -> Option<i64> {
+    pod.containers.iter().find(|c| &*c.name == container)?.get(resource)
+}
+
+/// The sum for an average target: any negative partial sum is taken for an overflow.
+fn sum_until_negative(values: &[i64]) -> i64 {
+    let mut sum = 0i64;
+    for value in values {
+        sum = sum.wrapping_add(*value);
+        if sum < 0 {
+            return i64::MAX;
+        }
+    }
+    sum
+}
+
+/// The sum for a value target: capped at the top, wrapping at the bottom.
+fn sum_capped(values: &[i64]) -> i64 {
+    let mut sum = 0i64;
+    for value in values {
+        if *value > 0 && sum > i64::MAX - value {
+            return i64::MAX;
+        }
+        sum = sum.wrapping_add(*value);
+    }
+    sum
+}
+
+fn check_selector(metric: &MetricIdentifier) -> Result<(), String> {
+    match &metric.selector {
+        Some(selector) => selector.to_selector().map(|_| ()).map_err(|e| e.to_string()),
+        None => Ok(()),
+    }
+}
+
+/// The controller calls Object metrics with an average target external, too.
+fn external_name(metric: &MetricIdentifier) -> String {
+    format!(
+        "external metric {}({})",
+        metric.name,
+        LabelSelector::go_string(metric.selector.as_ref())
+    )
+}
+
+fn milli(quantity: Option<&Quantity>) -> i64 {
+    quantity.map_or(0, Quantity::milli_value)
+}
+
+fn average(milli: i64) -> MetricValueStatus {
+    MetricValueStatus {
+        average_value: Some(Quantity::from_milli(milli, Format::DecimalSI)),
+        ..MetricValueStatus::default()
+    }
+}
+
+fn value(milli: i64) -> MetricValueStatus {
+    MetricValueStatus {
+        value: Some(Quantity::from_milli(milli, Format::DecimalSI)),
+        ..MetricValueStatus::default()
+    }
+}
+
+/// Go's `%q`, as far as a type name needs it.
+fn go_quote(text: &str) -> String {
+    format!("{text:?}")
+}

@@ -1,0 +1,468 @@
+//! The controller, pure: one pass over a snapshot and a memory (`reconcileAutoscaler` upstream, of
+//! Kubernetes v1.36.2). It knows no cluster, clock or command line, and returns each step that it
+//! took, so that whatever explains the decision only has to word it.
+
+mod arith;
+mod behavior;
+mod conditions;
+pub mod decision;
+mod metrics;
+mod pods;
+mod replicas;
+
+use conditions::{
+    ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of,
+};
+use decision::{Decision, Event, MetricResult, Outcome, Path, Step};
+
+use crate::memory::Memory;
+use crate::snapshot::stated::Recommendation;
+use crate::selector::Selector;
+use crate::snapshot::hpa::MetricStatus;
+use crate::snapshot::{Scale, ScaleError, Snapshot};
+
+/// Runs one pass.
+pub fn reconcile(snapshot: &Snapshot, memory: &Memory) -> Decision {
+    let mut pass = Pass {
+        snapshot,
+        min: snapshot.hpa.spec.min_replicas.unwrap_or(1),
+        max: snapshot.hpa.spec.max_replicas,
+        memory: memory.clone(),
+        outcome: Outcome {
+            scale_to: None,
+            status: snapshot.hpa.status.clone(),
+            events: Vec::new(),
+            error: None,
+        },
+        proposal: None,
+        trace: Vec::new(),
+    };
+    pass.run();
+    Decision {
+        outcome: pass.outcome,
+        proposal: pass.proposal,
+        trace: pass.trace,
+        memory: pass.memory,
+    }
+}
+
+const ABOVE_MAX: &str = "Current number of replicas above Spec.MaxReplicas";
+const BELOW_MIN: &str = "Current number of replicas below Spec.MinReplicas";
+
+/// The state of a pass under way.
+struct Pass<'s> {
+    snapshot: &'s Snapshot,
+    min: i32,
+    max: i32,
+    memory: Memory,
+    outcome: Outcome,
+    proposal: Option<i32>,
+    trace: Vec<Step>,
+}
+
+/// What the metrics path wants.
+struct Want {
+    replicas: i32,
+    reason: String,
+}
+
+/// The metrics could not decide; the pass ends with this error.
+struct NoProposal {
+    error: String,
+    statuses: Option<Vec<MetricStatus>>,
+}
+
+impl<'s> Pass<'s> {
+    fn run(&mut self) {
+        let Some(scale) = self.read_scale() else { return };
+        let current = scale.spec_replicas;
+        if self.memory.recommendations.is_none() {
+            let seed = Recommendation { replicas: current, time: self.snapshot.now };
+            self.memory.recommendations = Some(vec![seed]);
+            self.trace.push(Step::SeedRecommendations { replicas: current });
+        }
+
+        let path = self.choose_path(current);
+        let (min, max) = (self.min, self.max);
+        self.trace.push(Step::ChoosePath { path, current, min, max });
+        let mut statuses = None;
+        let want = match path {
+            Path::Disabled => {
+                self.condition(SCALING_ACTIVE, false, "ScalingDisabled");
+                if !self.snapshot.controller.gates.scale_to_zero {
+                    conditions::remove(&mut self.outcome.status.conditions, SCALED_TO_ZERO);
+                }
+                Want { replicas: current, reason: String::new() }
+            }
+            Path::AboveMax => {
+                Want { replicas: max, reason: ABOVE_MAX.to_owned() }
+            }
+            Path::BelowMin => {
+                Want { replicas: min, reason: BELOW_MIN.to_owned() }
+            }
+            Path::Metrics => match self.follow_metrics(scale, &mut statuses) {
+                Ok(want) => want,
+                Err(failed) => {
+                    let previous = self.snapshot.hpa.status.desired_replicas;
+                    self.set_status(current, previous, failed.statuses, false);
+                    self.event("Warning", "FailedComputeMetricsReplicas", failed.error.clone());
+                    self.outcome.error = Some(format!(
+                        "failed to compute desired number of replicas based on listed metrics \
+                         for {}: {}",
+                        self.reference(),
+                        failed.error
+                    ));
+                    return;
+                }
+            },
+        };
+        let rescale = want.replicas != current;
+        if rescale && !self.rescale(current, &want) {
+            let previous = self.snapshot.hpa.status.desired_replicas;
+            self.set_status(current, previous, statuses, false);
+            return;
+        }
+        self.set_status(current, want.replicas, statuses, rescale);
+    }
+
+    /// Reads the target's scale. Without it the pass ends: only the condition AbleToScale changes.
+    fn read_scale(&mut self) -> Option<&'s Scale> {
+        let target = &self.snapshot.hpa.spec.scale_target_ref;
+        let failed = match group_of(&target.api_version) {
+            Err(e) => Err((format!("invalid API version in scale target reference: {e}"), e)),
+            Ok(_) => match &self.snapshot.scale {
+                Ok(scale) => Ok(scale),
+                Err(ScaleError::Mapping(e)) => Err((
+                    format!("unable to determine resource for scale target reference: {e}"),
+                    e.clone(),
+                )),
+                Err(ScaleError::Get(e)) => Err((
+                    format!("failed to query scale subresource for {}: {e}", self.reference()),
+                    e.clone(),
+                )),
+            },
+        };
+        match failed {
+            Ok(scale) => {
+                self.trace.push(Step::ReadScale {
+                    replicas: Some(scale.spec_replicas),
+                    status_replicas: Some(scale.status_replicas),
+                    selector: Some(scale.selector.clone()),
+                    error: None,
+                });
+                self.condition(ABLE_TO_SCALE, true, "SucceededGetScale");
+                Some(scale)
+            }
+            Err((error, cause)) => {
+                self.trace.push(Step::ReadScale {
+                    replicas: None,
+                    status_replicas: None,
+                    selector: None,
+                    error: Some(cause.clone()),
+                });
+                self.event("Warning", "FailedGetScale", cause.clone());
+                self.condition_with(
+                    ABLE_TO_SCALE,
+                    false,
+                    "FailedGetScale",
+                    format!("the HPA controller was unable to get the target's current scale: {cause}"),
+                );
+                self.outcome.error = Some(error);
+                None
+            }
+        }
+    }
+
+    /// The metrics path: proposals, stabilization, limits. The statuses of the metrics are left in
+    /// `statuses`, the error of a partial failure in the outcome.
+    fn follow_metrics(
+        &mut self,
+        scale: &'s Scale,
+        statuses: &mut Option<Vec<MetricStatus>>,
+    ) -> Result<Want, NoProposal> {
+        let current = scale.spec_replicas;
+        let (highest, name) = self.compute_metrics(scale, statuses)?;
+        self.proposal = Some(highest);
+        // A proposal of zero or less never beats the initial value, nor does its metric's name.
+        let (desired, name) = if highest > 0 { (highest, name) } else { (0, String::new()) };
+        // The reason is fixed before normalization, whichever way that turns the change.
+        let mut reason = match desired.cmp(&current) {
+            std::cmp::Ordering::Greater => format!("{name} above target"),
+            std::cmp::Ordering::Less => "All metrics below target".to_owned(),
+            std::cmp::Ordering::Equal => String::new(),
+        };
+
+        let wanted = behavior::Wanted {
+            current,
+            desired,
+            min: self.min,
+            max: self.max,
+            now: self.snapshot.now,
+            downscale_stabilization: self.snapshot.controller.downscale_stabilization,
+        };
+        let normalized = match &self.snapshot.hpa.spec.behavior {
+            None => behavior::without_behavior(wanted, &mut self.memory),
+            Some(rules) => behavior::with_behavior(wanted, rules, &mut self.memory),
+        };
+        self.condition(ABLE_TO_SCALE, true, normalized.able_reason);
+        self.condition(SCALING_LIMITED, normalized.limited, normalized.limited_reason);
+        self.trace.extend(normalized.steps);
+
+        let mut replicas = normalized.replicas;
+        if current == 0 && self.min != 0 && self.was_zeroed() && replicas < self.min {
+            replicas = self.min;
+            if reason.is_empty() {
+                reason = BELOW_MIN.to_owned();
+            }
+            self.trace.push(Step::RaiseToMin { result: replicas });
+        }
+        Ok(Want { replicas, reason })
+    }
+
+    /// `computeReplicasForMetrics`: the highest proposal and the name of its metric.
+    fn compute_metrics(
+        &mut self,
+        scale: &'s Scale,
+        statuses: &mut Option<Vec<MetricStatus>>,
+    ) -> Result<(i32, String), NoProposal> {
+        let pods = self.select_pods(scale)?;
+        let context = metrics::Context::new(self.snapshot, scale, pods);
+        let total = self.snapshot.hpa.spec.metrics.len();
+        let (mut highest, mut name, mut by) = (0, String::new(), None);
+        let mut first_error = None;
+        let mut invalid = 0;
+        let mut list = Vec::with_capacity(total);
+        for index in 0..total {
+            let (step, status) = context.compute(index);
+            list.push(status);
+            match &step.result {
+                MetricResult::Proposal(proposal) => {
+                    // While nothing above zero is proposed the latest metric counts, even with
+                    // less than zero.
+                    if highest == 0 || proposal.replicas > highest {
+                        highest = proposal.replicas;
+                        name.clone_from(&proposal.metric_name);
+                        by = Some(index);
+                    }
+                }
+                MetricResult::Error(error) => {
+                    self.event("Warning", error.reason, error.message.clone());
+                    invalid += 1;
+                    first_error.get_or_insert_with(|| error.clone());
+                }
+            }
+            self.trace.push(Step::ComputeMetric(Box::new(step)));
+        }
+        *statuses = Some(list);
+
+        let error = first_error.as_ref().map(|first| {
+            let first = &first.error;
+            format!("invalid metrics ({invalid} invalid out of {total}), first error is: {first}")
+        });
+        // Where metrics are missing, only a proposal that does not shrink the target is trusted.
+        let accepted = invalid == 0 || (invalid < total && highest >= scale.spec_replicas);
+        self.trace.push(Step::CombineMetrics { highest, by, invalid, total, accepted });
+        match (first_error, error) {
+            (Some(first), Some(error)) if !accepted => {
+                let message = format!(
+                    "the HPA was unable to compute the replica count: {}",
+                    first.message
+                );
+                self.condition_with(SCALING_ACTIVE, false, first.reason, message);
+                Err(NoProposal { error, statuses: statuses.take() })
+            }
+            (_, error) => {
+                self.condition_with(
+                    SCALING_ACTIVE,
+                    true,
+                    "ValidMetricFound",
+                    format!(
+                        "the HPA was able to successfully calculate a replica count from {name}"
+                    ),
+                );
+                self.outcome.error = error;
+                Ok((highest, name))
+            }
+        }
+    }
+
+    /// The pods of the target (`validateAndParseSelector`), unless its selector is missing,
+    /// unreadable, or matches pods of another HPA too.
+    fn select_pods(&mut self, scale: &'s Scale) -> Result<pods::Selected<'s>, NoProposal> {
+        if scale.selector.is_empty() {
+            let message = "the HPA target's scale is missing a selector";
+            let error = "selector is required";
+            return Err(self.reject_selector("InvalidSelector", message, "SelectorRequired", error));
+        }
+        let selector = Selector::parse(&scale.selector).map_err(|e| {
+            let error = format!(
+                "couldn't convert selector into a corresponding internal selector object: {e}"
+            );
+            self.reject_selector("InvalidSelector", &error, "InvalidSelector", &error)
+        })?;
+        let pods = pods::Selected::new(&self.snapshot.pods, &selector);
+        let others: Vec<&str> = self
+            .snapshot
+            .other_hpas
+            .iter()
+            .filter(|other| pods.iter().any(|pod| other.selector.matches(&pod.labels)))
+            .map(|other| &*other.key)
+            .collect();
+        if others.is_empty() {
+            return Ok(pods);
+        }
+        let hpa = &self.snapshot.hpa;
+        let own = format!("{}/{}", hpa.namespace, hpa.name);
+        let hpas: Vec<&str> = std::iter::once(&*own).chain(others).collect();
+        let error = format!(
+            "pods by selector {selector} are controlled by multiple HPAs: [{}]",
+            hpas.join(" ")
+        );
+        let failed =
+            self.reject_selector("AmbiguousSelector", &error, "AmbiguousSelector", &error);
+        if let Some(Step::RejectSelector { hpas: list, .. }) = self.trace.last_mut() {
+            *list = hpas.iter().map(|&key| key.to_owned()).collect();
+        }
+        Err(failed)
+    }
+
+    fn reject_selector(
+        &mut self,
+        reason: &'static str,
+        message: &str,
+        event: &'static str,
+        error: &str,
+    ) -> NoProposal {
+        self.event("Warning", event, error.to_owned());
+        self.condition_with(SCALING_ACTIVE, false, reason, message);
+        let message = message.to_owned();
+        self.trace.push(Step::RejectSelector { reason, message, hpas: Vec::new() });
+        NoProposal { error: error.to_owned(), statuses: None }
+    }
+
+    /// Writes the scale; false where that fails.
+    fn rescale(&mut self, current: i32, want: &Want) -> bool {
+        let Want { replicas, reason } = want;
+        let error = self.snapshot.scale_update_error.clone();
+        self.trace.push(Step::Rescale {
+            from: current,
+            to: *replicas,
+            reason: reason.clone(),
+            error: error.clone(),
+        });
+        if let Some(e) = error {
+            let text = format!("New size: {replicas}; reason: {reason}; error: {e}");
+            self.event("Warning", "FailedRescale", text);
+            let message = format!("the HPA controller was unable to update the target scale: {e}");
+            self.condition_with(ABLE_TO_SCALE, false, "FailedUpdateScale", message);
+            self.outcome.error = Some(format!("failed to rescale {}: {e}", self.reference()));
+            return false;
+        }
+        let message =
+            format!("the HPA controller was able to update the target scale to {replicas}");
+        self.condition_with(ABLE_TO_SCALE, true, "SucceededRescale", message);
+        self.event(
+            "Normal",
+            "SuccessfulRescale",
+            format!("New size: {replicas}; reason: {reason}"),
+        );
+        if let Some(rules) = &self.snapshot.hpa.spec.behavior {
+            let now = self.snapshot.now;
+            behavior::store_scale_event(rules, &mut self.memory, current, *replicas, now);
+        }
+        if self.snapshot.controller.gates.scale_to_zero {
+            let to_zero =
+                current > 0 && *replicas == 0 && self.min == 0 && self.has_object_or_external();
+            let reason = if to_zero { "ScaledToZero" } else { "NotScaledToZero" };
+            self.condition(SCALED_TO_ZERO, to_zero, reason);
+        } else {
+            conditions::remove(&mut self.outcome.status.conditions, SCALED_TO_ZERO);
+        }
+        self.outcome.scale_to = Some(*replicas);
+        true
+    }
+
+    /// Rebuilds the status around the conditions. `current` is the count before a rescale.
+    fn set_status(
+        &mut self,
+        current: i32,
+        desired: i32,
+        metrics: Option<Vec<MetricStatus>>,
+        rescaled: bool,
+    ) {
+        let status = &mut self.outcome.status;
+        status.observed_generation = None;
+        status.current_replicas = current;
+        status.desired_replicas = desired;
+        status.current_metrics = metrics;
+        if rescaled {
+            status.last_scale_time = Some(self.snapshot.now);
+        }
+    }
+
+    /// Which way the pass takes (v1.36 rules).
+    fn choose_path(&self, current: i32) -> Path {
+        let was_zeroed = self.was_zeroed();
+        let can_wake = was_zeroed && self.has_object_or_external();
+        if current == 0 && !((self.min != 0 && was_zeroed) || can_wake) {
+            Path::Disabled
+        } else if current == 0 {
+            Path::Metrics
+        } else if current > self.max {
+            Path::AboveMax
+        } else if current < self.min {
+            Path::BelowMin
+        } else {
+            Path::Metrics
+        }
+    }
+
+    /// Whether the controller itself scaled the workload to zero.
+    fn was_zeroed(&self) -> bool {
+        self.snapshot.controller.gates.scale_to_zero
+            && conditions::is_true(&self.snapshot.hpa.status.conditions, SCALED_TO_ZERO)
+    }
+
+    fn has_object_or_external(&self) -> bool {
+        let metrics = &self.snapshot.hpa.spec.metrics;
+        metrics.iter().any(|metric| matches!(metric.type_.as_str(), "Object" | "External"))
+    }
+
+    /// `{kind}/{namespace}/{name}` of the target, as errors name it.
+    fn reference(&self) -> String {
+        let hpa = &self.snapshot.hpa;
+        let target = &hpa.spec.scale_target_ref;
+        format!("{}/{}/{}", target.kind, hpa.namespace, target.name)
+    }
+
+    fn event(&mut self, type_: &'static str, reason: &'static str, message: String) {
+        self.outcome.events.push(Event { type_, reason, message });
+    }
+
+    /// Sets a condition whose message follows from its reason.
+    fn condition(&mut self, type_: &str, status: bool, reason: &str) {
+        self.condition_with(type_, status, reason, message_of(reason));
+    }
+
+    fn condition_with(
+        &mut self,
+        type_: &str,
+        status: bool,
+        reason: &str,
+        message: impl Into<String>,
+    ) {
+        let list = &mut self.outcome.status.conditions;
+        conditions::set(list, type_, status, reason, message, self.snapshot.now);
+    }
+}
+
+/// The group of an `apiVersion` (`ParseGroupVersion`).
+pub fn group_of(api_version: &str) -> Result<&str, String> {
+    match api_version.split_once('/') {
+        None => Ok(""),
+        Some((_, version)) if version.contains('/') => {
+            Err(format!("unexpected GroupVersion string: {api_version}"))
+        }
+        Some((group, _)) => Ok(group),
+    }
+}

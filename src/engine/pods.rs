@@ -1,0 +1,287 @@
+//! Which pods a pass looks at, in which group each falls, and what it requests (`groupPods`,
+//! `calculateRequests` and `PodRequests` upstream). The order of the pods plays no role, except for
+//! which one an error about missing requests names.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::arith::add;
+use super::decision::{Clause, Group, PodCounts, PodRow};
+use crate::quantity::Amount;
+use crate::selector::Selector;
+use crate::snapshot::controller::Controller;
+use crate::snapshot::pod::{ConditionStatus, Phase, Pod};
+
+/// The pods that the target's selector matches.
+pub(super) struct Selected<'s> {
+    /// All pods of the namespace.
+    all: &'s [Pod],
+    /// The places of the selected ones.
+    places: Vec<u32>,
+    by_name: OnceCell<HashMap<&'s str, u32>>,
+}
+
+/// The value of a metric for one pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sample {
+    /// Milli-units.
+    pub(super) value: i64,
+    /// The end of the measurement.
+    pub(super) timestamp: Timestamp,
+    /// Its length.
+    pub(super) window: SignedDuration,
+}
+
+/// Each selected pod with its group, and the metrics of pods that are not in the list.
+pub(super) struct Grouped<'s> {
+    pub(super) rows: Vec<PodRow>,
+    pub(super) strangers: HashMap<&'s str, i64>,
+    pub(super) counts: PodCounts,
+}
+
+impl<'s> Selected<'s> {
+    pub(super) fn new(all: &'s [Pod], selector: &Selector) -> Self {
+        let places = (0u32..)
+            .zip(all)
+            .filter(|(_, pod)| selector.matches(&pod.labels))
+            .map(|(place, _)| place)
+            .collect();
+        Self { all, places, by_name: OnceCell::new() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'s Pod> {
+        self.places.iter().map(|&place| &self.all[place as usize])
+    }
+
+    /// Running pods whose Ready condition is True, terminating ones included (`getReadyPodsCount`).
+    pub(super) fn ready_count(&self) -> usize {
+        self.iter()
+            .filter(|pod| {
+                pod.phase == Phase::Running
+                    && pod.ready.is_some_and(|ready| ready.status == ConditionStatus::True)
+            })
+            .count()
+    }
+
+    /// Puts every pod in its group. `samples` may name pods outside the list and name a pod twice;
+    /// the last one counts.
+    pub(super) fn group(
+        &self,
+        samples: impl Iterator<Item = (&'s str, Sample)>,
+        resource: &str,
+        controller: &Controller,
+        now: Timestamp,
+    ) -> Grouped<'s> {
+        let mut found: Vec<Option<Sample>> = vec![None; self.places.len()];
+        let mut strangers = HashMap::new();
+        // Both lists usually come sorted by name, so the next pod is nearly always the right one.
+        let mut next = 0;
+        for (name, sample) in samples {
+            let guess = (next..self.places.len().min(next + LOOK_AHEAD))
+                .find(|&i| &*self.all[self.places[i] as usize].name == name);
+            match guess.or_else(|| self.place_of(name)) {
+                Some(place) => {
+                    found[place] = Some(sample);
+                    next = place + 1;
+                }
+                None => {
+                    strangers.insert(name, sample.value);
+                }
+            }
+        }
+        let readiness_applies = resource == "cpu";
+        let mut counts = PodCounts { strangers: strangers.len(), ..PodCounts::default() };
+        let mut rows = Vec::with_capacity(self.places.len());
+        for (&place, sample) in self.places.iter().zip(found) {
+            let pod = &self.all[place as usize];
+            let (group, clause, until) =
+                classify(pod, sample.as_ref(), readiness_applies, controller, now);
+            *match group {
+                Group::Ready => &mut counts.ready,
+                Group::Unready => &mut counts.unready,
+                Group::Missing => &mut counts.missing,
+                Group::Ignored => &mut counts.ignored,
+            } += 1;
+            rows.push(PodRow {
+                pod: place,
+                group,
+                clause,
+                value: sample.map(|sample| sample.value),
+                request: None,
+                counted: None,
+                until,
+            });
+        }
+        Grouped { rows, strangers, counts }
+    }
+
+    fn place_of(&self, name: &str) -> Option<usize> {
+        let by_name = self
+            .by_name
+            .get_or_init(|| (0u32..).zip(self.iter()).map(|(i, pod)| (&*pod.name, i)).collect());
+        by_name.get(name).map(|&i| i as usize)
+    }
+
+    /// Fills in what each pod requests of a resource, in milli-units. Every pod of the list counts
+    /// here, ignored and pending ones too; the first that lacks a request is an error.
+    pub(super) fn fill_requests(
+        &self,
+        rows: &mut [PodRow],
+        resource: &str,
+        container: Option<&str>,
+        pod_level: bool,
+    ) -> Result<(), String> {
+        for row in rows {
+            let pod = &self.all[row.pod as usize];
+            row.request = Some(if pod_level && container.is_none() && has_pod_level_requests(pod) {
+                pod_level_request(pod, resource)?
+            } else {
+                container_requests(pod, resource, container)?
+            });
+        }
+        Ok(())
+    }
+}
+
+/// How many pods further the one that a metric names is looked for before it is looked up.
+const LOOK_AHEAD: usize = 4;
+
+fn classify(
+    pod: &Pod,
+    sample: Option<&Sample>,
+    readiness_applies: bool,
+    controller: &Controller,
+    now: Timestamp,
+) -> (Group, Clause, Option<Timestamp>) {
+    if pod.deletion_timestamp.is_some() {
+        return (Group::Ignored, Clause::Deleted, pod.deletion_timestamp);
+    }
+    if pod.phase == Phase::Failed {
+        return (Group::Ignored, Clause::Failed, None);
+    }
+    if pod.phase == Phase::Pending {
+        return (Group::Unready, Clause::Pending, None);
+    }
+    let Some(sample) = sample else {
+        return (Group::Missing, Clause::NoMetric, None);
+    };
+    if !readiness_applies {
+        return (Group::Ready, Clause::Counted, None);
+    }
+    let (Some(ready), Some(start)) = (pod.ready, pod.start_time) else {
+        return (Group::Unready, Clause::NoReadiness, None);
+    };
+    let not_ready = ready.status == ConditionStatus::False;
+    let never_ready =
+        not_ready && add(start, controller.initial_readiness_delay) > ready.last_transition_time;
+    let initialized = add(start, controller.cpu_initialization_period);
+    if initialized > now {
+        // After the period only a pod that was never ready stays out.
+        let until = (!never_ready).then_some(initialized);
+        if not_ready {
+            return (Group::Unready, Clause::InitializingNotReady, until);
+        }
+        let first_whole_window = add(ready.last_transition_time, sample.window);
+        if sample.timestamp < first_whole_window {
+            return (Group::Unready, Clause::InitializingOldSample, until);
+        }
+    } else if never_ready {
+        return (Group::Unready, Clause::NeverReady, None);
+    }
+    (Group::Ready, Clause::Counted, None)
+}
+
+/// Whether the pod states a request as a whole that counts (`IsPodLevelRequestsSet`).
+fn has_pod_level_requests(pod: &Pod) -> bool {
+    pod.requests.0.iter().any(|(name, _)| is_pod_level_resource(name))
+}
+
+fn is_pod_level_resource(name: &str) -> bool {
+    matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
+}
+
+/// The request of the pod as a whole (`calculatePodLevelRequests` over `PodRequests`): what its
+/// containers need together, at start or later, overwritten where the pod states it, and the
+/// overhead added.
+fn pod_level_request(pod: &Pod, resource: &str) -> Result<i64, String> {
+    let stated = pod.requests.get(resource).filter(|_| is_pod_level_resource(resource));
+    let mut request = match stated {
+        Some(request) => Some(request.clone()),
+        None => aggregate_request(pod, resource),
+    };
+    if let Some(overhead) = pod.overhead.get(resource) {
+        add_to(&mut request, overhead);
+    }
+    request
+        .map(|request| request.milli_value())
+        .ok_or_else(|| format!("missing pod-level request for {resource} in Pod {}", pod.name))
+}
+
+/// The sum over containers and sidecars, or what the largest init step needs if that is more
+/// (`AggregateContainerRequests`).
+fn aggregate_request(pod: &Pod, resource: &str) -> Option<Amount> {
+    let mut running = None;
+    for container in &pod.containers {
+        if let Some(request) = container.requests.get(resource) {
+            add_to(&mut running, request);
+        }
+    }
+    let mut sidecars: Option<Amount> = None;
+    let mut largest_step: Option<Amount> = None;
+    for container in &pod.init_containers {
+        let request = container.requests.get(resource);
+        let mut step = sidecars.clone();
+        if let Some(request) = request {
+            add_to(&mut step, request);
+            if container.restart_always {
+                add_to(&mut running, request);
+            }
+        }
+        if container.restart_always {
+            sidecars.clone_from(&step);
+        }
+        if step > largest_step {
+            largest_step = step;
+        }
+    }
+    // None sorts below every amount, so an absent request gives way to a present one.
+    running.max(largest_step)
+}
+
+fn add_to(sum: &mut Option<Amount>, amount: &Amount) {
+    match sum {
+        Some(sum) => sum.add(amount),
+        None => *sum = Some(amount.clone()),
+    }
+}
+
+/// The requests of the containers (`calculatePodRequestsFromContainers`): containers and sidecars,
+/// or the one named container.
+fn container_requests(pod: &Pod, resource: &str, only: Option<&str>) -> Result<i64, String> {
+    let sidecars = pod.init_containers.iter().filter(|container| container.restart_always);
+    let mut sum = 0i64;
+    for container in pod.containers.iter().chain(sidecars) {
+        if only.is_some_and(|only| only != &*container.name) {
+            continue;
+        }
+        let Some(request) = container.requests.get(resource) else {
+            let container = &container.name;
+            let pod = &pod.name;
+            return Err(format!("missing request for {resource} in container {container} of Pod {pod}"));
+        };
+        sum = sum.wrapping_add(request.milli_value());
+        if only.is_some() {
+            return Ok(sum);
+        }
+    }
+    match only {
+        Some(only) => Err(format!("container {only} not found in Pod {}", pod.name)),
+        None => Ok(sum),
+    }
+}

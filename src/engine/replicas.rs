@@ -1,0 +1,206 @@
+//! From a metric's values to replicas (`ReplicaCalculator` and `metrics/utilization.go` upstream):
+//! the ratio of usage to target, and the number of pods that would bring it to 1. Floats are
+//! evaluated in the controller's order, integers wrap and truncate as there.
+
+use super::arith::{to_i32, to_i64};
+use super::decision::{Because, Fill, Filled, Group, PodCounts, Tolerances};
+use super::pods::{Grouped, Selected};
+
+/// What a calculator found.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Calculated {
+    pub(super) replicas: i32,
+    pub(super) ratio: f64,
+    pub(super) because: Because,
+    pub(super) filled: Option<Filled>,
+    pub(super) counted: Option<PodCounts>,
+}
+
+/// The mean usage as reported, before anything is filled in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Usage {
+    /// Share of the requests in percent, for utilization.
+    pub(super) percent: Option<i32>,
+    /// Milli-units, or the value in all where the metric is not per pod.
+    pub(super) value: i64,
+}
+
+/// What the values of the pods are compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    /// A share of the requests, in percent.
+    Utilization(i32),
+    /// An average, in milli-units.
+    Average(i64),
+}
+
+/// Replicas from per-pod values (`GetResourceReplicas` and `calcPlainMetricReplicas`). `current` is
+/// the scale's `spec.replicas`. Requests must have been filled in for a utilization.
+pub(super) fn from_pods(
+    grouped: &mut Grouped<'_>,
+    target: Target,
+    tolerances: &Tolerances,
+    current: i32,
+) -> Result<(Calculated, Usage), String> {
+    for row in &mut grouped.rows {
+        row.counted = row.value.filter(|_| row.group == Group::Ready);
+    }
+    let counts = grouped.counts;
+    let (ratio, usage) = ratio(grouped, target)?;
+    let done = |replicas, because, filled| {
+        Ok((Calculated { replicas, ratio, because, filled, counted: Some(counts) }, usage))
+    };
+
+    let unready_as_zero = counts.unready > 0 && ratio > 1.0;
+    if !unready_as_zero && counts.missing == 0 {
+        if tolerances.is_within(ratio) {
+            return done(current, Because::WithinTolerance, None);
+        }
+        // Only ready pods are multiplied: the answer may go against the direction of the ratio.
+        return done(to_i32((ratio * counts.ready as f64).ceil()), Because::RatioTimesReady, None);
+    }
+
+    let mut missing = Fill::None;
+    let mut missing_percent = None;
+    if counts.missing > 0 && ratio < 1.0 {
+        missing = Fill::Target;
+        missing_percent = match target {
+            Target::Utilization(percent) => Some(i64::from(percent.max(100))),
+            Target::Average(_) => None,
+        };
+    } else if counts.missing > 0 && ratio > 1.0 {
+        missing = Fill::Zero;
+    }
+    for row in &mut grouped.rows {
+        match row.group {
+            Group::Missing => {
+                row.counted = match (missing, target, missing_percent) {
+                    (Fill::None, ..) => None,
+                    (Fill::Zero, ..) => Some(0),
+                    (Fill::Target, Target::Average(average), _) => Some(average),
+                    (Fill::Target, Target::Utilization(_), percent) => {
+                        let request = row.request.unwrap_or_default();
+                        Some(request.wrapping_mul(percent.unwrap_or(100)) / 100)
+                    }
+                }
+            }
+            Group::Unready if unready_as_zero => row.counted = Some(0),
+            _ => {}
+        }
+    }
+
+    let (new_ratio, _) = self::ratio(grouped, target)?;
+    let size = grouped.strangers.len()
+        + grouped.rows.iter().filter(|row| row.counted.is_some()).count();
+    let filled = Some(Filled { ratio: new_ratio, size, missing_percent, missing, unready_as_zero });
+    if tolerances.is_within(new_ratio) {
+        return done(current, Because::FilledWithinTolerance, filled);
+    }
+    if (ratio < 1.0 && new_ratio > 1.0) || (ratio > 1.0 && new_ratio < 1.0) {
+        return done(current, Because::DirectionFlips, filled);
+    }
+    let replicas = to_i32((new_ratio * size as f64).ceil());
+    if (new_ratio < 1.0 && replicas > current) || (new_ratio > 1.0 && replicas < current) {
+        return done(current, Because::CountFlips, filled);
+    }
+    done(replicas, Because::RatioTimesFilled, filled)
+}
+
+fn ratio(grouped: &Grouped<'_>, target: Target) -> Result<(f64, Usage), String> {
+    match target {
+        Target::Utilization(target) => utilization_ratio(grouped, target),
+        Target::Average(target) => Ok(average_ratio(grouped, target)),
+    }
+}
+
+/// `GetResourceUtilizationRatio`: from the truncated percentage, not from the exact share. Metrics
+/// of pods outside the list have no request and do not count.
+fn utilization_ratio(grouped: &Grouped<'_>, target: i32) -> Result<(f64, Usage), String> {
+    let (mut used, mut requested, mut count) = (0i64, 0i64, 0i64);
+    for row in &grouped.rows {
+        if let (Some(value), Some(request)) = (row.counted, row.request) {
+            used = used.wrapping_add(value);
+            requested = requested.wrapping_add(request);
+            count += 1;
+        }
+    }
+    if requested == 0 {
+        return Err("no metrics returned matched known pods".to_owned());
+    }
+    let percent = used.wrapping_mul(100).wrapping_div(requested) as i32;
+    let usage = Usage { percent: Some(percent), value: used / count };
+    Ok((f64::from(percent) / f64::from(target), usage))
+}
+
+/// `GetMetricUsageRatio`: the truncated mean over every value, known pod or not.
+fn average_ratio(grouped: &Grouped<'_>, target: i64) -> (f64, Usage) {
+    let (mut sum, mut count) = (0i64, 0i64);
+    let known = grouped.rows.iter().filter_map(|row| row.counted);
+    for value in known.chain(grouped.strangers.values().copied()) {
+        sum = sum.wrapping_add(value);
+        count += 1;
+    }
+    let mean = sum / count;
+    (mean as f64 / target as f64, Usage { percent: None, value: mean })
+}
+
+/// Replicas from one value for the whole workload (`getUsageRatioReplicaCount`), for `Value`
+/// targets of Object and External metrics.
+pub(super) fn from_value(
+    usage: i64,
+    target: i64,
+    tolerances: &Tolerances,
+    current: i32,
+    pods: &Selected<'_>,
+) -> Result<Calculated, String> {
+    let ratio = usage as f64 / target as f64;
+    let done = |replicas, because, counted| {
+        Ok(Calculated { replicas, ratio, because, filled: None, counted })
+    };
+    if current == 0 {
+        return done(to_i32(ratio.ceil()), Because::FromZero, None);
+    }
+    if tolerances.is_within(ratio) {
+        return done(current, Because::WithinTolerance, None);
+    }
+    if pods.is_empty() {
+        return Err(format!("unable to calculate ready pods: {NO_PODS}"));
+    }
+    let ready = pods.ready_count();
+    let replicas = capped(ratio * ready as f64, f64::ceil);
+    let counted = PodCounts { ready, ..PodCounts::default() };
+    done(replicas, Because::RatioTimesReady, Some(counted))
+}
+
+/// Why a calculation that needs pods fails without any.
+pub(super) const NO_PODS: &str = "no pods returned by selector while calculating replica count";
+
+/// Replicas from a target per pod (`AverageValue` of Object and External metrics). Looks at
+/// `status.replicas`, not at pods. `saturate` caps the replicas at the largest count, as the
+/// controller does for External metrics only.
+pub(super) fn from_total(
+    usage: i64,
+    target: i64,
+    tolerances: &Tolerances,
+    status_replicas: i32,
+    saturate: bool,
+) -> Calculated {
+    let ratio = usage as f64 / (target as f64 * f64::from(status_replicas));
+    let (replicas, because) = if tolerances.is_within(ratio) {
+        (status_replicas, Because::WithinTolerance)
+    } else {
+        let wanted = (usage as f64 / target as f64).ceil();
+        let replicas = if saturate { capped(wanted, std::convert::identity) } else { to_i32(wanted) };
+        (replicas, Because::UsageOverTarget)
+    };
+    Calculated { replicas, ratio, because, filled: None, counted: None }
+}
+
+/// The reported average of a value for the whole workload, in milli-units.
+pub(super) fn average_over(usage: i64, status_replicas: i32) -> i64 {
+    to_i64((usage as f64 / f64::from(status_replicas)).ceil())
+}
+
+fn capped(replicas: f64, round: impl Fn(f64) -> f64) -> i32 {
+    if replicas > f64::from(i32::MAX) { i32::MAX } else { to_i32(round(replicas)) }
+}

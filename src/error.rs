@@ -1,0 +1,61 @@
+//! Errors as the user meets them: what happened, what to do about it, and the exit code. An
+//! unreadable metric or scale is not an error but an outcome of the pass.
+
+use std::fmt;
+
+/// The exit code of an error, as documented in the README.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// 1: no answer could be had.
+    Failed,
+    /// 2: the command line or the input is not usable.
+    Usage,
+}
+
+impl ErrorKind {
+    /// The process's exit code.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Failed => 1,
+            Self::Usage => 2,
+        }
+    }
+}
+
+/// An error with what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    /// Decides the exit code.
+    pub kind: ErrorKind,
+    /// What happened, and where.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl Error {
+    /// The command line or the input is not usable.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Usage, message: message.into(), hint: None }
+    }
+
+    /// No answer could be had.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Failed, message: message.into(), hint: None }
+    }
+
+    /// Adds what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,263 @@
+//! Lays a page out in the width that there is. Texts from outside are cleaned here, each before it
+//! meets a style.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell, CellAlignment, ContentArrangement};
+use owo_colors::{OwoColorize, Style};
+
+use super::style::{Styles, clean};
+use crate::report::page::{Page, PodTable, Table, Tone};
+
+/// How a page is laid out.
+#[derive(Debug, Clone, Default)]
+pub struct Layout {
+    /// Columns of the terminal; none where lines may be as long as they are.
+    pub width: Option<usize>,
+    /// Colours, or none.
+    pub styles: Styles,
+    /// Whether only ASCII can be shown.
+    pub ascii: bool,
+}
+
+/// The page as text, with a line break at the end.
+pub fn page(page: &Page, layout: &Layout) -> String {
+    let mut out = Lines { text: String::new(), layout };
+    let styles = &layout.styles;
+    out.paragraph("", &page.title, styles.heading);
+    out.paragraph("", &page.subtitle, Style::new());
+    out.blank();
+    let tone = match page.tone {
+        Tone::Up => styles.up,
+        Tone::Down => styles.down,
+        Tone::Stay => styles.stay,
+        Tone::Blocked => styles.blocked,
+    };
+    out.paragraph(INDENT, &page.verdict, tone);
+    for sentence in &page.why {
+        out.paragraph(INDENT, sentence, Style::new());
+    }
+    if !page.metrics.rows.is_empty() {
+        out.blank();
+        out.table(&page.metrics, "");
+        out.pairs(&page.metric_details);
+    }
+    if !page.path.is_empty() {
+        out.heading("FROM PROPOSAL TO REPLICAS");
+        let width = page.path.iter().map(|line| line.replicas.to_string().len()).max();
+        for line in &page.path {
+            let number = format!("{INDENT}{:>1$}  ", line.replicas, width.unwrap_or(0));
+            out.path(&number, &line.rule, line.reason);
+        }
+    }
+    for PodTable { metric, table, left_out } in &page.pods {
+        out.heading(&format!("PODS FOR {metric}"));
+        out.table(table, INDENT);
+        if let Some(left_out) = left_out {
+            out.paragraph(INDENT, left_out, Style::new());
+        }
+    }
+    if !page.conditions.rows.is_empty() || !page.events.rows.is_empty() {
+        out.heading("IN THE CONTROLLER'S WORDS");
+        out.records(&page.conditions);
+        out.records(&page.events);
+    }
+    if !page.assumed.is_empty() {
+        out.heading("ASSUMED");
+        out.pairs(&page.assumed);
+    }
+    if !page.notes.is_empty() {
+        out.heading("NOTES");
+        for note in &page.notes {
+            out.paragraph(INDENT, note, Style::new());
+        }
+    }
+    out.text
+}
+
+const INDENT: &str = "  ";
+
+struct Lines<'l> {
+    text: String,
+    layout: &'l Layout,
+}
+
+impl Lines<'_> {
+    fn clean(&self, text: &str) -> String {
+        clean(text, self.layout.ascii)
+    }
+
+    fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    fn heading(&mut self, title: &str) {
+        self.blank();
+        let style = self.layout.styles.heading;
+        self.paragraph("", title, style);
+    }
+
+    /// Text that starts after a prefix and goes on below its own start.
+    fn paragraph(&mut self, prefix: &str, text: &str, style: Style) {
+        let text = self.clean(text);
+        let indent = " ".repeat(width_of(prefix));
+        for (place, line) in self.wrap(&text, width_of(prefix)).iter().enumerate() {
+            self.text.push_str(if place == 0 { prefix } else { &indent });
+            self.text.push_str(&line.style(style).to_string());
+            self.text.push('\n');
+        }
+    }
+
+    /// Lines of at most the width that is left after the indentation.
+    fn wrap(&self, text: &str, indent: usize) -> Vec<String> {
+        let Some(width) = self.layout.width else { return vec![text.to_owned()] };
+        let width = width.saturating_sub(indent).max(MIN_TEXT);
+        let mut lines = vec![String::new()];
+        let mut used = 0;
+        for word in text.split(' ') {
+            let mut word = word.to_owned();
+            let length = width_of(&word);
+            if used > 0 && used + 1 + length > width {
+                lines.push(String::new());
+                used = 0;
+            }
+            if used > 0 {
+                lines.last_mut().expect("never empty").push(' ');
+                used += 1;
+            }
+            // A word longer than a line is broken wherever it has to be.
+            while used + width_of(&word) > width {
+                let cut = fitting(&word, width - used);
+                let rest = word.split_off(cut);
+                lines.last_mut().expect("never empty").push_str(&word);
+                lines.push(String::new());
+                used = 0;
+                word = rest;
+            }
+            lines.last_mut().expect("never empty").push_str(&word);
+            used += width_of(&word);
+        }
+        lines
+    }
+
+    /// Labels with what belongs to them.
+    fn pairs(&mut self, pairs: &[(String, String)]) {
+        let labels: Vec<String> = pairs.iter().map(|(label, _)| self.clean(label)).collect();
+        let widest = labels.iter().map(|label| width_of(label)).max().unwrap_or(0).min(MAX_LABEL);
+        for (label, (_, text)) in labels.iter().zip(pairs) {
+            let padding = widest.saturating_sub(width_of(label));
+            let prefix = format!("{INDENT}{label}{}  ", " ".repeat(padding));
+            if width_of(label) > MAX_LABEL {
+                self.text.push_str(prefix.trim_end());
+                self.text.push('\n');
+                self.paragraph(&" ".repeat(4), text, Style::new());
+            } else {
+                self.paragraph(&prefix, text, Style::new());
+            }
+        }
+    }
+
+    /// A line of the path, with the controller's reason behind it.
+    fn path(&mut self, number: &str, rule: &str, reason: Option<&str>) {
+        let Some(reason) = reason else { return self.paragraph(number, rule, Style::new()) };
+        self.paragraph(number, rule, Style::new());
+        let style = self.layout.styles.reason;
+        let last = self.text.trim_end_matches('\n').rsplit('\n').next().map_or(0, width_of);
+        let fits = self.layout.width.is_none_or(|width| last + 2 + reason.len() <= width);
+        let reason = reason.style(style).to_string();
+        self.text.pop();
+        if fits {
+            self.text.push_str("  ");
+        } else {
+            self.text.push('\n');
+            self.text.push_str(&" ".repeat(width_of(number)));
+        }
+        self.text.push_str(&reason);
+        self.text.push('\n');
+    }
+
+    /// Rows whose last column is a sentence, which goes below the others where it does not fit.
+    fn records(&mut self, table: &Table) {
+        let columns = table.columns.len().saturating_sub(1);
+        let cells: Vec<Vec<String>> = table
+            .rows
+            .iter()
+            .map(|row| row.iter().map(|cell| self.clean(cell)).collect())
+            .collect();
+        let widths: Vec<usize> = (0..columns)
+            .map(|i| cells.iter().map(|row| width_of(&row[i])).max().unwrap_or(0))
+            .collect();
+        for row in &cells {
+            let mut prefix = INDENT.to_owned();
+            for (cell, width) in row.iter().zip(&widths) {
+                prefix += &format!("{cell}{}  ", " ".repeat(width - width_of(cell)));
+            }
+            let message = &row[columns];
+            let room = self.layout.width.map(|width| width.saturating_sub(width_of(&prefix)));
+            if room.is_none_or(|room| width_of(message) <= room) {
+                self.paragraph(&prefix, message, Style::new());
+            } else {
+                self.text.push_str(prefix.trim_end());
+                self.text.push('\n');
+                self.paragraph(&" ".repeat(6), message, Style::new());
+            }
+        }
+    }
+
+    fn table(&mut self, table: &Table, indent: &str) {
+        let mut grid = comfy_table::Table::new();
+        grid.load_style(NOTHING);
+        match self.layout.width {
+            Some(width) => {
+                let width = width.saturating_sub(width_of(indent)).min(usize::from(u16::MAX));
+                grid.set_content_arrangement(ContentArrangement::Dynamic);
+                grid.set_width(width as u16);
+            }
+            None => {
+                grid.set_content_arrangement(ContentArrangement::Disabled);
+            }
+        }
+        let heading = self.layout.styles.heading;
+        grid.set_header(
+            table.columns.iter().map(|(title, _)| Cell::new(title.style(heading).to_string())),
+        );
+        for row in &table.rows {
+            grid.add_row(row.iter().map(|cell| Cell::new(self.clean(cell))));
+        }
+        for (place, (_, numbers)) in table.columns.iter().enumerate() {
+            if let Some(column) = grid.column_mut(place) {
+                column.set_padding((0, 2));
+                if *numbers {
+                    column.set_cell_alignment(CellAlignment::Right);
+                }
+            }
+        }
+        for line in grid.trim_fmt().lines() {
+            self.text.push_str(indent);
+            self.text.push_str(line);
+            self.text.push('\n');
+        }
+    }
+}
+
+/// Labels longer than this stand on a line of their own.
+const MAX_LABEL: usize = 24;
+
+/// However narrow the terminal, text keeps this much room.
+const MIN_TEXT: usize = 20;
+
+/// The columns that a text takes on a terminal.
+fn width_of(text: &str) -> usize {
+    unicode_width::UnicodeWidthStr::width(text)
+}
+
+/// How many bytes of a word fit into a width; at least one character.
+fn fitting(word: &str, width: usize) -> usize {
+    let mut used = 0;
+    for (at, letter) in word.char_indices() {
+        used += unicode_width::UnicodeWidthChar::width(letter).unwrap_or(0);
+        if used > width && at > 0 {
+            return at;
+        }
+    }
+    word.len()
+}

@@ -1,0 +1,80 @@
+//! How text may look: colours and symbols, chosen once, and the cleaning that keeps a terminal from
+//! obeying what an object says. The default is plain, for pipes and tests.
+
+use owo_colors::Style;
+
+/// Styles of the parts of a page. The default has none.
+#[derive(Debug, Clone, Default)]
+pub struct Styles {
+    /// Section titles and column headers.
+    pub heading: Style,
+    /// What happens when replicas are added.
+    pub up: Style,
+    /// What happens when replicas are removed.
+    pub down: Style,
+    /// What happens when nothing changes.
+    pub stay: Style,
+    /// What keeps the controller from deciding or scaling.
+    pub blocked: Style,
+    /// The controller's reasons.
+    pub reason: Style,
+}
+
+impl Styles {
+    /// The styles for a terminal that shows colours. Colour never says anything alone.
+    pub fn colored() -> Self {
+        Self {
+            heading: Style::new().bold(),
+            up: Style::new().green().bold(),
+            down: Style::new().yellow().bold(),
+            stay: Style::new().bold(),
+            blocked: Style::new().red().bold(),
+            reason: Style::new().cyan(),
+        }
+    }
+}
+
+/// Makes text from outside harmless: control characters, line breaks and what reorders text are
+/// shown instead of obeyed. With `ascii`, everything beyond ASCII is shown by its number.
+pub fn clean(text: &str, ascii: bool) -> String {
+    let mut clean = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\u{1b}' => clean.push_str("^["),
+            '\n' => clean.push_str("\\n"),
+            '\r' => clean.push_str("\\r"),
+            '\t' => clean.push_str("\\t"),
+            _ if letter.is_control() || is_invisible(letter) || (ascii && !letter.is_ascii()) => {
+                clean.extend(letter.escape_unicode());
+            }
+            _ => clean.push(letter),
+        }
+    }
+    clean
+}
+
+/// Characters that change the order of others, join or break lines, or take no place.
+fn is_invisible(letter: char) -> bool {
+    matches!(letter, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clean;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown() {
+        for (text, shown) in [
+            ("web", "web"),
+            ("a\u{1b}[31mb", "a^[[31mb"),
+            ("a\nb\rc\td", "a\\nb\\rc\\td"),
+            ("a\u{202e}b\u{7}", "a\\u{202e}b\\u{7}"),
+            ("\u{9b}31m", "\\u{9b}31m"),
+            ("größe", "größe"),
+        ] {
+            assert_eq!(clean(text, false), shown);
+        }
+        assert_eq!(clean("größe", true), "gr\\u{f6}\\u{df}e");
+    }
+}

@@ -1,0 +1,205 @@
+//! What a decision says, for machines and for people. [`Explanation`] is the published contract
+//! (`schema/explanation.json`); [`page::Page`] words the same values. Nothing here decides or
+//! prints anything.
+
+pub mod page;
+mod words;
+
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+
+use crate::engine::decision::{Clause, Decision, Group, MetricStep, Outcome, PodRow, Step};
+use crate::memory::{Knowledge, Memory, Remembered};
+use crate::quantity::{Format, Quantity};
+use crate::snapshot::Snapshot;
+use crate::snapshot::assemble::{Basis, Input};
+use crate::snapshot::hpa::{HpaSpec, SecondsTime};
+use crate::snapshot::objects::OWN_API_VERSION;
+use crate::snapshot::pod::Pod;
+
+/// A pass, explained. Serializes as the contract's object.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    hpa: HpaView<'a>,
+    /// What the controller would do.
+    pub outcome: &'a Outcome,
+    /// The highest proposal before stabilization and limits.
+    pub proposal: Option<i32>,
+    /// Whether what is unknown could change the answer.
+    pub certainty: Certainty,
+    /// The replicas after the pass, over everything that is unknown.
+    pub range: Option<Range>,
+    trace: TraceView<'a>,
+    memory: MemoryView<'a>,
+    /// What the answer rests on.
+    pub basis: &'a [Basis],
+    /// What was read but not used, and what looks wrong.
+    pub notes: &'a [String],
+    #[serde(skip)]
+    snapshot: &'a Snapshot,
+    #[serde(skip)]
+    decision: &'a Decision,
+    #[serde(skip)]
+    remembered: &'a Remembered,
+}
+
+/// Whether what is unknown could change the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Certainty {
+    /// It could not.
+    Certain,
+    /// It could, within the range.
+    Bounded,
+}
+
+/// The replicas after the pass, over everything that the controller may remember.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Range {
+    /// The fewest.
+    pub min: i32,
+    /// The most.
+    pub max: i32,
+}
+
+#[derive(Debug, Serialize)]
+struct HpaView<'a> {
+    name: &'a str,
+    namespace: &'a str,
+    spec: &'a HpaSpec,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MemoryView<'a> {
+    knowledge: &'static str,
+    before: &'a Memory,
+    after: &'a Memory,
+}
+
+impl<'a> Explanation<'a> {
+    /// Explains a decision. `extremes` are the decisions at the bounds of an unknown memory.
+    pub fn new(
+        input: &'a Input,
+        remembered: &'a Remembered,
+        decision: &'a Decision,
+        extremes: &[Decision],
+    ) -> Self {
+        let Input { snapshot, basis, notes, .. } = input;
+        let range = decision.replicas_after().map(|likely| {
+            let all = extremes.iter().filter_map(Decision::replicas_after);
+            all.fold(Range { min: likely, max: likely }, |range, replicas| Range {
+                min: range.min.min(replicas),
+                max: range.max.max(replicas),
+            })
+        });
+        let certainty = match range {
+            Some(range) if range.min != range.max => Certainty::Bounded,
+            _ => Certainty::Certain,
+        };
+        let hpa = &snapshot.hpa;
+        Self {
+            api_version: OWN_API_VERSION,
+            kind: "Explanation",
+            hpa: HpaView { name: &hpa.name, namespace: &hpa.namespace, spec: &hpa.spec },
+            outcome: &decision.outcome,
+            proposal: decision.proposal,
+            certainty,
+            range,
+            trace: TraceView { steps: &decision.trace, pods: &snapshot.pods },
+            memory: MemoryView {
+                knowledge: match remembered.knowledge {
+                    Knowledge::Stated => "stated",
+                    Knowledge::JustStarted => "justStarted",
+                    Knowledge::Unknown => "unknown",
+                },
+                before: &remembered.likely,
+                after: &decision.memory,
+            },
+            basis,
+            notes,
+            snapshot,
+            decision,
+            remembered,
+        }
+    }
+}
+
+/// The steps, with the pods of each metric by name.
+#[derive(Debug)]
+struct TraceView<'a> {
+    steps: &'a [Step],
+    pods: &'a [Pod],
+}
+
+impl Serialize for TraceView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.steps.len()))?;
+        for step in self.steps {
+            match step {
+                Step::ComputeMetric(metric) => list.serialize_element(&MetricView {
+                    rule: "computeMetric",
+                    metric,
+                    pods: PodsView { metric, pods: self.pods },
+                })?,
+                step => list.serialize_element(step)?,
+            }
+        }
+        list.end()
+    }
+}
+
+#[derive(Serialize)]
+struct MetricView<'a> {
+    rule: &'static str,
+    #[serde(flatten)]
+    metric: &'a MetricStep,
+    pods: PodsView<'a>,
+}
+
+struct PodsView<'a> {
+    metric: &'a MetricStep,
+    pods: &'a [Pod],
+}
+
+impl Serialize for PodsView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let format = format_of(self.metric);
+        serializer.collect_seq(self.metric.pods.iter().map(|row| PodView {
+            name: &self.pods[row.pod as usize].name,
+            row,
+            format,
+        }))
+    }
+}
+
+struct PodView<'a> {
+    name: &'a str,
+    row: &'a PodRow,
+    format: Format,
+}
+
+impl Serialize for PodView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let PodRow { group, clause, value, request, counted, until, .. } = self.row;
+        let quantity = |milli: &i64| Quantity::from_milli(*milli, self.format);
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", self.name)?;
+        map.serialize_entry::<_, Group>("group", group)?;
+        map.serialize_entry::<_, Clause>("clause", clause)?;
+        map.serialize_entry("value", &value.as_ref().map(quantity))?;
+        map.serialize_entry("request", &request.as_ref().map(quantity))?;
+        map.serialize_entry("counted", &counted.as_ref().map(quantity))?;
+        map.serialize_entry("until", &until.map(|until| SecondsTime(until).to_string()))?;
+        map.end()
+    }
+}
+
+/// Memory is written in powers of 1024, everything else in powers of 1000.
+fn format_of(metric: &MetricStep) -> Format {
+    let resource = matches!(metric.type_.as_str(), "Resource" | "ContainerResource");
+    if resource && metric.name == "memory" { Format::BinarySI } else { Format::DecimalSI }
+}

@@ -1,0 +1,217 @@
+//! What the three metrics APIs answered, reduced to what a pass uses: milli-values with the
+//! timestamps and windows that grouping needs. Both shapes of the custom metrics API are read.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+
+use super::hpa::null_as_default;
+use super::pod::{Meta, Name, ResourceName, ZERO_TIME};
+use crate::quantity::Amount;
+use crate::selector::{LabelSelector, Labels};
+
+/// The usage of one pod's containers: an item of the resource metrics API.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PodMetrics {
+    /// The pod's name.
+    pub name: Box<str>,
+    /// The namespace, where the object states one.
+    pub namespace: Option<Box<str>>,
+    /// The labels by which the API selects; usually a copy of the pod's.
+    pub labels: Labels,
+    /// The end of the window in which usage was measured.
+    pub timestamp: Timestamp,
+    /// How long usage was measured.
+    pub window: SignedDuration,
+    /// Usage by container; sidecars included.
+    pub containers: Vec<ContainerUsage>,
+}
+
+/// The usage of one container.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ContainerUsage {
+    /// The container's name.
+    pub name: Box<str>,
+    /// Milli-values by resource, each rounded up to a milli.
+    pub usage: Vec<(ResourceName, i64)>,
+}
+
+impl ContainerUsage {
+    /// The usage of a resource in milli-units, if measured.
+    pub fn get(&self, resource: &str) -> Option<i64> {
+        self.usage.iter().find(|(name, _)| name == resource).map(|(_, milli)| *milli)
+    }
+}
+
+impl<'de> Deserialize<'de> for PodMetrics {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize, Default)]
+        #[serde(default)]
+        struct Wire {
+            #[serde(deserialize_with = "null_as_default")]
+            metadata: Meta,
+            timestamp: Option<Timestamp>,
+            window: GoDuration,
+            #[serde(deserialize_with = "null_as_default")]
+            containers: Vec<ContainerUsage>,
+        }
+        let wire = Wire::deserialize(deserializer)?;
+        Ok(Self {
+            name: wire.metadata.name,
+            namespace: wire.metadata.namespace,
+            labels: wire.metadata.labels,
+            timestamp: wire.timestamp.unwrap_or(ZERO_TIME),
+            window: wire.window.0,
+            containers: wire.containers,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for ContainerUsage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize, Default)]
+        #[serde(default)]
+        struct Wire {
+            #[serde(deserialize_with = "null_as_default")]
+            name: Box<str>,
+            #[serde(deserialize_with = "null_as_default")]
+            usage: Usage,
+        }
+        let wire = Wire::deserialize(deserializer)?;
+        Ok(Self { name: wire.name, usage: wire.usage.0 })
+    }
+}
+
+#[derive(Default)]
+struct Usage(Vec<(ResourceName, i64)>);
+
+impl<'de> Deserialize<'de> for Usage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Map;
+        impl<'de> Visitor<'de> for Map {
+            type Value = Usage;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a map of resource names to quantities")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Usage, A::Error> {
+                let mut usage = Vec::with_capacity(2);
+                while let Some(name) = map.next_key::<Name>()? {
+                    let amount = map.next_value::<Option<Amount>>()?.unwrap_or_default();
+                    usage.push((name.0, amount.milli_value()));
+                }
+                Ok(Usage(usage))
+            }
+        }
+        deserializer.deserialize_map(Map)
+    }
+}
+
+/// A duration as Go prints it (`17.068s`, `1m0s`); null and absence are zero.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GoDuration(pub SignedDuration);
+
+impl<'de> Deserialize<'de> for GoDuration {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(Option::<SignedDuration>::deserialize(deserializer)?.unwrap_or_default()))
+    }
+}
+
+/// An item of the custom metrics API, `v1beta1` or `v1beta2`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(from = "MetricValueWire")]
+pub struct MetricValue {
+    /// The kind, name and so on of the object that the value describes.
+    pub described_object: ObjectReference,
+    /// The metric's name.
+    pub name: String,
+    /// The metric's selector.
+    pub selector: Option<LabelSelector>,
+    /// When it was measured.
+    pub timestamp: Timestamp,
+    /// How long it was measured, in seconds; a minute if unstated.
+    pub window: SignedDuration,
+    /// The value.
+    pub value: Amount,
+}
+
+/// The reference to the described object in an item of the custom metrics API.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ObjectReference {
+    /// The kind.
+    #[serde(deserialize_with = "null_as_default")]
+    pub kind: String,
+    /// The namespace; empty for cluster-scoped objects.
+    #[serde(deserialize_with = "null_as_default")]
+    pub namespace: String,
+    /// The name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// Group and version.
+    #[serde(deserialize_with = "null_as_default")]
+    pub api_version: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct MetricValueWire {
+    #[serde(deserialize_with = "null_as_default")]
+    described_object: ObjectReference,
+    metric: Option<MetricWire>,
+    metric_name: Option<String>,
+    selector: Option<LabelSelector>,
+    timestamp: Option<Timestamp>,
+    window_seconds: Option<i64>,
+    window: Option<i64>,
+    #[serde(deserialize_with = "null_as_default")]
+    value: Amount,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct MetricWire {
+    #[serde(deserialize_with = "null_as_default")]
+    name: String,
+    selector: Option<LabelSelector>,
+}
+
+/// The window that the controller assumes where a custom metric states none.
+const DEFAULT_CUSTOM_WINDOW: i64 = 60;
+
+impl From<MetricValueWire> for MetricValue {
+    fn from(wire: MetricValueWire) -> Self {
+        let (name, selector) = match wire.metric {
+            Some(metric) => (metric.name, metric.selector),
+            None => (wire.metric_name.unwrap_or_default(), wire.selector),
+        };
+        let window = wire.window_seconds.or(wire.window).unwrap_or(DEFAULT_CUSTOM_WINDOW);
+        Self {
+            described_object: wire.described_object,
+            name,
+            selector,
+            timestamp: wire.timestamp.unwrap_or(ZERO_TIME),
+            window: SignedDuration::from_secs(window),
+            value: wire.value,
+        }
+    }
+}
+
+/// An item of the external metrics API.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExternalMetricValue {
+    /// The metric's name.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub metric_name: String,
+    /// The labels by which the API selects.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub metric_labels: Labels,
+    /// When it was measured.
+    #[serde(default)]
+    pub timestamp: Option<Timestamp>,
+    /// The value.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub value: Amount,
+}

@@ -1,0 +1,43 @@
+//! What the input states about the controller's memory, list by list. What follows from it is the
+//! business of [`crate::memory`].
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::hpa::time;
+
+/// The lists of a `ControllerState`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StatedMemory {
+    /// Past proposals; none means that the controller has just started.
+    pub recommendations: Option<Vec<Recommendation>>,
+    /// Past changes up.
+    pub scale_up_events: Vec<ScaleEvent>,
+    /// Past changes down.
+    pub scale_down_events: Vec<ScaleEvent>,
+}
+
+/// A proposal that the controller remembers (`timestampedRecommendation`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recommendation {
+    /// The proposal.
+    pub replicas: i32,
+    /// When it was made.
+    #[serde(serialize_with = "time::serialize")]
+    pub time: Timestamp,
+}
+
+/// A change of scale that the controller remembers (`timestampedScaleEvent`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScaleEvent {
+    /// By how many replicas the scale changed.
+    pub replicas: i32,
+    /// When it was changed.
+    #[serde(serialize_with = "time::serialize")]
+    pub time: Timestamp,
+    /// Older than every policy's period at an earlier pass; its place may be used again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outdated: bool,
+}

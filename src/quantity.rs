@@ -1,1 +1,0 @@
-//! Exact `resource.Quantity`.

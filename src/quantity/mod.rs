@@ -1,0 +1,169 @@
+//! Kubernetes quantities such as `250m` and `1.5Gi`, number for number and text for text those of
+//! apimachinery's `resource.Quantity`. Its oddities are part of what the autoscaler computes, so
+//! none may be repaired here; the only deviation is that absurdly long numbers are refused.
+
+mod amount;
+mod parse;
+mod serde;
+
+use std::fmt;
+
+pub use amount::Amount;
+
+/// How a quantity is printed, which follows from the suffix it was written with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// Suffixes for powers of 1000: `250m`, `12M`.
+    #[default]
+    DecimalSI,
+    /// Suffixes for powers of 1024: `12Mi`.
+    BinarySI,
+    /// An exponent of 10: `12e6`.
+    DecimalExponent,
+}
+
+/// Why a text is not a quantity. All but the last are upstream's errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ParseError {
+    /// Not of the shape of a quantity.
+    #[error(
+        "quantities must match the regular expression \
+         '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+    )]
+    Format,
+    /// No digits before a suffix that needs some.
+    #[error("unable to parse numeric part of quantity")]
+    Numeric,
+    /// A suffix that means nothing.
+    #[error("unable to parse quantity's suffix")]
+    Suffix,
+    /// Reading the quantity takes a number of more than 100,000 digits. Upstream tries, for
+    /// minutes or until memory runs out.
+    #[error("quantity is out of range")]
+    OutOfRange,
+}
+
+/// A number together with the way it is written.
+///
+/// Equality is that of the number alone.
+#[derive(Debug, Clone, Default)]
+pub struct Quantity {
+    amount: Amount,
+    format: Format,
+    /// The input, where upstream takes it for canonical and prints it again.
+    text: Option<Box<str>>,
+}
+
+impl Quantity {
+    /// Reads a quantity, `resource.ParseQuantity`.
+    ///
+    /// # Errors
+    ///
+    /// Upstream's, plus [`ParseError::OutOfRange`].
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let parse::Parsed {
+            amount,
+            format,
+            reuse,
+        } = parse::parse(text)?;
+        Ok(Self {
+            amount,
+            format,
+            text: reuse.then(|| text.into()),
+        })
+    }
+
+    /// A quantity of so many thousandths, `resource.NewMilliQuantity`.
+    pub fn from_milli(value: i64, format: Format) -> Self {
+        Self {
+            amount: Amount::int(value, -3),
+            format,
+            text: None,
+        }
+    }
+
+    /// The number.
+    pub fn amount(&self) -> &Amount {
+        &self.amount
+    }
+
+    /// How the number is printed.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The number in thousandths; see [`Amount::milli_value`].
+    pub fn milli_value(&self) -> i64 {
+        self.amount.milli_value()
+    }
+
+    /// -1, 0 or 1.
+    pub fn signum(&self) -> i32 {
+        self.amount.signum()
+    }
+
+    /// The number as `AsApproximateFloat64` computes it: the mantissa times a power of ten, each
+    /// rounded before. `0.3` gives 0.30000000000000004 but `300m` gives 0.3, so take it of the
+    /// [canonical](Self::canonicalized) quantity if that is what the controller sees. Zero with
+    /// an exponent above 308 gives NaN.
+    pub fn approximate_f64(&self) -> f64 {
+        self.amount.approximate_f64()
+    }
+
+    /// The quantity that is read back after this one has been written, as happens to every
+    /// quantity that passes through an API server.
+    pub fn canonicalized(&self) -> Self {
+        // Only quantities at the limit of what is computed with can fail to read back.
+        Self::parse(&self.to_string()).unwrap_or_else(|_| self.clone())
+    }
+}
+
+/// `Quantity.String`: the input if it was canonical, else the canonical text. Decimal suffixes end
+/// at `E`, and upstream prints larger numbers without any: `1000E` becomes `1`.
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(text) = &self.text {
+            return f.pad(text);
+        }
+        if self.amount.is_zero() {
+            return f.pad("0");
+        }
+        if self.format == Format::BinarySI
+            && let Some((mut digits, exponent)) = self.amount.base_1024()
+        {
+            digits.push_str(["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"][exponent as usize]);
+            return f.pad(&digits);
+        }
+        let (mut digits, exponent) = self.amount.base_1000();
+        if self.format == Format::DecimalExponent {
+            if exponent != 0 {
+                digits.push_str(&format!("e{exponent}"));
+            }
+        } else {
+            digits.push_str(match exponent {
+                -9 => "n",
+                -6 => "u",
+                -3 => "m",
+                3 => "k",
+                6 => "M",
+                9 => "G",
+                12 => "T",
+                15 => "P",
+                18 => "E",
+                _ => "",
+            });
+        }
+        f.pad(&digits)
+    }
+}
+
+impl PartialEq for Quantity {
+    fn eq(&self, other: &Self) -> bool {
+        self.amount == other.amount
+    }
+}
+
+impl Eq for Quantity {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! Labels and the selectors over them, after apimachinery's `labels.Selector`: what matches, how it
+//! prints and how every error reads. Requirements must keep the operator they were written with,
+//! since `a=b`, `a==b` and `a in (b)` match alike and print differently.
+
+mod label_selector;
+mod labels;
+mod parse;
+mod validate;
+
+use std::fmt;
+
+pub use label_selector::{LabelSelector, LabelSelectorRequirement};
+pub use labels::Labels;
+
+/// Why a text or a [`LabelSelector`] is not a selector, in upstream's words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SelectorError(Box<str>);
+
+impl SelectorError {
+    fn new(message: impl Into<Box<str>>) -> Self {
+        Self(message.into())
+    }
+}
+
+/// Requirements that labels must all meet, sorted by key. The default has none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selector {
+    requirements: Box<[Requirement]>,
+}
+
+/// One validated requirement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Requirement {
+    key: Box<str>,
+    operator: Operator,
+    values: Box<[Box<str>]>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    In,
+    NotIn,
+    Equals,
+    DoubleEquals,
+    NotEquals,
+    GreaterThan,
+    LessThan,
+    Exists,
+    DoesNotExist,
+}
+
+impl Selector {
+    /// Reads a selector such as `app=web,tier in (a,b),!canary`, `labels.Parse`.
+    ///
+    /// # Errors
+    ///
+    /// Upstream's, for bad syntax and for keys and values that labels cannot have.
+    pub fn parse(text: &str) -> Result<Self, SelectorError> {
+        parse::requirements(text).map(Self::new)
+    }
+
+    /// Sorts stably, as upstream's sort does for up to twelve requirements; what it does with
+    /// more of them on one key shows only in print.
+    fn new(mut requirements: Vec<Requirement>) -> Self {
+        requirements.sort_by(|a, b| a.key.cmp(&b.key));
+        Self {
+            requirements: requirements.into(),
+        }
+    }
+
+    /// Whether `labels` meet every requirement.
+    pub fn matches(&self, labels: &Labels) -> bool {
+        self.requirements
+            .iter()
+            .all(|requirement| requirement.matches(labels.get(&requirement.key)))
+    }
+
+    /// Whether there are no requirements, so that everything matches.
+    pub fn is_empty(&self) -> bool {
+        self.requirements.is_empty()
+    }
+
+    /// What the scale client makes of a scale's selector: it reads the text with
+    /// `metav1.ParseToLabelSelector` and prints that with `metav1.LabelSelectorAsSelector`. So
+    /// `==` becomes `=`, and of several required values for one key the last is kept.
+    ///
+    /// # Errors
+    ///
+    /// A [`LabelSelector`] has no counterpart of `!=`, `>` and `<`, for which upstream fails.
+    pub fn normalized(&self) -> Result<Self, SelectorError> {
+        LabelSelector::from_selector(self)?.to_selector()
+    }
+}
+
+impl Requirement {
+    fn matches(&self, value: Option<&str>) -> bool {
+        let listed = |value: &str| self.values.iter().any(|listed| **listed == *value);
+        match self.operator {
+            Operator::In | Operator::Equals | Operator::DoubleEquals => value.is_some_and(listed),
+            Operator::NotIn | Operator::NotEquals => !value.is_some_and(listed),
+            Operator::Exists => value.is_some(),
+            Operator::DoesNotExist => value.is_none(),
+            Operator::GreaterThan => self.compares(value, |value, bound| value > bound),
+            Operator::LessThan => self.compares(value, |value, bound| value < bound),
+        }
+    }
+
+    fn compares(&self, value: Option<&str>, compare: fn(i64, i64) -> bool) -> bool {
+        let number = |text: &str| text.parse::<i64>().ok();
+        match (
+            value.and_then(number),
+            self.values.first().and_then(|bound| number(bound)),
+        ) {
+            (Some(value), Some(bound)) => compare(value, bound),
+            _ => false,
+        }
+    }
+}
+
+/// `Selector.String`: without blanks, value sets sorted.
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, requirement) in self.requirements.iter().enumerate() {
+            if i > 0 {
+                f.write_str(",")?;
+            }
+            requirement.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = &self.key;
+        let mut values: Vec<&str> = self.values.iter().map(AsRef::as_ref).collect();
+        values.sort_unstable();
+        let values = values.join(",");
+        match self.operator {
+            Operator::In => write!(f, "{key} in ({values})"),
+            Operator::NotIn => write!(f, "{key} notin ({values})"),
+            Operator::Equals => write!(f, "{key}={values}"),
+            Operator::DoubleEquals => write!(f, "{key}=={values}"),
+            Operator::NotEquals => write!(f, "{key}!={values}"),
+            Operator::GreaterThan => write!(f, "{key}>{values}"),
+            Operator::LessThan => write!(f, "{key}<{values}"),
+            Operator::Exists => write!(f, "{key}"),
+            Operator::DoesNotExist => write!(f, "!{key}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

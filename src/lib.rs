@@ -1,5 +1,23 @@
-//! The HorizontalPodAutoscaler controller's decision, computed outside the controller.
-#![allow(missing_docs)]
+//! What the Kubernetes HorizontalPodAutoscaler controller decides, computed outside of it.
+//!
+//! One plain value stands between neighbours, and no module imports from its right-hand one:
+//!
+//! ```text
+//! args -> snapshot -> memory -> engine -> report -> render -> stdout
+//!            ^
+//!          files
+//! ```
+//!
+//! [`engine::reconcile`] is the controller's pass as a pure function of a [`snapshot::Snapshot`] and
+//! a [`memory::Memory`]. Everything before it reads and checks, everything after it words.
+
+pub mod args;
+pub mod command;
+pub mod engine;
+pub mod error;
+pub mod memory;
 pub mod quantity;
+pub mod render;
+pub mod report;
 pub mod selector;
 pub mod snapshot;

@@ -15,7 +15,7 @@ use conditions::{
 };
 use decision::{Decision, Event, MetricResult, Outcome, Path, Step};
 
-use crate::memory::Memory;
+use crate::memory::{Memory, Remembered};
 use crate::snapshot::stated::Recommendation;
 use crate::selector::Selector;
 use crate::snapshot::hpa::MetricStatus;
@@ -44,6 +44,14 @@ pub fn reconcile(snapshot: &Snapshot, memory: &Memory) -> Decision {
         trace: pass.trace,
         memory: pass.memory,
     }
+}
+
+/// Runs a pass at each bound of an unknown memory; empty where the memory is known.
+pub fn at_bounds(snapshot: &Snapshot, remembered: &Remembered) -> Vec<Decision> {
+    let current = snapshot.scale.as_ref().map_or(0, |scale| scale.spec_replicas);
+    let max = snapshot.hpa.spec.max_replicas;
+    let memories = remembered.extremes(snapshot.now, current, max);
+    memories.iter().map(|memory| reconcile(snapshot, memory)).collect()
 }
 
 const ABOVE_MAX: &str = "Current number of replicas above Spec.MaxReplicas";

@@ -1,0 +1,167 @@
+//! What was typed, and nothing else: no file is read here, no terminal looked at, no default made
+//! up that depends on either.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use jiff::{SignedDuration, Timestamp};
+
+/// Explains what the HorizontalPodAutoscaler controller decides, step by step.
+#[derive(Debug, Parser)]
+#[command(name = "kubectl-hpa", version, about, long_about = None)]
+#[command(disable_help_subcommand = true, arg_required_else_help = true)]
+#[command(after_help = EXIT_CODES)]
+pub struct Cli {
+    /// The verb.
+    #[command(subcommand)]
+    pub verb: Verb,
+    /// Whether to use colours; NO_COLOR and CLICOLOR_FORCE are honoured
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", global = true)]
+    pub color: Color,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid input";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run the controller's pass once and show the decision with every step
+    Explain(Explain),
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal that shows them
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The forms of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// The report with every pod
+    Wide,
+    /// The published contract as JSON
+    Json,
+    /// The published contract as YAML
+    Yaml,
+}
+
+/// `explain`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  # explain a saved state; no cluster is needed
+  kubectl get hpa,deploy,pods,podmetrics -o yaml > state.yaml
+  kubectl hpa explain web -f state.yaml
+
+  # the same as JSON, at a stated time
+  kubectl hpa explain web -f state.yaml --now 2026-11-21T06:00:00Z -o json")]
+pub struct Explain {
+    /// The HorizontalPodAutoscaler, as NAME or hpa/NAME
+    pub name: String,
+
+    /// Saved objects: a file, a folder, or - for standard input; may be repeated
+    #[arg(short = 'f', long = "filename", value_name = "FILE", required = true)]
+    pub filenames: Vec<String>,
+
+    /// The namespace; without it, the only HPA of that name
+    #[arg(short = 'n', long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+
+    /// The form of the answer; without it, a report for people
+    #[arg(short = 'o', long, value_enum, value_name = "FORMAT")]
+    pub output: Option<Output>,
+
+    /// Also write everything that was used to this file, to be read again with -f
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<String>,
+
+    #[command(flatten)]
+    /// The controller's settings.
+    pub controller: ControllerArgs,
+}
+
+/// Settings of the controller that cannot be read from objects. They go before those that the
+/// input states.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Controller settings (default: the input's, else Kubernetes' own)")]
+pub struct ControllerArgs {
+    /// The controller's clock, such as 2026-11-21T06:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub now: Option<Timestamp>,
+
+    /// Ratios this close to 1 change nothing (default 0.1)
+    #[arg(long, value_name = "SHARE", value_parser = tolerance)]
+    pub tolerance: Option<f64>,
+
+    /// How long recommendations hold against scaling down (default 5m)
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub downscale_stabilization: Option<SignedDuration>,
+
+    /// How long after its start a pod's CPU may be that of its start (default 5m)
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub cpu_initialization_period: Option<SignedDuration>,
+
+    /// How soon after its start a pod turns ready for the first time (default 30s)
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub initial_readiness_delay: Option<SignedDuration>,
+
+    /// The time between two passes (default 15s)
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub sync_period: Option<SignedDuration>,
+
+    /// Feature gates, such as HPAScaleToZero=true; separated by commas or repeated
+    #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',', value_parser = gate)]
+    pub feature_gates: Vec<(String, bool)>,
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if share.is_finite() && share >= 0.0 => Ok(share),
+        _ => Err("not a share such as 0.1".to_owned()),
+    }
+}
+
+fn duration(text: &str) -> Result<SignedDuration, String> {
+    match text.parse::<SignedDuration>() {
+        Ok(duration) if !duration.is_negative() => Ok(duration),
+        Ok(_) => Err("must not be negative".to_owned()),
+        Err(_) => Err("not a duration such as 5m or 1m30s".to_owned()),
+    }
+}
+
+fn gate(text: &str) -> Result<(String, bool), String> {
+    let (name, value) = text.split_once('=').ok_or("not of the form GATE=true or GATE=false")?;
+    let on = match value {
+        "true" => true,
+        "false" => false,
+        _ => return Err(format!("{value:?} is neither true nor false")),
+    };
+    Ok((name.to_owned(), on))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cli, duration, gate, tolerance};
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn values_are_checked() {
+        assert_eq!(tolerance("0.05"), Ok(0.05));
+        assert!(tolerance("-1").is_err() && tolerance("NaN").is_err() && tolerance("x").is_err());
+        assert_eq!(duration("1m30s").map(|d| d.as_secs()), Ok(90));
+        assert!(duration("-1s").is_err() && duration("5").is_err());
+        assert_eq!(gate("HPAScaleToZero=true"), Ok(("HPAScaleToZero".to_owned(), true)));
+        assert!(gate("HPAScaleToZero").is_err() && gate("HPAScaleToZero=yes").is_err());
+    }
+}

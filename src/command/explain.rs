@@ -1,0 +1,82 @@
+//! `explain`: read the objects, run one pass, word it.
+
+use std::fs;
+
+use jiff::Timestamp;
+
+use super::Terminal;
+use crate::args::{ControllerArgs, Explain, Output};
+use crate::engine;
+use crate::error::Error;
+use crate::memory::Remembered;
+use crate::render::{page, structured};
+use crate::report::Explanation;
+use crate::report::page::Page;
+use crate::snapshot::assemble::{Options, assemble};
+use crate::snapshot::objects::Flags;
+use crate::snapshot::{file, save};
+
+/// Explains the HPA; the text is for standard output.
+pub fn run(args: &Explain, terminal: &Terminal) -> Result<String, Error> {
+    let objects = file::read(&args.filenames)?;
+    let input = assemble(objects, &options(args), Timestamp::now())?;
+    let remembered = Remembered::from_stated(input.stated_memory.as_ref());
+    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
+    let extremes = engine::at_bounds(&input.snapshot, &remembered);
+    let explanation = Explanation::new(&input, &remembered, &decision, &extremes);
+    let text = match args.output {
+        Some(Output::Json) => structured::json(&explanation)?,
+        Some(Output::Yaml) => structured::yaml(&explanation)?,
+        wide => {
+            let wide = wide == Some(Output::Wide);
+            let page = Page::new(&explanation, wide, terminal.symbols());
+            page::page(&page, &terminal.layout())
+        }
+    };
+    if let Some(path) = &args.save {
+        let saved = save::to_json(&input.snapshot, input.stated_memory.as_ref())?;
+        fs::write(path, saved)
+            .map_err(|e| Error::failed(format!("failed to write {path}: {e}")))?;
+    }
+    Ok(text)
+}
+
+fn options(args: &Explain) -> Options {
+    let ControllerArgs {
+        now,
+        tolerance,
+        downscale_stabilization,
+        cpu_initialization_period,
+        initial_readiness_delay,
+        sync_period,
+        ref feature_gates,
+    } = args.controller;
+    Options {
+        name: bare_name(&args.name).to_owned(),
+        namespace: args.namespace.clone(),
+        now,
+        flags: Flags {
+            tolerance,
+            downscale_stabilization,
+            cpu_initialization_period,
+            initial_readiness_delay,
+            sync_period,
+        },
+        gates: feature_gates.iter().cloned().collect(),
+    }
+}
+
+/// The name of an HPA that may be typed as kubectl takes it: `web`, `hpa/web`,
+/// `horizontalpodautoscalers.autoscaling/web`.
+fn bare_name(typed: &str) -> &str {
+    match typed.split_once('/') {
+        Some((resource, name)) => {
+            let resource = resource.split('.').next().unwrap_or(resource);
+            match resource {
+                "hpa" | "horizontalpodautoscaler" | "horizontalpodautoscalers" => name,
+                _ => typed,
+            }
+        }
+        None => typed,
+    }
+}

@@ -91,6 +91,24 @@ pub struct MetricSpec {
     pub external: Option<ExternalMetricSource>,
 }
 
+impl MetricSpec {
+    /// The metric that older APIs express as a CPU percentage.
+    pub(crate) fn cpu_utilization(percentage: i32) -> Self {
+        Self {
+            type_: "Resource".to_owned(),
+            resource: Some(ResourceMetricSource {
+                name: "cpu".to_owned(),
+                target: MetricTarget {
+                    type_: "Utilization".to_owned(),
+                    average_utilization: Some(percentage),
+                    ..MetricTarget::default()
+                },
+            }),
+            ..Self::default()
+        }
+    }
+}
+
 /// `ObjectMetricSource`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -4,3 +4,4 @@ pub mod convert;
 pub mod default;
 pub mod hpa;
 pub mod metadata;
+pub mod validate;

@@ -93,7 +93,7 @@ impl<'s> Context<'s> {
                 self.external(source, answer),
             ),
             Source::Unknown(type_) => {
-                let error = format!("unknown metric source type {}", go_quote(type_));
+                let error = format!("unknown metric source type {}", crate::go::quote(type_));
                 (
                     describe("", None, &MetricTarget::default()),
                     Err(Failure {
@@ -611,9 +611,4 @@ fn value(milli: i64) -> MetricValueStatus {
         value: Some(Quantity::from_milli(milli, Format::DecimalSI)),
         ..MetricValueStatus::default()
     }
-}
-
-/// Go's `%q`, as far as a type name needs it.
-fn go_quote(text: &str) -> String {
-    format!("{text:?}")
 }

@@ -13,7 +13,8 @@ use crate::memory::{Knowledge, Memory, Remembered};
 use crate::quantity::{Format, Quantity};
 use crate::snapshot::Snapshot;
 use crate::snapshot::assemble::{Basis, Input};
-use crate::snapshot::hpa::{HpaSpec, SecondsTime};
+use crate::json::SecondsTime;
+use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::objects::OWN_API_VERSION;
 use crate::snapshot::pod::Pod;
 

@@ -16,7 +16,8 @@ use crate::memory::Knowledge;
 use crate::quantity::Quantity;
 use crate::snapshot::Scale;
 use crate::snapshot::controller::RULES_VERSION;
-use crate::snapshot::hpa::{MetricTarget, SecondsTime};
+use crate::json::SecondsTime;
+use crate::snapshot::hpa::MetricTarget;
 
 /// A report, section by section.
 #[derive(Debug, Clone, PartialEq)]

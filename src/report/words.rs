@@ -42,8 +42,8 @@ pub(super) fn distance(from: Timestamp, to: Timestamp) -> String {
 
 /// `06:03:20Z (in 3m20s)`, with the date where it is not today.
 pub(super) fn future(now: Timestamp, at: Timestamp) -> String {
-    let text = crate::snapshot::hpa::SecondsTime(at).to_string();
-    let today = crate::snapshot::hpa::SecondsTime(now).to_string();
+    let text = crate::json::SecondsTime(at).to_string();
+    let today = crate::json::SecondsTime(now).to_string();
     let (date, time) = text.split_once('T').unwrap_or(("", &text));
     let shown = if today.starts_with(date) { time } else { &text };
     if at > now {

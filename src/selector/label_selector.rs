@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::{Operator, Selector, SelectorError, validate};
+use crate::go;
+use crate::json::{list, null_as_default, string_map};
 
 /// A `metav1.LabelSelector`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,14 +17,11 @@ pub struct LabelSelector {
     /// Labels that must have these values.
     #[serde(
         skip_serializing_if = "BTreeMap::is_empty",
-        deserialize_with = "labels"
+        deserialize_with = "string_map"
     )]
     pub match_labels: BTreeMap<String, String>,
     /// Further requirements.
-    #[serde(
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "nulls_as_default"
-    )]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
     pub match_expressions: Vec<LabelSelectorRequirement>,
 }
 
@@ -37,10 +36,7 @@ pub struct LabelSelectorRequirement {
     #[serde(deserialize_with = "null_as_default")]
     pub operator: String,
     /// The values for `In` and `NotIn`.
-    #[serde(
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "nulls_as_default"
-    )]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
     pub values: Vec<String>,
 }
 
@@ -141,39 +137,10 @@ impl LabelSelector {
 }
 
 fn unknown_operator(operator: &str) -> SelectorError {
-    let operator = validate::quote(operator);
+    let operator = go::quote(operator);
     SelectorError::new(format!("{operator} is not a valid label selector operator"))
 }
 
 fn unsupported_operator(operator: &str) -> SelectorError {
     SelectorError::new(format!("\"{operator}\" isn't supported in label selectors"))
-}
-
-fn labels<'de, D: Deserializer<'de>>(d: D) -> Result<BTreeMap<String, String>, D::Error> {
-    let labels: Option<BTreeMap<String, Option<String>>> = Option::deserialize(d)?;
-    let labels = labels.unwrap_or_default().into_iter();
-    Ok(labels
-        .map(|(key, value)| (key, value.unwrap_or_default()))
-        .collect())
-}
-
-fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Default + Deserialize<'de>,
-{
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
-}
-
-fn nulls_as_default<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Default + Deserialize<'de>,
-{
-    let list: Option<Vec<Option<T>>> = Option::deserialize(deserializer)?;
-    Ok(list
-        .unwrap_or_default()
-        .into_iter()
-        .map(Option::unwrap_or_default)
-        .collect())
 }

@@ -71,7 +71,7 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
         (Some(now), _) => now,
         (None, Some(now)) => now,
         (None, None) => {
-            let value = super::hpa::SecondsTime(clock).to_string();
+            let value = crate::json::SecondsTime(clock).to_string();
             basis.push(assumed("clock", value, "the system's; --now sets it"));
             clock
         }

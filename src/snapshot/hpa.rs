@@ -5,8 +5,9 @@
 //! [`super::validate`].
 
 use jiff::Timestamp;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
+use crate::json::{list, null_as_default, nullable_list, optional_time};
 use crate::quantity::Quantity;
 use crate::selector::LabelSelector;
 
@@ -39,7 +40,7 @@ pub struct HpaSpec {
     #[serde(deserialize_with = "null_as_default")]
     pub max_replicas: i32,
     /// The metrics, of which the highest proposal wins.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
     pub metrics: Vec<MetricSpec>,
     /// Scaling rules for each direction; absent selects the older algorithm.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +58,10 @@ pub struct CrossVersionObjectReference {
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// Group and version; empty means the core group.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub api_version: String,
 }
 
@@ -83,6 +87,24 @@ pub struct MetricSpec {
     /// A metric from outside the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalMetricSource>,
+}
+
+impl MetricSpec {
+    /// The metric that older APIs express as a CPU percentage.
+    pub(crate) fn cpu_utilization(percentage: i32) -> Self {
+        Self {
+            type_: "Resource".to_owned(),
+            resource: Some(ResourceMetricSource {
+                name: "cpu".to_owned(),
+                target: MetricTarget {
+                    type_: "Utilization".to_owned(),
+                    average_utilization: Some(percentage),
+                    ..MetricTarget::default()
+                },
+            }),
+            ..Self::default()
+        }
+    }
 }
 
 /// `ObjectMetricSource`.
@@ -205,7 +227,10 @@ pub struct ScalingRules {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub select_policy: Option<String>,
     /// The policies; null differs from empty, which replaces the default and is then invalid.
-    #[serde(skip_serializing_if = "policies_absent")]
+    #[serde(
+        skip_serializing_if = "policies_absent",
+        deserialize_with = "nullable_list"
+    )]
     pub policies: Option<Vec<ScalingPolicy>>,
     /// The tolerance of this direction.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -248,10 +273,10 @@ pub struct HpaStatus {
     #[serde(deserialize_with = "null_as_default")]
     pub desired_replicas: i32,
     /// One entry for each metric of the spec, or null where the pass read none.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "nullable_list")]
     pub current_metrics: Option<Vec<MetricStatus>>,
     /// The conditions, in the order in which they were first set.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
     pub conditions: Vec<Condition>,
 }
 
@@ -288,10 +313,13 @@ pub struct MetricStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectMetricStatus {
     /// Name and selector of the metric.
+    #[serde(deserialize_with = "null_as_default")]
     pub metric: MetricIdentifier,
     /// What the metric said.
+    #[serde(deserialize_with = "null_as_default")]
     pub current: MetricValueStatus,
     /// The object that the metric describes.
+    #[serde(deserialize_with = "null_as_default")]
     pub described_object: CrossVersionObjectReference,
 }
 
@@ -300,8 +328,10 @@ pub struct ObjectMetricStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct PodsMetricStatus {
     /// Name and selector of the metric.
+    #[serde(deserialize_with = "null_as_default")]
     pub metric: MetricIdentifier,
     /// What the metric said.
+    #[serde(deserialize_with = "null_as_default")]
     pub current: MetricValueStatus,
 }
 
@@ -310,8 +340,10 @@ pub struct PodsMetricStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct ResourceMetricStatus {
     /// The resource.
+    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// What the metric said.
+    #[serde(deserialize_with = "null_as_default")]
     pub current: MetricValueStatus,
 }
 
@@ -320,10 +352,13 @@ pub struct ResourceMetricStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct ContainerResourceMetricStatus {
     /// The resource.
+    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// What the metric said.
+    #[serde(deserialize_with = "null_as_default")]
     pub current: MetricValueStatus,
     /// The container.
+    #[serde(deserialize_with = "null_as_default")]
     pub container: String,
 }
 
@@ -332,8 +367,10 @@ pub struct ContainerResourceMetricStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct ExternalMetricStatus {
     /// Name and selector of the metric.
+    #[serde(deserialize_with = "null_as_default")]
     pub metric: MetricIdentifier,
     /// What the metric said.
+    #[serde(deserialize_with = "null_as_default")]
     pub current: MetricValueStatus,
 }
 
@@ -366,58 +403,15 @@ pub struct Condition {
     #[serde(with = "optional_time")]
     pub last_transition_time: Option<Timestamp>,
     /// The reason, as one word.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub reason: String,
     /// The reason, as a sentence.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
     pub message: String,
-}
-
-/// Reads a JSON null as the type's zero value, as Go's decoder does.
-pub(crate) fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Default + Deserialize<'de>,
-{
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
-}
-
-/// `metav1.Time`: RFC 3339, written in whole seconds.
-pub(crate) mod time {
-    use super::{Serializer, Timestamp};
-
-    pub(crate) fn serialize<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(&super::SecondsTime(*time))
-    }
-}
-
-/// A `metav1.Time` that may be null.
-pub(crate) mod optional_time {
-    use super::{Deserialize, Deserializer, Serializer, Timestamp};
-
-    pub(crate) fn serialize<S: Serializer>(
-        time: &Option<Timestamp>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        match time {
-            Some(time) => super::time::serialize(time, serializer),
-            None => serializer.serialize_none(),
-        }
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Timestamp>, D::Error> {
-        Option::deserialize(deserializer)
-    }
-}
-
-/// Prints a time as the API does: UTC, whole seconds, the fraction dropped.
-pub struct SecondsTime(pub Timestamp);
-
-impl std::fmt::Display for SecondsTime {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let whole = Timestamp::from_second(self.0.as_nanosecond().div_euclid(1_000_000_000) as i64);
-        write!(f, "{:.0}", whole.unwrap_or(self.0))
-    }
 }

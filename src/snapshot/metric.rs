@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
-use super::hpa::null_as_default;
+use crate::json::null_as_default;
 use super::pod::{Meta, Name, ResourceName, ZERO_TIME};
 use crate::quantity::Amount;
 use crate::selector::{LabelSelector, Labels};

@@ -9,6 +9,7 @@ pub mod convert;
 pub mod default;
 pub mod file;
 pub mod hpa;
+pub mod metadata;
 pub mod metric;
 pub mod objects;
 pub mod pod;

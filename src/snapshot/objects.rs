@@ -16,7 +16,7 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
-use super::hpa::null_as_default;
+use crate::json::null_as_default;
 use super::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use super::pod::{Meta, Pod};
 use super::stated::{Recommendation, ScaleEvent};

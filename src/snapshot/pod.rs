@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use super::hpa::null_as_default;
+use crate::json::null_as_default;
 use crate::quantity::Amount;
 use crate::selector::Labels;
 

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::hpa::time;
+use crate::json::time;
 
 /// The lists of a `ControllerState`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

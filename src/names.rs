@@ -1,0 +1,361 @@
+//! The formats of names: DNS labels and subdomains, label keys and values, path segments, API
+//! versions and container resources. Each function returns what is wrong, worded as the API server
+//! words it, and knows nothing of the field it judges. Follows apimachinery's `validate/content`
+//! and core's `ValidateContainerResourceName`.
+
+const LABEL_MAX: usize = 63;
+const SUBDOMAIN_MAX: usize = 253;
+
+const DNS_LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric \
+     characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  \
+     or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const DNS_SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case \
+     alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character \
+     (e.g. 'example.com', regex used for validation is \
+     '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const LABEL_KEY: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start \
+     and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex \
+     used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric \
+     characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. \
+     'MyValue',  or 'my_value',  or '12345', regex used for validation is \
+     '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
+/// `IsDNS1123Label`.
+pub(crate) fn dns_label(name: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if name.len() > LABEL_MAX {
+        wrong.push(too_long(LABEL_MAX));
+    }
+    if !is_dns_label(name) {
+        // A subdomain that is not a label can only differ by its dots.
+        let text = if is_dns_subdomain(name) {
+            "must not contain dots"
+        } else {
+            DNS_LABEL
+        };
+        wrong.push(text.to_owned());
+    }
+    wrong
+}
+
+/// `IsDNS1123Subdomain`.
+pub(crate) fn dns_subdomain(name: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if name.len() > SUBDOMAIN_MAX {
+        wrong.push(too_long(SUBDOMAIN_MAX));
+    }
+    if !is_dns_subdomain(name) {
+        wrong.push(DNS_SUBDOMAIN.to_owned());
+    }
+    wrong
+}
+
+/// `IsLabelKey`, also known as `IsQualifiedName`.
+pub(crate) fn label_key(key: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let name = match *key.split('/').collect::<Vec<_>>().as_slice() {
+        [name] => name,
+        [prefix, name] => {
+            if prefix.is_empty() {
+                wrong.push("prefix part must be non-empty".to_owned());
+            } else {
+                wrong.extend(
+                    dns_subdomain(prefix)
+                        .iter()
+                        .map(|text| format!("prefix part {text}")),
+                );
+            }
+            name
+        }
+        _ => {
+            let text = format!(
+                "a valid label key {LABEL_KEY} with an optional DNS subdomain prefix and '/' \
+                 (e.g. 'example.com/MyName')"
+            );
+            return vec![text];
+        }
+    };
+    if name.is_empty() {
+        wrong.push("name part must be non-empty".to_owned());
+    } else if name.len() > LABEL_MAX {
+        wrong.push(format!("name part {}", too_long(LABEL_MAX)));
+    }
+    if !is_label_text(name) {
+        wrong.push(format!("name part {LABEL_KEY}"));
+    }
+    wrong
+}
+
+/// `IsLabelValue`.
+pub(crate) fn label_value(value: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if value.len() > LABEL_MAX {
+        wrong.push(too_long(LABEL_MAX));
+    }
+    if !value.is_empty() && !is_label_text(value) {
+        wrong.push(LABEL_VALUE.to_owned());
+    }
+    wrong
+}
+
+/// `IsPathSegmentName`.
+pub(crate) fn path_segment(name: &str) -> Vec<String> {
+    if matches!(name, "." | "..") {
+        return vec![format!("may not be '{name}'")];
+    }
+    let contained = ["/", "%"].into_iter().filter(|text| name.contains(text));
+    contained
+        .map(|text| format!("may not contain '{text}'"))
+        .collect()
+}
+
+/// `schema.ParseGroupVersion`: group and version, or the parse error's text.
+pub(crate) fn group_version(api_version: &str) -> Result<(&str, &str), String> {
+    if api_version == "/" {
+        return Ok(("", ""));
+    }
+    match *api_version.split('/').collect::<Vec<_>>().as_slice() {
+        [version] => Ok(("", version)),
+        [group, version] => Ok((group, version)),
+        _ => Err(format!("unexpected GroupVersion string: {api_version}")),
+    }
+}
+
+/// `ValidateContainerResourceName`.
+pub(crate) fn container_resource(name: &str) -> Vec<ContainerResourceError> {
+    let mut wrong: Vec<_> = label_key(name)
+        .into_iter()
+        .map(ContainerResourceError::Format)
+        .collect();
+    if !name.contains('/') {
+        if wrong.is_empty() && !is_standard_resource(name) {
+            let text = "must be a standard resource type or fully qualified";
+            wrong.push(ContainerResourceError::Kind(text));
+        }
+        if !is_standard_container_resource(name) {
+            wrong.push(ContainerResourceError::Kind(
+                "must be a standard resource for containers",
+            ));
+        }
+    } else if !is_native_resource(name) && !is_extended_resource(name) {
+        wrong.push(ContainerResourceError::Kind(
+            "doesn't follow extended resource name standard",
+        ));
+    }
+    wrong
+}
+
+/// What is wrong with the name of a container resource.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum ContainerResourceError {
+    /// It is no label key. Upstream shows the name as a `string`.
+    Format(String),
+    /// Containers have no such resource. Upstream shows the name as a `ResourceName`.
+    Kind(&'static str),
+}
+
+fn is_standard_resource(name: &str) -> bool {
+    let resource = ["requests.", "limits."]
+        .iter()
+        .find_map(|p| name.strip_prefix(p));
+    match resource {
+        Some("cpu" | "memory" | "ephemeral-storage") => true,
+        Some("storage") => name.starts_with("requests."),
+        Some(resource) if resource.starts_with("hugepages-") => name.starts_with("requests."),
+        Some(_) => false,
+        None => {
+            is_standard_container_resource(name)
+                || matches!(
+                    name,
+                    "pods"
+                        | "resourcequotas"
+                        | "services"
+                        | "replicationcontrollers"
+                        | "secrets"
+                        | "configmaps"
+                        | "persistentvolumeclaims"
+                        | "storage"
+                        | "services.nodeports"
+                        | "services.loadbalancers"
+                )
+        }
+    }
+}
+
+fn is_standard_container_resource(name: &str) -> bool {
+    matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-")
+}
+
+fn is_native_resource(name: &str) -> bool {
+    !name.contains('/') || name.contains("kubernetes.io/")
+}
+
+fn is_extended_resource(name: &str) -> bool {
+    // Upstream asks whether the name would still be valid as the key of a quota.
+    !name.starts_with("requests.") && label_key(&format!("requests.{name}")).is_empty()
+}
+
+fn is_dns_label(name: &str) -> bool {
+    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
+    is_framed(name, inner, |c| inner(c) || c == b'-')
+}
+
+fn is_dns_subdomain(name: &str) -> bool {
+    name.split('.').all(is_dns_label)
+}
+
+fn is_label_text(name: &str) -> bool {
+    is_framed(
+        name,
+        |c| c.is_ascii_alphanumeric(),
+        |c| c.is_ascii_alphanumeric() || b"-_.".contains(&c),
+    )
+}
+
+/// Whether the name is not empty, starts and ends with `edge` bytes and has only `inner` ones.
+fn is_framed(name: &str, edge: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
+    match name.as_bytes() {
+        [] => false,
+        [only] => edge(*only),
+        [first, middle @ .., last] => {
+            edge(*first) && edge(*last) && middle.iter().all(|byte| inner(*byte))
+        }
+    }
+}
+
+fn too_long(bytes: usize) -> String {
+    format!("must be no more than {bytes} bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dns_names() {
+        for name in ["a", "a-b", "0", "a".repeat(63).as_str()] {
+            assert_eq!(dns_label(name), [""; 0], "{name}");
+            assert_eq!(dns_subdomain(name), [""; 0], "{name}");
+        }
+        assert_eq!(dns_label("a.b"), ["must not contain dots"]);
+        assert_eq!(dns_subdomain("a.b"), [""; 0]);
+        for name in ["", "-", "a-", "A", "a_b", "é"] {
+            assert_eq!(dns_label(name), [DNS_LABEL], "{name}");
+            assert_eq!(dns_subdomain(name), [DNS_SUBDOMAIN], "{name}");
+        }
+        assert_eq!(dns_subdomain("a..b"), [DNS_SUBDOMAIN]);
+        assert_eq!(
+            dns_label(&"a".repeat(64)),
+            ["must be no more than 63 bytes"]
+        );
+        assert_eq!(
+            dns_subdomain(&"a".repeat(254)),
+            ["must be no more than 253 bytes"]
+        );
+    }
+
+    #[test]
+    fn label_keys_and_values() {
+        for key in ["a", "A_b.c-0", "example.com/a"] {
+            assert_eq!(label_key(key), [""; 0], "{key}");
+        }
+        let name = format!("name part {LABEL_KEY}");
+        assert_eq!(label_key("-a"), [name.as_str()]);
+        assert_eq!(
+            label_key(""),
+            ["name part must be non-empty", name.as_str()]
+        );
+        assert_eq!(label_key("/a"), ["prefix part must be non-empty"]);
+        assert_eq!(label_key("A/a"), [format!("prefix part {DNS_SUBDOMAIN}")]);
+        assert_eq!(
+            label_key(&"a".repeat(64)),
+            ["name part must be no more than 63 bytes"]
+        );
+        assert_eq!(
+            label_key("a/b/c"),
+            [format!(
+                "a valid label key {LABEL_KEY} with an optional DNS subdomain prefix and '/' \
+                 (e.g. 'example.com/MyName')"
+            )]
+        );
+        assert_eq!(label_value(""), [""; 0]);
+        assert_eq!(label_value("a b"), [LABEL_VALUE]);
+        assert_eq!(
+            label_value(&"a".repeat(64)),
+            ["must be no more than 63 bytes"]
+        );
+    }
+
+    #[test]
+    fn path_segments() {
+        for (name, want) in [
+            ("", vec![]),
+            ("a b", vec![]),
+            ("...", vec![]),
+            (".", vec!["may not be '.'"]),
+            ("..", vec!["may not be '..'"]),
+            ("%/", vec!["may not contain '/'", "may not contain '%'"]),
+        ] {
+            assert_eq!(path_segment(name), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn group_versions() {
+        for (text, want) in [
+            ("", Ok(("", ""))),
+            ("/", Ok(("", ""))),
+            ("v1", Ok(("", "v1"))),
+            ("/v1", Ok(("", "v1"))),
+            ("apps/", Ok(("apps", ""))),
+            ("apps/v1", Ok(("apps", "v1"))),
+            (
+                "a/b/c",
+                Err("unexpected GroupVersion string: a/b/c".to_owned()),
+            ),
+        ] {
+            assert_eq!(group_version(text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn container_resources() {
+        use ContainerResourceError::{Format, Kind};
+        let standard = "must be a standard resource type or fully qualified";
+        let container = "must be a standard resource for containers";
+        let extended = "doesn't follow extended resource name standard";
+        for (name, want) in [
+            ("cpu", vec![]),
+            ("ephemeral-storage", vec![]),
+            ("hugepages-2Mi", vec![]),
+            ("hugepages-", vec![Format(format!("name part {LABEL_KEY}"))]),
+            ("example.com/gpu", vec![]),
+            ("kubernetes.io/x", vec![]),
+            ("requests.example.com/gpu", vec![Kind(extended)]),
+            ("pods", vec![Kind(container)]),
+            ("storage", vec![Kind(container)]),
+            ("limits.storage", vec![Kind(standard), Kind(container)]),
+            ("requests.storage", vec![Kind(container)]),
+            ("requests.hugepages-2Mi", vec![Kind(container)]),
+            (
+                "limits.hugepages-2Mi",
+                vec![Kind(standard), Kind(container)],
+            ),
+            ("foo", vec![Kind(standard), Kind(container)]),
+            (
+                "a b",
+                vec![Format(format!("name part {LABEL_KEY}")), Kind(container)],
+            ),
+            (
+                "a b/c",
+                vec![
+                    Format(format!("prefix part {DNS_SUBDOMAIN}")),
+                    Kind(extended),
+                ],
+            ),
+        ] {
+            assert_eq!(container_resource(name), want, "{name}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! A HorizontalPodAutoscaler's way through the API server, up to what the controller would see:
+//! decode, default, drop, validate, default once more on the read. The steps are in
+//! [`super::convert`], [`super::default`] and [`super::validate`]; here is only their order. Follows
+//! the generic registry's create.
+
+use super::convert::{self, HpaObject};
+use super::default::{self, AdmissionGates};
+use super::validate::{self, Invalid};
+use crate::json::DecodeError;
+
+/// Why the API server would not take an object.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AdmissionError {
+    /// It cannot be decoded (status 400).
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// It is decoded but invalid (status 422).
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+}
+
+/// Reads a HorizontalPodAutoscaler of any version and takes it through the API server.
+///
+/// A missing namespace is filled in from `namespace`. An object that carries a `uid` has been there
+/// before: it is defaulted, but neither stripped nor validated.
+///
+/// # Errors
+/// As the API server's: the object cannot be decoded or is invalid.
+pub fn admit(
+    json: &str,
+    namespace: &str,
+    gates: AdmissionGates,
+) -> Result<HpaObject, AdmissionError> {
+    let mut object = convert::hpa_from_json(json)?;
+    if object.metadata.namespace.is_empty() {
+        namespace.clone_into(&mut object.metadata.namespace);
+    }
+    default::set_on_decode(&mut object.spec, object.version);
+    if !object.is_admitted() {
+        default::drop_disabled(&mut object.spec, gates);
+        let causes = validate::validate(&object.metadata, &object.spec, gates);
+        if !causes.is_empty() {
+            return Err(Invalid {
+                name: object.metadata.name,
+                causes,
+            }
+            .into());
+        }
+    }
+    default::set_on_read(&mut object.spec);
+    Ok(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn causes(json: &str) -> Vec<String> {
+        match admit(json, "default", AdmissionGates::default()) {
+            Err(AdmissionError::Invalid(invalid)) => {
+                invalid.causes.iter().map(ToString::to_string).collect()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    const TARGET: &str = r#""maxReplicas": 3,
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}"#;
+
+    #[test]
+    fn an_admitted_object_is_defaulted_but_not_judged() {
+        let json = r#"{"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "A", "uid": "u"}, "spec": {"minReplicas": 0}}"#;
+        let object = admit(json, "default", AdmissionGates::default()).unwrap();
+        assert_eq!(object.metadata.namespace, "default");
+        assert_eq!(object.spec.min_replicas, Some(0));
+        assert_eq!(object.spec.metrics.len(), 1);
+    }
+
+    #[test]
+    fn metadata_is_judged_first() {
+        let json = r#"{"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}"#;
+        assert_eq!(
+            causes(json),
+            [
+                "metadata.name: Required value: name or generateName is required",
+                "spec.maxReplicas: Required value: must be set and greater than 0",
+                "spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`",
+                "spec.scaleTargetRef.kind: Required value",
+                "spec.scaleTargetRef.name: Required value",
+                "spec.scaleTargetRef.apiVersion: Invalid value: \"\": apiVersion must specify API group",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_behavior_in_an_annotation_is_judged_before_it_is_filled() {
+        let object = |behavior: &str| {
+            format!(
+                r#"{{"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler",
+                "metadata": {{"name": "a", "annotations":
+                {{"autoscaling.alpha.kubernetes.io/behavior": {behavior:?}}}}}, "spec": {{{TARGET}}}}}"#
+            )
+        };
+        assert_eq!(
+            causes(&object(r#"{"ScaleUp": {"SelectPolicy": "Min"}}"#)),
+            ["spec.behavior.scaleUp.policies: Required value: must specify at least one Policy"]
+        );
+        let policies =
+            r#"{"ScaleUp": {"Policies": [{"Type": "Pods", "Value": 1, "PeriodSeconds": 1}]}}"#;
+        let read = admit(&object(policies), "default", AdmissionGates::default()).unwrap();
+        let behavior = read.spec.behavior.unwrap();
+        assert_eq!(
+            behavior.scale_up.unwrap().select_policy.as_deref(),
+            Some("Max")
+        );
+        assert_eq!(behavior.scale_down.unwrap().policies.unwrap().len(), 1);
+    }
+
+    #[test]
+    fn the_message_lists_each_cause_once() {
+        let json = format!(
+            r#"{{"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+            "metadata": {{"name": "a"}}, "spec": {{{TARGET}, "metrics": [{{"type": "x"}}]}}}}"#
+        );
+        let error = admit(&json, "default", AdmissionGates::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "HorizontalPodAutoscaler.autoscaling \"a\" is invalid: spec.metrics[0].type: \
+             Unsupported value: \"x\": supported values: \"ContainerResource\", \"External\", \
+             \"Object\", \"Pods\", \"Resource\""
+        );
+    }
+}

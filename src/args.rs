@@ -136,7 +136,9 @@ fn duration(text: &str) -> Result<SignedDuration, String> {
 }
 
 fn gate(text: &str) -> Result<(String, bool), String> {
-    let (name, value) = text.split_once('=').ok_or("not of the form GATE=true or GATE=false")?;
+    let (name, value) = text
+        .split_once('=')
+        .ok_or("not of the form GATE=true or GATE=false")?;
     let on = match value {
         "true" => true,
         "false" => false,
@@ -161,7 +163,10 @@ mod tests {
         assert!(tolerance("-1").is_err() && tolerance("NaN").is_err() && tolerance("x").is_err());
         assert_eq!(duration("1m30s").map(|d| d.as_secs()), Ok(90));
         assert!(duration("-1s").is_err() && duration("5").is_err());
-        assert_eq!(gate("HPAScaleToZero=true"), Ok(("HPAScaleToZero".to_owned(), true)));
+        assert_eq!(
+            gate("HPAScaleToZero=true"),
+            Ok(("HPAScaleToZero".to_owned(), true))
+        );
         assert!(gate("HPAScaleToZero").is_err() && gate("HPAScaleToZero=yes").is_err());
     }
 }

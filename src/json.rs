@@ -149,7 +149,9 @@ pub struct SecondsTime(pub jiff::Timestamp);
 impl std::fmt::Display for SecondsTime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let seconds = self.0.as_nanosecond().div_euclid(1_000_000_000);
-        let whole = i64::try_from(seconds).ok().and_then(|s| jiff::Timestamp::from_second(s).ok());
+        let whole = i64::try_from(seconds)
+            .ok()
+            .and_then(|s| jiff::Timestamp::from_second(s).ok());
         write!(f, "{:.0}", whole.unwrap_or(self.0))
     }
 }

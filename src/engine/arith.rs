@@ -5,12 +5,16 @@
 use jiff::{SignedDuration, Timestamp};
 
 /// Go's `int32(f)`: truncation toward zero; NaN, infinities and overflow give `i32::MIN`.
-pub fn to_i32(f: f64) -> i32 {
-    if f > -2_147_483_649.0 && f < 2_147_483_648.0 { f as i32 } else { i32::MIN }
+pub(super) fn to_i32(f: f64) -> i32 {
+    if f > -2_147_483_649.0 && f < 2_147_483_648.0 {
+        f as i32
+    } else {
+        i32::MIN
+    }
 }
 
 /// Go's `int64(f)`: truncation toward zero; NaN, infinities and overflow give `i64::MIN`.
-pub fn to_i64(f: f64) -> i64 {
+pub(super) fn to_i64(f: f64) -> i64 {
     if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&f) {
         f as i64
     } else {
@@ -19,17 +23,18 @@ pub fn to_i64(f: f64) -> i64 {
 }
 
 /// Go's `t.Add(d)`, kept inside the representable times.
-pub fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
-    time.checked_add(duration).unwrap_or(if duration.is_negative() {
-        Timestamp::MIN
-    } else {
-        Timestamp::MAX
-    })
+pub(super) fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
+    time.checked_add(duration)
+        .unwrap_or(if duration.is_negative() {
+            Timestamp::MIN
+        } else {
+            Timestamp::MAX
+        })
 }
 
 /// The cutoff `duration` before `now`. The controller reads its clock anew for each comparison, so
 /// an entry exactly as old as a window counts as older: the clock has moved on by then.
-pub fn cutoff(now: Timestamp, duration: SignedDuration) -> Timestamp {
+pub(super) fn cutoff(now: Timestamp, duration: SignedDuration) -> Timestamp {
     add(add(now, SignedDuration::from_nanos(1)), -duration)
 }
 

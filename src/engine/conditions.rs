@@ -13,9 +13,7 @@ pub(super) const SCALED_TO_ZERO: &str = "ScaledToZero";
 pub(super) fn message_of(reason: &str) -> &'static str {
     match reason {
         "SucceededGetScale" => "the HPA controller was able to get the target's current scale",
-        "ScalingDisabled" => {
-            "scaling is disabled since the replica count of the target is zero"
-        }
+        "ScalingDisabled" => "scaling is disabled since the replica count of the target is zero",
         "ReadyForNewScale" => "recommended size matches current size",
         "ScaleDownStabilized" => {
             "recent recommendations were higher than current one, applying the highest recent recommendation"
@@ -48,10 +46,16 @@ pub(super) fn set(
     now: Timestamp,
 ) {
     let status = if status { "True" } else { "False" };
-    let place = conditions.iter().position(|c| c.type_ == type_).unwrap_or_else(|| {
-        conditions.push(Condition { type_: type_.to_owned(), ..Condition::default() });
-        conditions.len() - 1
-    });
+    let place = conditions
+        .iter()
+        .position(|c| c.type_ == type_)
+        .unwrap_or_else(|| {
+            conditions.push(Condition {
+                type_: type_.to_owned(),
+                ..Condition::default()
+            });
+            conditions.len() - 1
+        });
     let condition = &mut conditions[place];
     if condition.status != status {
         status.clone_into(&mut condition.status);
@@ -68,5 +72,7 @@ pub(super) fn remove(conditions: &mut Vec<Condition>, type_: &str) {
 
 /// Whether a condition is there with status True.
 pub(super) fn is_true(conditions: &[Condition], type_: &str) -> bool {
-    conditions.iter().any(|c| c.type_ == type_ && c.status == "True")
+    conditions
+        .iter()
+        .any(|c| c.type_ == type_ && c.status == "True")
 }

@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
 use crate::memory::Memory;
-use crate::snapshot::stated::Recommendation;
 use crate::snapshot::hpa::{HpaStatus, MetricTarget, MetricValueStatus, ScalingPolicy};
+use crate::snapshot::stated::Recommendation;
 
 /// The result of one pass.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +63,11 @@ pub struct Event {
 
 /// One step of a pass.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "rule", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "rule",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum Step {
     /// The target's scale was read, or could not be.
     ReadScale {

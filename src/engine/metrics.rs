@@ -2,9 +2,7 @@
 //! calculator applies, under which name, with which error. An unreadable metric is an outcome with
 //! the controller's reason and message.
 
-use super::decision::{
-    MetricError, MetricResult, MetricStep, PodRow, Proposal, Tolerances,
-};
+use super::decision::{MetricError, MetricResult, MetricStep, PodRow, Proposal, Tolerances};
 use super::pods::{Grouped, Sample, Selected};
 use super::replicas::{self, Calculated, NO_PODS, Target, Usage};
 use crate::quantity::{Format, Quantity};
@@ -16,7 +14,7 @@ use crate::snapshot::hpa::{
     ResourceMetricSource, ResourceMetricStatus,
 };
 use crate::snapshot::metric::PodMetrics;
-use crate::snapshot::{MetricAnswer, Scale, Snapshot};
+use crate::snapshot::{ExternalValue, MetricAnswer, Scale, Snapshot};
 
 /// What all metrics of a pass have in common.
 pub(super) struct Context<'s> {
@@ -44,7 +42,12 @@ struct Failure {
 
 impl<'s> Context<'s> {
     pub(super) fn new(snapshot: &'s Snapshot, scale: &'s Scale, pods: Selected<'s>) -> Self {
-        Self { snapshot, scale, pods, tolerances: tolerances(snapshot) }
+        Self {
+            snapshot,
+            scale,
+            pods,
+            tolerances: tolerances(snapshot),
+        }
     }
 
     /// Evaluates the metric at a place of the spec. The status is zero-valued where it fails.
@@ -71,7 +74,11 @@ impl<'s> Context<'s> {
                 ),
             ),
             Source::Pods(source) => (
-                describe(&source.metric.name, source.metric.selector.as_ref(), &source.target),
+                describe(
+                    &source.metric.name,
+                    source.metric.selector.as_ref(),
+                    &source.target,
+                ),
                 self.pods(source, answer, &mut rows),
             ),
             Source::Object(source) => {
@@ -89,7 +96,11 @@ impl<'s> Context<'s> {
                 )
             }
             Source::External(source) => (
-                describe(&source.metric.name, source.metric.selector.as_ref(), &source.target),
+                describe(
+                    &source.metric.name,
+                    source.metric.selector.as_ref(),
+                    &source.target,
+                ),
                 self.external(source, answer),
             ),
             Source::Unknown(type_) => {
@@ -110,7 +121,13 @@ impl<'s> Context<'s> {
         step.pods = rows;
         match outcome {
             Ok(computed) => {
-                let Calculated { replicas, ratio, because, filled, counted } = computed.calculated;
+                let Calculated {
+                    replicas,
+                    ratio,
+                    because,
+                    filled,
+                    counted,
+                } = computed.calculated;
                 step.result = MetricResult::Proposal(Proposal {
                     replicas,
                     metric_name: computed.name,
@@ -144,9 +161,10 @@ impl<'s> Context<'s> {
     ) -> Result<Computed, Failure> {
         let (reason, subject) = match container {
             None => ("FailedGetResourceMetric", format!("{resource} resource")),
-            Some(container) => {
-                ("FailedGetContainerResourceMetric", format!("{container} container"))
-            }
+            Some(container) => (
+                "FailedGetContainerResourceMetric",
+                format!("{container} container"),
+            ),
         };
         let fail = |e: String| Failure {
             reason,
@@ -169,7 +187,11 @@ impl<'s> Context<'s> {
             .resource_replicas(resource, container, wanted, answer, rows)
             .map_err(|e| fail(format!("failed to get {resource} {kind}: {e}")))?;
 
-        let format = if resource == "memory" { Format::BinarySI } else { Format::DecimalSI };
+        let format = if resource == "memory" {
+            Format::BinarySI
+        } else {
+            Format::DecimalSI
+        };
         let current = MetricValueStatus {
             average_value: Some(Quantity::from_milli(usage.value, format)),
             average_utilization: usage.percent,
@@ -203,7 +225,12 @@ impl<'s> Context<'s> {
                 ..MetricStatus::default()
             },
         };
-        Ok(Computed { calculated, name, status, current })
+        Ok(Computed {
+            calculated,
+            name,
+            status,
+            current,
+        })
     }
 
     fn resource_replicas(
@@ -215,9 +242,9 @@ impl<'s> Context<'s> {
         rows: &mut Vec<PodRow>,
     ) -> Result<(Calculated, Usage), String> {
         let metrics = match answer {
-            MetricAnswer::Failed(e) => {
-                Err(format!("unable to fetch metrics from resource metrics API: {e}"))
-            }
+            MetricAnswer::Failed(e) => Err(format!(
+                "unable to fetch metrics from resource metrics API: {e}"
+            )),
             _ if self.snapshot.pod_metrics.is_empty() => {
                 Err("no metrics returned from resource metrics API".to_owned())
             }
@@ -229,7 +256,11 @@ impl<'s> Context<'s> {
                 None => pod_usage(pod, resource),
                 Some(container) => container_usage(pod, resource, container),
             }?;
-            let sample = Sample { value, timestamp: pod.timestamp, window: pod.window };
+            let sample = Sample {
+                value,
+                timestamp: pod.timestamp,
+                window: pod.window,
+            };
             Some((&*pod.name, sample))
         });
         self.from_pods(samples, resource, container, target, rows)
@@ -239,16 +270,16 @@ impl<'s> Context<'s> {
     fn pods(
         &self,
         source: &PodsMetricSource,
-        answer: &MetricAnswer,
+        answer: &'s MetricAnswer,
         rows: &mut Vec<PodRow>,
     ) -> Result<Computed, Failure> {
         let metric = &source.metric.name;
         let (calculated, usage) = check_selector(&source.metric)
             .and_then(|()| {
                 let values = match answer {
-                    MetricAnswer::Failed(e) => {
-                        Err(format!("unable to fetch metrics from custom metrics API: {e}"))
-                    }
+                    MetricAnswer::Failed(e) => Err(format!(
+                        "unable to fetch metrics from custom metrics API: {e}"
+                    )),
                     MetricAnswer::Pods(values) if !values.is_empty() => Ok(values),
                     _ => Err("no metrics returned from custom metrics API".to_owned()),
                 }
@@ -281,14 +312,19 @@ impl<'s> Context<'s> {
             }),
             ..MetricStatus::default()
         };
-        Ok(Computed { calculated, name: format!("pods metric {metric}"), status, current })
+        Ok(Computed {
+            calculated,
+            name: format!("pods metric {metric}"),
+            status,
+            current,
+        })
     }
 
     /// The part that all per-pod metrics share: group, drop, compare. The rows are left for the
     /// trace even where it fails.
-    fn from_pods<'a>(
-        &'a self,
-        samples: impl Iterator<Item = (&'a str, Sample)>,
+    fn from_pods(
+        &self,
+        samples: impl Iterator<Item = (&'s str, Sample)>,
         resource: &str,
         container: Option<&str>,
         target: Target,
@@ -299,14 +335,16 @@ impl<'s> Context<'s> {
         }
         let controller = &self.snapshot.controller;
         let mut grouped: Grouped<'_> =
-            self.pods.group(samples, resource, controller, self.snapshot.now);
+            self.pods
+                .group(samples, resource, controller, self.snapshot.now);
         let result = if grouped.counts.ready + grouped.counts.strangers == 0 {
             Err("did not receive metrics for targeted pods (pods might be unready)".to_owned())
         } else {
             let pod_level = controller.gates.pod_level_resources;
             let requests = match target {
                 Target::Utilization(_) => {
-                    self.pods.fill_requests(&mut grouped.rows, resource, container, pod_level)
+                    self.pods
+                        .fill_requests(&mut grouped.rows, resource, container, pod_level)
                 }
                 Target::Average(_) => Ok(()),
             };
@@ -359,7 +397,11 @@ impl<'s> Context<'s> {
             })
         };
         let target = &source.target;
-        let (calculated, name, current) = match (target.type_.as_str(), &target.value, &target.average_value) {
+        let (calculated, name, current) = match (
+            target.type_.as_str(),
+            &target.value,
+            &target.average_value,
+        ) {
             ("Value", Some(wanted), _) => {
                 let usage = usage().map_err(|e| fail(e.clone(), &e))?;
                 let calculated = replicas::from_value(
@@ -370,11 +412,18 @@ impl<'s> Context<'s> {
                     &self.pods,
                 )
                 .map_err(|e| fail(e.clone(), &e))?;
-                (calculated, format!("{} metric {metric}", described.kind), value(usage))
+                (
+                    calculated,
+                    format!("{} metric {metric}", described.kind),
+                    value(usage),
+                )
             }
             ("AverageValue", _, Some(wanted)) => {
                 let usage = usage().map_err(|e| {
-                    fail(e.clone(), &format!("failed to get {metric} object metric: {e}"))
+                    fail(
+                        e.clone(),
+                        &format!("failed to get {metric} object metric: {e}"),
+                    )
                 })?;
                 let calculated = replicas::from_total(
                     usage,
@@ -400,7 +449,12 @@ impl<'s> Context<'s> {
             }),
             ..MetricStatus::default()
         };
-        Ok(Computed { calculated, name, status, current })
+        Ok(Computed {
+            calculated,
+            name,
+            status,
+            current,
+        })
     }
 
     /// `computeStatusForExternalMetric`.
@@ -419,9 +473,9 @@ impl<'s> Context<'s> {
             check_selector(&source.metric)?;
             match answer {
                 MetricAnswer::External(values) if !values.is_empty() => Ok(values),
-                MetricAnswer::Failed(e) => {
-                    Err(format!("unable to fetch metrics from external metrics API: {e}"))
-                }
+                MetricAnswer::Failed(e) => Err(format!(
+                    "unable to fetch metrics from external metrics API: {e}"
+                )),
                 _ => Err("no metrics returned from external metrics API".to_owned()),
             }
             .map_err(|e| {
@@ -473,7 +527,12 @@ impl<'s> Context<'s> {
             }),
             ..MetricStatus::default()
         };
-        Ok(Computed { calculated, name: external_name(&source.metric), status, current })
+        Ok(Computed {
+            calculated,
+            name: external_name(&source.metric),
+            status,
+            current,
+        })
     }
 }
 
@@ -493,7 +552,10 @@ impl<'s> Source<'s> {
     fn of(spec: &'s MetricSpec) -> Self {
         let source = match spec.type_.as_str() {
             "Resource" => spec.resource.as_ref().map(Self::Resource),
-            "ContainerResource" => spec.container_resource.as_ref().map(Self::ContainerResource),
+            "ContainerResource" => spec
+                .container_resource
+                .as_ref()
+                .map(Self::ContainerResource),
             "Pods" => spec.pods.as_ref().map(Self::Pods),
             "Object" => spec.object.as_ref().map(Self::Object),
             "External" => spec.external.as_ref().map(Self::External),
@@ -525,7 +587,10 @@ fn describe(name: &str, selector: Option<&LabelSelector>, target: &MetricTarget)
 /// The tolerances of the HPA, or the controller's.
 fn tolerances(snapshot: &Snapshot) -> Tolerances {
     let global = snapshot.controller.tolerance;
-    let mut tolerances = Tolerances { down: global, up: global };
+    let mut tolerances = Tolerances {
+        down: global,
+        up: global,
+    };
     if !snapshot.controller.gates.configurable_tolerance {
         return tolerances;
     }
@@ -552,13 +617,16 @@ fn pod_usage(pod: &PodMetrics, resource: &str) -> Option<i64> {
 }
 
 fn container_usage(pod: &PodMetrics, resource: &str, container: &str) -> Option<i64> {
-    pod.containers.iter().find(|c| &*c.name == container)?.get(resource)
+    pod.containers
+        .iter()
+        .find(|c| &*c.name == container)?
+        .get(resource)
 }
 
 /// The sum for an average target: any negative partial sum is taken for an overflow.
-fn sum_until_negative(values: &[i64]) -> i64 {
+fn sum_until_negative(values: &[ExternalValue]) -> i64 {
     let mut sum = 0i64;
-    for value in values {
+    for ExternalValue { value, .. } in values {
         sum = sum.wrapping_add(*value);
         if sum < 0 {
             return i64::MAX;
@@ -568,9 +636,9 @@ fn sum_until_negative(values: &[i64]) -> i64 {
 }
 
 /// The sum for a value target: capped at the top, wrapping at the bottom.
-fn sum_capped(values: &[i64]) -> i64 {
+fn sum_capped(values: &[ExternalValue]) -> i64 {
     let mut sum = 0i64;
-    for value in values {
+    for ExternalValue { value, .. } in values {
         if *value > 0 && sum > i64::MAX - value {
             return i64::MAX;
         }
@@ -581,7 +649,10 @@ fn sum_capped(values: &[i64]) -> i64 {
 
 fn check_selector(metric: &MetricIdentifier) -> Result<(), String> {
     match &metric.selector {
-        Some(selector) => selector.to_selector().map(|_| ()).map_err(|e| e.to_string()),
+        Some(selector) => selector
+            .to_selector()
+            .map(|_| ())
+            .map_err(|e| e.to_string()),
         None => Ok(()),
     }
 }

@@ -10,15 +10,13 @@ mod metrics;
 mod pods;
 mod replicas;
 
-use conditions::{
-    ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of,
-};
+use conditions::{ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of};
 use decision::{Decision, Event, MetricResult, Outcome, Path, Step};
 
 use crate::memory::{Memory, Remembered};
-use crate::snapshot::stated::Recommendation;
 use crate::selector::Selector;
-use crate::snapshot::hpa::MetricStatus;
+use crate::snapshot::hpa::{Hpa, MetricStatus};
+use crate::snapshot::stated::Recommendation;
 use crate::snapshot::{Scale, ScaleError, Snapshot};
 
 /// Runs one pass.
@@ -48,10 +46,16 @@ pub fn reconcile(snapshot: &Snapshot, memory: &Memory) -> Decision {
 
 /// Runs a pass at each bound of an unknown memory; empty where the memory is known.
 pub fn at_bounds(snapshot: &Snapshot, remembered: &Remembered) -> Vec<Decision> {
-    let current = snapshot.scale.as_ref().map_or(0, |scale| scale.spec_replicas);
+    let current = snapshot
+        .scale
+        .as_ref()
+        .map_or(0, |scale| scale.spec_replicas);
     let max = snapshot.hpa.spec.max_replicas;
     let memories = remembered.extremes(snapshot.now, current, max);
-    memories.iter().map(|memory| reconcile(snapshot, memory)).collect()
+    memories
+        .iter()
+        .map(|memory| reconcile(snapshot, memory))
+        .collect()
 }
 
 const ABOVE_MAX: &str = "Current number of replicas above Spec.MaxReplicas";
@@ -82,17 +86,29 @@ struct NoProposal {
 
 impl<'s> Pass<'s> {
     fn run(&mut self) {
-        let Some(scale) = self.read_scale() else { return };
+        let Some(scale) = self.read_scale() else {
+            return;
+        };
         let current = scale.spec_replicas;
-        if self.memory.recommendations.is_none() {
-            let seed = Recommendation { replicas: current, time: self.snapshot.now };
-            self.memory.recommendations = Some(vec![seed]);
-            self.trace.push(Step::SeedRecommendations { replicas: current });
+        // Go does not tell an empty list from none.
+        if self.memory.recommendations.is_empty() {
+            let seed = Recommendation {
+                replicas: current,
+                time: self.snapshot.now,
+            };
+            self.memory.recommendations = vec![seed];
+            self.trace
+                .push(Step::SeedRecommendations { replicas: current });
         }
 
         let path = self.choose_path(current);
         let (min, max) = (self.min, self.max);
-        self.trace.push(Step::ChoosePath { path, current, min, max });
+        self.trace.push(Step::ChoosePath {
+            path,
+            current,
+            min,
+            max,
+        });
         let mut statuses = None;
         let want = match path {
             Path::Disabled => {
@@ -100,20 +116,29 @@ impl<'s> Pass<'s> {
                 if !self.snapshot.controller.gates.scale_to_zero {
                     conditions::remove(&mut self.outcome.status.conditions, SCALED_TO_ZERO);
                 }
-                Want { replicas: current, reason: String::new() }
+                Want {
+                    replicas: current,
+                    reason: String::new(),
+                }
             }
-            Path::AboveMax => {
-                Want { replicas: max, reason: ABOVE_MAX.to_owned() }
-            }
-            Path::BelowMin => {
-                Want { replicas: min, reason: BELOW_MIN.to_owned() }
-            }
+            Path::AboveMax => Want {
+                replicas: max,
+                reason: ABOVE_MAX.to_owned(),
+            },
+            Path::BelowMin => Want {
+                replicas: min,
+                reason: BELOW_MIN.to_owned(),
+            },
             Path::Metrics => match self.follow_metrics(scale, &mut statuses) {
                 Ok(want) => want,
                 Err(failed) => {
                     let previous = self.snapshot.hpa.status.desired_replicas;
                     self.set_status(current, previous, failed.statuses, false);
-                    self.event("Warning", "FailedComputeMetricsReplicas", failed.error.clone());
+                    self.event(
+                        "Warning",
+                        "FailedComputeMetricsReplicas",
+                        failed.error.clone(),
+                    );
                     self.outcome.error = Some(format!(
                         "failed to compute desired number of replicas based on listed metrics \
                          for {}: {}",
@@ -137,7 +162,10 @@ impl<'s> Pass<'s> {
     fn read_scale(&mut self) -> Option<&'s Scale> {
         let target = &self.snapshot.hpa.spec.scale_target_ref;
         let failed = match group_of(&target.api_version) {
-            Err(e) => Err((format!("invalid API version in scale target reference: {e}"), e)),
+            Err(e) => Err((
+                format!("invalid API version in scale target reference: {e}"),
+                e,
+            )),
             Ok(_) => match &self.snapshot.scale {
                 Ok(scale) => Ok(scale),
                 Err(ScaleError::Mapping(e)) => Err((
@@ -145,7 +173,10 @@ impl<'s> Pass<'s> {
                     e.clone(),
                 )),
                 Err(ScaleError::Get(e)) => Err((
-                    format!("failed to query scale subresource for {}: {e}", self.reference()),
+                    format!(
+                        "failed to query scale subresource for {}: {e}",
+                        self.reference()
+                    ),
                     e.clone(),
                 )),
             },
@@ -173,7 +204,9 @@ impl<'s> Pass<'s> {
                     ABLE_TO_SCALE,
                     false,
                     "FailedGetScale",
-                    format!("the HPA controller was unable to get the target's current scale: {cause}"),
+                    format!(
+                        "the HPA controller was unable to get the target's current scale: {cause}"
+                    ),
                 );
                 self.outcome.error = Some(error);
                 None
@@ -192,7 +225,11 @@ impl<'s> Pass<'s> {
         let (highest, name) = self.compute_metrics(scale, statuses)?;
         self.proposal = Some(highest);
         // A proposal of zero or less never beats the initial value, nor does its metric's name.
-        let (desired, name) = if highest > 0 { (highest, name) } else { (0, String::new()) };
+        let (desired, name) = if highest > 0 {
+            (highest, name)
+        } else {
+            (0, String::new())
+        };
         // The reason is fixed before normalization, whichever way that turns the change.
         let mut reason = match desired.cmp(&current) {
             std::cmp::Ordering::Greater => format!("{name} above target"),
@@ -213,7 +250,11 @@ impl<'s> Pass<'s> {
             Some(rules) => behavior::with_behavior(wanted, rules, &mut self.memory),
         };
         self.condition(ABLE_TO_SCALE, true, normalized.able_reason);
-        self.condition(SCALING_LIMITED, normalized.limited, normalized.limited_reason);
+        self.condition(
+            SCALING_LIMITED,
+            normalized.limited,
+            normalized.limited_reason,
+        );
         self.trace.extend(normalized.steps);
 
         let mut replicas = normalized.replicas;
@@ -269,7 +310,13 @@ impl<'s> Pass<'s> {
         });
         // Where metrics are missing, only a proposal that does not shrink the target is trusted.
         let accepted = invalid == 0 || (invalid < total && highest >= scale.spec_replicas);
-        self.trace.push(Step::CombineMetrics { highest, by, invalid, total, accepted });
+        self.trace.push(Step::CombineMetrics {
+            highest,
+            by,
+            invalid,
+            total,
+            accepted,
+        });
         match (first_error, error) {
             (Some(first), Some(error)) if !accepted => {
                 let message = format!(
@@ -277,7 +324,10 @@ impl<'s> Pass<'s> {
                     first.message
                 );
                 self.condition_with(SCALING_ACTIVE, false, first.reason, message);
-                Err(NoProposal { error, statuses: statuses.take() })
+                Err(NoProposal {
+                    error,
+                    statuses: statuses.take(),
+                })
             }
             (_, error) => {
                 self.condition_with(
@@ -300,7 +350,12 @@ impl<'s> Pass<'s> {
         if scale.selector.is_empty() {
             let message = "the HPA target's scale is missing a selector";
             let error = "selector is required";
-            return Err(self.reject_selector("InvalidSelector", message, "SelectorRequired", error));
+            return Err(self.reject_selector(
+                "InvalidSelector",
+                message,
+                "SelectorRequired",
+                error,
+            ));
         }
         let selector = Selector::parse(&scale.selector).map_err(|e| {
             let error = format!(
@@ -309,27 +364,26 @@ impl<'s> Pass<'s> {
             self.reject_selector("InvalidSelector", &error, "InvalidSelector", &error)
         })?;
         let pods = pods::Selected::new(&self.snapshot.pods, &selector);
-        let others: Vec<&str> = self
+        let shares = |selector: &Selector| pods.iter().any(|pod| selector.matches(&pod.labels));
+        let others = self
             .snapshot
             .other_hpas
             .iter()
-            .filter(|other| pods.iter().any(|pod| other.selector.matches(&pod.labels)))
-            .map(|other| &*other.key)
+            .filter(|other| shares(&other.selector));
+        let hpas: Vec<String> = std::iter::once(&self.snapshot.hpa)
+            .chain(others.map(|other| &other.hpa))
+            .map(Hpa::key)
             .collect();
-        if others.is_empty() {
+        if hpas.len() == 1 {
             return Ok(pods);
         }
-        let hpa = &self.snapshot.hpa;
-        let own = format!("{}/{}", hpa.namespace, hpa.name);
-        let hpas: Vec<&str> = std::iter::once(&*own).chain(others).collect();
         let error = format!(
             "pods by selector {selector} are controlled by multiple HPAs: [{}]",
             hpas.join(" ")
         );
-        let failed =
-            self.reject_selector("AmbiguousSelector", &error, "AmbiguousSelector", &error);
+        let failed = self.reject_selector("AmbiguousSelector", &error, "AmbiguousSelector", &error);
         if let Some(Step::RejectSelector { hpas: list, .. }) = self.trace.last_mut() {
-            *list = hpas.iter().map(|&key| key.to_owned()).collect();
+            *list = hpas;
         }
         Err(failed)
     }
@@ -344,8 +398,15 @@ impl<'s> Pass<'s> {
         self.event("Warning", event, error.to_owned());
         self.condition_with(SCALING_ACTIVE, false, reason, message);
         let message = message.to_owned();
-        self.trace.push(Step::RejectSelector { reason, message, hpas: Vec::new() });
-        NoProposal { error: error.to_owned(), statuses: None }
+        self.trace.push(Step::RejectSelector {
+            reason,
+            message,
+            hpas: Vec::new(),
+        });
+        NoProposal {
+            error: error.to_owned(),
+            statuses: None,
+        }
     }
 
     /// Writes the scale; false where that fails.
@@ -381,7 +442,11 @@ impl<'s> Pass<'s> {
         if self.snapshot.controller.gates.scale_to_zero {
             let to_zero =
                 current > 0 && *replicas == 0 && self.min == 0 && self.has_object_or_external();
-            let reason = if to_zero { "ScaledToZero" } else { "NotScaledToZero" };
+            let reason = if to_zero {
+                "ScaledToZero"
+            } else {
+                "NotScaledToZero"
+            };
             self.condition(SCALED_TO_ZERO, to_zero, reason);
         } else {
             conditions::remove(&mut self.outcome.status.conditions, SCALED_TO_ZERO);
@@ -433,7 +498,9 @@ impl<'s> Pass<'s> {
 
     fn has_object_or_external(&self) -> bool {
         let metrics = &self.snapshot.hpa.spec.metrics;
-        metrics.iter().any(|metric| matches!(metric.type_.as_str(), "Object" | "External"))
+        metrics
+            .iter()
+            .any(|metric| matches!(metric.type_.as_str(), "Object" | "External"))
     }
 
     /// `{kind}/{namespace}/{name}` of the target, as errors name it.
@@ -444,7 +511,11 @@ impl<'s> Pass<'s> {
     }
 
     fn event(&mut self, type_: &'static str, reason: &'static str, message: String) {
-        self.outcome.events.push(Event { type_, reason, message });
+        self.outcome.events.push(Event {
+            type_,
+            reason,
+            message,
+        });
     }
 
     /// Sets a condition whose message follows from its reason.

@@ -11,9 +11,9 @@ use crate::snapshot::stated::{Recommendation, ScaleEvent, StatedMemory};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Memory {
-    /// Past proposals before stabilization; none at all makes the controller seed the list with
-    /// the current replicas, an empty list does not.
-    pub recommendations: Option<Vec<Recommendation>>,
+    /// Past proposals before stabilization; without any, the controller seeds the list with the
+    /// current replicas.
+    pub recommendations: Vec<Recommendation>,
     /// Replicas added by past rescales.
     pub scale_up_events: Vec<ScaleEvent>,
     /// Replicas removed by past rescales.
@@ -44,11 +44,15 @@ impl Remembered {
     /// The memory that the input states; without any, that of a controller that has just started.
     pub fn from_stated(stated: Option<&StatedMemory>) -> Self {
         let Some(stated) = stated else {
-            return Self { likely: Memory::default(), knowledge: Knowledge::Unknown };
+            return Self {
+                likely: Memory::default(),
+                knowledge: Knowledge::Unknown,
+            };
         };
-        let knowledge = match stated.recommendations {
-            Some(_) => Knowledge::Stated,
-            None => Knowledge::JustStarted,
+        let knowledge = if stated.recommendations.is_empty() {
+            Knowledge::JustStarted
+        } else {
+            Knowledge::Stated
         };
         let likely = Memory {
             recommendations: stated.recommendations.clone(),
@@ -67,23 +71,39 @@ impl Remembered {
         if self.knowledge != Knowledge::Unknown {
             return Vec::new();
         }
-        let recommendations = [vec![], vec![i32::MAX], vec![0], vec![0, i32::MAX]];
+        // An entry older than every window plays no part, but keeps the list from being seeded.
+        let forgotten = Recommendation {
+            replicas: 0,
+            time: Timestamp::MIN,
+        };
+        let recommended = |replicas| Recommendation {
+            replicas,
+            time: now,
+        };
+        let recommendations = [
+            vec![forgotten],
+            vec![recommended(i32::MAX)],
+            vec![recommended(0)],
+            vec![recommended(0), recommended(i32::MAX)],
+        ];
         // As many replicas added as there are lets a percentage remove all of them; as many
         // removed as the limit allows lets any policy add up to the limit.
         let added = current.max(1);
         let removed = max.max(1).min(i32::MAX - current.max(0));
         let events = [(None, None), (Some(added), None), (None, Some(removed))];
         let list = |replicas: Option<i32>| {
-            let event = |replicas| ScaleEvent { replicas, time: now, outdated: false };
+            let event = |replicas| ScaleEvent {
+                replicas,
+                time: now,
+                outdated: false,
+            };
             replicas.map(event).into_iter().collect::<Vec<_>>()
         };
         let mut memories = Vec::with_capacity(recommendations.len() * events.len());
         for values in &recommendations {
             for (up, down) in events {
                 memories.push(Memory {
-                    recommendations: Some(
-                        values.iter().map(|&r| Recommendation { replicas: r, time: now }).collect(),
-                    ),
+                    recommendations: values.clone(),
                     scale_up_events: list(up),
                     scale_down_events: list(down),
                 });

@@ -50,6 +50,26 @@ impl Amount {
         parse::parse(text).map(|parsed| parsed.amount)
     }
 
+    /// A text that [`parse`](Self::parse) reads back as the same number in the same form, for every
+    /// amount that was parsed. It is not canonical: that would lose the form.
+    pub(super) fn spelling(&self) -> String {
+        match &self.0 {
+            Repr::Int { value, scale } => match suffix(*scale) {
+                Some(suffix) => format!("{value}{suffix}"),
+                None => format!("{value}e{scale}"),
+            },
+            Repr::Decimal(decimal) => {
+                // Zeros beyond what fits the short form keep a small number in the long one.
+                let Decimal { unscaled, scale } = &**decimal;
+                let zeros = "0".repeat(19);
+                match i32::checked_neg(*scale).and_then(suffix) {
+                    Some(suffix) => format!("{unscaled}.{zeros}{suffix}"),
+                    None => format!("{unscaled}.{zeros}e{}", scale.wrapping_neg()),
+                }
+            }
+        }
+    }
+
     #[inline]
     pub(super) const fn int(value: i64, scale: i32) -> Self {
         Self(Repr::Int { value, scale })
@@ -461,4 +481,21 @@ fn go_pow10_int(exponent: u64) -> i64 {
         .ok()
         .and_then(|n| 10_i64.checked_pow(n))
         .unwrap_or(i64::MIN)
+}
+
+/// The decimal suffix of a power of ten.
+pub(super) fn suffix(exponent: i32) -> Option<&'static str> {
+    Some(match exponent {
+        -9 => "n",
+        -6 => "u",
+        -3 => "m",
+        0 => "",
+        3 => "k",
+        6 => "M",
+        9 => "G",
+        12 => "T",
+        15 => "P",
+        18 => "E",
+        _ => return None,
+    })
 }

@@ -140,18 +140,7 @@ impl fmt::Display for Quantity {
                 digits.push_str(&format!("e{exponent}"));
             }
         } else {
-            digits.push_str(match exponent {
-                -9 => "n",
-                -6 => "u",
-                -3 => "m",
-                3 => "k",
-                6 => "M",
-                9 => "G",
-                12 => "T",
-                15 => "P",
-                18 => "E",
-                _ => "",
-            });
+            digits.push_str(amount::suffix(exponent).unwrap_or_default());
         }
         f.pad(&digits)
     }

@@ -21,7 +21,10 @@ pub struct Layout {
 
 /// The page as text, with a line break at the end.
 pub fn page(page: &Page, layout: &Layout) -> String {
-    let mut out = Lines { text: String::new(), layout };
+    let mut out = Lines {
+        text: String::new(),
+        layout,
+    };
     let styles = &layout.styles;
     out.paragraph("", &page.title, styles.heading);
     out.paragraph("", &page.subtitle, Style::new());
@@ -43,13 +46,22 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     }
     if !page.path.is_empty() {
         out.heading("FROM PROPOSAL TO REPLICAS");
-        let width = page.path.iter().map(|line| line.replicas.to_string().len()).max();
+        let width = page
+            .path
+            .iter()
+            .map(|line| line.replicas.to_string().len())
+            .max();
         for line in &page.path {
             let number = format!("{INDENT}{:>1$}  ", line.replicas, width.unwrap_or(0));
             out.path(&number, &line.rule, line.reason);
         }
     }
-    for PodTable { metric, table, left_out } in &page.pods {
+    for PodTable {
+        metric,
+        table,
+        left_out,
+    } in &page.pods
+    {
         out.heading(&format!("PODS FOR {metric}"));
         out.table(table, INDENT);
         if let Some(left_out) = left_out {
@@ -101,7 +113,8 @@ impl Lines<'_> {
         let text = self.clean(text);
         let indent = " ".repeat(width_of(prefix));
         for (place, line) in self.wrap(&text, width_of(prefix)).iter().enumerate() {
-            self.text.push_str(if place == 0 { prefix } else { &indent });
+            self.text
+                .push_str(if place == 0 { prefix } else { &indent });
             self.text.push_str(&line.style(style).to_string());
             self.text.push('\n');
         }
@@ -109,7 +122,9 @@ impl Lines<'_> {
 
     /// Lines of at most the width that is left after the indentation.
     fn wrap(&self, text: &str, indent: usize) -> Vec<String> {
-        let Some(width) = self.layout.width else { return vec![text.to_owned()] };
+        let Some(width) = self.layout.width else {
+            return vec![text.to_owned()];
+        };
         let width = width.saturating_sub(indent).max(MIN_TEXT);
         let mut lines = vec![String::new()];
         let mut used = 0;
@@ -142,7 +157,12 @@ impl Lines<'_> {
     /// Labels with what belongs to them.
     fn pairs(&mut self, pairs: &[(String, String)]) {
         let labels: Vec<String> = pairs.iter().map(|(label, _)| self.clean(label)).collect();
-        let widest = labels.iter().map(|label| width_of(label)).max().unwrap_or(0).min(MAX_LABEL);
+        let widest = labels
+            .iter()
+            .map(|label| width_of(label))
+            .max()
+            .unwrap_or(0)
+            .min(MAX_LABEL);
         for (label, (_, text)) in labels.iter().zip(pairs) {
             let padding = widest.saturating_sub(width_of(label));
             let prefix = format!("{INDENT}{label}{}  ", " ".repeat(padding));
@@ -158,11 +178,21 @@ impl Lines<'_> {
 
     /// A line of the path, with the controller's reason behind it.
     fn path(&mut self, number: &str, rule: &str, reason: Option<&str>) {
-        let Some(reason) = reason else { return self.paragraph(number, rule, Style::new()) };
+        let Some(reason) = reason else {
+            return self.paragraph(number, rule, Style::new());
+        };
         self.paragraph(number, rule, Style::new());
         let style = self.layout.styles.reason;
-        let last = self.text.trim_end_matches('\n').rsplit('\n').next().map_or(0, width_of);
-        let fits = self.layout.width.is_none_or(|width| last + 2 + reason.len() <= width);
+        let last = self
+            .text
+            .trim_end_matches('\n')
+            .rsplit('\n')
+            .next()
+            .map_or(0, width_of);
+        let fits = self
+            .layout
+            .width
+            .is_none_or(|width| last + 2 + reason.len() <= width);
         let reason = reason.style(style).to_string();
         self.text.pop();
         if fits {
@@ -192,7 +222,10 @@ impl Lines<'_> {
                 prefix += &format!("{cell}{}  ", " ".repeat(width - width_of(cell)));
             }
             let message = &row[columns];
-            let room = self.layout.width.map(|width| width.saturating_sub(width_of(&prefix)));
+            let room = self
+                .layout
+                .width
+                .map(|width| width.saturating_sub(width_of(&prefix)));
             if room.is_none_or(|room| width_of(message) <= room) {
                 self.paragraph(&prefix, message, Style::new());
             } else {
@@ -208,7 +241,9 @@ impl Lines<'_> {
         grid.load_style(NOTHING);
         match self.layout.width {
             Some(width) => {
-                let width = width.saturating_sub(width_of(indent)).min(usize::from(u16::MAX));
+                let width = width
+                    .saturating_sub(width_of(indent))
+                    .min(usize::from(u16::MAX));
                 grid.set_content_arrangement(ContentArrangement::Dynamic);
                 grid.set_width(width as u16);
             }
@@ -218,7 +253,10 @@ impl Lines<'_> {
         }
         let heading = self.layout.styles.heading;
         grid.set_header(
-            table.columns.iter().map(|(title, _)| Cell::new(title.style(heading).to_string())),
+            table
+                .columns
+                .iter()
+                .map(|(title, _)| Cell::new(title.style(heading).to_string())),
         );
         for row in &table.rows {
             grid.add_row(row.iter().map(|cell| Cell::new(self.clean(cell))));

@@ -9,11 +9,11 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
 use crate::engine::decision::{Clause, Decision, Group, MetricStep, Outcome, PodRow, Step};
+use crate::json::SecondsTime;
 use crate::memory::{Knowledge, Memory, Remembered};
 use crate::quantity::{Format, Quantity};
 use crate::snapshot::Snapshot;
 use crate::snapshot::assemble::{Basis, Input};
-use crate::json::SecondsTime;
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::objects::OWN_API_VERSION;
 use crate::snapshot::pod::Pod;
@@ -89,13 +89,24 @@ impl<'a> Explanation<'a> {
         decision: &'a Decision,
         extremes: &[Decision],
     ) -> Self {
-        let Input { snapshot, basis, notes, .. } = input;
+        let Input {
+            snapshot,
+            basis,
+            notes,
+            ..
+        } = input;
         let range = decision.replicas_after().map(|likely| {
             let all = extremes.iter().filter_map(Decision::replicas_after);
-            all.fold(Range { min: likely, max: likely }, |range, replicas| Range {
-                min: range.min.min(replicas),
-                max: range.max.max(replicas),
-            })
+            all.fold(
+                Range {
+                    min: likely,
+                    max: likely,
+                },
+                |range, replicas| Range {
+                    min: range.min.min(replicas),
+                    max: range.max.max(replicas),
+                },
+            )
         });
         let certainty = match range {
             Some(range) if range.min != range.max => Certainty::Bounded,
@@ -105,12 +116,19 @@ impl<'a> Explanation<'a> {
         Self {
             api_version: OWN_API_VERSION,
             kind: "Explanation",
-            hpa: HpaView { name: &hpa.name, namespace: &hpa.namespace, spec: &hpa.spec },
+            hpa: HpaView {
+                name: &hpa.name,
+                namespace: &hpa.namespace,
+                spec: &hpa.spec,
+            },
             outcome: &decision.outcome,
             proposal: decision.proposal,
             certainty,
             range,
-            trace: TraceView { steps: &decision.trace, pods: &snapshot.pods },
+            trace: TraceView {
+                steps: &decision.trace,
+                pods: &snapshot.pods,
+            },
             memory: MemoryView {
                 knowledge: match remembered.knowledge {
                     Knowledge::Stated => "stated",
@@ -144,7 +162,10 @@ impl Serialize for TraceView<'_> {
                 Step::ComputeMetric(metric) => list.serialize_element(&MetricView {
                     rule: "computeMetric",
                     metric,
-                    pods: PodsView { metric, pods: self.pods },
+                    pods: PodsView {
+                        metric,
+                        pods: self.pods,
+                    },
                 })?,
                 step => list.serialize_element(step)?,
             }
@@ -185,7 +206,15 @@ struct PodView<'a> {
 
 impl Serialize for PodView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let PodRow { group, clause, value, request, counted, until, .. } = self.row;
+        let PodRow {
+            group,
+            clause,
+            value,
+            request,
+            counted,
+            until,
+            ..
+        } = self.row;
         let quantity = |milli: &i64| Quantity::from_milli(*milli, self.format);
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("name", self.name)?;
@@ -202,5 +231,9 @@ impl Serialize for PodView<'_> {
 /// Memory is written in powers of 1024, everything else in powers of 1000.
 fn format_of(metric: &MetricStep) -> Format {
     let resource = matches!(metric.type_.as_str(), "Resource" | "ContainerResource");
-    if resource && metric.name == "memory" { Format::BinarySI } else { Format::DecimalSI }
+    if resource && metric.name == "memory" {
+        Format::BinarySI
+    } else {
+        Format::DecimalSI
+    }
 }

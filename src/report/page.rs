@@ -4,19 +4,17 @@
 
 use jiff::Timestamp;
 
-use super::words::{
-    count, distance, duration, future, list, number, percent, quantity, sentence,
-};
+use super::words::{count, distance, duration, future, list, number, percent, quantity, sentence};
 use super::{Certainty, Explanation, format_of};
 use crate::engine::decision::{
     Because, Clause, Direction, Fill, Filled, Group, MetricResult, MetricStep, Path, PodCounts,
     PodRow, Proposal, RateLimit, Step,
 };
+use crate::json::SecondsTime;
 use crate::memory::Knowledge;
 use crate::quantity::Quantity;
 use crate::snapshot::Scale;
 use crate::snapshot::controller::RULES_VERSION;
-use crate::json::SecondsTime;
 use crate::snapshot::hpa::MetricTarget;
 
 /// A report, section by section.
@@ -63,9 +61,17 @@ pub struct Symbols {
 
 impl Symbols {
     /// For terminals that show ASCII only.
-    pub const ASCII: Self = Self { arrow: "->", times: "x", at_most: "<=" };
+    pub const ASCII: Self = Self {
+        arrow: "->",
+        times: "x",
+        at_most: "<=",
+    };
     /// For terminals that show Unicode.
-    pub const UNICODE: Self = Self { arrow: "→", times: "×", at_most: "≤" };
+    pub const UNICODE: Self = Self {
+        arrow: "→",
+        times: "×",
+        at_most: "≤",
+    };
 }
 
 /// How a verdict is to be taken.
@@ -119,7 +125,11 @@ impl Page {
     /// Words an explanation. `wide` adds what is usually not needed: every pod, the ratio's
     /// tolerance, the requests.
     pub fn new(explanation: &Explanation<'_>, wide: bool, symbols: Symbols) -> Self {
-        let words = Words { explanation, wide, symbols };
+        let words = Words {
+            explanation,
+            wide,
+            symbols,
+        };
         let (tone, verdict, why) = words.verdict();
         Self {
             title: words.title(),
@@ -169,7 +179,10 @@ impl Words<'_> {
         let hpa = &self.explanation.snapshot.hpa;
         let target = &hpa.spec.scale_target_ref;
         let arrow = self.symbols.arrow;
-        format!("{}/{} {arrow} {}/{}", hpa.namespace, hpa.name, target.kind, target.name)
+        format!(
+            "{}/{} {arrow} {}/{}",
+            hpa.namespace, hpa.name, target.kind, target.name
+        )
     }
 
     fn subtitle(&self) -> String {
@@ -211,7 +224,11 @@ impl Words<'_> {
         };
         let current = scale.spec_replicas;
         let failed_write = self.steps().iter().find_map(|step| match step {
-            Step::Rescale { to, error: Some(error), .. } => Some((*to, error)),
+            Step::Rescale {
+                to,
+                error: Some(error),
+                ..
+            } => Some((*to, error)),
             _ => None,
         });
         why.push(self.because(current));
@@ -226,14 +243,23 @@ impl Words<'_> {
         }
         if let Some((to, error)) = failed_write {
             why.push(format!("Writing the scale fails: {error}."));
-            return (Tone::Blocked, format!("CANNOT SCALE {current} {arrow} {to}"), why);
+            return (
+                Tone::Blocked,
+                format!("CANNOT SCALE {current} {arrow} {to}"),
+                why,
+            );
         }
         let decided = self.steps().iter().any(|step| {
             matches!(
                 step,
-                Step::ChoosePath { path: Path::Disabled, .. }
-                    | Step::RejectSelector { .. }
-                    | Step::CombineMetrics { accepted: false, .. }
+                Step::ChoosePath {
+                    path: Path::Disabled,
+                    ..
+                } | Step::RejectSelector { .. }
+                    | Step::CombineMetrics {
+                        accepted: false,
+                        ..
+                    }
             )
         });
         let (tone, verdict) = match outcome.scale_to {
@@ -251,7 +277,10 @@ impl Words<'_> {
             Step::ReadScale { error, .. } => error.as_deref(),
             _ => None,
         });
-        format!("the scale of the target cannot be read: {}", error.unwrap_or("unknown"))
+        format!(
+            "the scale of the target cannot be read: {}",
+            error.unwrap_or("unknown")
+        )
     }
 
     /// Why it comes out as it does, in one sentence.
@@ -259,7 +288,12 @@ impl Words<'_> {
         let mut text = String::new();
         for step in self.steps() {
             match step {
-                Step::ChoosePath { path, current, min, max } => match path {
+                Step::ChoosePath {
+                    path,
+                    current,
+                    min,
+                    max,
+                } => match path {
                     Path::Disabled => {
                         return "The target has 0 replicas: the controller leaves it alone until \
                                 something else scales it up."
@@ -279,7 +313,11 @@ impl Words<'_> {
                     }
                     Path::Metrics => {}
                 },
-                Step::RejectSelector { reason, message, hpas } => {
+                Step::RejectSelector {
+                    reason,
+                    message,
+                    hpas,
+                } => {
                     return match *reason {
                         "AmbiguousSelector" => format!(
                             "The pods of this target are also those of {}: the controller \
@@ -289,16 +327,34 @@ impl Words<'_> {
                         _ => format!("The pods of the target cannot be selected: {message}."),
                     };
                 }
-                Step::CombineMetrics { highest, by, invalid, total, accepted } => {
+                Step::CombineMetrics {
+                    highest,
+                    by,
+                    invalid,
+                    total,
+                    accepted,
+                } => {
                     if !accepted {
                         return self.undecided(*highest, *invalid, *total, current);
                     }
                     text = self.asks(*by, *highest, *invalid, current);
                 }
-                Step::Stabilize { desired, result, held_by, .. } if desired != result => {
+                Step::Stabilize {
+                    desired,
+                    result,
+                    held_by,
+                    ..
+                } if desired != result => {
                     text += &self.held(*held_by, *desired, *result, current);
                 }
-                Step::Limit { desired, result, rate, min, max, reason } if desired != result => {
+                Step::Limit {
+                    desired,
+                    result,
+                    rate,
+                    min,
+                    max,
+                    reason,
+                } if desired != result => {
                     text += "; ";
                     text += &self.limited(reason, rate.as_ref(), *min, *max, current);
                 }
@@ -369,13 +425,20 @@ impl Words<'_> {
             return format!("; stabilization makes that {result}");
         };
         let ago = distance(past.time, self.now());
-        let compared = if past.replicas > desired { "higher" } else { "lower" };
+        let compared = if past.replicas > desired {
+            "higher"
+        } else {
+            "lower"
+        };
         let effect = if result == current {
             String::new()
         } else {
             format!(", which makes it {result}")
         };
-        format!("; the {compared} recommendation of {} from {ago} ago still counts{effect}", past.replicas)
+        format!(
+            "; the {compared} recommendation of {} from {ago} ago still counts{effect}",
+            past.replicas
+        )
     }
 
     fn limited(
@@ -386,8 +449,7 @@ impl Words<'_> {
         max: i32,
         current: i32,
     ) -> String {
-        let disabled =
-            rate.is_some_and(|rate| rate.select_policy.as_deref() == Some("Disabled"));
+        let disabled = rate.is_some_and(|rate| rate.select_policy.as_deref() == Some("Disabled"));
         let replicas = rate.map_or(current, |rate| rate.replicas);
         match reason {
             "TooFewReplicas" => format!("the minimum is {min}"),
@@ -437,7 +499,12 @@ impl Words<'_> {
                         number(proposal.ratio),
                         self.counted(metric, proposal),
                         proposal.replicas.to_string(),
-                        if highest == Some(metric.index) { "highest" } else { "" }.to_owned(),
+                        if highest == Some(metric.index) {
+                            "highest"
+                        } else {
+                            ""
+                        }
+                        .to_owned(),
                     ]);
                 }
                 MetricResult::Error(_) => {
@@ -453,8 +520,11 @@ impl Words<'_> {
             }
             if self.wide {
                 let tolerance = metric.tolerance;
-                let range =
-                    format!("{} to {}", number(1.0 - tolerance.down), number(1.0 + tolerance.up));
+                let range = format!(
+                    "{} to {}",
+                    number(1.0 - tolerance.down),
+                    number(1.0 + tolerance.up)
+                );
                 row.insert(4, range);
             }
             table.rows.push(row);
@@ -487,7 +557,14 @@ impl Words<'_> {
     }
 
     fn formula(&self, metric: &MetricStep, proposal: &Proposal) -> String {
-        let Proposal { replicas, ratio, because, filled, counted, .. } = proposal;
+        let Proposal {
+            replicas,
+            ratio,
+            because,
+            filled,
+            counted,
+            ..
+        } = proposal;
         let times = self.symbols.times;
         let tolerance = format!(
             "within {} to {}",
@@ -549,7 +626,10 @@ impl Words<'_> {
             (Fill::Target, None) => parts.push(format!("{missing} at the target")),
         }
         if filled.unready_as_zero {
-            parts.push(format!("{} at 0", count(counted.unready as i64, "unready pod")));
+            parts.push(format!(
+                "{} at 0",
+                count(counted.unready as i64, "unready pod")
+            ));
         }
         if parts.is_empty() {
             return "unchanged,".to_owned();
@@ -561,7 +641,12 @@ impl Words<'_> {
         let mut lines = Vec::new();
         for step in self.steps() {
             match step {
-                Step::CombineMetrics { highest, by, accepted: true, .. } => {
+                Step::CombineMetrics {
+                    highest,
+                    by,
+                    accepted: true,
+                    ..
+                } => {
                     let name = self
                         .metric_steps()
                         .find(|metric| Some(metric.index) == *by)
@@ -572,7 +657,14 @@ impl Words<'_> {
                         reason: None,
                     });
                 }
-                Step::Stabilize { desired, result, up_window, down_window, held_by, reason } => {
+                Step::Stabilize {
+                    desired,
+                    result,
+                    up_window,
+                    down_window,
+                    held_by,
+                    reason,
+                } => {
                     let rule = match held_by {
                         Some(past) => format!(
                             "stabilization: {} was recommended {} ago",
@@ -592,9 +684,20 @@ impl Words<'_> {
                         },
                     };
                     let reason = (desired != result).then_some(*reason);
-                    lines.push(PathLine { replicas: *result, rule, reason });
+                    lines.push(PathLine {
+                        replicas: *result,
+                        rule,
+                        reason,
+                    });
                 }
-                Step::Limit { desired, result, rate, min, max, reason } => {
+                Step::Limit {
+                    desired,
+                    result,
+                    rate,
+                    min,
+                    max,
+                    reason,
+                } => {
                     let by_rate = matches!(*reason, "ScaleUpLimit" | "ScaleDownLimit");
                     if let Some(rate) = rate {
                         let after = match rate.direction {
@@ -630,7 +733,10 @@ impl Words<'_> {
         let Some(select_policy) = &rate.select_policy else {
             let current = self.scale().map_or(0, |scale| scale.spec_replicas);
             let times = self.symbols.times;
-            return format!("{word} max(2 {times} {current}, 4) = {} in one pass", rate.replicas);
+            return format!(
+                "{word} max(2 {times} {current}, 4) = {} in one pass",
+                rate.replicas
+            );
         };
         if select_policy == "Disabled" {
             return format!("scaling {} is disabled", if up { "up" } else { "down" });
@@ -651,7 +757,14 @@ impl Words<'_> {
             })
             .collect();
         let select = if policies.len() > 1 {
-            format!(", {} change", if select_policy == "Min" { "smallest" } else { "largest" })
+            format!(
+                ", {} change",
+                if select_policy == "Min" {
+                    "smallest"
+                } else {
+                    "largest"
+                }
+            )
         } else {
             String::new()
         };
@@ -665,25 +778,42 @@ impl Words<'_> {
             let rows: Vec<&PodRow> = if self.wide {
                 metric.pods.iter().collect()
             } else {
-                metric.pods.iter().filter(unusual).take(UNUSUAL_PODS).collect()
+                metric
+                    .pods
+                    .iter()
+                    .filter(unusual)
+                    .take(UNUSUAL_PODS)
+                    .collect()
             };
             if rows.is_empty() {
                 continue;
             }
-            let hidden = metric.pods.iter().filter(unusual).count().saturating_sub(rows.len());
+            let hidden = metric
+                .pods
+                .iter()
+                .filter(unusual)
+                .count()
+                .saturating_sub(rows.len());
             let utilization = metric.pods.iter().any(|row| row.request.is_some());
             let mut columns = vec![("POD", false), ("USAGE", true)];
             if utilization {
                 columns.push(("REQUEST", true));
             }
             columns.extend([("GROUP", false), ("COUNTED", true), ("BECAUSE", false)]);
-            let mut table = Table { columns, rows: Vec::new() };
+            let mut table = Table {
+                columns,
+                rows: Vec::new(),
+            };
             for row in rows {
                 table.rows.push(self.pod(metric, row, utilization));
             }
             let left_out = (!self.wide && hidden > 0)
                 .then(|| format!("and {hidden} more; -o wide shows all pods"));
-            tables.push(PodTable { metric: self.label(metric), table, left_out });
+            tables.push(PodTable {
+                metric: self.label(metric),
+                table,
+                left_out,
+            });
         }
         tables
     }
@@ -724,9 +854,10 @@ impl Words<'_> {
                 "has no Ready condition or start time".to_owned(),
                 "until its node reports them",
             ),
-            Clause::InitializingNotReady => {
-                (format!("is not ready, and started less than {initialization} ago"), "until ready")
-            }
+            Clause::InitializingNotReady => (
+                format!("is not ready, and started less than {initialization} ago"),
+                "until ready",
+            ),
             Clause::InitializingOldSample => (
                 format!(
                     "started less than {initialization} ago, and its sample began before it \
@@ -734,9 +865,7 @@ impl Words<'_> {
                 ),
                 "until the next sample",
             ),
-            Clause::NeverReady => {
-                ("is not ready, and never was".to_owned(), "until ready")
-            }
+            Clause::NeverReady => ("is not ready, and never was".to_owned(), "until ready"),
             Clause::Counted => return String::new(),
         };
         match row.until {
@@ -751,11 +880,21 @@ impl Words<'_> {
     fn conditions(&self) -> Table {
         let list = &self.explanation.outcome.status.conditions;
         Table {
-            columns: vec![("CONDITION", false), ("STATUS", false), ("REASON", false), ("MESSAGE", false)],
+            columns: vec![
+                ("CONDITION", false),
+                ("STATUS", false),
+                ("REASON", false),
+                ("MESSAGE", false),
+            ],
             rows: list
                 .iter()
                 .map(|c| {
-                    vec![c.type_.clone(), c.status.clone(), c.reason.clone(), c.message.clone()]
+                    vec![
+                        c.type_.clone(),
+                        c.status.clone(),
+                        c.reason.clone(),
+                        c.message.clone(),
+                    ]
                 })
                 .collect(),
         }
@@ -777,12 +916,17 @@ impl Words<'_> {
             .explanation
             .basis
             .iter()
-            .map(|basis| (basis.item.clone(), format!("{} ({})", basis.value, basis.source)))
+            .map(|basis| {
+                (
+                    basis.item.clone(),
+                    format!("{} ({})", basis.value, basis.source),
+                )
+            })
             .collect();
         let memory = match self.explanation.remembered.knowledge {
             Knowledge::Stated => {
                 let memory = &self.explanation.remembered.likely;
-                let recommendations = memory.recommendations.as_ref().map_or(0, Vec::len);
+                let recommendations = memory.recommendations.len();
                 let events = memory.scale_up_events.len() + memory.scale_down_events.len();
                 format!(
                     "{} and {} (stated in the input)",
@@ -818,8 +962,16 @@ fn current(value: &crate::snapshot::hpa::MetricValueStatus) -> String {
 }
 
 fn target(target: &MetricTarget, type_: &str) -> String {
-    let per_pod = if matches!(type_, "Object" | "External") { " per pod" } else { "" };
-    match (&target.average_value, target.average_utilization, &target.value) {
+    let per_pod = if matches!(type_, "Object" | "External") {
+        " per pod"
+    } else {
+        ""
+    };
+    match (
+        &target.average_value,
+        target.average_utilization,
+        &target.value,
+    ) {
         (Some(average), ..) => format!("{average}{per_pod}"),
         (None, Some(percent), _) => format!("{percent}%"),
         (None, None, Some(value)) => value.to_string(),

@@ -2,19 +2,23 @@
 //! controller would ask the APIs. What is assumed instead of read goes into the basis, what was
 //! read but not used into the notes. Nothing here computes replicas.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
 
 use super::admit::{self, AdmissionError};
 use super::controller::{Controller, Gates};
 use super::default::AdmissionGates;
-use super::hpa::{Hpa, MetricSpec};
+use super::hpa::{
+    CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSpec, ObjectMetricSource,
+};
 use super::metric::{MetricValue, PodMetrics};
-use super::objects::{Api, ApiError, ControllerState, Flags, HpaObject, Objects};
-use super::pod::Pod;
+use super::objects::{
+    Api, ApiError, ControllerState, Flags, HpaObject, Objects, ScaleObject, StatedAs, Workload,
+};
+use super::pod::{Meta, Pod};
 use super::stated::StatedMemory;
-use super::{MetricAnswer, OtherHpa, PodValue, Scale, ScaleError, Snapshot};
+use super::{ExternalValue, MetricAnswer, OtherHpa, PodValue, Scale, ScaleError, Snapshot};
 use crate::error::Error;
 use crate::selector::{LabelSelector, Labels, Selector};
 
@@ -64,7 +68,14 @@ pub struct Basis {
 pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result<Input, Error> {
     let mut notes = Vec::new();
     let mut basis = Vec::new();
-    let Objects { hpas, scales, workloads, pods, pod_metrics, .. } = &objects;
+    let Objects {
+        hpas,
+        scales,
+        workloads,
+        pods,
+        pod_metrics,
+        ..
+    } = &objects;
     let state = objects.state.as_ref();
 
     let now = match (options.now, state.and_then(|state| state.now)) {
@@ -82,21 +93,34 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
     let default_namespace = options.namespace.as_deref().unwrap_or("default");
     let hpa = admitted(object, default_namespace, controller.gates, &mut notes)?;
     let namespace = hpa.namespace.clone();
-    let target = Target { scales, workloads, default_namespace, errors: errors_of(state) };
+    let target = Target {
+        scales,
+        workloads,
+        default_namespace,
+        errors: errors_of(state),
+    };
 
     let in_namespace = |stated: Option<&str>| stated.unwrap_or(default_namespace) == namespace;
     let mut names = HashSet::new();
     let mut twice = 0;
-    for pod in pods.iter().filter(|pod| in_namespace(pod.namespace.as_deref())) {
+    for pod in pods
+        .iter()
+        .filter(|pod| in_namespace(pod.namespace.as_deref()))
+    {
         twice += usize::from(!names.insert(&*pod.name));
     }
     if twice > 0 {
-        return Err(Error::usage(format!("the input holds {twice} pods twice under the same name"))
-            .hint("leave out one of the files that overlap"));
+        return Err(Error::usage(format!(
+            "the input holds {twice} pods twice under the same name"
+        ))
+        .hint("leave out one of the files that overlap"));
     }
 
     let scale = target.scale(&hpa)?;
-    let selector = scale.as_ref().ok().and_then(|scale| Selector::parse(&scale.selector).ok());
+    let selector = scale
+        .as_ref()
+        .ok()
+        .and_then(|scale| Selector::parse(&scale.selector).ok());
     let answers = Answers {
         objects: &objects,
         hpa: &hpa,
@@ -108,19 +132,35 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
             .collect(),
         selector: selector.as_ref(),
     };
-    let metrics = hpa.spec.metrics.iter().map(|spec| answers.of(spec)).collect();
+    let metrics = hpa
+        .spec
+        .metrics
+        .iter()
+        .map(|spec| answers.of(spec))
+        .collect();
     let selected_metrics: Vec<bool> = pod_metrics
         .iter()
         .map(|item| in_namespace(item.namespace.as_deref()) && answers.selects(item))
         .collect();
-    let other_hpas =
-        others(&objects, &hpa, object, &target, default_namespace, &controller, &mut notes);
+    let other_hpas = others(
+        &objects,
+        &hpa,
+        object,
+        &target,
+        default_namespace,
+        &controller,
+        &mut notes,
+    );
     let scale_update_error =
         find_error(errors_of(state), Api::ScaleUpdate, None).map(|e| e.message.clone());
     for (kind, count) in &objects.skipped {
-        notes.push(format!("{count} {kind} passed over: a pass does not look at it"));
+        notes.push(format!(
+            "{count} {kind} passed over: a pass does not look at it"
+        ));
     }
-    let stated_memory = state.map(stated_memory);
+    let stated_memory = state
+        .filter(|state| state.memory != Some(StatedAs::Unknown))
+        .map(stated_memory);
 
     let snapshot = Snapshot {
         now,
@@ -140,7 +180,12 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
             .collect(),
         hpa,
     };
-    Ok(Input { snapshot, stated_memory, basis, notes })
+    Ok(Input {
+        snapshot,
+        stated_memory,
+        basis,
+        notes,
+    })
 }
 
 fn keep<T>(list: Vec<T>, wanted: impl Fn(&T) -> bool) -> Vec<T> {
@@ -148,7 +193,12 @@ fn keep<T>(list: Vec<T>, wanted: impl Fn(&T) -> bool) -> Vec<T> {
 }
 
 fn assumed(item: &str, value: impl Into<String>, source: &str) -> Basis {
-    Basis { item: item.to_owned(), value: value.into(), source: source.to_owned(), age: None }
+    Basis {
+        item: item.to_owned(),
+        value: value.into(),
+        source: source.to_owned(),
+        age: None,
+    }
 }
 
 fn errors_of(state: Option<&ControllerState>) -> &[ApiError] {
@@ -157,7 +207,10 @@ fn errors_of(state: Option<&ControllerState>) -> &[ApiError] {
 
 fn find_error<'a>(errors: &'a [ApiError], api: Api, metric: Option<&str>) -> Option<&'a ApiError> {
     errors.iter().find(|e| {
-        e.api == api && e.metric.as_deref().is_none_or(|limited| Some(limited) == metric)
+        e.api == api
+            && e.metric
+                .as_deref()
+                .is_none_or(|limited| Some(limited) == metric)
     })
 }
 
@@ -195,8 +248,10 @@ fn find<'o>(hpas: &'o [HpaObject], options: &Options) -> Result<&'o HpaObject, E
         }
         [first, .., last] => {
             let same = key(first) == key(last);
-            let places: Vec<String> =
-                found.iter().map(|hpa| format!("{} in {}", key(hpa), hpa.origin)).collect();
+            let places: Vec<String> = found
+                .iter()
+                .map(|hpa| format!("{} in {}", key(hpa), hpa.origin))
+                .collect();
             let error = Error::usage(format!(
                 "{} HorizontalPodAutoscalers of the name {name} in the input: {}",
                 found.len(),
@@ -260,8 +315,8 @@ fn lacks_source(metric: &MetricSpec) -> bool {
 
 /// Where the target's scale is looked for.
 struct Target<'o> {
-    scales: &'o [super::objects::ScaleObject],
-    workloads: &'o [super::objects::Workload],
+    scales: &'o [ScaleObject],
+    workloads: &'o [Workload],
     default_namespace: &'o str,
     errors: &'o [ApiError],
 }
@@ -282,7 +337,7 @@ impl Target<'_> {
         if let Some(e) = find_error(self.errors, Api::Scale, None) {
             return Ok(Err(ScaleError::Get(e.message.clone())));
         }
-        let matches = |meta: &super::pod::Meta| {
+        let matches = |meta: &Meta| {
             *meta.name == *target.name
                 && meta.namespace.as_deref().unwrap_or(self.default_namespace) == hpa.namespace
         };
@@ -325,7 +380,7 @@ impl Target<'_> {
     }
 }
 
-fn workload_scale(workload: &super::objects::Workload, selector: String) -> Scale {
+fn workload_scale(workload: &Workload, selector: String) -> Scale {
     Scale {
         spec_replicas: workload.replicas,
         status_replicas: workload.status_replicas,
@@ -359,7 +414,11 @@ fn resource_of(group: &str, kind: &str) -> String {
     } else {
         format!("{singular}s")
     };
-    if group.is_empty() { plural } else { format!("{plural}.{group}") }
+    if group.is_empty() {
+        plural
+    } else {
+        format!("{plural}.{group}")
+    }
 }
 
 /// Answers the requests for metrics from the objects.
@@ -367,7 +426,7 @@ struct Answers<'o> {
     objects: &'o Objects,
     hpa: &'o Hpa,
     errors: &'o [ApiError],
-    pod_labels: std::collections::HashMap<&'o str, &'o Labels>,
+    pod_labels: HashMap<&'o str, &'o Labels>,
     /// The target's selector, where it is readable.
     selector: Option<&'o Selector>,
 }
@@ -387,16 +446,8 @@ impl Answers<'_> {
     }
 
     fn of(&self, spec: &MetricSpec) -> MetricAnswer {
-        let (api, name) = match spec.type_.as_str() {
-            "Resource" => (Api::Resource, spec.resource.as_ref().map(|source| &source.name)),
-            "ContainerResource" => {
-                (Api::Resource, spec.container_resource.as_ref().map(|source| &source.name))
-            }
-            "Pods" => (Api::Custom, spec.pods.as_ref().map(|source| &source.metric.name)),
-            "Object" => (Api::Custom, spec.object.as_ref().map(|source| &source.metric.name)),
-            _ => (Api::External, spec.external.as_ref().map(|source| &source.metric.name)),
-        };
-        if let Some(e) = find_error(self.errors, api, name.map(String::as_str)) {
+        let (api, name) = asked(spec);
+        if let Some(e) = find_error(self.errors, api, name) {
             return MetricAnswer::Failed(e.message.clone());
         }
         if let Some(source) = spec.pods.as_ref().filter(|_| spec.type_ == "Pods") {
@@ -410,24 +461,25 @@ impl Answers<'_> {
         }
     }
 
-    fn values<'a>(
-        &'a self,
-        metric: &'a super::hpa::MetricIdentifier,
-    ) -> impl Iterator<Item = &'a MetricValue> {
+    fn values<'a>(&'a self, metric: &'a MetricIdentifier) -> impl Iterator<Item = &'a MetricValue> {
         self.objects.metric_values.iter().filter(|value| {
             value.name == metric.name
                 && non_empty(value.selector.as_ref()) == non_empty(metric.selector.as_ref())
         })
     }
 
-    fn pods(&self, metric: &super::hpa::MetricIdentifier) -> MetricAnswer {
+    fn pods(&self, metric: &MetricIdentifier) -> MetricAnswer {
         let selected = |value: &&MetricValue| {
             let object = &value.described_object;
             object.kind == "Pod"
                 && object.namespace == self.hpa.namespace
-                && self.pod_labels.get(object.name.as_str()).is_some_and(|labels| {
-                    self.selector.is_some_and(|selector| selector.matches(labels))
-                })
+                && self
+                    .pod_labels
+                    .get(object.name.as_str())
+                    .is_some_and(|labels| {
+                        self.selector
+                            .is_some_and(|selector| selector.matches(labels))
+                    })
         };
         MetricAnswer::Pods(
             self.values(metric)
@@ -442,35 +494,26 @@ impl Answers<'_> {
         )
     }
 
-    fn object(&self, source: &super::hpa::ObjectMetricSource) -> MetricAnswer {
+    fn object(&self, source: &ObjectMetricSource) -> MetricAnswer {
         let wanted = &source.described_object;
         let group = group_of(&wanted.api_version);
-        // A metric of a namespace is asked of the HPA's own, whatever name is stated.
-        let of_namespace = group.is_empty() && wanted.kind == "Namespace";
-        let name = if of_namespace { &self.hpa.namespace } else { &wanted.name };
-        let values: Vec<i64> = self
-            .values(&source.metric)
-            .filter(|value| {
-                let object = &value.described_object;
-                object.kind == wanted.kind
-                    && object.name == *name
-                    && (of_namespace || object.namespace == self.hpa.namespace)
-                    && (object.api_version.is_empty() || group_of(&object.api_version) == group)
-            })
-            .map(|value| value.value.milli_value())
-            .collect();
-        if values.is_empty() {
+        let name = described_name(wanted, self.hpa);
+        // An object has one value at a time: the one that was read first.
+        let value = self.values(&source.metric).find(|value| {
+            let object = &value.described_object;
+            object.kind == wanted.kind
+                && object.name == name
+                && (is_namespace(wanted) || object.namespace == self.hpa.namespace)
+                && (object.api_version.is_empty() || group_of(&object.api_version) == group)
+        });
+        match value {
+            Some(value) => MetricAnswer::Object(vec![value.value.milli_value()]),
             // An adapter without a value answers "not found", never with an empty list.
-            return MetricAnswer::Failed(format!(
-                "the server could not find the metric {} for {} {name}",
-                source.metric.name,
-                resource_of(group, &wanted.kind)
-            ));
+            None => MetricAnswer::Failed(absence(source, self.hpa)),
         }
-        MetricAnswer::Object(values)
     }
 
-    fn external(&self, metric: &super::hpa::MetricIdentifier) -> MetricAnswer {
+    fn external(&self, metric: &MetricIdentifier) -> MetricAnswer {
         // An unusable selector fails in the engine, before any value counts.
         let selector = match &metric.selector {
             Some(selector) => selector.to_selector().unwrap_or_default(),
@@ -483,10 +526,65 @@ impl Answers<'_> {
                 .filter(|value| {
                     value.metric_name == metric.name && selector.matches(&value.metric_labels)
                 })
-                .map(|value| value.value.milli_value())
+                .map(|value| ExternalValue {
+                    labels: value.metric_labels.clone(),
+                    value: value.value.milli_value(),
+                })
                 .collect(),
         )
     }
+}
+
+/// Which API a metric is asked of, and under which name.
+pub(super) fn asked(spec: &MetricSpec) -> (Api, Option<&str>) {
+    let (api, name) = match spec.type_.as_str() {
+        "Resource" => (
+            Api::Resource,
+            spec.resource.as_ref().map(|source| &source.name),
+        ),
+        "ContainerResource" => (
+            Api::Resource,
+            spec.container_resource.as_ref().map(|source| &source.name),
+        ),
+        "Pods" => (
+            Api::Custom,
+            spec.pods.as_ref().map(|source| &source.metric.name),
+        ),
+        "Object" => (
+            Api::Custom,
+            spec.object.as_ref().map(|source| &source.metric.name),
+        ),
+        _ => (
+            Api::External,
+            spec.external.as_ref().map(|source| &source.metric.name),
+        ),
+    };
+    (api, name.map(String::as_str))
+}
+
+/// The name under which the metric of an object is asked for. A metric of a namespace is asked of
+/// the HPA's own, whatever name is stated.
+pub(super) fn described_name<'a>(object: &'a CrossVersionObjectReference, hpa: &'a Hpa) -> &'a str {
+    if is_namespace(object) {
+        &hpa.namespace
+    } else {
+        &object.name
+    }
+}
+
+fn is_namespace(object: &CrossVersionObjectReference) -> bool {
+    group_of(&object.api_version).is_empty() && object.kind == "Namespace"
+}
+
+/// What an adapter answers that has no value for an object.
+pub(super) fn absence(source: &ObjectMetricSource, hpa: &Hpa) -> String {
+    let object = &source.described_object;
+    format!(
+        "the server could not find the metric {} for {} {}",
+        source.metric.name,
+        resource_of(group_of(&object.api_version), &object.kind),
+        described_name(object, hpa)
+    )
 }
 
 /// Null and empty selectors mean the same to the metrics APIs.
@@ -539,7 +637,11 @@ fn others(
         if let Ok(selector) = Selector::parse(&scale.selector)
             && !scale.selector.is_empty()
         {
-            others.push(OtherHpa { key: format!("{namespace}/{}", object.name), selector });
+            others.push(OtherHpa {
+                hpa: other,
+                scale,
+                selector,
+            });
         }
     }
     others
@@ -592,14 +694,21 @@ fn controller_settings(
         defaults.tolerance
     });
     if !assumed_flags.is_empty() {
-        basis.push(assumed("controller flags", assumed_flags.join(", "), "the defaults"));
+        basis.push(assumed(
+            "controller flags",
+            assumed_flags.join(", "),
+            "the defaults",
+        ));
     }
 
     let mut gates = defaults.gates;
     let mut assumed_gates = Vec::new();
     for (name, gate) in [
         ("HPAScaleToZero", &mut gates.scale_to_zero),
-        ("HPAConfigurableTolerance", &mut gates.configurable_tolerance),
+        (
+            "HPAConfigurableTolerance",
+            &mut gates.configurable_tolerance,
+        ),
         ("PodLevelResources", &mut gates.pod_level_resources),
     ] {
         let typed = options.gates.get(name);
@@ -609,10 +718,22 @@ fn controller_settings(
         }
     }
     if !assumed_gates.is_empty() {
-        basis.push(assumed("feature gates", assumed_gates.join(", "), "the defaults"));
+        basis.push(assumed(
+            "feature gates",
+            assumed_gates.join(", "),
+            "the defaults",
+        ));
     }
-    let known = ["HPAScaleToZero", "HPAConfigurableTolerance", "PodLevelResources"];
-    if let Some(name) = options.gates.keys().find(|name| !known.contains(&name.as_str())) {
+    let known = [
+        "HPAScaleToZero",
+        "HPAConfigurableTolerance",
+        "PodLevelResources",
+    ];
+    if let Some(name) = options
+        .gates
+        .keys()
+        .find(|name| !known.contains(&name.as_str()))
+    {
         return Err(Error::usage(format!("unknown feature gate {name}"))
             .hint(format!("a pass depends on {}", known.join(", "))));
     }
@@ -647,7 +768,10 @@ fn controller_settings(
 fn same_minor(a: &str, b: &str) -> bool {
     let minor = |version: &str| {
         let mut parts = version.trim_start_matches('v').split('.');
-        (parts.next().map(str::to_owned), parts.next().map(str::to_owned))
+        (
+            parts.next().map(str::to_owned),
+            parts.next().map(str::to_owned),
+        )
     };
     minor(a) == minor(b)
 }

@@ -165,6 +165,7 @@ struct V1Spec {
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct V1Status {
+    observed_generation: Option<i64>,
     #[serde(with = "optional_time")]
     last_scale_time: Option<Timestamp>,
     #[serde(deserialize_with = "null_as_default")]
@@ -224,6 +225,7 @@ fn v1_status(status: V1Status) -> HpaStatus {
         ..MetricStatus::default()
     };
     HpaStatus {
+        observed_generation: status.observed_generation,
         last_scale_time: status.last_scale_time,
         current_replicas: status.current_replicas,
         desired_replicas: status.desired_replicas,
@@ -252,6 +254,7 @@ struct V2beta1Spec {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct V2beta1Status {
+    observed_generation: Option<i64>,
     #[serde(with = "optional_time")]
     last_scale_time: Option<Timestamp>,
     #[serde(deserialize_with = "null_as_default")]
@@ -278,6 +281,7 @@ fn from_v2beta1(object: Object<V2beta1Spec, V2beta1Status>) -> HpaObject {
         behavior: None,
     };
     let status = |status: V2beta1Status| HpaStatus {
+        observed_generation: status.observed_generation,
         last_scale_time: status.last_scale_time,
         current_replicas: status.current_replicas,
         desired_replicas: status.desired_replicas,

@@ -45,10 +45,17 @@ fn expand(name: &str) -> Result<Vec<PathBuf>, Error> {
     let about = match fs::metadata(path) {
         Ok(about) => about,
         Err(_) if name.starts_with("http://") || name.starts_with("https://") => {
-            return Err(Error::usage(format!("failed to read {name}: addresses are not read"))
-                .hint("download the file and name it, or pipe it to -f -"));
+            return Err(
+                Error::usage(format!("failed to read {name}: addresses are not read"))
+                    .hint("download the file and name it, or pipe it to -f -"),
+            );
         }
-        Err(e) => return Err(Error::usage(format!("failed to read {name}: {}", plain(&e)))),
+        Err(e) => {
+            return Err(Error::usage(format!(
+                "failed to read {name}: {}",
+                plain(&e)
+            )));
+        }
     };
     if !about.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -65,7 +72,9 @@ fn expand(name: &str) -> Result<Vec<PathBuf>, Error> {
         }
     }
     if files.is_empty() {
-        return Err(Error::usage(format!("no .json, .yaml or .yml file in the folder {name}")));
+        return Err(Error::usage(format!(
+            "no .json, .yaml or .yml file in the folder {name}"
+        )));
     }
     files.sort();
     Ok(files)
@@ -83,7 +92,9 @@ fn plain(e: &std::io::Error) -> String {
 fn read_bytes(bytes: Vec<u8>, origin: &str, objects: &mut Objects) -> Result<(), Error> {
     let text = String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
-        Error::usage(format!("failed to read {origin}: not text (byte {at} is not UTF-8)"))
+        Error::usage(format!(
+            "failed to read {origin}: not text (byte {at} is not UTF-8)"
+        ))
     })?;
     read_text(text.trim_start_matches('\u{feff}'), origin, objects)
 }
@@ -108,8 +119,16 @@ fn read_json(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Faul
     let fault = RefCell::new(None);
     let mut reader = serde_json::Deserializer::from_str(text);
     loop {
-        let source = Source { origin, text, fault: &fault };
-        let object = ObjectReader { objects: &mut *objects, source, inherited: None };
+        let source = Source {
+            origin,
+            text,
+            fault: &fault,
+        };
+        let object = ObjectReader {
+            objects: &mut *objects,
+            source,
+            inherited: None,
+        };
         let result = object.deserialize(&mut reader);
         if let Err(e) = result {
             return Err(fault.take().unwrap_or_else(|| Fault::from_json(&e)));
@@ -127,16 +146,25 @@ fn read_yaml(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Erro
             let place = e.location().map_or_else(String::new, |location| {
                 format!(":{}:{}", location.line(), location.column())
             });
-            Error::usage(format!("failed to read {origin}{place}: {}", first_line(&e.to_string())))
+            Error::usage(format!(
+                "failed to read {origin}{place}: {}",
+                first_line(&e.to_string())
+            ))
         })?;
     if documents.is_empty() {
-        return Err(Error::usage(format!("failed to read {origin}: it is empty")));
+        return Err(Error::usage(format!(
+            "failed to read {origin}: it is empty"
+        )));
     }
     let several = documents.len() > 1;
     for (place, document) in (1..).zip(documents) {
         let json = document.to_string();
         read_json(&json, origin, objects).map_err(|fault| {
-            let part = if several { format!(" (document {place})") } else { String::new() };
+            let part = if several {
+                format!(" (document {place})")
+            } else {
+                String::new()
+            };
             Error::usage(format!("failed to read {origin}{part}: {}", fault.message))
         })?;
     }

@@ -2,11 +2,15 @@
 //! as Go's decoder: null is the zero value, unknown fields (such as `managedFields`) are skipped.
 //! Judging names and keys is the business of [`super::validate`].
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::hpa::LabelMap;
 use crate::json::{list, null_as_default, optional_time, string_map};
+
+/// Labels or annotations by key.
+pub type LabelMap = BTreeMap<String, String>;
 
 /// `metav1.ObjectMeta`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]

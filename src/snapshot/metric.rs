@@ -5,8 +5,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
-use crate::json::null_as_default;
 use super::pod::{Meta, Name, ResourceName, ZERO_TIME};
+use crate::json::null_as_default;
 use crate::quantity::Amount;
 use crate::selector::{LabelSelector, Labels};
 
@@ -39,7 +39,10 @@ pub struct ContainerUsage {
 impl ContainerUsage {
     /// The usage of a resource in milli-units, if measured.
     pub fn get(&self, resource: &str) -> Option<i64> {
-        self.usage.iter().find(|(name, _)| name == resource).map(|(_, milli)| *milli)
+        self.usage
+            .iter()
+            .find(|(name, _)| name == resource)
+            .map(|(_, milli)| *milli)
     }
 }
 
@@ -78,7 +81,10 @@ impl<'de> Deserialize<'de> for ContainerUsage {
             usage: Usage,
         }
         let wire = Wire::deserialize(deserializer)?;
-        Ok(Self { name: wire.name, usage: wire.usage.0 })
+        Ok(Self {
+            name: wire.name,
+            usage: wire.usage.0,
+        })
     }
 }
 
@@ -114,7 +120,9 @@ pub struct GoDuration(pub SignedDuration);
 
 impl<'de> Deserialize<'de> for GoDuration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(Option::<SignedDuration>::deserialize(deserializer)?.unwrap_or_default()))
+        Ok(Self(
+            Option::<SignedDuration>::deserialize(deserializer)?.unwrap_or_default(),
+        ))
     }
 }
 
@@ -186,7 +194,10 @@ impl From<MetricValueWire> for MetricValue {
             Some(metric) => (metric.name, metric.selector),
             None => (wire.metric_name.unwrap_or_default(), wire.selector),
         };
-        let window = wire.window_seconds.or(wire.window).unwrap_or(DEFAULT_CUSTOM_WINDOW);
+        let window = wire
+            .window_seconds
+            .or(wire.window)
+            .unwrap_or(DEFAULT_CUSTOM_WINDOW);
         Self {
             described_object: wire.described_object,
             name,

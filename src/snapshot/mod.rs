@@ -19,7 +19,7 @@ pub mod validate;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::selector::Selector;
+use crate::selector::{Labels, Selector};
 use controller::Controller;
 use hpa::Hpa;
 use metric::PodMetrics;
@@ -77,8 +77,8 @@ pub enum MetricAnswer {
     Pods(Vec<PodValue>),
     /// Object: milli-values; the controller accepts exactly one.
     Object(Vec<i64>),
-    /// External: milli-values, in the order of the response.
-    External(Vec<i64>),
+    /// External: values in the order of the response.
+    External(Vec<ExternalValue>),
     /// The request failed, with this text.
     Failed(String),
 }
@@ -96,11 +96,29 @@ pub struct PodValue {
     pub window: SignedDuration,
 }
 
-/// Another HPA of the namespace, as the controller remembers it for the ambiguity check.
+/// A value of an external metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExternalValue {
+    /// The labels by which the API selected it.
+    pub labels: Labels,
+    /// The value in milli-units.
+    pub value: i64,
+}
+
+/// Another HPA of the namespace, as the controller remembers it for the ambiguity check.
+#[derive(Debug, Clone, PartialEq)]
 pub struct OtherHpa {
-    /// `namespace/name`.
-    pub key: String,
-    /// The selector of its target.
+    /// The HPA.
+    pub hpa: Hpa,
+    /// The scale of its target.
+    pub scale: Scale,
+    /// The selector in that scale.
     pub selector: Selector,
+}
+
+impl Hpa {
+    /// `namespace/name`.
+    pub fn key(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
 }

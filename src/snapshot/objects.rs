@@ -16,10 +16,10 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
-use crate::json::null_as_default;
 use super::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use super::pod::{Meta, Pod};
 use super::stated::{Recommendation, ScaleEvent};
+use crate::json::null_as_default;
 use crate::selector::LabelSelector;
 
 /// The group and version of the documents that are ours.
@@ -130,8 +130,11 @@ pub struct ControllerState {
     /// Its feature gates, where they are known.
     #[serde(deserialize_with = "null_as_default")]
     pub feature_gates: BTreeMap<String, bool>,
-    /// Remembered recommendations; absent means that the controller has just started.
-    pub recommendations: Option<Vec<Recommendation>>,
+    /// Says that the lists below are not known, where they are neither stated nor empty.
+    pub memory: Option<StatedAs>,
+    /// Remembered recommendations; none means that the controller has just started.
+    #[serde(deserialize_with = "null_as_default")]
+    pub recommendations: Vec<Recommendation>,
     /// Remembered changes up.
     #[serde(deserialize_with = "null_as_default")]
     pub scale_up_events: Vec<ScaleEvent>,
@@ -141,6 +144,14 @@ pub struct ControllerState {
     /// Requests that failed when this was captured.
     #[serde(deserialize_with = "null_as_default")]
     pub errors: Vec<ApiError>,
+}
+
+/// What a document says about the memory as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StatedAs {
+    /// It is not known.
+    Unknown,
 }
 
 /// Controller flags that are known; the others have their defaults.
@@ -190,6 +201,20 @@ pub enum Api {
     External,
 }
 
+impl Api {
+    /// Its word in the input format.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mapping => "mapping",
+            Self::Scale => "scale",
+            Self::ScaleUpdate => "scaleUpdate",
+            Self::Resource => "resource",
+            Self::Custom => "custom",
+            Self::External => "external",
+        }
+    }
+}
+
 /// A value of the input that is not what its place needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
@@ -206,7 +231,10 @@ impl Fault {
         let text = error.to_string();
         let suffix = format!(" at line {line} column {column}");
         let message = text.strip_suffix(&suffix).unwrap_or(&text).to_owned();
-        Self { position: (line > 0).then_some((line, column)), message }
+        Self {
+            position: (line > 0).then_some((line, column)),
+            message,
+        }
     }
 }
 
@@ -238,7 +266,11 @@ impl Source<'_> {
         if let (Some((line, column)), Some(before)) = (fault.position, self.text.get(..start)) {
             let lines_before = before.bytes().filter(|&byte| byte == b'\n').count();
             let columns_before = before.len() - before.rfind('\n').map_or(0, |at| at + 1);
-            let column = if line == 1 { columns_before + column } else { column };
+            let column = if line == 1 {
+                columns_before + column
+            } else {
+                column
+            };
             fault.position = Some((lines_before + line, column));
         }
         self.fault.borrow_mut().get_or_insert(fault);
@@ -269,7 +301,9 @@ impl<'de> Visitor<'de> for ObjectReader<'_> {
         let mut early: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
         let inherits = self.inherited.is_some();
         while inherits || api_version.is_none() || kind.is_none() {
-            let Some(Text(key)) = map.next_key()? else { break };
+            let Some(Text(key)) = map.next_key()? else {
+                break;
+            };
             match &*key {
                 "apiVersion" => api_version = map.next_value::<Option<String>>()?,
                 "kind" => kind = map.next_value::<Option<String>>()?,
@@ -308,7 +342,8 @@ impl Objects {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         match (group, kind.as_str()) {
             ("autoscaling", "HorizontalPodAutoscaler") => {
-                self.hpas.push(HpaObject::read(fields, source.origin, api_version)?);
+                self.hpas
+                    .push(HpaObject::read(fields, source.origin, api_version)?);
             }
             ("autoscaling", "Scale") => self.scales.push(ScaleObject::deserialize(fields)?),
             ("apps" | "extensions", "Deployment" | "ReplicaSet" | "StatefulSet")
@@ -320,10 +355,12 @@ impl Objects {
                 self.pod_metrics.push(PodMetrics::deserialize(fields)?);
             }
             ("custom.metrics.k8s.io", "MetricValueList") => {
-                self.metric_values.extend(Items::deserialize(fields)?.items);
+                self.metric_values
+                    .extend(Items::deserialize(fields)?.items.into_iter().flatten());
             }
             ("external.metrics.k8s.io", "ExternalMetricValueList") => {
-                self.external_values.extend(Items::deserialize(fields)?.items);
+                self.external_values
+                    .extend(Items::deserialize(fields)?.items.into_iter().flatten());
             }
             ("kubectl-hpa", "ControllerState") if api_version == OWN_API_VERSION => {
                 let state = ControllerState::deserialize(fields)?;
@@ -334,7 +371,11 @@ impl Objects {
             (_, list) if list.ends_with("List") => {
                 let item = list.trim_end_matches("List");
                 let inherited = (!item.is_empty()).then_some((api_version, item));
-                fields.deserialize_map(ListReader { objects: self, source, inherited })?;
+                fields.deserialize_map(ListReader {
+                    objects: self,
+                    source,
+                    inherited,
+                })?;
             }
             _ => {
                 IgnoredAny::deserialize(fields)?;
@@ -354,8 +395,14 @@ impl HpaObject {
         // Raw values keep the spelling of numbers, which quantities depend on.
         let mut object = BTreeMap::<String, Box<RawValue>>::deserialize(fields)?;
         let text = |text: &str| RawValue::from_string(serde_json::json!(text).to_string());
-        object.insert("apiVersion".into(), text(api_version).map_err(D::Error::custom)?);
-        object.insert("kind".into(), text("HorizontalPodAutoscaler").map_err(D::Error::custom)?);
+        object.insert(
+            "apiVersion".into(),
+            text(api_version).map_err(D::Error::custom)?,
+        );
+        object.insert(
+            "kind".into(),
+            text("HorizontalPodAutoscaler").map_err(D::Error::custom)?,
+        );
         let metadata: Meta = match object.get("metadata") {
             Some(raw) => serde_json::from_str::<Option<Meta>>(raw.get())
                 .map_err(|e| D::Error::custom(Fault::from_json(&e).message))?
@@ -409,7 +456,10 @@ impl Workload {
         }
         if kind == "ReplicationController" {
             let wire = Wire::<BTreeMap<String, String>>::deserialize(fields)?;
-            let from_map = |match_labels| LabelSelector { match_labels, ..LabelSelector::default() };
+            let from_map = |match_labels| LabelSelector {
+                match_labels,
+                ..LabelSelector::default()
+            };
             return Ok(build(wire, group, kind, from_map));
         }
         let wire = Wire::<LabelSelector>::deserialize(fields)?;
@@ -420,8 +470,8 @@ impl Workload {
 /// The items of a list whose items need no reader of their own.
 #[derive(Deserialize)]
 struct Items<T> {
-    #[serde(default = "Vec::new", deserialize_with = "null_as_default")]
-    items: Vec<T>,
+    #[serde(default = "Option::default")]
+    items: Option<Vec<T>>,
 }
 
 /// Reads the items of a list, each as an object.
@@ -439,10 +489,18 @@ impl<'de> Visitor<'de> for ListReader<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Self { objects, source, inherited } = self;
+        let Self {
+            objects,
+            source,
+            inherited,
+        } = self;
         while let Some(Text(key)) = map.next_key()? {
             if key == "items" {
-                map.next_value_seed(ListReader { objects: &mut *objects, source, inherited })?;
+                map.next_value_seed(ListReader {
+                    objects: &mut *objects,
+                    source,
+                    inherited,
+                })?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -455,9 +513,17 @@ impl<'de> Visitor<'de> for ListReader<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let Self { objects, source, inherited } = self;
+        let Self {
+            objects,
+            source,
+            inherited,
+        } = self;
         while items
-            .next_element_seed(ObjectReader { objects: &mut *objects, source, inherited })?
+            .next_element_seed(ObjectReader {
+                objects: &mut *objects,
+                source,
+                inherited,
+            })?
             .is_some()
         {}
         Ok(())

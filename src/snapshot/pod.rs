@@ -139,7 +139,10 @@ pub struct Requests(pub Vec<(ResourceName, Amount)>);
 impl Requests {
     /// The amount of a resource, if the list has it.
     pub fn get(&self, name: &str) -> Option<&Amount> {
-        self.0.iter().find(|(n, _)| n == name).map(|(_, amount)| amount)
+        self.0
+            .iter()
+            .find(|(n, _)| n == name)
+            .map(|(_, amount)| amount)
     }
 
     /// Sets a resource, replacing an earlier amount.
@@ -168,7 +171,10 @@ impl<'de> Deserialize<'de> for Requests {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Requests, A::Error> {
                 let mut list = Requests(Vec::with_capacity(2));
                 while let Some(name) = map.next_key::<Name>()? {
-                    list.set(name.0, map.next_value::<Option<Amount>>()?.unwrap_or_default());
+                    list.set(
+                        name.0,
+                        map.next_value::<Option<Amount>>()?.unwrap_or_default(),
+                    );
                 }
                 Ok(list)
             }

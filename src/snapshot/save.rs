@@ -1,6 +1,343 @@
-//! Writes a snapshot in the input format, with everything that a pass uses and nothing else.
-use super::Snapshot;
-use super::stated::StatedMemory;
+//! Writes a snapshot in the input format: everything that a pass uses, and nothing else. Reading it
+//! back gives the same snapshot, as far as a pass can tell.
+
+use serde_json::{Map, Value, json};
+
+use super::assemble::{absence, asked, described_name};
+use super::hpa::Hpa;
+use super::metric::PodMetrics;
+use super::objects::OWN_API_VERSION;
+use super::pod::{Container, Phase, Pod, Requests};
+use super::stated::{Recommendation, ScaleEvent, StatedMemory};
+use super::{MetricAnswer, Scale, ScaleError, Snapshot};
 use crate::error::Error;
-/// stub
-pub fn to_json(_s: &Snapshot, _m: Option<&StatedMemory>) -> Result<String, Error> { Ok(String::new()) }
+use crate::selector::Selector;
+
+/// The snapshot as a JSON `List`, one object to a line. `memory` is what was stated about the
+/// controller's memory; without it the reader takes the memory as unknown again.
+///
+/// # Errors
+///
+/// The scales of two targets cannot be told apart in the format.
+pub fn to_json(snapshot: &Snapshot, memory: Option<&StatedMemory>) -> Result<String, Error> {
+    let mut items = vec![state(snapshot, memory)];
+    items.push(hpa(&snapshot.hpa));
+    let mut targets: Vec<(&Hpa, &Scale)> = Vec::new();
+    if let Ok(own) = &snapshot.scale {
+        targets.push((&snapshot.hpa, own));
+    }
+    for other in &snapshot.other_hpas {
+        items.push(hpa(&other.hpa));
+        targets.push((&other.hpa, &other.scale));
+    }
+    for (place, (hpa, own)) in targets.iter().enumerate() {
+        let name = &hpa.spec.scale_target_ref.name;
+        let earlier = targets[..place]
+            .iter()
+            .find(|(other, _)| other.spec.scale_target_ref.name == *name);
+        match earlier {
+            None => items.push(scale(hpa, own)),
+            Some((_, scale)) if scale == own => {}
+            Some((other, _)) => {
+                return Err(Error::failed(format!(
+                    "failed to save: the targets of {} and {} have the same name",
+                    other.key(),
+                    hpa.key()
+                )));
+            }
+        }
+    }
+    if let Ok(own) = &snapshot.scale
+        && let Ok(selector) = Selector::parse(&own.selector)
+    {
+        let used = snapshot
+            .pods
+            .iter()
+            .filter(|pod| selector.matches(&pod.labels));
+        items.extend(used.map(|used| pod(used, &snapshot.hpa.namespace)));
+    }
+    items.extend(
+        snapshot
+            .pod_metrics
+            .iter()
+            .map(|item| pod_metrics(item, &snapshot.hpa)),
+    );
+    items.extend(metric_values(snapshot));
+    Ok(lines(&items))
+}
+
+fn lines(items: &[Value]) -> String {
+    let items: Vec<String> = items.iter().map(Value::to_string).collect();
+    let head = r#"{"apiVersion":"v1","kind":"List","items":["#;
+    format!("{head}\n{}\n]}}\n", items.join(",\n"))
+}
+
+fn state(snapshot: &Snapshot, memory: Option<&StatedMemory>) -> Value {
+    let controller = &snapshot.controller;
+    let gates = controller.gates;
+    let mut state = json!({
+        "apiVersion": OWN_API_VERSION,
+        "kind": "ControllerState",
+        "now": snapshot.now.to_string(),
+        "flags": {
+            "tolerance": controller.tolerance,
+            "downscaleStabilization": controller.downscale_stabilization,
+            "cpuInitializationPeriod": controller.cpu_initialization_period,
+            "initialReadinessDelay": controller.initial_readiness_delay,
+            "syncPeriod": controller.sync_period,
+        },
+        "featureGates": {
+            "HPAScaleToZero": gates.scale_to_zero,
+            "HPAConfigurableTolerance": gates.configurable_tolerance,
+            "PodLevelResources": gates.pod_level_resources,
+        },
+        "errors": errors(snapshot),
+    });
+    if let Some(version) = &controller.version {
+        state["kubernetesVersion"] = json!(version);
+    }
+    match memory {
+        None => state["memory"] = json!("unknown"),
+        Some(memory) => {
+            state["recommendations"] = memory.recommendations.iter().map(recommendation).collect();
+            state["scaleUpEvents"] = memory.scale_up_events.iter().map(scale_event).collect();
+            state["scaleDownEvents"] = memory.scale_down_events.iter().map(scale_event).collect();
+        }
+    }
+    state
+}
+
+fn recommendation(past: &Recommendation) -> Value {
+    json!({"replicas": past.replicas, "time": past.time.to_string()})
+}
+
+fn scale_event(past: &ScaleEvent) -> Value {
+    let mut event = json!({"replicas": past.replicas, "time": past.time.to_string()});
+    if past.outdated {
+        event["outdated"] = json!(true);
+    }
+    event
+}
+
+/// Failed requests. The text of a metric that is merely absent comes about by its absence.
+fn errors(snapshot: &Snapshot) -> Vec<Value> {
+    let mut errors = Vec::new();
+    let mut add = |api: &str, metric: Option<&str>, message: &str| {
+        let mut error = json!({"api": api, "message": message});
+        if let Some(metric) = metric {
+            error["metric"] = json!(metric);
+        }
+        if !errors.contains(&error) {
+            errors.push(error);
+        }
+    };
+    match &snapshot.scale {
+        Err(ScaleError::Mapping(message)) => add("mapping", None, message),
+        Err(ScaleError::Get(message)) => add("scale", None, message),
+        Ok(_) => {}
+    }
+    if let Some(message) = &snapshot.scale_update_error {
+        add("scaleUpdate", None, message);
+    }
+    for (spec, answer) in snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics) {
+        if let MetricAnswer::Failed(message) = answer
+            && !spec
+                .object
+                .as_ref()
+                .is_some_and(|o| absence(o, &snapshot.hpa) == *message)
+        {
+            let (api, name) = asked(spec);
+            add(api.as_str(), name, message);
+        }
+    }
+    errors
+}
+
+fn hpa(hpa: &Hpa) -> Value {
+    let mut metadata = json!({"name": hpa.name, "namespace": hpa.namespace});
+    if let Some(uid) = &hpa.uid {
+        metadata["uid"] = json!(uid);
+    }
+    json!({
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": metadata,
+        "spec": hpa.spec,
+        "status": hpa.status,
+    })
+}
+
+fn scale(hpa: &Hpa, scale: &Scale) -> Value {
+    json!({
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"name": hpa.spec.scale_target_ref.name, "namespace": hpa.namespace},
+        "spec": {"replicas": scale.spec_replicas},
+        "status": {"replicas": scale.status_replicas, "selector": scale.selector},
+    })
+}
+
+fn pod(pod: &Pod, namespace: &str) -> Value {
+    let mut metadata = Map::new();
+    metadata.insert("name".to_owned(), json!(pod.name));
+    metadata.insert("namespace".to_owned(), json!(namespace));
+    metadata.insert("labels".to_owned(), json!(pod.labels));
+    if let Some(time) = pod.deletion_timestamp {
+        metadata.insert("deletionTimestamp".to_owned(), json!(time.to_string()));
+    }
+    let mut spec = json!({"containers": pod.containers.iter().map(container).collect::<Vec<_>>()});
+    if !pod.init_containers.is_empty() {
+        spec["initContainers"] = pod.init_containers.iter().map(container).collect();
+    }
+    if !pod.requests.0.is_empty() {
+        spec["resources"] = resources(&pod.requests);
+    }
+    if !pod.overhead.0.is_empty() {
+        spec["overhead"] = json!(pod.overhead);
+    }
+    let mut status = Map::new();
+    let phase = if pod.phase == Phase::Other {
+        "Unknown"
+    } else {
+        pod.phase.as_str()
+    };
+    status.insert("phase".to_owned(), json!(phase));
+    if let Some(time) = pod.start_time {
+        status.insert("startTime".to_owned(), json!(time.to_string()));
+    }
+    if let Some(ready) = pod.ready {
+        status.insert(
+            "conditions".to_owned(),
+            json!([{
+                "type": "Ready",
+                "status": ready.status.as_str(),
+                "lastTransitionTime": ready.last_transition_time.to_string(),
+            }]),
+        );
+    }
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status})
+}
+
+fn container(container: &Container) -> Value {
+    let mut value = json!({"name": container.name, "resources": resources(&container.requests)});
+    if container.restart_always {
+        value["restartPolicy"] = json!("Always");
+    }
+    value
+}
+
+fn resources(requests: &Requests) -> Value {
+    json!({"requests": requests})
+}
+
+fn pod_metrics(item: &PodMetrics, hpa: &Hpa) -> Value {
+    let containers: Vec<Value> = item
+        .containers
+        .iter()
+        .map(|container| {
+            let usage: Map<String, Value> = container
+                .usage
+                .iter()
+                .map(|(name, milli)| (name.to_string(), json!(format!("{milli}m"))))
+                .collect();
+            json!({"name": container.name, "usage": usage})
+        })
+        .collect();
+    let mut metadata = json!({"name": item.name, "namespace": hpa.namespace});
+    if !item.labels.is_empty() {
+        metadata["labels"] = json!(item.labels);
+    }
+    json!({
+        "apiVersion": "metrics.k8s.io/v1beta1",
+        "kind": "PodMetrics",
+        "metadata": metadata,
+        "timestamp": item.timestamp.to_string(),
+        "window": item.window,
+        "containers": containers,
+    })
+}
+
+/// The answers of the custom and external metrics APIs, without repeating what answers several
+/// metrics of the spec.
+fn metric_values(snapshot: &Snapshot) -> Vec<Value> {
+    let hpa = &snapshot.hpa;
+    let mut custom: Vec<Value> = Vec::new();
+    let mut external: Vec<Value> = Vec::new();
+    for (spec, answer) in hpa.spec.metrics.iter().zip(&snapshot.metrics) {
+        match (answer, &spec.pods, &spec.object, &spec.external) {
+            (MetricAnswer::Pods(values), Some(source), ..) => {
+                let items = values.iter().map(|value| {
+                    json!({
+                        "describedObject": {
+                            "kind": "Pod", "namespace": hpa.namespace, "name": value.pod,
+                            "apiVersion": "/v1",
+                        },
+                        "metric": source.metric,
+                        "timestamp": value.timestamp.to_string(),
+                        "windowSeconds": value.window.as_secs(),
+                        "value": format!("{}m", value.value),
+                    })
+                });
+                add_missing(&mut custom, items);
+            }
+            (MetricAnswer::Object(values), _, Some(source), _) => {
+                let described = &source.described_object;
+                let items = values.iter().map(|value| {
+                    json!({
+                        "describedObject": {
+                            "kind": described.kind,
+                            "namespace": hpa.namespace,
+                            "name": described_name(described, hpa),
+                            "apiVersion": described.api_version,
+                        },
+                        "metric": source.metric,
+                        "value": format!("{value}m"),
+                    })
+                });
+                add_missing(&mut custom, items);
+            }
+            (MetricAnswer::External(values), _, _, Some(source)) => {
+                let items = values.iter().map(|value| {
+                    json!({
+                        "metricName": source.metric.name,
+                        "metricLabels": value.labels,
+                        "value": format!("{}m", value.value),
+                    })
+                });
+                add_missing(&mut external, items);
+            }
+            _ => {}
+        }
+    }
+    let list = |api_version: &str, kind: &str, items: Vec<Value>| {
+        let list = json!({
+            "apiVersion": api_version, "kind": kind, "metadata": {}, "items": items,
+        });
+        list["items"]
+            .as_array()
+            .is_some_and(|items| !items.is_empty())
+            .then_some(list)
+    };
+    [
+        list("custom.metrics.k8s.io/v1beta2", "MetricValueList", custom),
+        list(
+            "external.metrics.k8s.io/v1beta1",
+            "ExternalMetricValueList",
+            external,
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Adds the items of an answer as often as it has them, counting those that are there already.
+fn add_missing(list: &mut Vec<Value>, answer: impl Iterator<Item = Value>) {
+    let mut unclaimed: Vec<bool> = vec![true; list.len()];
+    for item in answer {
+        match (0..unclaimed.len()).find(|&place| unclaimed[place] && list[place] == item) {
+            Some(place) => unclaimed[place] = false,
+            None => list.push(item),
+        }
+    }
+}

@@ -10,7 +10,7 @@ use crate::json::time;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatedMemory {
     /// Past proposals; none means that the controller has just started.
-    pub recommendations: Option<Vec<Recommendation>>,
+    pub recommendations: Vec<Recommendation>,
     /// Past changes up.
     pub scale_up_events: Vec<ScaleEvent>,
     /// Past changes down.

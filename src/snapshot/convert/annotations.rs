@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::json::{DecodeError, decode};
-use crate::snapshot::hpa::LabelMap;
+use crate::snapshot::metadata::LabelMap;
 
 /// Every key that the annotations may hold, below the maps of user-given keys.
 const KEYS: &[&str] = &[

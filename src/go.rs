@@ -1,5 +1,8 @@
 //! Text as Go's standard library prints it, which shows in the API server's and the controller's
-//! messages. Nothing here knows Kubernetes. Follows `strconv.Quote` and `encoding/json`.
+//! messages. Nothing here knows Kubernetes. Follows `strconv.Quote`,
+//! `encoding/json` and `time.Duration`.
+
+use jiff::SignedDuration;
 
 /// Text as `%q` prints it.
 pub(crate) fn quote(text: &str) -> String {
@@ -56,8 +59,64 @@ pub(crate) fn json_string(text: &str) -> String {
     json
 }
 
+/// A duration as `time.Duration.String` prints it: `5m0s`, `17.068s`, `1.5ms`.
+pub(crate) fn duration(duration: SignedDuration) -> String {
+    let sign = if duration.is_negative() { "-" } else { "" };
+    let nanos = duration.as_nanos().unsigned_abs();
+    let with_fraction = |unit: u128| {
+        let digits = unit.ilog10() as usize;
+        let fraction = format!("{:0digits$}", nanos % unit);
+        let fraction = fraction.trim_end_matches('0');
+        let point = if fraction.is_empty() { "" } else { "." };
+        (nanos / unit, format!("{point}{fraction}"))
+    };
+    let (unit, name) = match nanos {
+        0 => return "0s".to_owned(),
+        1..1_000 => return format!("{sign}{nanos}ns"),
+        1_000..1_000_000 => (1_000, "\u{b5}s"),
+        1_000_000..1_000_000_000 => (1_000_000, "ms"),
+        _ => (1_000_000_000, "s"),
+    };
+    let (whole, fraction) = with_fraction(unit);
+    if name != "s" || whole < 60 {
+        return format!("{sign}{whole}{fraction}{name}");
+    }
+    let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
+    let hours = if hours > 0 {
+        format!("{hours}h")
+    } else {
+        String::new()
+    };
+    format!("{sign}{hours}{minutes}m{seconds}{fraction}s")
+}
+
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
+
+    #[test]
+    fn durations_print_as_in_go_and_read_back() {
+        for (nanos, text) in [
+            (0, "0s"),
+            (1, "1ns"),
+            (1_500, "1.5\u{b5}s"),
+            (100_000_000, "100ms"),
+            (17_068_000_000, "17.068s"),
+            (60_000_000_000, "1m0s"),
+            (300_000_000_000, "5m0s"),
+            (3_600_000_000_000, "1h0m0s"),
+            (-90_500_000_000, "-1m30.5s"),
+        ] {
+            let duration = SignedDuration::from_nanos(nanos);
+            assert_eq!(super::duration(duration), text);
+            assert_eq!(
+                text.parse::<SignedDuration>().ok(),
+                Some(duration),
+                "{text}"
+            );
+        }
+    }
+
     use super::*;
 
     #[test]

@@ -1,9 +1,12 @@
 //! Lays a page out in the width that there is. Texts from outside are cleaned here, each before it
 //! meets a style.
 
+use std::borrow::Cow;
+
 use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, CellAlignment, ContentArrangement};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Width};
 use owo_colors::{OwoColorize, Style};
+use textwrap::WordSplitter;
 
 use super::style::{Styles, clean};
 use crate::report::page::{Page, PodTable, Table, Tone};
@@ -41,7 +44,7 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     }
     if !page.metrics.rows.is_empty() {
         out.blank();
-        out.table(&page.metrics, "");
+        out.table(&page.metrics);
         out.pairs(&page.metric_details);
     }
     if !page.path.is_empty() {
@@ -63,15 +66,15 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     } in &page.pods
     {
         out.heading(&format!("PODS FOR {metric}"));
-        out.table(table, INDENT);
+        out.records(table, true);
         if let Some(left_out) = left_out {
             out.paragraph(INDENT, left_out, Style::new());
         }
     }
     if !page.conditions.rows.is_empty() || !page.events.rows.is_empty() {
         out.heading("IN THE CONTROLLER'S WORDS");
-        out.records(&page.conditions);
-        out.records(&page.events);
+        out.records(&page.conditions, false);
+        out.records(&page.events, false);
     }
     if !page.assumed.is_empty() {
         out.heading("ASSUMED");
@@ -126,32 +129,11 @@ impl Lines<'_> {
             return vec![text.to_owned()];
         };
         let width = width.saturating_sub(indent).max(MIN_TEXT);
-        let mut lines = vec![String::new()];
-        let mut used = 0;
-        for word in text.split(' ') {
-            let mut word = word.to_owned();
-            let length = width_of(&word);
-            if used > 0 && used + 1 + length > width {
-                lines.push(String::new());
-                used = 0;
-            }
-            if used > 0 {
-                lines.last_mut().expect("never empty").push(' ');
-                used += 1;
-            }
-            // A word longer than a line is broken wherever it has to be.
-            while used + width_of(&word) > width {
-                let cut = fitting(&word, width - used);
-                let rest = word.split_off(cut);
-                lines.last_mut().expect("never empty").push_str(&word);
-                lines.push(String::new());
-                used = 0;
-                word = rest;
-            }
-            lines.last_mut().expect("never empty").push_str(&word);
-            used += width_of(&word);
-        }
-        lines
+        let options = textwrap::Options::new(width).word_splitter(WordSplitter::NoHyphenation);
+        textwrap::wrap(text, options)
+            .into_iter()
+            .map(Cow::into_owned)
+            .collect()
     }
 
     /// Labels with what belongs to them.
@@ -206,44 +188,58 @@ impl Lines<'_> {
     }
 
     /// Rows whose last column is a sentence, which goes below the others where it does not fit.
-    fn records(&mut self, table: &Table) {
-        let columns = table.columns.len().saturating_sub(1);
-        let cells: Vec<Vec<String>> = table
+    fn records(&mut self, table: &Table, titled: bool) {
+        let last = table.columns.len().saturating_sub(1);
+        let titles = table
+            .columns
+            .iter()
+            .map(|(title, _)| (*title).to_owned())
+            .collect();
+        let rows = table
             .rows
             .iter()
-            .map(|row| row.iter().map(|cell| self.clean(cell)).collect())
+            .map(|row| row.iter().map(|cell| self.clean(cell)).collect());
+        let rows: Vec<Vec<String>> = titled.then_some(titles).into_iter().chain(rows).collect();
+        let widths: Vec<usize> = (0..last)
+            .map(|i| rows.iter().map(|row| width_of(&row[i])).max().unwrap_or(0))
             .collect();
-        let widths: Vec<usize> = (0..columns)
-            .map(|i| cells.iter().map(|row| width_of(&row[i])).max().unwrap_or(0))
-            .collect();
-        for row in &cells {
+        for (place, row) in rows.iter().enumerate() {
             let mut prefix = INDENT.to_owned();
-            for (cell, width) in row.iter().zip(&widths) {
-                prefix += &format!("{cell}{}  ", " ".repeat(width - width_of(cell)));
+            for ((cell, width), (_, numbers)) in row.iter().zip(&widths).zip(&table.columns) {
+                let padding = " ".repeat(width - width_of(cell));
+                let (before, after) = if *numbers {
+                    (&*padding, "")
+                } else {
+                    ("", &*padding)
+                };
+                prefix += &format!("{before}{cell}{after}  ");
             }
-            let message = &row[columns];
+            let sentence = &row[last];
             let room = self
                 .layout
                 .width
                 .map(|width| width.saturating_sub(width_of(&prefix)));
-            if room.is_none_or(|room| width_of(message) <= room) {
-                self.paragraph(&prefix, message, Style::new());
-            } else {
+            if titled && place == 0 {
+                let style = self.layout.styles.heading;
+                self.paragraph("", &format!("{prefix}{sentence}"), style);
+            } else if sentence.is_empty() || room.is_some_and(|room| width_of(sentence) > room) {
                 self.text.push_str(prefix.trim_end());
                 self.text.push('\n');
-                self.paragraph(&" ".repeat(6), message, Style::new());
+                if !sentence.is_empty() {
+                    self.paragraph(&" ".repeat(6), sentence, Style::new());
+                }
+            } else {
+                self.paragraph(&prefix, sentence, Style::new());
             }
         }
     }
 
-    fn table(&mut self, table: &Table, indent: &str) {
+    fn table(&mut self, table: &Table) {
         let mut grid = comfy_table::Table::new();
         grid.load_style(NOTHING);
         match self.layout.width {
             Some(width) => {
-                let width = width
-                    .saturating_sub(width_of(indent))
-                    .min(usize::from(u16::MAX));
+                let width = width.min(usize::from(u16::MAX));
                 grid.set_content_arrangement(ContentArrangement::Dynamic);
                 grid.set_width(width as u16);
             }
@@ -252,30 +248,35 @@ impl Lines<'_> {
             }
         }
         let heading = self.layout.styles.heading;
-        grid.set_header(
-            table
-                .columns
-                .iter()
-                .map(|(title, _)| Cell::new(title.style(heading).to_string())),
-        );
+        grid.set_header(table.columns.iter().map(|(title, _)| match *title {
+            "" => Cell::new(""),
+            title => Cell::new(title.style(heading).to_string()),
+        }));
         for row in &table.rows {
             grid.add_row(row.iter().map(|cell| Cell::new(self.clean(cell))));
         }
-        for (place, (_, numbers)) in table.columns.iter().enumerate() {
+        for (place, (title, numbers)) in table.columns.iter().enumerate() {
             if let Some(column) = grid.column_mut(place) {
                 column.set_padding((0, 2));
                 if *numbers {
                     column.set_cell_alignment(CellAlignment::Right);
                 }
+                // Numbers and marks stay whole; names and lists give way, lists at their commas.
+                column.set_constraint(match (*numbers, *title) {
+                    (true, _) | (false, "") => ColumnConstraint::ContentWidth,
+                    (false, _) => ColumnConstraint::LowerBoundary(Width::Fixed(NARROWEST)),
+                });
             }
         }
         for line in grid.trim_fmt().lines() {
-            self.text.push_str(indent);
-            self.text.push_str(line);
+            self.text.push_str(line.trim_end());
             self.text.push('\n');
         }
     }
 }
+
+/// No column of words gets narrower than this, padding included: room for `3 unready,`.
+const NARROWEST: u16 = 12;
 
 /// Labels longer than this stand on a line of their own.
 const MAX_LABEL: usize = 24;
@@ -286,16 +287,4 @@ const MIN_TEXT: usize = 20;
 /// The columns that a text takes on a terminal.
 fn width_of(text: &str) -> usize {
     unicode_width::UnicodeWidthStr::width(text)
-}
-
-/// How many bytes of a word fit into a width; at least one character.
-fn fitting(word: &str, width: usize) -> usize {
-    let mut used = 0;
-    for (at, letter) in word.char_indices() {
-        used += unicode_width::UnicodeWidthChar::width(letter).unwrap_or(0);
-        if used > width && at > 0 {
-            return at;
-        }
-    }
-    word.len()
 }

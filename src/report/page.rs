@@ -16,6 +16,7 @@ use crate::quantity::Quantity;
 use crate::snapshot::Scale;
 use crate::snapshot::controller::RULES_VERSION;
 use crate::snapshot::hpa::MetricTarget;
+use crate::snapshot::stated::Recommendation;
 
 /// A report, section by section.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,8 +123,8 @@ pub struct PodTable {
 const UNUSUAL_PODS: usize = 10;
 
 impl Page {
-    /// Words an explanation. `wide` adds what is usually not needed: every pod, the ratio's
-    /// tolerance, the requests.
+    /// Words an explanation. `wide` adds what is usually not needed: every pod, and
+    /// the tolerance of each metric.
     pub fn new(explanation: &Explanation<'_>, wide: bool, symbols: Symbols) -> Self {
         let words = Words {
             explanation,
@@ -189,8 +190,8 @@ impl Words<'_> {
         format!("rules of {RULES_VERSION}, at {}", SecondsTime(self.now()))
     }
 
-    /// What a metric is called in the report.
-    fn label(&self, metric: &MetricStep) -> String {
+    /// What a metric is called in the report, without its selector.
+    fn short_label(metric: &MetricStep) -> String {
         let mut label = metric.name.clone();
         if let Some(container) = &metric.container {
             label = format!("{label} in {container}");
@@ -198,6 +199,16 @@ impl Words<'_> {
         if let Some(object) = &metric.described_object {
             label = format!("{label} on {object}");
         }
+        if label.is_empty() {
+            format!("metric {}", metric.index + 1)
+        } else {
+            label
+        }
+    }
+
+    /// What a metric is called in the report.
+    fn label(&self, metric: &MetricStep) -> String {
+        let label = Self::short_label(metric);
         let spec = &self.explanation.snapshot.hpa.spec.metrics[metric.index];
         let selector = [
             spec.pods.as_ref().map(|source| &source.metric),
@@ -209,7 +220,6 @@ impl Words<'_> {
         .find_map(|metric| metric.selector.as_ref()?.to_selector().ok());
         match selector.map(|selector| selector.to_string()) {
             Some(selector) if !selector.is_empty() => format!("{label}{{{selector}}}"),
-            _ if label.is_empty() => format!("metric {}", metric.index + 1),
             _ => label,
         }
     }
@@ -364,7 +374,8 @@ impl Words<'_> {
                 _ => {}
             }
         }
-        format!("{}.", sentence(&text))
+        // It begins with the metric's name, which is spelt as it is.
+        format!("{text}.")
     }
 
     fn undecided(&self, highest: i32, invalid: usize, total: usize, current: i32) -> String {
@@ -391,7 +402,7 @@ impl Words<'_> {
             MetricResult::Proposal(proposal) => Some((metric, proposal)),
             MetricResult::Error(_) => None,
         }) else {
-            return "no metric asks for anything".to_owned();
+            return "No metric asks for anything".to_owned();
         };
         let label = self.label(winner);
         let mut text = match proposal.because {
@@ -416,7 +427,7 @@ impl Words<'_> {
 
     fn held(
         &self,
-        held_by: Option<crate::snapshot::stated::Recommendation>,
+        held_by: Option<Recommendation>,
         desired: i32,
         result: i32,
         current: i32,
@@ -424,6 +435,13 @@ impl Words<'_> {
         let Some(past) = held_by else {
             return format!("; stabilization makes that {result}");
         };
+        if self.is_seed(&past) {
+            return format!(
+                "; the controller has just started, and takes the {} there are for its last \
+                 recommendation",
+                past.replicas
+            );
+        }
         let ago = distance(past.time, self.now());
         let compared = if past.replicas > desired {
             "higher"
@@ -439,6 +457,15 @@ impl Words<'_> {
             "; the {compared} recommendation of {} from {ago} ago still counts{effect}",
             past.replicas
         )
+    }
+
+    /// Whether a recommendation is the one that a controller without memory begins with.
+    fn is_seed(&self, past: &Recommendation) -> bool {
+        past.time == self.now()
+            && self
+                .steps()
+                .iter()
+                .any(|step| matches!(step, Step::SeedRecommendations { .. }))
     }
 
     fn limited(
@@ -457,7 +484,7 @@ impl Words<'_> {
             "ScaleUpLimit" if disabled => "behavior disables scaling up".to_owned(),
             "ScaleDownLimit" if disabled => "behavior disables scaling down".to_owned(),
             "ScaleUpLimit" if rate.is_some_and(|rate| rate.select_policy.is_none()) => {
-                if replicas > 4 {
+                if f64::from(replicas) == 2.0 * f64::from(current) {
                     format!("one pass may at most double the {current} there are")
                 } else {
                     format!("one pass may at most go to {replicas}")
@@ -486,11 +513,16 @@ impl Words<'_> {
             ],
             rows: Vec::new(),
         };
-        if self.wide {
-            table.columns.insert(4, ("TOLERANCE", false));
-        }
         for metric in self.metric_steps() {
-            let mut row = vec![self.label(metric)];
+            let short = Self::short_label(metric);
+            let alike = self
+                .metric_steps()
+                .filter(|other| Self::short_label(other) == short);
+            let mut row = vec![if alike.count() > 1 {
+                self.label(metric)
+            } else {
+                short
+            }];
             match &metric.result {
                 MetricResult::Proposal(proposal) => {
                     row.extend([
@@ -518,15 +550,6 @@ impl Words<'_> {
                     ]);
                 }
             }
-            if self.wide {
-                let tolerance = metric.tolerance;
-                let range = format!(
-                    "{} to {}",
-                    number(1.0 - tolerance.down),
-                    number(1.0 + tolerance.up)
-                );
-                row.insert(4, range);
-            }
             table.rows.push(row);
         }
         table
@@ -548,7 +571,14 @@ impl Words<'_> {
         self.metric_steps()
             .map(|metric| {
                 let detail = match &metric.result {
-                    MetricResult::Proposal(proposal) => self.formula(metric, proposal),
+                    MetricResult::Proposal(proposal) => {
+                        let formula = self.formula(metric, proposal);
+                        if self.wide && !formula.contains("within") {
+                            format!("{formula} (tolerance {})", tolerance_of(metric))
+                        } else {
+                            formula
+                        }
+                    }
                     MetricResult::Error(error) => format!("{}: {}", error.reason, error.message),
                 };
                 (self.label(metric), detail)
@@ -566,11 +596,7 @@ impl Words<'_> {
             ..
         } = proposal;
         let times = self.symbols.times;
-        let tolerance = format!(
-            "within {} to {}",
-            number(1.0 - metric.tolerance.down),
-            number(1.0 + metric.tolerance.up)
-        );
+        let tolerance = format!("within {}", tolerance_of(metric));
         let filled_text = filled.map(|filled| self.filled(&filled, counted.as_ref()));
         let filled_text = filled_text.unwrap_or_default();
         let new_ratio = filled.map_or(*ratio, |filled| filled.ratio);
@@ -632,9 +658,9 @@ impl Words<'_> {
             ));
         }
         if parts.is_empty() {
-            return "unchanged,".to_owned();
+            return "as it is,".to_owned();
         }
-        format!("with {}", list(&parts))
+        format!("with {},", list(&parts))
     }
 
     fn path(&self) -> Vec<PathLine> {
@@ -666,6 +692,10 @@ impl Words<'_> {
                     reason,
                 } => {
                     let rule = match held_by {
+                        Some(past) if self.is_seed(past) => format!(
+                            "stabilization: just started, so the {} there are count",
+                            past.replicas
+                        ),
                         Some(past) => format!(
                             "stabilization: {} was recommended {} ago",
                             past.replicas,
@@ -906,7 +936,13 @@ impl Words<'_> {
             columns: vec![("EVENT", false), ("REASON", false), ("MESSAGE", false)],
             rows: list
                 .iter()
-                .map(|e| vec![e.type_.to_owned(), e.reason.to_owned(), e.message.clone()])
+                .map(|e| {
+                    vec![
+                        format!("{} event", e.type_),
+                        e.reason.to_owned(),
+                        e.message.clone(),
+                    ]
+                })
                 .collect(),
         }
     }
@@ -977,6 +1013,16 @@ fn target(target: &MetricTarget, type_: &str) -> String {
         (None, None, Some(value)) => value.to_string(),
         (None, None, None) => "-".to_owned(),
     }
+}
+
+/// The ratios that change nothing.
+fn tolerance_of(metric: &MetricStep) -> String {
+    let tolerance = metric.tolerance;
+    format!(
+        "{} to {}",
+        number(1.0 - tolerance.down),
+        number(1.0 + tolerance.up)
+    )
 }
 
 fn counts(pods: PodCounts) -> String {

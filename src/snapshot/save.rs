@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::assemble::{absence, asked, described_name};
+use super::controller::{Controller, Gates};
 use super::hpa::Hpa;
 use super::metric::PodMetrics;
 use super::objects::OWN_API_VERSION;
@@ -11,6 +12,7 @@ use super::pod::{Container, Phase, Pod, Requests};
 use super::stated::{Recommendation, ScaleEvent, StatedMemory};
 use super::{MetricAnswer, Scale, ScaleError, Snapshot};
 use crate::error::Error;
+use crate::go;
 use crate::selector::Selector;
 
 /// The snapshot as a JSON `List`, one object to a line. `memory` is what was stated about the
@@ -74,23 +76,12 @@ fn lines(items: &[Value]) -> String {
 
 fn state(snapshot: &Snapshot, memory: Option<&StatedMemory>) -> Value {
     let controller = &snapshot.controller;
-    let gates = controller.gates;
     let mut state = json!({
         "apiVersion": OWN_API_VERSION,
         "kind": "ControllerState",
         "now": snapshot.now.to_string(),
-        "flags": {
-            "tolerance": controller.tolerance,
-            "downscaleStabilization": controller.downscale_stabilization,
-            "cpuInitializationPeriod": controller.cpu_initialization_period,
-            "initialReadinessDelay": controller.initial_readiness_delay,
-            "syncPeriod": controller.sync_period,
-        },
-        "featureGates": {
-            "HPAScaleToZero": gates.scale_to_zero,
-            "HPAConfigurableTolerance": gates.configurable_tolerance,
-            "PodLevelResources": gates.pod_level_resources,
-        },
+        "flags": flags(controller),
+        "featureGates": gates(controller.gates),
         "errors": errors(snapshot),
     });
     if let Some(version) = &controller.version {
@@ -105,6 +96,65 @@ fn state(snapshot: &Snapshot, memory: Option<&StatedMemory>) -> Value {
         }
     }
     state
+}
+
+/// Flags that differ from their defaults. The others may have been assumed, and are to be assumed
+/// again rather than stated.
+fn flags(controller: &Controller) -> Map<String, Value> {
+    let defaults = Controller::default();
+    let mut flags = Map::new();
+    if controller.tolerance != defaults.tolerance {
+        flags.insert("tolerance".to_owned(), json!(controller.tolerance));
+    }
+    for (name, value, default) in [
+        (
+            "downscaleStabilization",
+            controller.downscale_stabilization,
+            defaults.downscale_stabilization,
+        ),
+        (
+            "cpuInitializationPeriod",
+            controller.cpu_initialization_period,
+            defaults.cpu_initialization_period,
+        ),
+        (
+            "initialReadinessDelay",
+            controller.initial_readiness_delay,
+            defaults.initial_readiness_delay,
+        ),
+        ("syncPeriod", controller.sync_period, defaults.sync_period),
+    ] {
+        if value != default {
+            flags.insert(name.to_owned(), json!(go::duration(value)));
+        }
+    }
+    flags
+}
+
+/// Gates that differ from their defaults, for the same reason.
+fn gates(gates: Gates) -> Map<String, Value> {
+    let defaults = Gates::default();
+    [
+        (
+            "HPAScaleToZero",
+            gates.scale_to_zero,
+            defaults.scale_to_zero,
+        ),
+        (
+            "HPAConfigurableTolerance",
+            gates.configurable_tolerance,
+            defaults.configurable_tolerance,
+        ),
+        (
+            "PodLevelResources",
+            gates.pod_level_resources,
+            defaults.pod_level_resources,
+        ),
+    ]
+    .into_iter()
+    .filter(|(_, on, default)| on != default)
+    .map(|(name, on, _)| (name.to_owned(), json!(on)))
+    .collect()
 }
 
 fn recommendation(past: &Recommendation) -> Value {
@@ -252,7 +302,7 @@ fn pod_metrics(item: &PodMetrics, hpa: &Hpa) -> Value {
         "kind": "PodMetrics",
         "metadata": metadata,
         "timestamp": item.timestamp.to_string(),
-        "window": item.window,
+        "window": go::duration(item.window),
         "containers": containers,
     })
 }

@@ -1,6 +1,9 @@
 //! What was typed, and nothing else: no file is read here, no terminal looked at, no default made
 //! up that depends on either.
 
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
 
@@ -20,6 +23,23 @@ pub struct Cli {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid input";
+
+/// The arguments with the verb in its place: kubectl runs `kubectl hpa-explain` through a link of
+/// the name `kubectl-hpa_explain`, which then stands for the verb.
+pub fn with_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let name = arguments
+        .first()
+        .map(Path::new)
+        .and_then(Path::file_stem)
+        .and_then(OsStr::to_str);
+    let verb = name
+        .and_then(|name| name.strip_prefix("kubectl-hpa_"))
+        .map(OsString::from);
+    if let Some(verb) = verb {
+        arguments.insert(1, verb);
+    }
+    arguments
+}
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -149,12 +169,34 @@ fn gate(text: &str) -> Result<(String, bool), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cli, duration, gate, tolerance};
+    use super::{Cli, duration, gate, tolerance, with_verb};
     use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_link_stands_for_its_verb() {
+        for (typed, meant) in [
+            (
+                vec!["/bin/kubectl-hpa_explain", "web"],
+                vec!["explain", "web"],
+            ),
+            (
+                vec!["kubectl-hpa_explain.exe", "web"],
+                vec!["explain", "web"],
+            ),
+            (
+                vec!["kubectl-hpa", "explain", "web"],
+                vec!["explain", "web"],
+            ),
+            (vec![], vec![]),
+        ] {
+            let arguments = with_verb(typed.into_iter().map(Into::into).collect());
+            assert_eq!(arguments.get(1..).unwrap_or_default(), meant);
+        }
     }
 
     #[test]

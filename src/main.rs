@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
 use clap::Parser;
-use kubectl_hpa::args::{Cli, Color};
+use kubectl_hpa::args::{Cli, Color, with_verb};
 use kubectl_hpa::command::{self, Terminal};
 use kubectl_hpa::render::style::clean;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(with_verb(std::env::args_os().collect()));
     match cli.color {
         Color::Auto => {}
         Color::Always => ColorChoice::Always.write_global(),

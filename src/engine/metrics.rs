@@ -263,7 +263,7 @@ impl<'s> Context<'s> {
             };
             Some((&*pod.name, sample))
         });
-        self.from_pods(samples, resource, container, target, rows)
+        self.replicas_from_pods(samples, resource, container, target, rows)
     }
 
     /// `computeStatusForPodsMetric`.
@@ -296,7 +296,7 @@ impl<'s> Context<'s> {
                     (pod, value)
                 });
                 let target = milli(source.target.average_value.as_ref());
-                self.from_pods(samples, "", None, Target::Average(target), rows)
+                self.replicas_from_pods(samples, "", None, Target::Average(target), rows)
             })
             .map_err(|e| Failure {
                 reason: "FailedGetPodsMetric",
@@ -322,7 +322,7 @@ impl<'s> Context<'s> {
 
     /// The part that all per-pod metrics share: group, drop, compare. The rows are left for the
     /// trace even where it fails.
-    fn from_pods(
+    fn replicas_from_pods(
         &self,
         samples: impl Iterator<Item = (&'s str, Sample)>,
         resource: &str,

@@ -5,6 +5,7 @@
 
 use super::convert::{self, HpaObject};
 use super::default::{self, AdmissionGates};
+use super::hpa::HpaStatus;
 use super::validate::{self, Invalid};
 use crate::json::DecodeError;
 
@@ -37,6 +38,14 @@ pub fn admit(
     }
     default::set_on_decode(&mut object.spec, object.version);
     if !object.is_admitted() {
+        if object.status != HpaStatus::default() {
+            object.notes.push(
+                "the HPA carries no uid, so it is taken as a new manifest and its status is \
+                 dropped, as the API server does"
+                    .to_owned(),
+            );
+            object.status = HpaStatus::default();
+        }
         default::drop_disabled(&mut object.spec, gates);
         let causes = validate::validate(&object.metadata, &object.spec, gates);
         if !causes.is_empty() {

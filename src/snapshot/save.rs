@@ -190,12 +190,14 @@ fn errors(snapshot: &Snapshot) -> Vec<Value> {
         add("scaleUpdate", None, message);
     }
     for (spec, answer) in snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics) {
-        if let MetricAnswer::Failed(message) = answer
-            && !spec
-                .object
-                .as_ref()
-                .is_some_and(|o| absence(o, &snapshot.hpa) == *message)
-        {
+        let MetricAnswer::Failed(message) = answer else {
+            continue;
+        };
+        let absent = spec
+            .object
+            .as_ref()
+            .map(|source| absence(source, &snapshot.hpa));
+        if absent.as_ref() != Some(message) {
             let (api, name) = asked(spec);
             add(api.as_str(), name, message);
         }

@@ -1,0 +1,49 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_kubectl_hpa_global_optspecs
+    string join \n color= h/help V/version
+end
+
+function __fish_kubectl_hpa_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_kubectl_hpa_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_kubectl_hpa_using_subcommand
+    set -l cmd (__fish_kubectl_hpa_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_needs_command" -l color -d 'Whether to use colours; NO_COLOR and CLICOLOR_FORCE are honoured' -r -f -a "auto\t'On a terminal that shows them'
+always\t'Always'
+never\t'Never'"
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_needs_command" -s V -l version -d 'Print version'
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_needs_command" -f -a "explain" -d 'Run the controller\'s pass once and show the decision with every step'
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s f -l filename -d 'Saved objects: a file, a folder, or - for standard input; may be repeated' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s n -l namespace -d 'The namespace; without it, the only HPA of that name' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s o -l output -d 'The form of the answer; without it, a report for people' -r -f -a "wide\t'The report with every pod'
+json\t'The published contract as JSON'
+yaml\t'The published contract as YAML'"
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l save -d 'Also write everything that was used to this file, to be read again with -f' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l now -d 'The controller\'s clock, such as 2026-11-21T06:00:00Z' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l tolerance -d 'Ratios this close to 1 change nothing (default 0.1)' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l downscale-stabilization -d 'How long recommendations hold against scaling down (default 5m)' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l cpu-initialization-period -d 'How long after its start a pod\'s CPU may be that of its start (default 5m)' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l initial-readiness-delay -d 'How soon after its start a pod turns ready for the first time (default 30s)' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l sync-period -d 'The time between two passes (default 15s)' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l feature-gates -d 'Feature gates, such as HPAScaleToZero=true; separated by commas or repeated' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l color -d 'Whether to use colours; NO_COLOR and CLICOLOR_FORCE are honoured' -r -f -a "auto\t'On a terminal that shows them'
+always\t'Always'
+never\t'Never'"
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'

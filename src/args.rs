@@ -76,7 +76,7 @@ pub enum Output {
 #[command(after_help = "\
 Examples:
   # explain a saved state; no cluster is needed
-  kubectl get hpa,deploy,pods,podmetrics -o yaml > state.yaml
+  kubectl get hpa,deploy,pods,pods.metrics.k8s.io -o yaml > state.yaml
   kubectl hpa explain web -f state.yaml
 
   # the same as JSON, at a stated time

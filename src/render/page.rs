@@ -261,11 +261,16 @@ impl Lines<'_> {
                 if *numbers {
                     column.set_cell_alignment(CellAlignment::Right);
                 }
-                // Numbers and marks stay whole; names and lists give way, lists at their commas.
-                column.set_constraint(match (*numbers, *title) {
-                    (true, _) | (false, "") => ColumnConstraint::ContentWidth,
-                    (false, _) => ColumnConstraint::LowerBoundary(Width::Fixed(NARROWEST)),
-                });
+                if self.layout.width.is_some() {
+                    // Numbers and marks stay whole; names and lists give way.
+                    let cells = table.rows.iter().map(|row| width_of(&row[place]));
+                    let widest = cells.chain([width_of(title)]).max().unwrap_or(0) + 2;
+                    let least = u16::try_from(widest).unwrap_or(NARROWEST).min(NARROWEST);
+                    column.set_constraint(match (*numbers, *title) {
+                        (true, _) | (false, "") => ColumnConstraint::ContentWidth,
+                        (false, _) => ColumnConstraint::LowerBoundary(Width::Fixed(least)),
+                    });
+                }
             }
         }
         for line in grid.trim_fmt().lines() {
@@ -279,7 +284,7 @@ impl Lines<'_> {
 const NARROWEST: u16 = 12;
 
 /// Labels longer than this stand on a line of their own.
-const MAX_LABEL: usize = 24;
+const MAX_LABEL: usize = 28;
 
 /// However narrow the terminal, text keeps this much room.
 const MIN_TEXT: usize = 20;

@@ -1,0 +1,35 @@
+//! The way of `explain -f` in-process, from the text of an input to the published object, without
+//! files, clock or process. What the suites share, and nothing that only one of them needs.
+
+use jiff::Timestamp;
+use kubectl_hpa::engine;
+use kubectl_hpa::engine::decision::Decision;
+use kubectl_hpa::error::Error;
+use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::report::Explanation;
+use kubectl_hpa::snapshot::assemble::{Input, Options, assemble};
+use kubectl_hpa::snapshot::file::read_text;
+use kubectl_hpa::snapshot::objects::Objects;
+use serde_json::Value;
+
+/// What the pass over the HPA `web` in `default` needs, from one text.
+pub(crate) fn read(text: &str) -> Result<Input, Error> {
+    let mut objects = Objects::default();
+    read_text(text, "the input", &mut objects)?;
+    let options = Options {
+        name: "web".to_owned(),
+        namespace: Some("default".to_owned()),
+        ..Options::default()
+    };
+    assemble(objects, &options, Timestamp::UNIX_EPOCH)
+}
+
+/// One pass, and the object that `-o json` prints of it.
+pub(crate) fn explain(input: &Input) -> (Decision, Value) {
+    let remembered = Remembered::from_stated(input.stated_memory.as_ref());
+    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
+    let extremes = engine::at_bounds(&input.snapshot, &remembered);
+    let explanation = Explanation::new(input, &remembered, &decision, &extremes);
+    let object = serde_json::to_value(&explanation).expect("an explanation is JSON");
+    (decision, object)
+}

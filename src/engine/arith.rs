@@ -35,12 +35,29 @@ pub(super) fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
 /// The cutoff `duration` before `now`. The controller reads its clock anew for each comparison, so
 /// an entry exactly as old as a window counts as older: the clock has moved on by then.
 pub(super) fn cutoff(now: Timestamp, duration: SignedDuration) -> Timestamp {
-    add(add(now, SignedDuration::from_nanos(1)), -duration)
+    let later = add(now, SignedDuration::from_nanos(1));
+    // Not `-duration`, which the smallest duration does not have.
+    later
+        .checked_sub(duration)
+        .unwrap_or(if duration.is_negative() {
+            Timestamp::MAX
+        } else {
+            Timestamp::MIN
+        })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{to_i32, to_i64};
+    use jiff::{SignedDuration, Timestamp};
+
+    use super::{cutoff, to_i32, to_i64};
+
+    #[test]
+    fn a_cutoff_stays_inside_the_representable_times() {
+        let now = Timestamp::UNIX_EPOCH;
+        assert_eq!(cutoff(now, SignedDuration::MAX), Timestamp::MIN);
+        assert_eq!(cutoff(now, SignedDuration::MIN), Timestamp::MAX);
+    }
 
     #[test]
     fn floats_convert_as_on_amd64() {

@@ -588,7 +588,7 @@ pub(super) fn absence(source: &ObjectMetricSource, hpa: &Hpa) -> String {
 }
 
 /// Null and empty selectors mean the same to the metrics APIs.
-fn non_empty(selector: Option<&LabelSelector>) -> Option<&LabelSelector> {
+pub(super) fn non_empty(selector: Option<&LabelSelector>) -> Option<&LabelSelector> {
     selector.filter(|selector| **selector != LabelSelector::default())
 }
 

@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::assemble::{absence, asked, described_name};
+use super::assemble::{absence, asked, described_name, non_empty};
 use super::controller::{Controller, Gates};
-use super::hpa::Hpa;
+use super::hpa::{Hpa, MetricIdentifier};
 use super::metric::PodMetrics;
 use super::objects::OWN_API_VERSION;
 use super::pod::{Container, Phase, Pod, Requests};
@@ -25,12 +25,14 @@ pub fn to_json(snapshot: &Snapshot, memory: Option<&StatedMemory>) -> Result<Str
     let mut items = vec![state(snapshot, memory)];
     items.push(hpa(&snapshot.hpa));
     let mut targets: Vec<(&Hpa, &Scale)> = Vec::new();
+    // Without its scale a pass gets nowhere near the other HPAs, and the error that stands for the
+    // scale in the format would hide theirs, too.
     if let Ok(own) = &snapshot.scale {
         targets.push((&snapshot.hpa, own));
-    }
-    for other in &snapshot.other_hpas {
-        items.push(hpa(&other.hpa));
-        targets.push((&other.hpa, &other.scale));
+        for other in &snapshot.other_hpas {
+            items.push(hpa(&other.hpa));
+            targets.push((&other.hpa, &other.scale));
+        }
     }
     for (place, (hpa, own)) in targets.iter().enumerate() {
         let name = &hpa.spec.scale_target_ref.name;
@@ -324,7 +326,7 @@ fn metric_values(snapshot: &Snapshot) -> Vec<Value> {
                             "kind": "Pod", "namespace": hpa.namespace, "name": value.pod,
                             "apiVersion": "/v1",
                         },
-                        "metric": source.metric,
+                        "metric": identifier(&source.metric),
                         "timestamp": value.timestamp.to_string(),
                         "windowSeconds": value.window.as_secs(),
                         "value": format!("{}m", value.value),
@@ -342,7 +344,7 @@ fn metric_values(snapshot: &Snapshot) -> Vec<Value> {
                             "name": described_name(described, hpa),
                             "apiVersion": described.api_version,
                         },
-                        "metric": source.metric,
+                        "metric": identifier(&source.metric),
                         "value": format!("{value}m"),
                     })
                 });
@@ -381,6 +383,15 @@ fn metric_values(snapshot: &Snapshot) -> Vec<Value> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// The metric that a value belongs to. An empty selector is the same as none, and written in one way,
+/// so that a value that answers both is not there twice.
+fn identifier(metric: &MetricIdentifier) -> Value {
+    match non_empty(metric.selector.as_ref()) {
+        Some(selector) => json!({"name": metric.name, "selector": selector}),
+        None => json!({"name": metric.name}),
+    }
 }
 
 /// Adds the items of an answer as often as it has them, counting those that are there already.

@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use num_bigint::{BigInt, Sign};
+use num_bigint::{BigInt, BigUint, Sign};
 
 use super::{ParseError, parse};
 
@@ -62,6 +62,14 @@ impl Amount {
                 // Zeros beyond what fits the short form keep a small number in the long one.
                 let Decimal { unscaled, scale } = &**decimal;
                 let zeros = "0".repeat(19);
+                if decimal.signum() == 0 {
+                    return format!("0.{zeros}");
+                }
+                // What binary suffixes are capped at, the only number that is not held in nanos.
+                if *scale == 0 && *unscaled.magnitude() == BigUint::from(i64::MAX as u64) {
+                    let sign = if decimal.signum() < 0 { "-" } else { "" };
+                    return format!("{sign}8Ei");
+                }
                 match i32::checked_neg(*scale).and_then(suffix) {
                     Some(suffix) => format!("{unscaled}.{zeros}{suffix}"),
                     None => format!("{unscaled}.{zeros}e{}", scale.wrapping_neg()),

@@ -592,3 +592,32 @@ proptest! {
         prop_assert_eq!(read.milli_value(), value);
     }
 }
+
+#[test]
+fn an_amount_is_spelled_in_its_form() {
+    for text in [
+        "0",
+        "250m",
+        "1e3",
+        "12E2",
+        "1Gi",
+        "1.5",
+        "8Ei",
+        "-8Ei",
+        "1.5Gi",
+        "0.1Mi",
+        "1234567890123456789",
+        "0.0000000000000000000",
+        "1e20",
+    ] {
+        let amount = Amount::parse(text).unwrap();
+        let spelled = amount.spelling();
+        let back = Amount::parse(&spelled).unwrap();
+        assert_eq!(
+            format!("{back:?}"),
+            format!("{amount:?}"),
+            "{text} as {spelled}"
+        );
+        assert_eq!(back.spelling(), spelled);
+    }
+}

@@ -22,7 +22,7 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<String, Error> {
     let input = assemble(objects, &options(args), Timestamp::now())?;
     let remembered = Remembered::from_stated(input.stated_memory.as_ref());
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let extremes = engine::at_bounds(&input.snapshot, &remembered);
+    let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
     let explanation = Explanation::new(&input, &remembered, &decision, &extremes);
     let text = match args.output {
         Some(Output::Json) => structured::json(&explanation)?,

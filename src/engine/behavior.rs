@@ -327,7 +327,8 @@ impl Events<'_> {
     }
 }
 
-fn allowed_by(policy: &ScalingPolicy, start: i32, direction: Direction) -> Option<i32> {
+/// The replicas that a policy allows, from the count at the start of its period.
+pub(super) fn allowed_by(policy: &ScalingPolicy, start: i32, direction: Direction) -> Option<i32> {
     let share = f64::from(policy.value) / 100.0;
     match (policy.type_.as_str(), direction) {
         ("Pods", Direction::Up) => Some(start.wrapping_add(policy.value)),
@@ -335,6 +336,20 @@ fn allowed_by(policy: &ScalingPolicy, start: i32, direction: Direction) -> Optio
         ("Percent", Direction::Up) => Some(to_i32((f64::from(start) * (1.0 + share)).ceil())),
         ("Percent", Direction::Down) => Some(to_i32(f64::from(start) * (1.0 - share))),
         _ => None,
+    }
+}
+
+/// The start with the highest limit: beyond it, the limit leaves the integers.
+pub(super) fn highest_start(policy: &ScalingPolicy, direction: Direction) -> i32 {
+    let most = f64::from(i32::MAX);
+    let share = f64::from(policy.value) / 100.0;
+    // Here saturation is what is wanted.
+    match (policy.type_.as_str(), direction) {
+        ("Pods", Direction::Up) => i32::MAX.saturating_sub(policy.value),
+        ("Percent", Direction::Up) => (most / (1.0 + share)).floor() as i32,
+        // More than everything may be removed: below zero, that turns into a high limit.
+        ("Percent", Direction::Down) => (most / (1.0 - share)).ceil() as i32,
+        _ => i32::MAX,
     }
 }
 

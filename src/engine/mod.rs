@@ -4,6 +4,7 @@
 
 mod arith;
 mod behavior;
+mod bounds;
 mod conditions;
 pub mod decision;
 mod metrics;
@@ -13,7 +14,7 @@ mod replicas;
 use conditions::{ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of};
 use decision::{Decision, Event, MetricResult, Outcome, Path, Step};
 
-use crate::memory::{Memory, Remembered};
+use crate::memory::{Knowledge, Memory, Remembered};
 use crate::selector::Selector;
 use crate::snapshot::hpa::{Hpa, MetricStatus};
 use crate::snapshot::stated::Recommendation;
@@ -21,20 +22,7 @@ use crate::snapshot::{Scale, ScaleError, Snapshot};
 
 /// Runs one pass.
 pub fn reconcile(snapshot: &Snapshot, memory: &Memory) -> Decision {
-    let mut pass = Pass {
-        snapshot,
-        min: snapshot.hpa.spec.min_replicas.unwrap_or(1),
-        max: snapshot.hpa.spec.max_replicas,
-        memory: memory.clone(),
-        outcome: Outcome {
-            scale_to: None,
-            status: snapshot.hpa.status.clone(),
-            events: Vec::new(),
-            error: None,
-        },
-        proposal: None,
-        trace: Vec::new(),
-    };
+    let mut pass = Pass::new(snapshot, memory.clone());
     pass.run();
     Decision {
         outcome: pass.outcome,
@@ -44,17 +32,25 @@ pub fn reconcile(snapshot: &Snapshot, memory: &Memory) -> Decision {
     }
 }
 
-/// Runs a pass at each bound of an unknown memory; empty where the memory is known.
-pub fn at_bounds(snapshot: &Snapshot, remembered: &Remembered) -> Vec<Decision> {
-    let current = snapshot
-        .scale
-        .as_ref()
-        .map_or(0, |scale| scale.spec_replicas);
-    let max = snapshot.hpa.spec.max_replicas;
-    let memories = remembered.extremes(snapshot.now, current, max);
-    memories
-        .iter()
-        .map(|memory| reconcile(snapshot, memory))
+/// The replicas after the pass at each bound of an unknown memory; empty where the memory is known
+/// or plays no part. `decision` is that of the same snapshot with any memory: the metrics do not
+/// depend on it, so they are not evaluated again.
+pub fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<i32> {
+    let (Knowledge::Unknown, Ok(scale), Some(proposal), None) = (
+        remembered.knowledge,
+        &snapshot.scale,
+        decision.proposal,
+        &snapshot.scale_update_error,
+    ) else {
+        return Vec::new();
+    };
+    let current = scale.spec_replicas;
+    bounds::memories(&snapshot.hpa.spec, current, snapshot.now)
+        .into_iter()
+        .map(|memory| {
+            let mut pass = Pass::new(snapshot, memory);
+            pass.normalize(current, proposal.max(0)).replicas
+        })
         .collect()
 }
 
@@ -78,6 +74,13 @@ struct Want {
     reason: String,
 }
 
+/// What stabilization and limits leave of it.
+struct Allowed {
+    replicas: i32,
+    /// Whether the minimum was applied last, to a workload that wakes.
+    raised: bool,
+}
+
 /// The metrics could not decide; the pass ends with this error.
 struct NoProposal {
     error: String,
@@ -85,6 +88,23 @@ struct NoProposal {
 }
 
 impl<'s> Pass<'s> {
+    fn new(snapshot: &'s Snapshot, memory: Memory) -> Self {
+        Self {
+            snapshot,
+            min: snapshot.hpa.spec.min_replicas.unwrap_or(1),
+            max: snapshot.hpa.spec.max_replicas,
+            memory,
+            outcome: Outcome {
+                scale_to: None,
+                status: snapshot.hpa.status.clone(),
+                events: Vec::new(),
+                error: None,
+            },
+            proposal: None,
+            trace: Vec::new(),
+        }
+    }
+
     fn run(&mut self) {
         let Some(scale) = self.read_scale() else {
             return;
@@ -237,6 +257,18 @@ impl<'s> Pass<'s> {
             std::cmp::Ordering::Equal => String::new(),
         };
 
+        let want = self.normalize(current, desired);
+        if reason.is_empty() && want.raised {
+            reason = BELOW_MIN.to_owned();
+        }
+        Ok(Want {
+            replicas: want.replicas,
+            reason,
+        })
+    }
+
+    /// From what the metrics ask for to what is allowed.
+    fn normalize(&mut self, current: i32, desired: i32) -> Allowed {
         let wanted = behavior::Wanted {
             current,
             desired,
@@ -257,15 +289,19 @@ impl<'s> Pass<'s> {
         );
         self.trace.extend(normalized.steps);
 
-        let mut replicas = normalized.replicas;
-        if current == 0 && self.min != 0 && self.was_zeroed() && replicas < self.min {
-            replicas = self.min;
-            if reason.is_empty() {
-                reason = BELOW_MIN.to_owned();
-            }
-            self.trace.push(Step::RaiseToMin { result: replicas });
+        let raised =
+            current == 0 && self.min != 0 && self.was_zeroed() && normalized.replicas < self.min;
+        if !raised {
+            return Allowed {
+                replicas: normalized.replicas,
+                raised,
+            };
         }
-        Ok(Want { replicas, reason })
+        self.trace.push(Step::RaiseToMin { result: self.min });
+        Allowed {
+            replicas: self.min,
+            raised,
+        }
     }
 
     /// `computeReplicasForMetrics`: the highest proposal and the name of its metric.

@@ -2,7 +2,6 @@
 //! stated, or be that of a controller that has just started; where neither is known, the answer
 //! is bounded over everything that could be remembered. Nothing is guessed silently.
 
-use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::snapshot::stated::{Recommendation, ScaleEvent, StatedMemory};
@@ -60,55 +59,5 @@ impl Remembered {
             scale_down_events: stated.scale_down_events.clone(),
         };
         Self { likely, knowledge }
-    }
-
-    /// Memories between which every possible one lies, as far as replicas are concerned: the
-    /// outcome is monotone in the highest and lowest remembered recommendation and in the sums of
-    /// the scale events. Empty where the memory is known.
-    ///
-    /// `current` is the target's replica count, `max` the HPA's upper limit.
-    pub fn extremes(&self, now: Timestamp, current: i32, max: i32) -> Vec<Memory> {
-        if self.knowledge != Knowledge::Unknown {
-            return Vec::new();
-        }
-        // An entry older than every window plays no part, but keeps the list from being seeded.
-        let forgotten = Recommendation {
-            replicas: 0,
-            time: Timestamp::MIN,
-        };
-        let recommended = |replicas| Recommendation {
-            replicas,
-            time: now,
-        };
-        let recommendations = [
-            vec![forgotten],
-            vec![recommended(i32::MAX)],
-            vec![recommended(0)],
-            vec![recommended(0), recommended(i32::MAX)],
-        ];
-        // As many replicas added as there are lets a percentage remove all of them; as many
-        // removed as the limit allows lets any policy add up to the limit.
-        let added = current.max(1);
-        let removed = max.max(1).min(i32::MAX - current.max(0));
-        let events = [(None, None), (Some(added), None), (None, Some(removed))];
-        let list = |replicas: Option<i32>| {
-            let event = |replicas| ScaleEvent {
-                replicas,
-                time: now,
-                outdated: false,
-            };
-            replicas.map(event).into_iter().collect::<Vec<_>>()
-        };
-        let mut memories = Vec::with_capacity(recommendations.len() * events.len());
-        for values in &recommendations {
-            for (up, down) in events {
-                memories.push(Memory {
-                    recommendations: values.clone(),
-                    scale_up_events: list(up),
-                    scale_down_events: list(down),
-                });
-            }
-        }
-        memories
     }
 }

@@ -82,12 +82,12 @@ struct MemoryView<'a> {
 }
 
 impl<'a> Explanation<'a> {
-    /// Explains a decision. `extremes` are the decisions at the bounds of an unknown memory.
+    /// Explains a decision. `extremes` are the replicas at the bounds of an unknown memory.
     pub fn new(
         input: &'a Input,
         remembered: &'a Remembered,
         decision: &'a Decision,
-        extremes: &[Decision],
+        extremes: &[i32],
     ) -> Self {
         let Input {
             snapshot,
@@ -96,7 +96,7 @@ impl<'a> Explanation<'a> {
             ..
         } = input;
         let range = decision.replicas_after().map(|likely| {
-            let all = extremes.iter().filter_map(Decision::replicas_after);
+            let all = extremes.iter().copied();
             all.fold(
                 Range {
                     min: likely,

@@ -28,7 +28,7 @@ pub(crate) fn read(text: &str) -> Result<Input, Error> {
 pub(crate) fn explain(input: &Input) -> (Decision, Value) {
     let remembered = Remembered::from_stated(input.stated_memory.as_ref());
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let extremes = engine::at_bounds(&input.snapshot, &remembered);
+    let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
     let explanation = Explanation::new(input, &remembered, &decision, &extremes);
     let object = serde_json::to_value(&explanation).expect("an explanation is JSON");
     (decision, object)

@@ -1,0 +1,210 @@
+//! What an unknown memory could do to a pass: memories between whose outcomes that of every other
+//! lies. The replicas after a pass are monotone in the highest and lowest remembered recommendation,
+//! and in each policy's limit; those limits overflow as the controller's do, so the extreme ones are
+//! looked for rather than computed. Nothing upstream corresponds to it.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::arith::add;
+use super::behavior::{allowed_by, highest_start};
+use super::decision::Direction;
+use crate::memory::Memory;
+use crate::snapshot::hpa::{HpaSpec, ScalingPolicy, ScalingRules};
+use crate::snapshot::stated::{Recommendation, ScaleEvent};
+
+/// The memories at the bounds, for a pass over `current` replicas.
+pub(super) fn memories(spec: &HpaSpec, current: i32, now: Timestamp) -> Vec<Memory> {
+    let recommended = |replicas| Recommendation {
+        replicas,
+        time: now,
+    };
+    // An entry older than every window plays no part, but keeps the list from being seeded.
+    let forgotten = Recommendation {
+        replicas: 0,
+        time: Timestamp::MIN,
+    };
+    let holding = |recommendations| Memory {
+        recommendations,
+        ..Memory::default()
+    };
+    let Some(behavior) = &spec.behavior else {
+        // Only higher recommendations count, however high.
+        return vec![
+            holding(vec![forgotten]),
+            holding(vec![recommended(i32::MAX)]),
+        ];
+    };
+    // Both kinds together keep the replicas as they are, in either direction.
+    let mut memories = vec![holding(vec![recommended(0), recommended(i32::MAX)])];
+    for (rules, direction) in [
+        (&behavior.scale_up, Direction::Up),
+        (&behavior.scale_down, Direction::Down),
+    ] {
+        let no_rules = ScalingRules::default();
+        let limits = Limits {
+            rules: rules.as_ref().unwrap_or(&no_rules),
+            direction,
+            current,
+            min: spec.min_replicas.unwrap_or(1),
+            max: spec.max_replicas,
+        };
+        memories.extend([i64::from, |limit| -i64::from(limit)].map(|wish| Memory {
+            recommendations: vec![forgotten],
+            // Removed replicas count against added ones, so that one list says it all.
+            scale_down_events: limits.events(wish, now),
+            scale_up_events: Vec::new(),
+        }));
+    }
+    memories
+}
+
+/// The limits of one direction, over every count that a period may have started from. A count below
+/// zero is possible, too: where others scale the target, more may have been added than there is.
+struct Limits<'r> {
+    rules: &'r ScalingRules,
+    direction: Direction,
+    current: i32,
+    min: i32,
+    max: i32,
+}
+
+impl Limits<'_> {
+    /// Events after which the limit comes as near to the wish (the higher, the better) as it can.
+    /// Each period has a start of its own: what happened longer ago than the shorter ones.
+    fn events(&self, wish: fn(i32) -> i64, now: Timestamp) -> Vec<ScaleEvent> {
+        let mut by_period: BTreeMap<i32, Vec<&ScalingPolicy>> = BTreeMap::new();
+        for policy in self.rules.policies.iter().flatten() {
+            let period = by_period.entry(policy.period_seconds).or_default();
+            period.push(policy);
+        }
+        let (mut start, mut time) = (self.current, now);
+        let mut events = Vec::with_capacity(by_period.len());
+        for (period, policies) in by_period {
+            let best = self
+                .starts(&policies)
+                .max_by_key(|start| wish(self.limit(&policies, *start)))
+                .unwrap_or(self.current);
+            events.push(ScaleEvent {
+                replicas: best.wrapping_sub(start),
+                time,
+                outdated: false,
+            });
+            start = best;
+            time = add(now, -SignedDuration::from_secs(period.into()));
+        }
+        events
+    }
+
+    /// Starts among which there are the ones with the highest and the lowest limit.
+    fn starts(&self, policies: &[&ScalingPolicy]) -> impl Iterator<Item = i32> {
+        let own = policies
+            .iter()
+            .map(|policy| highest_start(policy, self.direction));
+        [i32::MIN, 0, i32::MAX].into_iter().chain(own)
+    }
+
+    /// What the policies of one period allow, as far as it makes a difference.
+    fn limit(&self, policies: &[&ScalingPolicy], start: i32) -> i32 {
+        let smallest_change = self.rules.select_policy.as_deref() == Some("Min");
+        let limits = policies
+            .iter()
+            .filter_map(|policy| allowed_by(policy, start, self.direction));
+        let limit = if smallest_change == (self.direction == Direction::Up) {
+            limits.min()
+        } else {
+            limits.max()
+        };
+        let limit = limit.unwrap_or(self.current);
+        match self.direction {
+            Direction::Up => limit.max(self.current).min(self.max),
+            Direction::Down => limit.min(self.current).max(self.min),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::behavior::{Wanted, with_behavior};
+    use super::*;
+    use crate::snapshot::hpa::Behavior;
+
+    fn policies(select: &str, list: &[(&str, i32, i32)]) -> Option<ScalingRules> {
+        let policy = |&(type_, value, period_seconds): &(&str, i32, i32)| ScalingPolicy {
+            type_: type_.to_owned(),
+            value,
+            period_seconds,
+        };
+        Some(ScalingRules {
+            stabilization_window_seconds: Some(0),
+            select_policy: Some(select.to_owned()),
+            policies: Some(list.iter().map(policy).collect()),
+            tolerance: None,
+        })
+    }
+
+    /// The fewest and the most replicas after a pass from 40 to what is wanted, between 1 and 50.
+    fn range(rules: Option<ScalingRules>, desired: i32) -> (i32, i32) {
+        let behavior = Behavior {
+            scale_up: rules.clone(),
+            scale_down: rules,
+        };
+        let spec = HpaSpec {
+            min_replicas: Some(1),
+            max_replicas: 50,
+            behavior: Some(behavior.clone()),
+            ..HpaSpec::default()
+        };
+        let wanted = Wanted {
+            current: 40,
+            desired,
+            min: 1,
+            max: 50,
+            now: Timestamp::UNIX_EPOCH,
+            downscale_stabilization: SignedDuration::ZERO,
+        };
+        let replicas: Vec<_> = memories(&spec, 40, wanted.now)
+            .into_iter()
+            .map(|mut memory| with_behavior(wanted, &behavior, &mut memory).replicas)
+            .collect();
+        (
+            *replicas.iter().min().unwrap(),
+            *replicas.iter().max().unwrap(),
+        )
+    }
+
+    #[test]
+    fn every_limit_that_a_past_can_set_is_inside() {
+        for (rules, desired, expected) in [
+            // After a correction from 200, 100 removed in the period still leave 100.
+            (policies("Max", &[("Pods", 100, 60)]), 5, (5, 40)),
+            (policies("Max", &[("Percent", 90, 60)]), 5, (5, 40)),
+            // Added replicas that others have removed again count.
+            (policies("Max", &[("Pods", 60, 60)]), 45, (40, 45)),
+            (policies("Max", &[("Percent", 200, 60)]), 5, (5, 40)),
+            // The product must not overflow on the way to the highest limit.
+            (policies("Max", &[("Percent", i32::MAX, 60)]), 45, (40, 45)),
+            // Each period has its own past.
+            (
+                policies("Min", &[("Pods", 1, 15), ("Percent", 900, 60)]),
+                90,
+                (40, 50),
+            ),
+            (
+                policies("Max", &[("Pods", 1, 15), ("Percent", 200, 60)]),
+                5,
+                (5, 40),
+            ),
+            // All of it may go at any time, and nothing at all where that is disabled.
+            (policies("Max", &[("Percent", 100, 15)]), 5, (5, 5)),
+            (policies("Disabled", &[("Pods", 1, 15)]), 5, (40, 40)),
+        ] {
+            assert_eq!(
+                range(rules.clone(), desired),
+                expected,
+                "{rules:?} to {desired}"
+            );
+        }
+    }
+}

@@ -141,7 +141,7 @@ impl Source {
 fn sources() -> Vec<Source> {
     fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).expect("a folder of sources") {
-            let path = entry.unwrap().path();
+            let path = entry.expect("an entry").path();
             if path.is_dir() {
                 collect(&path, files);
             } else if path.extension().is_some_and(|end| end == "rs") {
@@ -154,7 +154,10 @@ fn sources() -> Vec<Source> {
     collect(&root, &mut files);
     files.sort();
     let read = |file: PathBuf| {
-        let path = file.strip_prefix(&root).unwrap().components();
+        let path = file
+            .strip_prefix(&root)
+            .expect("a file below it")
+            .components();
         let parts: Vec<_> = path
             .map(|part| part.as_os_str().to_string_lossy())
             .collect();

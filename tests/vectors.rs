@@ -50,7 +50,9 @@ fn each_recorded_pass_is_answered_as_by_the_controller() {
 fn recorded() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors");
     let entries = fs::read_dir(folder).expect("the folder of the cases");
-    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     files.retain(|file| file.extension().is_some_and(|end| end == "jsonl"));
     files.sort();
     let read = |file: &_| fs::read_to_string(file).expect("a file of cases");

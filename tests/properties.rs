@@ -1,0 +1,666 @@
+//! What must hold for every input, tried on random ones: the bounds of the HPA, that the order of
+//! what the APIs return plays no role, that saving loses nothing, that the range given for an unknown
+//! memory holds the answer of every memory, and that no input makes the crate panic. It proves nothing
+//! about a single answer; `vectors.rs` does.
+
+mod common;
+#[path = "properties/scenario.rs"]
+mod scenario;
+
+use std::collections::BTreeSet;
+
+use kubectl_hpa::engine::decision::{Because, Decision, MetricResult, Path, Step};
+use kubectl_hpa::engine::{at_bounds, reconcile};
+use kubectl_hpa::error::{Error, ErrorKind};
+use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::render::page::{Layout, page};
+use kubectl_hpa::report::Explanation;
+use kubectl_hpa::report::page::{Page, Symbols};
+use kubectl_hpa::snapshot::assemble::Input;
+use kubectl_hpa::snapshot::hpa::{Behavior, ScalingRules};
+use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, save};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{TestCaseResult, TestRunner};
+use scenario::{Scenario, ranks, scenario};
+use serde_json::{Value, json};
+
+/// Tries a property on as many inputs as `PROPTEST_CASES` says, 256 by default.
+fn holds<S: Strategy>(inputs: S, property: impl Fn(&S::Value) -> TestCaseResult) {
+    holds_for(ProptestConfig::default().cases, inputs, property);
+}
+
+fn holds_for<S: Strategy>(cases: u32, inputs: S, property: impl Fn(&S::Value) -> TestCaseResult) {
+    let config = ProptestConfig {
+        cases,
+        // A counterexample becomes a case of its own, not a seed in a file.
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    if let Err(e) = TestRunner::new(config).run(&inputs, |input| property(&input)) {
+        panic!("{e}");
+    }
+}
+
+#[test]
+fn bounds_are_kept() {
+    holds(scenario(), keeps_bounds);
+}
+
+#[test]
+fn a_fresh_controller_is_held_by_its_windows() {
+    holds(scenario(), is_held_when_fresh);
+}
+
+#[test]
+fn order_plays_no_role() {
+    holds((scenario(), ranks()), |(scenario, ranks)| {
+        ignores_order(scenario, ranks)
+    });
+}
+
+#[test]
+fn saving_loses_nothing() {
+    holds(scenario(), survives_saving);
+}
+
+#[test]
+fn a_boundless_tolerance_changes_nothing() {
+    holds(scenario(), tolerates_everything);
+}
+
+#[test]
+fn the_range_holds_every_memory() {
+    holds(scenario(), is_inside_the_range);
+}
+
+#[test]
+fn every_answer_can_be_worded() {
+    holds(scenario(), is_worded);
+}
+
+#[test]
+fn any_text_is_read_or_refused() {
+    holds(texts(), |text| is_read_or_refused(text));
+}
+
+#[test]
+fn damaged_input_is_read_or_refused() {
+    holds((scenario(), damages()), |(scenario, damages)| {
+        is_bearable(scenario, damages)
+    });
+}
+
+/// Without this, the others might hold because nothing ever happens.
+#[test]
+fn the_scenarios_lead_everywhere() {
+    const SCENARIOS: usize = 2000;
+    let mut runner = TestRunner::deterministic();
+    let mut seen = BTreeSet::new();
+    for _ in 0..SCENARIOS {
+        let scenario = scenario().new_tree(&mut runner).expect("a scenario");
+        let input = read(&scenario.current()).expect("a scenario is read");
+        let (decision, object) = common::explain(&input);
+        for step in object["trace"].as_array().expect("a list of steps") {
+            note(step, &mut seen);
+        }
+        let status = &decision.outcome.status;
+        seen.extend(
+            status
+                .conditions
+                .iter()
+                .map(|condition| condition.reason.clone()),
+        );
+        let events = decision.outcome.events.iter();
+        seen.extend(events.map(|event| event.reason.to_owned()));
+        let up = decision.outcome.scale_to.zip(current(&input.snapshot));
+        seen.extend(up.map(|(new, current)| if new > current { "up" } else { "down" }.to_owned()));
+    }
+    let missing: Vec<_> = PLACES
+        .split_whitespace()
+        .filter(|place| !seen.contains(*place))
+        .collect();
+    assert!(missing.is_empty(), "never seen: {missing:?}");
+}
+
+/// The words of a trace that say which way it went.
+fn note(step: &Value, seen: &mut BTreeSet<String>) {
+    match step {
+        Value::String(text) => {
+            seen.insert(text.clone());
+        }
+        Value::Array(list) => list.iter().for_each(|item| note(item, seen)),
+        Value::Object(map) => map.values().for_each(|item| note(item, seen)),
+        _ => {}
+    }
+}
+
+const PLACES: &str = "
+    up down disabled aboveMax belowMin metrics
+    seedRecommendations rejectSelector combineMetrics raiseToMin rescale
+    Resource ContainerResource Pods Object External
+    withinTolerance ratioTimesReady filledWithinTolerance directionFlips countFlips
+    ratioTimesFilled usageOverTarget fromZero
+    deleted failed pending noMetric noReadiness initializingNotReady initializingOldSample
+    neverReady counted
+    FailedGetScale InvalidSelector SelectorRequired AmbiguousSelector FailedUpdateScale
+    FailedGetResourceMetric FailedGetContainerResourceMetric FailedGetPodsMetric
+    FailedGetObjectMetric FailedGetExternalMetric FailedComputeMetricsReplicas
+    ReadyForNewScale ScaleDownStabilized ScaleUpStabilized DesiredWithinRange
+    TooFewReplicas TooManyReplicas ScaleUpLimit ScaleDownLimit
+    ScalingDisabled ValidMetricFound SucceededRescale ScaledToZero NotScaledToZero
+";
+
+/// The long form, a few minutes: `cargo test --release --test properties -- --ignored`.
+#[test]
+#[ignore = "takes minutes"]
+fn all_of_it_at_length() {
+    const CASES: u32 = 20_000;
+    holds_for(CASES, scenario(), keeps_bounds);
+    holds_for(CASES, scenario(), is_held_when_fresh);
+    holds_for(CASES, (scenario(), ranks()), |(scenario, ranks)| {
+        ignores_order(scenario, ranks)
+    });
+    holds_for(CASES, scenario(), survives_saving);
+    holds_for(CASES, scenario(), tolerates_everything);
+    holds_for(CASES, scenario(), is_inside_the_range);
+    holds_for(CASES, scenario(), is_worded);
+    holds_for(CASES, texts(), |text| is_read_or_refused(text));
+    holds_for(CASES, (scenario(), damages()), |(scenario, damages)| {
+        is_bearable(scenario, damages)
+    });
+}
+
+/// What was read of a scenario. The scenarios are such that nothing refuses them.
+fn read(scenario: &Scenario) -> Result<Input, TestCaseError> {
+    common::read(&scenario.text()).map_err(|e| TestCaseError::fail(format!("refused: {e}")))
+}
+
+fn remembered(input: &Input) -> Remembered {
+    Remembered::from_stated(input.stated_memory.as_ref())
+}
+
+/// The replicas of the target, where its scale could be read.
+fn current(snapshot: &Snapshot) -> Option<i32> {
+    Some(snapshot.scale.as_ref().ok()?.spec_replicas)
+}
+
+fn path(decision: &Decision) -> Option<Path> {
+    decision.trace.iter().find_map(|step| match step {
+        Step::ChoosePath { path, .. } => Some(*path),
+        _ => None,
+    })
+}
+
+fn failed_metrics(decision: &Decision) -> usize {
+    let invalid = |step: &Step| match step {
+        Step::CombineMetrics { invalid, .. } => Some(*invalid),
+        _ => None,
+    };
+    decision.trace.iter().find_map(invalid).unwrap_or(0)
+}
+
+fn direction(behavior: &Behavior, up: bool) -> &ScalingRules {
+    let rules = if up {
+        &behavior.scale_up
+    } else {
+        &behavior.scale_down
+    };
+    rules.as_ref().expect("rules, by default")
+}
+
+/// From here on the controller's own limit on the rate of scaling up leaves the integers.
+const OVERFLOWING: i32 = 1 << 30;
+
+fn keeps_bounds(scenario: &Scenario) -> TestCaseResult {
+    let input = read(scenario)?;
+    let snapshot = &input.snapshot;
+    let decision = reconcile(snapshot, &remembered(&input).likely);
+    let (min, max) = (
+        snapshot.hpa.spec.min_replicas.unwrap_or(1),
+        snapshot.hpa.spec.max_replicas,
+    );
+    let scaled = decision
+        .outcome
+        .events
+        .iter()
+        .filter(|event| event.reason == "SuccessfulRescale");
+    let scaled: Vec<_> = scaled.map(|event| event.message.as_str()).collect();
+    let status = &decision.outcome.status;
+    let Some(new) = decision.outcome.scale_to else {
+        prop_assert!(scaled.is_empty());
+        return Ok(());
+    };
+    let current = current(snapshot).expect("a scale that was written was read");
+    prop_assert_ne!(new, current);
+    prop_assert_eq!(scaled.len(), 1);
+    let size = format!("New size: {new}; reason: ");
+    prop_assert!(scaled[0].starts_with(&size));
+    prop_assert_eq!(
+        (status.current_replicas, status.desired_replicas),
+        (current, new)
+    );
+    prop_assert_eq!(status.last_scale_time, Some(snapshot.now));
+
+    match path(&decision) {
+        // Corrections know neither metrics nor rates nor windows.
+        Some(Path::AboveMax) => {
+            prop_assert!(current > max);
+            prop_assert_eq!(new, max);
+            prop_assert!(status.current_metrics.is_none());
+            return Ok(());
+        }
+        Some(Path::BelowMin) => {
+            prop_assert!(current < min);
+            prop_assert_eq!(new, min);
+            prop_assert!(status.current_metrics.is_none());
+            return Ok(());
+        }
+        Some(Path::Metrics) => {}
+        path => prop_assert!(false, "scaled on {path:?}"),
+    }
+    // A proposal below zero counts as none.
+    let desired = decision.proposal.expect("a proposal was followed").max(0);
+    prop_assert!(current == 0 || (min..=max).contains(&current));
+    // Where metrics are missing, nothing shrinks, unless the rate limit overflows.
+    if failed_metrics(&decision) > 0 && current < OVERFLOWING {
+        prop_assert!(new > current);
+    }
+    let Some(behavior) = &snapshot.hpa.spec.behavior else {
+        if current >= OVERFLOWING {
+            prop_assert!(new == min || new == i32::MIN);
+            return Ok(());
+        }
+        prop_assert!((min..=max).contains(&new));
+        // The minimum goes before the rate.
+        prop_assert!(new <= min.max(4).max(2 * current));
+        // The past can raise the replicas above what is wanted now, never lower them.
+        prop_assert!(new >= desired.min(max).min(4.max(2 * current)));
+        return Ok(());
+    };
+    // Waking from zero, the minimum goes before everything.
+    let woken = current == 0 && new == min;
+    if new > current {
+        prop_assert!(new <= max || woken);
+        prop_assert!(new >= min);
+        prop_assert!(new <= desired || woken);
+    } else {
+        prop_assert!(new >= min);
+        prop_assert!(new >= desired);
+    }
+    let disabled = direction(behavior, new > current).select_policy.as_deref() == Some("Disabled");
+    prop_assert!(!disabled || woken);
+    Ok(())
+}
+
+/// A list with nothing but the current replicas holds in both directions, as long as its window is
+/// open.
+fn is_held_when_fresh(scenario: &Scenario) -> TestCaseResult {
+    let mut scenario = scenario.clone();
+    scenario.state["recommendations"] = json!([]);
+    let input = read(&scenario)?;
+    let snapshot = &input.snapshot;
+    let decision = reconcile(snapshot, &remembered(&input).likely);
+    let (Some(new), Some(Path::Metrics)) = (decision.outcome.scale_to, path(&decision)) else {
+        return Ok(());
+    };
+    let current = current(snapshot).expect("a scale that was written was read");
+    let flag = snapshot.controller.downscale_stabilization;
+    match &snapshot.hpa.spec.behavior {
+        None => prop_assert!(new > current || flag.is_zero() || current >= OVERFLOWING),
+        Some(behavior) => {
+            let down = direction(behavior, false).stabilization_window_seconds;
+            let down = down.map_or(flag.as_secs(), i64::from);
+            let up = direction(behavior, true).stabilization_window_seconds;
+            prop_assert!(new > current || down == 0);
+            prop_assert!(new < current || up == Some(0) || current == 0);
+        }
+    }
+    Ok(())
+}
+
+fn ignores_order(scenario: &Scenario, ranks: &[usize]) -> TestCaseResult {
+    let (one, other) = (read(scenario)?, read(&scenario.reordered(ranks))?);
+    if depends_on_order(&one.snapshot) {
+        return Ok(());
+    }
+    let mut answers = [one, other].map(|input| answer(&input));
+    for answer in &mut answers {
+        mask_missing_requests(answer);
+    }
+    prop_assert_eq!(&answers[0], &answers[1]);
+    Ok(())
+}
+
+/// Whether the sum of an external metric depends on the order of its values. An average's is given
+/// up at the first partial sum below zero, a value's where it would exceed the integers.
+fn depends_on_order(snapshot: &Snapshot) -> bool {
+    let metrics = snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics);
+    metrics.into_iter().any(|(spec, answer)| {
+        let (MetricAnswer::External(values), Some(source)) = (answer, &spec.external) else {
+            return false;
+        };
+        let values: Vec<_> = values.iter().map(|value| i128::from(value.value)).collect();
+        let negative = values.iter().any(|value| *value < 0);
+        if source.target.average_value.is_some() {
+            negative && values.iter().sum::<i128>() >= 0
+        } else {
+            let positive: i128 = values.iter().filter(|value| **value > 0).sum();
+            negative && positive > i128::from(i64::MAX)
+        }
+    })
+}
+
+/// Of several pods without a request, the error names the one that comes first, whatever the case.
+fn mask_missing_requests(answer: &mut Value) {
+    const FORMS: [&str; 3] = [
+        "missing request for ",
+        "missing pod-level request for ",
+        "container ",
+    ];
+    match answer {
+        Value::String(text) => {
+            let starts = FORMS.iter().filter_map(|form| text.find(form));
+            if text.contains(" Pod ")
+                && let Some(start) = starts.min()
+            {
+                text.replace_range(start.., "a request is missing");
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(mask_missing_requests),
+        Value::Object(map) => map.values_mut().for_each(mask_missing_requests),
+        _ => {}
+    }
+}
+
+/// All that an answer says about the controller, apart from how it came about.
+fn answer(input: &Input) -> Value {
+    let (_, mut object) = common::explain(input);
+    let parts = ["hpa", "outcome", "proposal", "certainty", "range", "memory"];
+    Value::Object(
+        parts
+            .iter()
+            .map(|part| ((*part).to_owned(), object[*part].take()))
+            .collect(),
+    )
+}
+
+fn survives_saving(scenario: &Scenario) -> TestCaseResult {
+    let save = |input: &Input| {
+        let saved = save::to_json(&input.snapshot, input.stated_memory.as_ref());
+        saved.map_err(|e| TestCaseError::fail(format!("not saved: {e}")))
+    };
+    let mut unknown = scenario.clone();
+    unknown.state["memory"] = json!("unknown");
+    for scenario in [scenario, &unknown] {
+        let input = read(scenario)?;
+        let text = save(&input)?;
+        let back =
+            common::read(&text).map_err(|e| TestCaseError::fail(format!("{e} in {text}")))?;
+        prop_assert_eq!(answer(&back), answer(&input), "saved as {}", text);
+        prop_assert_eq!(save(&back)?, text);
+    }
+    Ok(())
+}
+
+fn tolerates_everything(scenario: &Scenario) -> TestCaseResult {
+    let mut scenario = scenario.clone();
+    scenario.state["flags"]["tolerance"] = json!(1e300);
+    scenario.state["featureGates"]["HPAConfigurableTolerance"] = json!(false);
+    scenario.state["recommendations"] = json!([]);
+    let input = read(&scenario)?;
+    let decision = reconcile(&input.snapshot, &remembered(&input).likely);
+    let Ok(scale) = &input.snapshot.scale else {
+        return Ok(());
+    };
+    let mut all_stay = true;
+    for step in &decision.trace {
+        let Step::ComputeMetric(metric) = step else {
+            continue;
+        };
+        let MetricResult::Proposal(proposal) = &metric.result else {
+            continue;
+        };
+        // Only what is no number is outside; from zero there is nothing to tolerate.
+        if !proposal.ratio.is_finite() || proposal.because == Because::FromZero {
+            all_stay = false;
+            continue;
+        }
+        // Metrics for the target as a whole, divided by its pods, look at another count.
+        let by_status = matches!(metric.type_.as_str(), "Object" | "External")
+            && proposal.current.average_value.is_some();
+        let stays = if by_status {
+            scale.status_replicas
+        } else {
+            scale.spec_replicas
+        };
+        prop_assert_eq!(proposal.replicas, stays);
+        all_stay &= stays == scale.spec_replicas;
+    }
+    if decision.proposal.is_some() && all_stay && scale.spec_replicas < OVERFLOWING {
+        let min = input.snapshot.hpa.spec.min_replicas.unwrap_or(1);
+        let woken = (scale.spec_replicas < min).then_some(min);
+        prop_assert_eq!(decision.outcome.scale_to, woken);
+    }
+    Ok(())
+}
+
+fn is_inside_the_range(scenario: &Scenario) -> TestCaseResult {
+    let mut unknown = scenario.clone();
+    unknown.state["memory"] = json!("unknown");
+    let (_, object) = common::explain(&read(&unknown)?);
+    let (decision, _) = common::explain(&read(scenario)?);
+    let range = &object["range"];
+    let Some(replicas) = decision.replicas_after() else {
+        prop_assert!(range.is_null());
+        return Ok(());
+    };
+    let end = |end: &str| range[end].as_i64().expect("a range has two ends");
+    let inside = (end("min")..=end("max")).contains(&i64::from(replicas));
+    prop_assert!(inside, "{} is outside {}", replicas, range);
+    Ok(())
+}
+
+fn is_worded(scenario: &Scenario) -> TestCaseResult {
+    let input = read(scenario)?;
+    word(&input);
+    Ok(())
+}
+
+/// Words an answer in every form, as wide as it likes and in little room.
+fn word(input: &Input) {
+    let remembered = remembered(input);
+    let decision = reconcile(&input.snapshot, &remembered.likely);
+    let extremes = at_bounds(&input.snapshot, &remembered, &decision);
+    let explanation = Explanation::new(input, &remembered, &decision, &extremes);
+    serde_json::to_string(&explanation).expect("an explanation is JSON");
+    for (width, symbols) in [(None, Symbols::UNICODE), (Some(20), Symbols::ASCII)] {
+        let layout = Layout {
+            width,
+            ascii: symbols == Symbols::ASCII,
+            ..Layout::default()
+        };
+        assert!(!page(&Page::new(&explanation, true, symbols), &layout).is_empty());
+    }
+}
+
+/// Texts of all kinds: any bytes, and words that the readers know in any order.
+fn texts() -> impl Strategy<Value = String> {
+    let words = [
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        ",",
+        "\n",
+        "  ",
+        "- ",
+        "---\n",
+        "null",
+        "true",
+        "-1",
+        "1e999",
+        "\"",
+        "\\",
+        "\"items\"",
+        "\"kind\":",
+        "\"apiVersion\":",
+        "\"v1\"",
+        "\"List\"",
+        "\"Pod\"",
+        "kind: Pod\n",
+        "\"autoscaling/v2\"",
+        "\"HorizontalPodAutoscaler\"",
+        "&a ",
+        "*a",
+        "!!binary ",
+        "\u{feff}",
+        "|",
+        "é",
+    ];
+    prop_oneof![
+        1 => any::<Vec<u8>>().prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+        2 => proptest::collection::vec(proptest::sample::select(words.to_vec()), 0..40).prop_map(|words| words.concat()),
+        1 => proptest::collection::vec(proptest::sample::select(words.to_vec()), 0..40).prop_map(|words| format!("{{{}", words.concat())),
+    ]
+}
+
+fn is_read_or_refused(text: &str) -> TestCaseResult {
+    match common::read(text) {
+        Ok(input) => word(&input),
+        Err(Error { kind, message, .. }) => {
+            prop_assert_eq!(kind, ErrorKind::Usage);
+            prop_assert!(!message.is_empty());
+        }
+    }
+    Ok(())
+}
+
+/// What befalls an input on its way.
+#[derive(Debug, Clone)]
+enum Damage {
+    /// A value becomes another.
+    Replace(Index, Value),
+    /// A field or an item goes missing.
+    Remove(Index),
+    /// The text loses a stretch.
+    Cut(Index, usize),
+    /// Something gets into the text.
+    Insert(Index, &'static str),
+    /// It is read as YAML.
+    Yaml,
+}
+
+fn damages() -> impl Strategy<Value = Vec<Damage>> {
+    let values = vec![
+        json!(null),
+        json!(true),
+        json!([]),
+        json!({}),
+        json!(""),
+        json!("x"),
+        json!(-1),
+        json!(1.5),
+        json!(i64::MAX),
+        json!(1e300),
+        json!([null]),
+        json!({"": null}),
+        json!("-9223372036854775808s"),
+        json!("9999-12-31T23:59:59Z"),
+        json!("-009999-01-02T01:59:59Z"),
+        json!("1e99999999999"),
+        json!(i64::from(i32::MIN)),
+        json!(["\u{0}"]),
+    ];
+    let inserted = vec![
+        "\"",
+        "{",
+        "]",
+        ",",
+        "0",
+        "-",
+        "\u{1f980}",
+        "\n---\n",
+        "null",
+    ];
+    let damage = prop_oneof![
+        8 => (any::<Index>(), proptest::sample::select(values)).prop_map(|(at, value)| Damage::Replace(at, value)),
+        3 => any::<Index>().prop_map(Damage::Remove),
+        1 => (any::<Index>(), 1usize..30).prop_map(|(at, length)| Damage::Cut(at, length)),
+        1 => (any::<Index>(), proptest::sample::select(inserted)).prop_map(|(at, text)| Damage::Insert(at, text)),
+        1 => Just(Damage::Yaml),
+    ];
+    proptest::collection::vec(damage, 1..4)
+}
+
+fn is_bearable(scenario: &Scenario, damages: &[Damage]) -> TestCaseResult {
+    let mut tree: Value = serde_json::from_str(&scenario.text()).expect("an input is JSON");
+    for damage in damages {
+        let mut places = Vec::new();
+        pointers(&tree, String::new(), &mut places);
+        match damage {
+            Damage::Replace(at, value) => {
+                *tree
+                    .pointer_mut(&places[at.index(places.len())])
+                    .expect("a place that was listed") = value.clone();
+            }
+            Damage::Remove(at) => remove(&mut tree, &places[at.index(places.len())]),
+            _ => {}
+        }
+    }
+    let mut text: Vec<char> = tree.to_string().chars().collect();
+    for damage in damages {
+        let length = text.len();
+        match damage {
+            Damage::Cut(at, cut) if length > 0 => {
+                let start = at.index(length);
+                text.drain(start..length.min(start + cut));
+            }
+            Damage::Insert(at, inserted) => {
+                let start = at.index(length + 1);
+                text.splice(start..start, inserted.chars());
+            }
+            Damage::Yaml => {
+                text.splice(..0, "---\n".chars());
+            }
+            _ => {}
+        }
+    }
+    is_read_or_refused(&String::from_iter(text))
+}
+
+/// The places of all values, the whole last.
+fn pointers(value: &Value, at: String, places: &mut Vec<String>) {
+    match value {
+        Value::Array(list) => {
+            for (place, item) in list.iter().enumerate() {
+                pointers(item, format!("{at}/{place}"), places);
+            }
+        }
+        Value::Object(map) => {
+            for (key, item) in map {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                pointers(item, format!("{at}/{key}"), places);
+            }
+        }
+        _ => {}
+    }
+    places.push(at);
+}
+
+fn remove(tree: &mut Value, place: &str) {
+    let Some((parent, last)) = place.rsplit_once('/') else {
+        return;
+    };
+    match tree.pointer_mut(parent) {
+        Some(Value::Array(list)) => {
+            list.remove(last.parse().expect("the number of an item"));
+        }
+        Some(Value::Object(map)) => {
+            map.remove(&last.replace("~1", "/").replace("~0", "~"));
+        }
+        _ => {}
+    }
+}

@@ -437,7 +437,7 @@ impl Words<'_> {
         };
         if self.is_seed(&past) {
             return format!(
-                "; the controller has just started, and takes the {} there are for its last \
+                "; a controller that has just started takes the {} there are for its last \
                  recommendation",
                 past.replicas
             );

@@ -1,0 +1,374 @@
+//! Whole screens, as a person sees them: narrow, wide, without colour and with it, in ASCII, and
+//! for inputs that leave something open. A change of wording or layout shows here first.
+
+use jiff::Timestamp;
+use kubectl_hpa::engine;
+use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::render::page::{Layout, page};
+use kubectl_hpa::render::style::Styles;
+use kubectl_hpa::report::Explanation;
+use kubectl_hpa::report::page::{Page, Symbols};
+use kubectl_hpa::snapshot::assemble::{Options, assemble};
+use kubectl_hpa::snapshot::file;
+
+/// The screen for files of the repository.
+fn screen(name: &str, files: &[&str], wide: bool, layout: &Layout) -> String {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let files: Vec<String> = files.iter().map(|file| format!("{root}/{file}")).collect();
+    let options = Options {
+        name: name.to_owned(),
+        ..Options::default()
+    };
+    let clock: Timestamp = "2026-11-21T07:06:29Z".parse().unwrap();
+    let input = assemble(file::read(&files).unwrap(), &options, clock).unwrap();
+    let remembered = Remembered::from_stated(input.stated_memory.as_ref());
+    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
+    let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
+    let explanation = Explanation::new(&input, &remembered, &decision, &extremes);
+    let symbols = if layout.ascii {
+        Symbols::ASCII
+    } else {
+        Symbols::UNICODE
+    };
+    page(&Page::new(&explanation, wide, symbols), layout)
+}
+
+fn narrow() -> Layout {
+    Layout {
+        width: Some(80),
+        ..Layout::default()
+    }
+}
+
+#[test]
+fn the_first_pass_of_a_load_test() {
+    insta::assert_snapshot!(screen("nginx-deployment", &["examples/nginx"], false, &narrow()), @r#"
+default/nginx-deployment → Deployment/nginx-deployment
+rules of v1.36.2, at 2026-11-21T07:06:29Z
+
+  SCALE UP 2 → 4
+  cpu asks for 258 replicas; one pass may at most double the 2 there are.
+
+METRIC       CURRENT  TARGET   RATIO  COUNTED  PROPOSES
+cpu     2575% (515m)     20%  128.75  2 ready       258  highest
+  cpu  128.75 × 2 ready pods, rounded up: 258
+
+FROM PROPOSAL TO REPLICAS
+  258  highest proposal: cpu
+  258  stabilization: nothing higher remembered in the last 5m
+    4  rate: up to max(2 × 2, 4) = 4 in one pass  ScaleUpLimit
+    4  bounds: 2 to 10
+
+IN THE CONTROLLER'S WORDS
+  AbleToScale     True  SucceededRescale
+      the HPA controller was able to update the target scale to 4
+  ScalingActive   True  ValidMetricFound
+      the HPA was able to successfully calculate a replica count from cpu
+      resource utilization (percentage of request)
+  ScalingLimited  True  ScaleUpLimit
+      the desired replica count is increasing faster than the maximum scale rate
+  Normal event  SuccessfulRescale
+      New size: 4; reason: cpu resource utilization (percentage of request)
+      above target
+
+ASSUMED
+  controller flags  tolerance 0.1, downscale-stabilization 5m,
+                    cpu-initialization-period 5m, initial-readiness-delay 30s,
+                    sync-period 15s (the defaults)
+  feature gates     HPAScaleToZero=false, HPAConfigurableTolerance=true,
+                    PodLevelResources=true (the defaults)
+  memory            just started: the replicas there are count as its only
+                    recommendation (the input states none)
+"#);
+}
+
+#[test]
+fn a_remembered_recommendation_scales_up_without_load() {
+    insta::assert_snapshot!(screen("nginx-deployment", &["examples/nginx/after-15s"], false, &narrow()), @r#"
+default/nginx-deployment → Deployment/nginx-deployment
+rules of v1.36.2, at 2026-11-21T07:06:44Z
+
+  SCALE UP 4 → 8
+  cpu keeps the replicas, as pods without usable metrics leave it open; the
+  higher recommendation of 258 from 15s ago still counts, which makes it 258;
+  one pass may at most double the 4 there are.
+
+METRIC  CURRENT  TARGET  RATIO  COUNTED             PROPOSES
+cpu      0% (0)     20%      0  2 ready, 2 missing         4  highest
+  cpu  with 2 missing pods at 100% of the request, the ratio turns from 0 to
+       2.5: keeps 4
+
+FROM PROPOSAL TO REPLICAS
+    4  highest proposal: cpu
+  258  stabilization: 258 was recommended 15s ago  ScaleDownStabilized
+    8  rate: up to max(2 × 4, 4) = 8 in one pass  ScaleUpLimit
+    8  bounds: 2 to 10
+
+PODS FOR cpu
+  POD                                USAGE  REQUEST  GROUP    COUNTED  BECAUSE
+  nginx-deployment-596d9ffddd-9xkzq      -      20m  missing      20m
+      has no metric; until one arrives
+  nginx-deployment-596d9ffddd-tm4rb      -      20m  missing      20m
+      has no metric; until one arrives
+
+IN THE CONTROLLER'S WORDS
+  AbleToScale     True  SucceededRescale
+      the HPA controller was able to update the target scale to 8
+  ScalingActive   True  ValidMetricFound
+      the HPA was able to successfully calculate a replica count from cpu
+      resource utilization (percentage of request)
+  ScalingLimited  True  ScaleUpLimit
+      the desired replica count is increasing faster than the maximum scale rate
+  Normal event  SuccessfulRescale  New size: 8; reason:
+
+ASSUMED
+  controller flags  tolerance 0.1, downscale-stabilization 5m,
+                    cpu-initialization-period 5m, initial-readiness-delay 30s,
+                    sync-period 15s (the defaults)
+  feature gates     HPAScaleToZero=false, HPAConfigurableTolerance=true,
+                    PodLevelResources=true (the defaults)
+  memory            2 recommendations and 0 scale events (stated in the input)
+"#);
+}
+
+#[test]
+fn an_unknown_memory_makes_the_answer_a_range() {
+    insta::assert_snapshot!(screen("nginx-deployment", &["examples/nginx/after-30s/hpa.yaml", "examples/nginx/after-30s/pods.yaml"], false, &narrow()), @r#"
+default/nginx-deployment → Deployment/nginx-deployment
+rules of v1.36.2, at 2026-11-21T07:06:29Z
+
+  STAYS AT 8
+  cpu asks for 0 replicas; a controller that has just started takes the 8 there
+  are for its last recommendation.
+  Not certain: what the controller remembers is unknown, and it may end anywhere
+  from 2 to 10.
+
+METRIC  CURRENT  TARGET  RATIO  COUNTED             PROPOSES
+cpu      0% (0)     20%      0  4 ready, 4 unready         0  highest
+  cpu  0 × 4 ready pods, rounded up: 0
+
+FROM PROPOSAL TO REPLICAS
+  0  highest proposal: cpu
+  8  stabilization: just started, so the 8 there are count  ScaleDownStabilized
+  8  rate: up to max(2 × 8, 4) = 16 in one pass
+  8  bounds: 2 to 10
+
+PODS FOR cpu
+  POD                                USAGE  REQUEST  GROUP    COUNTED  BECAUSE
+  nginx-deployment-596d9ffddd-2bqvw      -      20m  unready        -
+      is pending; until it runs
+  nginx-deployment-596d9ffddd-hjz8c      -      20m  unready        -
+      is pending; until it runs
+  nginx-deployment-596d9ffddd-kd5ls      -      20m  unready        -
+      is pending; until it runs
+  nginx-deployment-596d9ffddd-zq7nf      -      20m  unready        -
+      is pending; until it runs
+
+IN THE CONTROLLER'S WORDS
+  AbleToScale     True   ScaleDownStabilized
+      recent recommendations were higher than current one, applying the highest
+      recent recommendation
+  ScalingActive   True   ValidMetricFound
+      the HPA was able to successfully calculate a replica count from cpu
+      resource utilization (percentage of request)
+  ScalingLimited  False  DesiredWithinRange
+      the desired count is within the acceptable range
+
+ASSUMED
+  clock             2026-11-21T07:06:29Z (the system's; --now sets it)
+  controller flags  tolerance 0.1, downscale-stabilization 5m,
+                    cpu-initialization-period 5m, initial-readiness-delay 30s,
+                    sync-period 15s (the defaults)
+  feature gates     HPAScaleToZero=false, HPAConfigurableTolerance=true,
+                    PodLevelResources=true (the defaults)
+  version           v1.36.2 (the newest rules known)
+  memory            unknown, taken as just started: the replicas there are count
+                    as its only recommendation (no ControllerState in the input)
+"#);
+}
+
+#[test]
+fn wide_shows_every_pod() {
+    insta::assert_snapshot!(screen("worker", &["examples/queue"], true, &narrow()), @r#"
+default/worker → StatefulSet/worker
+rules of v1.36.2, at 2026-11-21T07:00:00Z
+
+  SCALE UP 6 → 7
+  queue_depth{queue=orders} asks for 8 replicas; the policies allow 7 at most
+  for now.
+
+METRIC           CURRENT      TARGET   RATIO  COUNTED     PROPOSES
+cpu          165% (825m)         80%  2.0625  2 ready, 3         6
+                                              unready, 1
+                                              missing
+queue_depth       35667m  30 per pod  1.1889  6 replicas         8  highest
+  cpu                        with 1 missing pod at 0 and 3 unready pods at 0,
+                             the ratio turns from 2.0625 to 0.6875: keeps 6
+                             (tolerance 0.9 to 1.1)
+  queue_depth{queue=orders}  the total over the target per pod, rounded up: 8
+                             (tolerance 0.9 to 1.1)
+
+FROM PROPOSAL TO REPLICAS
+  8  highest proposal: queue_depth{queue=orders}
+  8  stabilization: nothing remembered holds it (up 0s, down 5m)
+  7  rate: up to 7 (2 pods in 60s from 5 gives 7)  ScaleUpLimit
+  7  bounds: 2 to 20
+
+PODS FOR cpu
+  POD       USAGE  REQUEST  GROUP    COUNTED  BECAUSE
+  worker-0   890m     500m  ready       890m
+  worker-1   760m     500m  ready       760m
+  worker-2   410m     500m  unready        0
+      is not ready, and started less than 5m ago; until ready or 07:02:30Z (in
+      2m30s)
+  worker-3   655m     500m  unready        0
+      started less than 5m ago, and its sample began before it turned ready;
+      until the next sample or 07:03:40Z (in 3m40s)
+  worker-4      -     500m  missing        0  has no metric; until one arrives
+  worker-5      -     500m  unready        0  is pending; until it runs
+
+IN THE CONTROLLER'S WORDS
+  AbleToScale     True  SucceededRescale
+      the HPA controller was able to update the target scale to 7
+  ScalingActive   True  ValidMetricFound
+      the HPA was able to successfully calculate a replica count from external
+      metric queue_depth(&LabelSelector{MatchLabels:map[string]string{queue:
+      orders,},MatchExpressions:[]LabelSelectorRequirement{},})
+  ScalingLimited  True  ScaleUpLimit
+      the desired replica count is increasing faster than the maximum scale rate
+  Normal event  SuccessfulRescale
+      New size: 7; reason: external metric
+      queue_depth(&LabelSelector{MatchLabels:map[string]string{queue:
+      orders,},MatchExpressions:[]LabelSelectorRequirement{},}) above target
+
+ASSUMED
+  controller flags  tolerance 0.1, downscale-stabilization 5m,
+                    cpu-initialization-period 5m, initial-readiness-delay 30s,
+                    sync-period 15s (the defaults)
+  feature gates     HPAScaleToZero=false, HPAConfigurableTolerance=true,
+                    PodLevelResources=true (the defaults)
+  memory            2 recommendations and 1 scale event (stated in the input)
+"#);
+}
+
+#[test]
+fn ascii_and_long_lines_in_a_pipe() {
+    insta::assert_snapshot!(screen("worker", &["examples/queue"], false, &Layout { ascii: true, ..Layout::default() }), @r#"
+default/worker -> StatefulSet/worker
+rules of v1.36.2, at 2026-11-21T07:00:00Z
+
+  SCALE UP 6 -> 7
+  queue_depth{queue=orders} asks for 8 replicas; the policies allow 7 at most for now.
+
+METRIC           CURRENT      TARGET   RATIO  COUNTED                        PROPOSES
+cpu          165% (825m)         80%  2.0625  2 ready, 3 unready, 1 missing         6
+queue_depth       35667m  30 per pod  1.1889  6 replicas                            8  highest
+  cpu                        with 1 missing pod at 0 and 3 unready pods at 0, the ratio turns from 2.0625 to 0.6875: keeps 6
+  queue_depth{queue=orders}  the total over the target per pod, rounded up: 8
+
+FROM PROPOSAL TO REPLICAS
+  8  highest proposal: queue_depth{queue=orders}
+  8  stabilization: nothing remembered holds it (up 0s, down 5m)
+  7  rate: up to 7 (2 pods in 60s from 5 gives 7)  ScaleUpLimit
+  7  bounds: 2 to 20
+
+PODS FOR cpu
+  POD       USAGE  REQUEST  GROUP    COUNTED  BECAUSE
+  worker-2   410m     500m  unready        0  is not ready, and started less than 5m ago; until ready or 07:02:30Z (in 2m30s)
+  worker-3   655m     500m  unready        0  started less than 5m ago, and its sample began before it turned ready; until the next sample or 07:03:40Z (in 3m40s)
+  worker-4      -     500m  missing        0  has no metric; until one arrives
+  worker-5      -     500m  unready        0  is pending; until it runs
+
+IN THE CONTROLLER'S WORDS
+  AbleToScale     True  SucceededRescale  the HPA controller was able to update the target scale to 7
+  ScalingActive   True  ValidMetricFound  the HPA was able to successfully calculate a replica count from external metric queue_depth(&LabelSelector{MatchLabels:map[string]string{queue: orders,},MatchExpressions:[]LabelSelectorRequirement{},})
+  ScalingLimited  True  ScaleUpLimit      the desired replica count is increasing faster than the maximum scale rate
+  Normal event  SuccessfulRescale  New size: 7; reason: external metric queue_depth(&LabelSelector{MatchLabels:map[string]string{queue: orders,},MatchExpressions:[]LabelSelectorRequirement{},}) above target
+
+ASSUMED
+  controller flags  tolerance 0.1, downscale-stabilization 5m, cpu-initialization-period 5m, initial-readiness-delay 30s, sync-period 15s (the defaults)
+  feature gates     HPAScaleToZero=false, HPAConfigurableTolerance=true, PodLevelResources=true (the defaults)
+  memory            2 recommendations and 1 scale event (stated in the input)
+"#);
+}
+
+#[test]
+fn an_old_manifest_with_three_metrics() {
+    insta::assert_snapshot!(screen("podinfo", &["examples/podinfo"], false, &narrow()), @r#"
+default/podinfo → Deployment/podinfo
+rules of v1.36.2, at 2026-11-21T07:00:00Z
+
+  STAYS AT 2
+  cpu asks for 1 replica; the higher recommendation of 2 from 15s ago still
+  counts.
+
+METRIC         CURRENT  TARGET   RATIO  COUNTED  PROPOSES
+cpu            2% (2m)     80%   0.025  2 ready         1  highest
+memory         12674Ki   200Mi  0.0619  2 ready         1
+http_requests     899m      10  0.0899  2 ready         1
+  cpu            0.025 × 2 ready pods, rounded up: 1
+  memory         0.0619 × 2 ready pods, rounded up: 1
+  http_requests  0.0899 × 2 ready pods, rounded up: 1
+
+FROM PROPOSAL TO REPLICAS
+  1  highest proposal: cpu
+  2  stabilization: 2 was recommended 15s ago  ScaleDownStabilized
+  2  rate: up to max(2 × 2, 4) = 4 in one pass
+  2  bounds: 2 to 10
+
+IN THE CONTROLLER'S WORDS
+  AbleToScale     True   ScaleDownStabilized
+      recent recommendations were higher than current one, applying the highest
+      recent recommendation
+  ScalingActive   True   ValidMetricFound
+      the HPA was able to successfully calculate a replica count from cpu
+      resource utilization (percentage of request)
+  ScalingLimited  False  DesiredWithinRange
+      the desired count is within the acceptable range
+
+ASSUMED
+  controller flags  tolerance 0.1, downscale-stabilization 5m,
+                    cpu-initialization-period 5m, initial-readiness-delay 30s,
+                    sync-period 15s (the defaults)
+  feature gates     HPAScaleToZero=false, HPAConfigurableTolerance=true,
+                    PodLevelResources=true (the defaults)
+  version           v1.36.2 (the newest rules known)
+  memory            1 recommendation and 0 scale events (stated in the input)
+"#);
+}
+
+#[test]
+fn colours_stress_what_the_words_say() {
+    let layout = Layout {
+        styles: Styles::colored(),
+        ..narrow()
+    };
+    let colored = screen("nginx-deployment", &["examples/nginx"], false, &layout);
+    assert!(
+        colored.contains("\u{1b}[32;1mSCALE UP 2 → 4\u{1b}[0m"),
+        "{colored:?}"
+    );
+    let plain = anstream::adapter::strip_str(&colored).to_string();
+    let expected = screen("nginx-deployment", &["examples/nginx"], false, &narrow());
+    assert_eq!(plain, expected);
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for width in [80, 100, 200] {
+        for (name, folder) in [
+            ("nginx-deployment", "examples/nginx"),
+            ("worker", "examples/queue"),
+            ("podinfo", "examples/podinfo"),
+        ] {
+            let layout = Layout {
+                width: Some(width),
+                ..Layout::default()
+            };
+            for line in screen(name, &[folder], true, &layout).lines() {
+                let columns = unicode_width::UnicodeWidthStr::width(line);
+                assert!(columns <= width, "{columns} columns of {width}: {line}");
+            }
+        }
+    }
+}

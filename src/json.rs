@@ -2,14 +2,17 @@
 //! skipped, an object is never written as an array. A failure names the field. It knows no type of
 //! the API. Follows `encoding/json` and apimachinery's `metav1.Time`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 mod objects;
 
-use objects::Objects;
+pub(crate) use objects::Objects;
 
 /// Why JSON could not be read as the wanted type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,10 +47,25 @@ impl From<serde_json::Error> for DecodeError {
         let text = error.to_string();
         let position = format!(" at line {} column {}", error.line(), error.column());
         match text.strip_suffix(&position) {
-            Some(text) if error.is_data() => Self::new("", text),
-            _ => Self::new("", text),
+            Some(text) if error.is_data() => Self::new("", shortened(text)),
+            _ => Self::new("", shortened(&text)),
         }
     }
+}
+
+/// A message with its middle left out where it is long: readers put the values that they refuse
+/// into their messages, whatever their size.
+pub(crate) fn shortened(message: &str) -> Cow<'_, str> {
+    const HEAD: usize = 200;
+    const TAIL: usize = 100;
+    if message.len() <= 2 * (HEAD + TAIL) {
+        return message.into();
+    }
+    let head = (0..=HEAD).rfind(|&at| message.is_char_boundary(at));
+    let tail = (message.len() - TAIL..message.len()).find(|&at| message.is_char_boundary(at));
+    let head = &message[..head.unwrap_or(0)];
+    let tail = &message[tail.unwrap_or(message.len())..];
+    format!("{head} ... {tail}").into()
 }
 
 /// Reads one JSON text, naming the field where that fails.
@@ -98,11 +116,64 @@ pub(crate) fn string_map<'de, D>(deserializer: D) -> Result<BTreeMap<String, Str
 where
     D: Deserializer<'de>,
 {
-    let entries: Option<BTreeMap<String, Option<String>>> = Option::deserialize(deserializer)?;
-    let entries = entries.unwrap_or_default().into_iter();
+    let entries = unique_map::<_, Option<String>>(deserializer)?.into_iter();
     Ok(entries
         .map(|(key, value)| (key, value.unwrap_or_default()))
         .collect())
+}
+
+/// A map that states no key twice. Go keeps the last of equal keys, kubectl has the API server
+/// refuse them (`fieldValidation: Strict`); nothing says which of them is meant.
+pub(crate) struct UniqueMap<K, V>(pub(crate) BTreeMap<K, V>);
+
+impl<'de, K, V> Deserialize<'de> for UniqueMap<K, V>
+where
+    K: Deserialize<'de> + Ord + fmt::Display,
+    V: Deserialize<'de>,
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<K, V>(PhantomData<(K, V)>);
+
+        impl<'de, K, V> Visitor<'de> for Entries<K, V>
+        where
+            K: Deserialize<'de> + Ord + fmt::Display,
+            V: Deserialize<'de>,
+        {
+            type Value = UniqueMap<K, V>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut entries = BTreeMap::new();
+                while let Some(key) = map.next_key::<K>()? {
+                    if entries.contains_key(&key) {
+                        return Err(duplicate(&key));
+                    }
+                    entries.insert(key, map.next_value()?);
+                }
+                Ok(UniqueMap(entries))
+            }
+        }
+
+        deserializer.deserialize_map(Entries(PhantomData))
+    }
+}
+
+/// The failure of a key that is stated twice, in the words of serde's derive.
+pub(crate) fn duplicate<E: serde::de::Error>(key: &impl fmt::Display) -> E {
+    E::custom(format_args!("duplicate field `{key}`"))
+}
+
+/// Reads a map that may be null and states no key twice.
+pub(crate) fn unique_map<'de, D, V>(deserializer: D) -> Result<BTreeMap<String, V>, D::Error>
+where
+    D: Deserializer<'de>,
+    V: Deserialize<'de>,
+{
+    let entries: Option<UniqueMap<String, V>> = Option::deserialize(deserializer)?;
+    Ok(entries.map(|entries| entries.0).unwrap_or_default())
 }
 
 /// `metav1.Time`: RFC 3339, written in whole seconds.
@@ -146,12 +217,30 @@ pub(crate) mod time {
 #[derive(Debug, Clone, Copy)]
 pub struct SecondsTime(pub jiff::Timestamp);
 
-impl std::fmt::Display for SecondsTime {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for SecondsTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.as_nanosecond().div_euclid(1_000_000_000);
         let whole = i64::try_from(seconds)
             .ok()
             .and_then(|s| jiff::Timestamp::from_second(s).ok());
         write!(f, "{:.0}", whole.unwrap_or(self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened;
+
+    #[test]
+    fn only_long_messages_lose_their_middle() {
+        for message in ["", "short", &"x".repeat(600)] {
+            assert_eq!(shortened(message), message);
+        }
+        let long = shortened(&format!("start{}end", "ö".repeat(10_000))).into_owned();
+        assert!(
+            long.starts_with("startö") && long.ends_with("öend"),
+            "{long}"
+        );
+        assert!(long.len() <= 310, "{}", long.len());
     }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
 
 /// The deserializer, and in turn each visitor, seed and access that it hands down.
-pub(super) struct Objects<T>(pub(super) T);
+pub(crate) struct Objects<T>(pub(crate) T);
 
 macro_rules! hand_through {
     ($($method:ident)*) => {

@@ -1,23 +1,75 @@
-//! The contract as JSON or YAML.
+//! The contract as JSON or YAML. Nothing in it is cleaned, but what a terminal would obey is written
+//! as an escape, which reads back as the same text.
+
+use std::fmt::Write;
 
 use serde::Serialize;
 
+use super::style::is_unsafe;
 use crate::error::Error;
 
 /// Indented JSON with a line break at the end.
 pub fn json<T: Serialize>(value: &T) -> Result<String, Error> {
-    let mut text = serde_json::to_string_pretty(value)
+    let text = serde_json::to_string_pretty(value)
         .map_err(|e| Error::failed(format!("failed to write JSON: {e}")))?;
-    text.push('\n');
-    Ok(text)
+    let mut json = String::with_capacity(text.len() + 1);
+    for letter in text.chars() {
+        if is_raw(letter) {
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                let _ = write!(json, "\\u{unit:04x}");
+            }
+        } else {
+            json.push(letter);
+        }
+    }
+    json.push('\n');
+    Ok(json)
 }
 
 /// YAML that kubectl reads back as it was meant.
 pub fn yaml<T: Serialize>(value: &T) -> Result<String, Error> {
     let mut text = serde_yaml::to_string(value)
         .map_err(|e| Error::failed(format!("failed to write YAML: {e}")))?;
+    // Only quoted scalars have escapes, and the writer does not quote for all of these. The JSON
+    // is YAML as well.
+    if text.contains(is_raw) {
+        return json(value);
+    }
     if !text.ends_with('\n') {
         text.push('\n');
     }
     Ok(text)
+}
+
+/// Whether a letter is not to be written as it is. Line breaks are the layout's.
+fn is_raw(letter: char) -> bool {
+    letter != '\n' && is_unsafe(letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{json, yaml};
+
+    #[test]
+    fn what_a_terminal_would_obey_is_escaped_and_reads_back() {
+        for text in [
+            "plain",
+            "a\u{1b}[31mb\u{7f}",
+            "\u{9b}31m",
+            "a\u{202e}b\u{2028}c\r\nd\te",
+            "\u{e0041}größe",
+        ] {
+            let json = json(&[text]).unwrap();
+            let yaml = yaml(&[text]).unwrap();
+            let safe = |c: char| {
+                c == '\n' || (!c.is_control() && !"\u{202e}\u{2028}\u{e0041}".contains(c))
+            };
+            assert!(json.chars().all(safe), "{json:?}");
+            assert!(yaml.chars().all(safe), "{yaml:?}");
+            assert_eq!(serde_json::from_str::<[String; 1]>(&json).unwrap(), [text]);
+            if !text.contains('\u{e0041}') {
+                assert_eq!(serde_yaml::from_str::<[String; 1]>(&yaml).unwrap(), [text]);
+            }
+        }
+    }
 }

@@ -44,13 +44,18 @@ pub fn clean(text: &str, ascii: bool) -> String {
             '\n' => clean.push_str("\\n"),
             '\r' => clean.push_str("\\r"),
             '\t' => clean.push_str("\\t"),
-            _ if letter.is_control() || is_invisible(letter) || (ascii && !letter.is_ascii()) => {
+            _ if is_unsafe(letter) || (ascii && !letter.is_ascii()) => {
                 clean.extend(letter.escape_unicode());
             }
             _ => clean.push(letter),
         }
     }
     clean
+}
+
+/// Characters that a terminal would obey or that hide what is there.
+pub(super) fn is_unsafe(letter: char) -> bool {
+    letter.is_control() || is_invisible(letter)
 }
 
 /// Characters that change the order of others, join or break lines, or take no place.

@@ -6,6 +6,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
+use crate::json::duplicate;
+
 /// Labels by key, sorted.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Labels(Box<[(Box<str>, Box<str>)]>);
@@ -68,7 +70,7 @@ impl Serialize for Labels {
     }
 }
 
-/// From a map or null; null as a value is the empty string, as in Go.
+/// From a map or null; null as a value is the empty string, as in Go. No key may be stated twice.
 impl<'de> Deserialize<'de> for Labels {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_option(LabelsVisitor)
@@ -97,10 +99,14 @@ impl<'de> Visitor<'de> for LabelsVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
-        let mut pairs = Vec::with_capacity(map.size_hint().unwrap_or(8).min(64));
+        let mut pairs = Vec::<(Box<str>, Box<str>)>::with_capacity(8);
         while let Some((key, value)) = map.next_entry::<_, Option<Box<str>>>()? {
             pairs.push((key, value.unwrap_or_default()));
         }
-        Ok(Labels::from_pairs(pairs))
+        pairs.sort_by(|a, b| a.0.cmp(&b.0));
+        if let Some(twice) = pairs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(duplicate(&twice[0].0));
+        }
+        Ok(Labels(pairs.into()))
     }
 }

@@ -427,9 +427,10 @@ fn label_selectors_print_like_go() {
 }
 
 #[test]
-fn labels_are_a_map_in_which_the_last_wins() {
-    let labels: Labels =
-        serde_json::from_str(r#"{"b":"1","a":"x","b":"2","n":null,"b":"3"}"#).unwrap();
+fn labels_are_a_map() {
+    let twice = serde_json::from_str::<Labels>(r#"{"b":"1","a":"x","b":"1"}"#).unwrap_err();
+    assert!(twice.to_string().starts_with("duplicate field `b`"));
+    let labels: Labels = serde_json::from_str(r#"{"b":"3","n":null,"a":"x"}"#).unwrap();
     assert_eq!(
         labels.iter().collect::<Vec<_>>(),
         [("a", "x"), ("b", "3"), ("n", "")]

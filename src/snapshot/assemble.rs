@@ -101,20 +101,14 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
     };
 
     let in_namespace = |stated: Option<&str>| stated.unwrap_or(default_namespace) == namespace;
-    let mut names = HashSet::new();
-    let mut twice = 0;
-    for pod in pods
+    let pods_here = pods
         .iter()
-        .filter(|pod| in_namespace(pod.namespace.as_deref()))
-    {
-        twice += usize::from(!names.insert(&*pod.name));
-    }
-    if twice > 0 {
-        return Err(Error::usage(format!(
-            "the input holds {twice} pods twice under the same name"
-        ))
-        .hint("leave out one of the files that overlap"));
-    }
+        .filter(|pod| in_namespace(pod.namespace.as_deref()));
+    once("Pod", pods_here.map(|pod| &*pod.name))?;
+    let metrics_here = pod_metrics
+        .iter()
+        .filter(|item| in_namespace(item.namespace.as_deref()));
+    once("PodMetrics", metrics_here.map(|item| &*item.name))?;
 
     let scale = target.scale(&hpa)?;
     let selector = scale
@@ -153,9 +147,14 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
     );
     let scale_update_error =
         find_error(errors_of(state), Api::ScaleUpdate, None).map(|e| e.message.clone());
-    for (kind, count) in &objects.skipped {
+    for ((kind, api_version), count) in &objects.skipped {
+        let version = if api_version.is_empty() {
+            "without apiVersion"
+        } else {
+            api_version
+        };
         notes.push(format!(
-            "{count} {kind} passed over: a pass does not look at it"
+            "{count} {kind} ({version}) passed over: a pass does not look at it"
         ));
     }
     let stated_memory = state
@@ -186,6 +185,26 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
         basis,
         notes,
     })
+}
+
+/// Makes sure that no two objects of a kind have the same name: no API server has both, so one of
+/// them is out of date.
+fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Error> {
+    let mut seen = HashSet::new();
+    let twice: Vec<&str> = names.filter(|name| !seen.insert(*name)).collect();
+    match twice[..] {
+        [] => Ok(()),
+        [first, ref more @ ..] => {
+            let more = match more.len() {
+                0 => String::new(),
+                count => format!(" and {count} more"),
+            };
+            Err(Error::usage(format!(
+                "the input holds the {kind} {first}{more} more than once"
+            ))
+            .hint("leave out one of the files that overlap"))
+        }
+    }
 }
 
 fn keep<T>(list: Vec<T>, wanted: impl Fn(&T) -> bool) -> Vec<T> {
@@ -243,11 +262,11 @@ fn find<'o>(hpas: &'o [HpaObject], options: &Options) -> Result<&'o HpaObject, E
             Err(if there.is_empty() {
                 error.hint("the input holds no HorizontalPodAutoscaler at all")
             } else {
-                error.hint(format!("there is {}", there.join(", ")))
+                error.hint(format!("there is {}", listed(&there)))
             })
         }
         [first, .., last] => {
-            let same = key(first) == key(last);
+            let same = key(first) == key(last) || options.namespace.is_some();
             let places: Vec<String> = found
                 .iter()
                 .map(|hpa| format!("{} in {}", key(hpa), hpa.origin))
@@ -255,7 +274,7 @@ fn find<'o>(hpas: &'o [HpaObject], options: &Options) -> Result<&'o HpaObject, E
             let error = Error::usage(format!(
                 "{} HorizontalPodAutoscalers of the name {name} in the input: {}",
                 found.len(),
-                places.join(", ")
+                listed(&places)
             ));
             Err(if same {
                 error.hint("leave out all but one of the files")
@@ -263,6 +282,16 @@ fn find<'o>(hpas: &'o [HpaObject], options: &Options) -> Result<&'o HpaObject, E
                 error.hint("name the namespace with -n")
             })
         }
+    }
+}
+
+/// The first few of a list that may be long.
+fn listed(all: &[String]) -> String {
+    const SHOWN: usize = 10;
+    let shown = all[..all.len().min(SHOWN)].join(", ");
+    match all.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 
@@ -356,13 +385,17 @@ impl Target<'_> {
                 selector: scale.status.selector.clone(),
             }));
         }
-        let workload = self.workloads.iter().find(|workload| {
+        let mut workloads = self.workloads.iter().filter(|workload| {
             // Discovery knows a kind by its lower-case form, too.
             matches(&workload.metadata)
                 && workload.group == group
                 && (workload.kind == kind || workload.kind.to_lowercase() == kind)
         });
-        let Some(workload) = workload else {
+        once(
+            kind,
+            workloads.clone().map(|workload| &*workload.metadata.name),
+        )?;
+        let Some(workload) = workloads.next() else {
             let resource = resource_of(group, kind);
             let text = format!("{resource} {:?} not found", target.name);
             return Ok(Err(ScaleError::Get(text)));

@@ -1,6 +1,10 @@
 //! Reads saved objects from files, folders and standard input: JSON or YAML, one or many documents
-//! each. JSON is read directly; YAML passes through its JSON form, as kubectl does it. This is the
-//! only place that reads files or YAML.
+//! each. JSON is read directly, YAML in [`yaml`]. This is the only place that reads files. What it
+//! says about a text names the place in it and the field.
+
+#[cfg(test)]
+mod tests;
+mod yaml;
 
 use std::cell::RefCell;
 use std::fs;
@@ -10,7 +14,9 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeSeed;
 
 use super::objects::{Fault, ObjectReader, Objects, Source};
+use super::place::{FieldPath, line_and_column};
 use crate::error::Error;
+use crate::json;
 
 /// Reads everything that `-f` names. `-` is standard input; of a folder, the files that end in
 /// `.json`, `.yaml` or `.yml` are read, in the order of their names.
@@ -99,18 +105,39 @@ fn read_bytes(bytes: Vec<u8>, origin: &str, objects: &mut Objects) -> Result<(),
     read_text(text.trim_start_matches('\u{feff}'), origin, objects)
 }
 
-/// Reads one text. What begins like a JSON object is JSON; everything else is YAML.
+/// Reads one text. What begins like a JSON object is JSON; everything else is YAML. No JSON has a
+/// line that begins with three dashes, but documents of YAML may be written like JSON.
 pub fn read_text(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
-    if text.trim_start().starts_with('{') {
+    if text.trim_start().starts_with('{') && !text.contains("\n---") {
         read_json(text, origin, objects).map_err(|fault| {
-            let place = match fault.position {
-                Some((line, column)) => format!("{origin}:{line}:{column}"),
-                None => origin.to_owned(),
-            };
-            Error::usage(format!("failed to read {place}: {}", fault.message))
+            let path = path_of(&fault, text);
+            let place = Some(line_and_column(text, fault.read));
+            unreadable(origin, place, &path, &fault.message)
         })
     } else {
-        read_yaml(text, origin, objects)
+        yaml::read(text, origin, objects)
+    }
+}
+
+fn unreadable(
+    origin: &str,
+    place: Option<(usize, usize)>,
+    path: &FieldPath,
+    message: &str,
+) -> Error {
+    let place = place.map_or_else(String::new, |(line, column)| format!(":{line}:{column}"));
+    let separator = if path.0.is_empty() { "" } else { ": " };
+    Error::usage(format!(
+        "failed to read {origin}{place}: {path}{separator}{message}"
+    ))
+}
+
+/// The field that a fault is about.
+fn path_of(fault: &Fault, json: &str) -> FieldPath {
+    if fault.is_value {
+        FieldPath::at(json, fault.read)
+    } else {
+        FieldPath::default()
     }
 }
 
@@ -128,63 +155,14 @@ fn read_json(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Faul
             objects: &mut *objects,
             source,
             inherited: None,
+            depth: 0,
         };
-        let result = object.deserialize(&mut reader);
+        let result = object.deserialize(json::Objects(&mut reader));
         if let Err(e) = result {
-            return Err(fault.take().unwrap_or_else(|| Fault::from_json(&e)));
+            return Err(fault.take().unwrap_or_else(|| Fault::from_json(&e, text)));
         }
         if reader.end().is_ok() {
             return Ok(());
         }
     }
-}
-
-fn read_yaml(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
-    let documents: Vec<serde_json::Value> =
-        serde_yaml::from_multiple_with_options(text, yaml_options(text.len())).map_err(|e| {
-            let e = e.without_snippet();
-            let place = e.location().map_or_else(String::new, |location| {
-                format!(":{}:{}", location.line(), location.column())
-            });
-            Error::usage(format!(
-                "failed to read {origin}{place}: {}",
-                first_line(&e.to_string())
-            ))
-        })?;
-    if documents.is_empty() {
-        return Err(Error::usage(format!(
-            "failed to read {origin}: it is empty"
-        )));
-    }
-    let several = documents.len() > 1;
-    for (place, document) in (1..).zip(documents) {
-        let json = document.to_string();
-        read_json(&json, origin, objects).map_err(|fault| {
-            let part = if several {
-                format!(" (document {place})")
-            } else {
-                String::new()
-            };
-            Error::usage(format!("failed to read {origin}{part}: {}", fault.message))
-        })?;
-    }
-    Ok(())
-}
-
-/// The reader's limits on the number of nodes guard against small texts that unfold into large
-/// trees. A text as large as its tree is no such thing, so those limits grow with it; the ones on
-/// aliases stay.
-fn yaml_options(length: usize) -> serde_yaml::Options {
-    let mut options = serde_yaml::Options::default();
-    if let Some(budget) = &mut options.budget {
-        budget.max_nodes = budget.max_nodes.max(length);
-        budget.max_events = budget.max_events.max(2 * length);
-        budget.max_total_scalar_bytes = budget.max_total_scalar_bytes.max(length);
-        budget.max_documents = budget.max_documents.max(length / 4);
-    }
-    options
-}
-
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
 use super::pod::{Meta, Name, ResourceName, ZERO_TIME};
-use crate::json::null_as_default;
+use crate::json::{duplicate, null_as_default};
 use crate::quantity::Amount;
 use crate::selector::{LabelSelector, Labels};
 
@@ -102,8 +102,11 @@ impl<'de> Deserialize<'de> for Usage {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Usage, A::Error> {
-                let mut usage = Vec::with_capacity(2);
+                let mut usage: Vec<(ResourceName, i64)> = Vec::with_capacity(2);
                 while let Some(name) = map.next_key::<Name>()? {
+                    if usage.iter().any(|(other, _)| *other == name.0) {
+                        return Err(duplicate(&name.0));
+                    }
                     let amount = map.next_value::<Option<Amount>>()?.unwrap_or_default();
                     usage.push((name.0, amount.milli_value()));
                 }

@@ -12,6 +12,7 @@ pub mod hpa;
 pub mod metadata;
 pub mod metric;
 pub mod objects;
+mod place;
 pub mod pod;
 pub mod save;
 pub mod stated;

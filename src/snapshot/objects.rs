@@ -3,23 +3,21 @@
 //! object on, without a tree in between. Nothing here decides which objects belong together.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
-use serde::de::value::CowStrDeserializer;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{
-    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
-};
+use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::metric::{ExternalMetricValue, MetricValue, PodMetrics};
+use super::place::bytes_until;
 use super::pod::{Meta, Pod};
 use super::stated::{Recommendation, ScaleEvent};
-use crate::json::null_as_default;
+use crate::json::{self, UniqueMap, null_as_default, shortened, string_map, unique_map};
 use crate::selector::LabelSelector;
 
 /// The group and version of the documents that are ours.
@@ -44,8 +42,8 @@ pub struct Objects {
     pub external_values: Vec<ExternalMetricValue>,
     /// The controller's state, with where it was read.
     pub state: Option<ControllerState>,
-    /// How many objects of kinds that a pass does not look at were passed over.
-    pub skipped: BTreeMap<String, usize>,
+    /// How many objects that a pass does not look at were passed over, by kind and version.
+    pub skipped: BTreeMap<(String, String), usize>,
 }
 
 /// A HorizontalPodAutoscaler that has not been decoded yet: most inputs hold others, too.
@@ -128,7 +126,7 @@ pub struct ControllerState {
     #[serde(deserialize_with = "null_as_default")]
     pub flags: Flags,
     /// Its feature gates, where they are known.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "unique_map")]
     pub feature_gates: BTreeMap<String, bool>,
     /// Says that the lists below are not known, where they are neither stated nor empty.
     pub memory: Option<StatedAs>,
@@ -215,25 +213,37 @@ impl Api {
     }
 }
 
-/// A value of the input that is not what its place needs.
+/// Why a text could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// Line and column, counted from 1; none where the text was not JSON.
-    pub(super) position: Option<(usize, usize)>,
+    /// How many bytes of the text had been read by then.
+    pub(super) read: usize,
+    /// Whether a value is not what its place needs; otherwise the text is no JSON.
+    pub(super) is_value: bool,
     /// What is wrong.
     pub(super) message: String,
 }
 
 impl Fault {
-    /// Line and column of a JSON error, and its text without them.
-    pub(super) fn from_json(error: &serde_json::Error) -> Self {
+    /// A JSON error in a text.
+    pub(super) fn from_json(error: &serde_json::Error, text: &str) -> Self {
         let (line, column) = (error.line(), error.column());
-        let text = error.to_string();
+        let message = error.to_string();
         let suffix = format!(" at line {line} column {column}");
-        let message = text.strip_suffix(&suffix).unwrap_or(&text).to_owned();
+        let message = message.strip_suffix(&suffix).unwrap_or(&message);
         Self {
-            position: (line > 0).then_some((line, column)),
-            message,
+            read: bytes_until(text, line, column),
+            is_value: error.is_data(),
+            message: shortened(message).into_owned(),
+        }
+    }
+
+    /// A fault that shows before a value is read.
+    fn before(message: &impl fmt::Display) -> Self {
+        Self {
+            read: 0,
+            is_value: true,
+            message: message.to_string(),
         }
     }
 }
@@ -244,7 +254,12 @@ pub(super) struct ObjectReader<'r> {
     pub(super) source: Source<'r>,
     /// Version and kind of the items of a typed list, which state neither themselves.
     pub(super) inherited: Option<(&'r str, &'r str)>,
+    /// How many lists it is in.
+    pub(super) depth: usize,
 }
+
+/// How deep lists may be nested. Each that states its kind last is read anew by the one around it.
+const MAX_LISTS: usize = 8;
 
 /// The text that objects are read from.
 #[derive(Clone, Copy)]
@@ -259,21 +274,12 @@ pub(super) struct Source<'r> {
 }
 
 impl Source<'_> {
-    /// Notes a fault in a part of the text.
-    fn note(&self, part: &str, error: &serde_json::Error) {
-        let mut fault = Fault::from_json(error);
-        let start = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
-        if let (Some((line, column)), Some(before)) = (fault.position, self.text.get(..start)) {
-            let lines_before = before.bytes().filter(|&byte| byte == b'\n').count();
-            let columns_before = before.len() - before.rfind('\n').map_or(0, |at| at + 1);
-            let column = if line == 1 {
-                columns_before + column
-            } else {
-                column
-            };
-            fault.position = Some((lines_before + line, column));
-        }
+    /// Notes a fault in a part of the text. The first one is the one that counts: those of the
+    /// parts around it only say that something in them is wrong.
+    fn note<E: Error>(&self, part: &str, mut fault: Fault) -> E {
+        fault.read += (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
         self.fault.borrow_mut().get_or_insert(fault);
+        E::custom("a part is not readable")
     }
 }
 
@@ -293,41 +299,75 @@ impl<'de> Visitor<'de> for ObjectReader<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let (mut api_version, mut kind) = match self.inherited {
-            Some((api_version, kind)) => (Some(api_version.into()), Some(kind.into())),
-            None => (None, None),
-        };
+        let Self {
+            objects,
+            source,
+            inherited,
+            depth,
+        } = self;
+        let mut api_version = None;
+        let mut kind = None;
         // Fields before the kind wait as raw text; usually there are none.
         let mut early: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
-        let inherits = self.inherited.is_some();
-        while inherits || api_version.is_none() || kind.is_none() {
+        while api_version.is_none() || kind.is_none() {
             let Some(Text(key)) = map.next_key()? else {
                 break;
             };
             match &*key {
-                "apiVersion" => api_version = map.next_value::<Option<String>>()?,
-                "kind" => kind = map.next_value::<Option<String>>()?,
+                "apiVersion" => state(&key, &mut api_version, map.next_value()?)?,
+                "kind" => state(&key, &mut kind, map.next_value()?)?,
                 _ => {
                     early.push((key, map.next_value()?));
-                    if inherits {
+                    if inherited.is_some() {
                         break;
                     }
                 }
             }
         }
-        let api_version = api_version.unwrap_or_default();
-        let Some(kind) = kind.filter(|kind| !kind.is_empty()) else {
-            return Err(A::Error::custom("not a Kubernetes object: it has no kind"));
-        };
-        let early = early.into_iter();
+        let (inherited_version, inherited_kind) = inherited.unwrap_or_default();
+        let api_version = api_version.unwrap_or_else(|| inherited_version.to_owned());
+        let kind = kind.unwrap_or_else(|| inherited_kind.to_owned());
+        if kind.is_empty() {
+            return Err(A::Error::custom(NO_KIND));
+        }
+        let current = Cell::new(None);
         let fields = MapAccessDeserializer::new(Replay {
-            early,
-            pending: None,
+            early: early.into_iter(),
+            current: &current,
             rest: map,
-            source: self.source,
+            api_version: &api_version,
+            kind: &kind,
+            source,
         });
-        self.objects.read(&api_version, kind, fields, self.source)
+        let result = objects.read(&api_version, &kind, fields, source, depth);
+        result.map_err(|e| match current.get() {
+            // Not the value but its being there is at fault.
+            Some(value) => source.note(value.get(), Fault::before(&e)),
+            None => e,
+        })
     }
+}
+
+/// What is said of an object that could be anything.
+pub(super) const NO_KIND: &str = "not a Kubernetes object: it has no kind";
+
+/// Takes a value of `apiVersion` or `kind`; null and empty state nothing. Go's decoder would take
+/// the last of several, after which the fields so far would have been read as something else.
+fn state<E: Error>(key: &str, value: &mut Option<String>, stated: Option<String>) -> Result<(), E> {
+    let Some(stated) = stated.filter(|stated| !stated.is_empty()) else {
+        return Ok(());
+    };
+    match value {
+        Some(earlier) if *earlier != stated => Err(contradiction(key, earlier, &stated)),
+        _ => {
+            *value = Some(stated);
+            Ok(())
+        }
+    }
+}
+
+fn contradiction<E: Error>(key: &str, earlier: &str, stated: &str) -> E {
+    E::custom(format_args!("the {key} is {stated:?} and was {earlier:?}"))
 }
 
 impl Objects {
@@ -335,15 +375,16 @@ impl Objects {
     fn read<'de, D: Deserializer<'de>>(
         &mut self,
         api_version: &str,
-        kind: String,
+        kind: &str,
         fields: D,
         source: Source<'_>,
+        depth: usize,
     ) -> Result<(), D::Error> {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
-        match (group, kind.as_str()) {
+        match (group, kind) {
             ("autoscaling", "HorizontalPodAutoscaler") => {
                 self.hpas
-                    .push(HpaObject::read(fields, source.origin, api_version)?);
+                    .push(HpaObject::read(fields, source, api_version)?);
             }
             ("autoscaling", "Scale") => self.scales.push(ScaleObject::deserialize(fields)?),
             ("apps" | "extensions", "Deployment" | "ReplicaSet" | "StatefulSet")
@@ -355,12 +396,12 @@ impl Objects {
                 self.pod_metrics.push(PodMetrics::deserialize(fields)?);
             }
             ("custom.metrics.k8s.io", "MetricValueList") => {
-                self.metric_values
-                    .extend(Items::deserialize(fields)?.items.into_iter().flatten());
+                let list = Items::deserialize(fields)?;
+                add_answer(&mut self.metric_values, list);
             }
             ("external.metrics.k8s.io", "ExternalMetricValueList") => {
-                self.external_values
-                    .extend(Items::deserialize(fields)?.items.into_iter().flatten());
+                let list = Items::deserialize(fields)?;
+                add_answer(&mut self.external_values, list);
             }
             ("kubectl-hpa", "ControllerState") if api_version == OWN_API_VERSION => {
                 let state = ControllerState::deserialize(fields)?;
@@ -368,17 +409,29 @@ impl Objects {
                     return Err(D::Error::custom("a second ControllerState in the input"));
                 }
             }
+            // Not ours as it stands; to pass it over would be to leave out what it states.
+            ("kubectl-hpa", _) | ("", "ControllerState") => {
+                return Err(D::Error::custom(format_args!(
+                    "{kind} of apiVersion {api_version:?} is not read, only ControllerState of \
+                     {OWN_API_VERSION:?}"
+                )));
+            }
             (_, list) if list.ends_with("List") => {
-                let item = list.trim_end_matches("List");
+                if depth == MAX_LISTS {
+                    return Err(D::Error::custom("lists are nested too deeply"));
+                }
+                let item = list.strip_suffix("List").unwrap_or_default();
                 let inherited = (!item.is_empty()).then_some((api_version, item));
-                fields.deserialize_map(ListReader {
+                fields.deserialize_map(ListReader(ItemsReader {
                     objects: self,
                     source,
                     inherited,
-                })?;
+                    depth: depth + 1,
+                }))?;
             }
             _ => {
                 IgnoredAny::deserialize(fields)?;
+                let kind = (kind.to_owned(), api_version.to_owned());
                 *self.skipped.entry(kind).or_default() += 1;
             }
         }
@@ -389,31 +442,31 @@ impl Objects {
 impl HpaObject {
     fn read<'de, D: Deserializer<'de>>(
         fields: D,
-        origin: &str,
+        source: Source<'_>,
         api_version: &str,
     ) -> Result<Self, D::Error> {
         // Raw values keep the spelling of numbers, which quantities depend on.
-        let mut object = BTreeMap::<String, Box<RawValue>>::deserialize(fields)?;
-        let text = |text: &str| RawValue::from_string(serde_json::json!(text).to_string());
-        object.insert(
-            "apiVersion".into(),
-            text(api_version).map_err(D::Error::custom)?,
-        );
-        object.insert(
-            "kind".into(),
-            text("HorizontalPodAutoscaler").map_err(D::Error::custom)?,
-        );
-        let metadata: Meta = match object.get("metadata") {
-            Some(raw) => serde_json::from_str::<Option<Meta>>(raw.get())
-                .map_err(|e| D::Error::custom(Fault::from_json(&e).message))?
+        let fields = UniqueMap::<String, &'de RawValue>::deserialize(fields)?.0;
+        let metadata = match fields.get("metadata") {
+            Some(raw) => Option::<Meta>::deserialize(json::Objects(*raw))
+                .map_err(|e| source.note::<D::Error>(raw.get(), Fault::from_json(&e, raw.get())))?
                 .unwrap_or_default(),
             None => Meta::default(),
         };
+        let text = |text: &str| serde_json::to_string(text).map_err(D::Error::custom);
+        let mut json = format!(
+            r#"{{"apiVersion":{},"kind":"HorizontalPodAutoscaler""#,
+            text(api_version)?
+        );
+        for (name, raw) in &fields {
+            json += &format!(",{}:{raw}", text(name)?);
+        }
+        json.push('}');
         Ok(Self {
-            origin: origin.to_owned(),
+            origin: source.origin.to_owned(),
             name: metadata.name.into(),
             namespace: metadata.namespace.map(Into::into),
-            json: serde_json::to_string(&object).map_err(D::Error::custom)?,
+            json,
         })
     }
 }
@@ -422,7 +475,7 @@ impl Workload {
     fn read<'de, D: Deserializer<'de>>(
         fields: D,
         group: &str,
-        kind: String,
+        kind: &str,
     ) -> Result<Self, D::Error> {
         #[derive(Deserialize, Default)]
         #[serde(default)]
@@ -441,13 +494,13 @@ impl Workload {
         fn build<S>(
             wire: Wire<S>,
             group: &str,
-            kind: String,
+            kind: &str,
             selector: impl Fn(S) -> LabelSelector,
         ) -> Workload {
             let (replicas, own) = wire.spec.map_or((None, None), |s| (s.replicas, s.selector));
             Workload {
                 group: group.to_owned(),
-                kind,
+                kind: kind.to_owned(),
                 metadata: wire.metadata,
                 replicas: replicas.unwrap_or(1),
                 status_replicas: wire.status.replicas,
@@ -455,8 +508,11 @@ impl Workload {
             }
         }
         if kind == "ReplicationController" {
-            let wire = Wire::<BTreeMap<String, String>>::deserialize(fields)?;
-            let from_map = |match_labels| LabelSelector {
+            #[derive(Default, Deserialize)]
+            #[serde(transparent)]
+            struct Map(#[serde(deserialize_with = "string_map")] BTreeMap<String, String>);
+            let wire = Wire::<Map>::deserialize(fields)?;
+            let from_map = |Map(match_labels)| LabelSelector {
                 match_labels,
                 ..LabelSelector::default()
             };
@@ -474,12 +530,23 @@ struct Items<T> {
     items: Option<Vec<T>>,
 }
 
-/// Reads the items of a list, each as an object.
-struct ListReader<'r> {
-    objects: &'r mut Objects,
-    source: Source<'r>,
-    inherited: Option<(&'r str, &'r str)>,
+/// Adds the answer to one request. What an earlier answer holds just so is the same measurement,
+/// asked for with another selector or saved in two files; one answer may hold it several times.
+fn add_answer<T: PartialEq>(known: &mut Vec<T>, answer: Items<T>) {
+    let mut earlier: Vec<Option<usize>> = (0..known.len()).map(Some).collect();
+    for item in answer.items.into_iter().flatten() {
+        let same = earlier
+            .iter_mut()
+            .find(|place| place.is_some_and(|place| known[place] == item));
+        match same {
+            Some(place) => *place = None,
+            None => known.push(item),
+        }
+    }
 }
+
+/// Reads a list.
+struct ListReader<'r>(ItemsReader<'r>);
 
 impl<'de> Visitor<'de> for ListReader<'_> {
     type Value = ();
@@ -489,23 +556,32 @@ impl<'de> Visitor<'de> for ListReader<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Self {
-            objects,
-            source,
-            inherited,
-        } = self;
+        let mut reader = Some(self.0);
         while let Some(Text(key)) = map.next_key()? {
             if key == "items" {
-                map.next_value_seed(ListReader {
-                    objects: &mut *objects,
-                    source,
-                    inherited,
-                })?;
+                let items = reader.take().ok_or_else(|| json::duplicate(&key))?;
+                map.next_value_seed(items)?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
         }
         Ok(())
+    }
+}
+
+/// Reads the items of a list, each as an object; null is none.
+struct ItemsReader<'r> {
+    objects: &'r mut Objects,
+    source: Source<'r>,
+    inherited: Option<(&'r str, &'r str)>,
+    depth: usize,
+}
+
+impl<'de> Visitor<'de> for ItemsReader<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of Kubernetes objects")
     }
 
     fn visit_unit<E>(self) -> Result<(), E> {
@@ -517,12 +593,14 @@ impl<'de> Visitor<'de> for ListReader<'_> {
             objects,
             source,
             inherited,
+            depth,
         } = self;
         while items
             .next_element_seed(ObjectReader {
                 objects: &mut *objects,
                 source,
                 inherited,
+                depth,
             })?
             .is_some()
         {}
@@ -530,7 +608,7 @@ impl<'de> Visitor<'de> for ListReader<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for ListReader<'_> {
+impl<'de> DeserializeSeed<'de> for ItemsReader<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -541,8 +619,12 @@ impl<'de> DeserializeSeed<'de> for ListReader<'_> {
 /// The fields that came before the kind, then those that follow.
 struct Replay<'r, 'de, A> {
     early: std::vec::IntoIter<(Cow<'de, str>, &'de RawValue)>,
-    pending: Option<&'de RawValue>,
+    /// The value of the early field that is being read.
+    current: &'r Cell<Option<&'de RawValue>>,
     rest: A,
+    /// What the object is read as; it may not state anything else further on.
+    api_version: &'r str,
+    kind: &'r str,
     source: Source<'r>,
 }
 
@@ -553,20 +635,32 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Replay<'_, 'de, A> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, A::Error> {
-        match self.early.next() {
-            Some((key, value)) => {
-                self.pending = Some(value);
-                seed.deserialize(CowStrDeserializer::new(key)).map(Some)
-            }
-            None => self.rest.next_key_seed(seed),
+        let early = self.early.next();
+        self.current.set(early.as_ref().map(|(_, value)| *value));
+        if let Some((key, _)) = early {
+            return seed.deserialize(CowStrDeserializer::new(key)).map(Some);
         }
+        while let Some(Text(key)) = self.rest.next_key()? {
+            let earlier = match &*key {
+                "apiVersion" => self.api_version,
+                "kind" => self.kind,
+                _ => return seed.deserialize(CowStrDeserializer::new(key)).map(Some),
+            };
+            let again: Option<Text<'de>> = self.rest.next_value()?;
+            if let Some(Text(again)) = again
+                && again != earlier
+            {
+                return Err(contradiction(&key, earlier, &again));
+            }
+        }
+        Ok(None)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
-        match self.pending.take() {
-            Some(value) => seed.deserialize(value).map_err(|e| {
-                self.source.note(value.get(), &e);
-                A::Error::custom("invalid field")
+        match self.current.get() {
+            Some(value) => seed.deserialize(json::Objects(value)).map_err(|e| {
+                self.source
+                    .note(value.get(), Fault::from_json(&e, value.get()))
             }),
             None => self.rest.next_value_seed(seed),
         }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::json::null_as_default;
+use crate::json::{duplicate, null_as_default};
 use crate::quantity::Amount;
 use crate::selector::Labels;
 
@@ -144,14 +144,6 @@ impl Requests {
             .find(|(n, _)| n == name)
             .map(|(_, amount)| amount)
     }
-
-    /// Sets a resource, replacing an earlier amount.
-    pub fn set(&mut self, name: ResourceName, amount: Amount) {
-        match self.0.iter_mut().find(|(n, _)| *n == name) {
-            Some(entry) => entry.1 = amount,
-            None => self.0.push((name, amount)),
-        }
-    }
 }
 
 impl<'de> Deserialize<'de> for Requests {
@@ -171,10 +163,11 @@ impl<'de> Deserialize<'de> for Requests {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Requests, A::Error> {
                 let mut list = Requests(Vec::with_capacity(2));
                 while let Some(name) = map.next_key::<Name>()? {
-                    list.set(
-                        name.0,
-                        map.next_value::<Option<Amount>>()?.unwrap_or_default(),
-                    );
+                    if list.get(&name.0).is_some() {
+                        return Err(duplicate(&name.0));
+                    }
+                    let amount = map.next_value::<Option<Amount>>()?.unwrap_or_default();
+                    list.0.push((name.0, amount));
                 }
                 Ok(list)
             }

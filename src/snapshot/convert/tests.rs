@@ -84,6 +84,7 @@ fn v2_is_taken_as_it_is() {
     assert_eq!(
         status(&hpa),
         json!({
+            "observedGeneration": 1,
             "lastScaleTime": "2026-01-02T03:04:05Z",
             "currentReplicas": 2,
             "desiredReplicas": 3,

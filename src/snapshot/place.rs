@@ -1,0 +1,134 @@
+//! Says where in a text something is: by line and column, and by the names of the fields that lead
+//! there. It works on any text up to the place in question, and reads no values.
+
+use std::fmt;
+
+/// The way from a document to one of its values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct FieldPath(pub(super) Vec<Step>);
+
+/// One step into an object or a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The field of this name.
+    Field(String),
+    /// The element at this place, counted from 0.
+    Element(usize),
+}
+
+impl FieldPath {
+    /// The way to the value that the first `end` bytes of a JSON text end in.
+    pub(super) fn at(json: &str, end: usize) -> Self {
+        // A step for each open object and list; none in an object that is between two fields.
+        let mut open: Vec<Option<Step>> = Vec::new();
+        let mut string: Option<usize> = None;
+        let mut bytes = json.bytes().enumerate().take(end);
+        while let Some((at, byte)) = bytes.next() {
+            if let Some(start) = string {
+                match byte {
+                    b'\\' => {
+                        bytes.next();
+                    }
+                    b'"' => {
+                        string = None;
+                        if let Some(step @ None) = open.last_mut() {
+                            let key = json.get(start..=at).map(serde_json::from_str);
+                            *step = Some(Step::Field(key.and_then(Result::ok).unwrap_or_default()));
+                        }
+                    }
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'"' => string = Some(at),
+                b'{' => open.push(None),
+                b'[' => open.push(Some(Step::Element(0))),
+                b'}' | b']' => {
+                    open.pop();
+                }
+                b',' => match open.last_mut() {
+                    Some(Some(Step::Element(place))) => *place += 1,
+                    Some(step) => *step = None,
+                    None => {}
+                },
+                _ => {}
+            }
+        }
+        Self(open.into_iter().map_while(|step| step).collect())
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        for (place, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Element(element) => write!(f, "[{element}]")?,
+                // Such as the keys of labels, which have dots of their own.
+                Step::Field(name) if !name.chars().all(plain) => write!(f, "[{name}]")?,
+                Step::Field(name) if place == 0 => f.write_str(name)?,
+                Step::Field(name) => write!(f, ".{name}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Line and column of the last of the first `end` bytes, both counted from 1 and the columns in
+/// characters.
+pub(super) fn line_and_column(text: &str, end: usize) -> (usize, usize) {
+    let bytes = text.as_bytes();
+    let read = &bytes[..end.min(bytes.len())];
+    let before = read.len().saturating_sub(1);
+    let lines = read[..before].iter().filter(|&&byte| byte == b'\n').count();
+    let start = read[..before].iter().rposition(|&byte| byte == b'\n');
+    let line = &read[start.map_or(0, |newline| newline + 1)..];
+    let is_start_of_character = |byte: &&u8| !matches!(byte, 0x80..=0xbf);
+    let column = line.iter().filter(is_start_of_character).count();
+    (lines + 1, column.max(1))
+}
+
+/// How many bytes of a text end at a line and column as serde_json counts them: lines from 1,
+/// columns in bytes.
+pub(super) fn bytes_until(text: &str, line: usize, column: usize) -> usize {
+    let lines = text.split_inclusive('\n').take(line.saturating_sub(1));
+    lines.map(str::len).sum::<usize>() + column
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FieldPath, bytes_until, line_and_column};
+
+    #[test]
+    fn a_place_is_named_by_the_fields_that_lead_there() {
+        let json =
+            r#"{"a": 1, "items": [{"b\"{": [1, "]"]}, {"c": {"x/y.z": 5}, "d": 6}]} {"e": 7}"#;
+        for (value, path) in [
+            ("1", "a"),
+            ("[{", "items[0]"),
+            (r#""]""#, r#"items[0][b"{][1]"#),
+            (r#""]"]"#, r#"items[0][b"{]"#),
+            (r#""]"]}"#, "items[0]"),
+            ("5", "items[1].c[x/y.z]"),
+            ("5}", "items[1].c"),
+            ("6", "items[1].d"),
+            ("6}]}", ""),
+            ("7", "e"),
+        ] {
+            let end = json.find(value).expect(value) + value.len();
+            assert_eq!(FieldPath::at(json, end).to_string(), path, "{value}");
+        }
+    }
+
+    #[test]
+    fn columns_count_characters() {
+        let text = "{\n \"größe\": 5,\r\n}";
+        let end = text.find('5').unwrap() + 1;
+        assert_eq!(line_and_column(text, end), (2, 11));
+        assert_eq!(bytes_until(text, 2, 13), end);
+        assert_eq!(line_and_column(text, 2), (1, 2));
+        assert_eq!(line_and_column(text, 0), (1, 1));
+        assert_eq!(line_and_column("", 9), (1, 1));
+    }
+}

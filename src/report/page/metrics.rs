@@ -1,0 +1,246 @@
+//! The metrics: what each says, what it asks for, and the formula between the two.
+
+use super::{Table, Words};
+use crate::engine::decision::{
+    Because, Fill, Filled, Group, MetricResult, MetricStep, PodCounts, Proposal, Step,
+};
+use crate::report::words::{count, list, number, quantity};
+use crate::snapshot::hpa::{MetricTarget, MetricValueStatus};
+
+impl Words<'_> {
+    pub(super) fn metrics(&self) -> Table {
+        let highest = self.steps().iter().find_map(|step| match step {
+            Step::CombineMetrics { by, .. } => *by,
+            _ => None,
+        });
+        let mut table = Table {
+            columns: vec![
+                ("METRIC", false),
+                ("CURRENT", true),
+                ("TARGET", true),
+                ("RATIO", true),
+                ("COUNTED", false),
+                ("PROPOSES", true),
+                ("", false),
+            ],
+            rows: Vec::new(),
+        };
+        for metric in self.metric_steps() {
+            let short = Self::short_label(metric);
+            let alike = self
+                .metric_steps()
+                .filter(|other| Self::short_label(other) == short);
+            let mut row = vec![if alike.count() > 1 {
+                self.label(metric)
+            } else {
+                short
+            }];
+            match &metric.result {
+                MetricResult::Proposal(proposal) => {
+                    row.extend([
+                        current(&proposal.current),
+                        target(&metric.target, &metric.type_),
+                        number(proposal.ratio),
+                        self.counted(metric, proposal),
+                        proposal.replicas.to_string(),
+                        if highest == Some(metric.index) {
+                            "highest"
+                        } else {
+                            ""
+                        }
+                        .to_owned(),
+                    ]);
+                }
+                MetricResult::Error(_) => {
+                    row.extend([
+                        "-".to_owned(),
+                        target(&metric.target, &metric.type_),
+                        "-".to_owned(),
+                        counts_of(metric).map_or_else(|| "-".to_owned(), counts),
+                        "-".to_owned(),
+                        "failed".to_owned(),
+                    ]);
+                }
+            }
+            table.rows.push(row);
+        }
+        table
+    }
+
+    fn counted(&self, metric: &MetricStep, proposal: &Proposal) -> String {
+        match proposal.counted {
+            Some(pods) => counts(pods),
+            None if metric.target.average_value.is_some() => {
+                let replicas = self.scale().map_or(0, |scale| scale.status_replicas);
+                count(replicas, "replica")
+            }
+            None => "-".to_owned(),
+        }
+    }
+
+    /// How each metric came to its number, or why it came to none.
+    pub(super) fn metric_details(&self) -> Vec<(String, String)> {
+        self.metric_steps()
+            .map(|metric| {
+                let detail = match &metric.result {
+                    MetricResult::Proposal(proposal) => {
+                        let formula = self.formula(metric, proposal);
+                        if self.wide && !formula.contains("within") {
+                            format!("{formula} (tolerance {})", tolerance_of(metric))
+                        } else {
+                            formula
+                        }
+                    }
+                    MetricResult::Error(error) => format!("{}: {}", error.reason, error.message),
+                };
+                (self.label(metric), detail)
+            })
+            .collect()
+    }
+
+    fn formula(&self, metric: &MetricStep, proposal: &Proposal) -> String {
+        let Proposal {
+            replicas,
+            ratio,
+            because,
+            filled,
+            counted,
+            ..
+        } = proposal;
+        let times = self.symbols.times;
+        let tolerance = format!("within {}", tolerance_of(metric));
+        let filled_text = filled.map(|filled| self.filled(&filled, counted.as_ref()));
+        let filled_text = filled_text.unwrap_or_default();
+        let new_ratio = filled.map_or(*ratio, |filled| filled.ratio);
+        let size = filled.map_or(0, |filled| filled.size);
+        match because {
+            Because::WithinTolerance => {
+                format!("ratio {} is {tolerance}: keeps {replicas}", number(*ratio))
+            }
+            Because::RatioTimesReady => {
+                let ready = counted.map_or(0, |counted| counted.ready);
+                format!(
+                    "{} {times} {}, rounded up: {replicas}",
+                    number(*ratio),
+                    count(ready as i64, "ready pod")
+                )
+            }
+            Because::FilledWithinTolerance => format!(
+                "{filled_text} the ratio is {}, {tolerance}: keeps {replicas}",
+                number(new_ratio)
+            ),
+            Because::DirectionFlips => format!(
+                "{filled_text} the ratio turns from {} to {}: keeps {replicas}",
+                number(*ratio),
+                number(new_ratio)
+            ),
+            Because::CountFlips => format!(
+                "{filled_text} {} {times} {} goes the other way: keeps {replicas}",
+                number(new_ratio),
+                count(size as i64, "pod")
+            ),
+            Because::RatioTimesFilled => format!(
+                "{filled_text} {} {times} {}, rounded up: {replicas}",
+                number(new_ratio),
+                count(size as i64, "pod")
+            ),
+            Because::UsageOverTarget => {
+                format!("the total over the target per pod, rounded up: {replicas}")
+            }
+            Because::FromZero => format!("from zero {}, rounded up: {replicas}", number(*ratio)),
+        }
+    }
+
+    fn filled(&self, filled: &Filled, counted: Option<&PodCounts>) -> String {
+        let counted = counted.copied().unwrap_or_default();
+        let mut parts = Vec::new();
+        let missing = count(counted.missing as i64, "missing pod");
+        match (filled.missing, filled.missing_percent) {
+            (Fill::None, _) => {}
+            (Fill::Zero, _) => parts.push(format!("{missing} at 0")),
+            (Fill::Target, Some(percent)) => {
+                parts.push(format!("{missing} at {percent}% of the request"));
+            }
+            (Fill::Target, None) => parts.push(format!("{missing} at the target")),
+        }
+        if filled.unready_as_zero {
+            parts.push(format!(
+                "{} at 0",
+                count(counted.unready as i64, "unready pod")
+            ));
+        }
+        if parts.is_empty() {
+            return "as it is,".to_owned();
+        }
+        format!("with {},", list(&parts))
+    }
+}
+
+fn current(value: &MetricValueStatus) -> String {
+    let average = value.average_value.as_ref().map(quantity);
+    match (value.average_utilization, average, &value.value) {
+        (Some(percent), Some(average), _) => format!("{percent}% ({average})"),
+        (Some(percent), None, _) => format!("{percent}%"),
+        (None, Some(average), _) => average,
+        (None, None, Some(value)) => quantity(value),
+        (None, None, None) => "-".to_owned(),
+    }
+}
+
+fn target(target: &MetricTarget, type_: &str) -> String {
+    let per_pod = if matches!(type_, "Object" | "External") {
+        " per pod"
+    } else {
+        ""
+    };
+    match (
+        &target.average_value,
+        target.average_utilization,
+        &target.value,
+    ) {
+        (Some(average), ..) => format!("{average}{per_pod}"),
+        (None, Some(percent), _) => format!("{percent}%"),
+        (None, None, Some(value)) => value.to_string(),
+        (None, None, None) => "-".to_owned(),
+    }
+}
+
+/// The ratios that change nothing.
+fn tolerance_of(metric: &MetricStep) -> String {
+    let tolerance = metric.tolerance;
+    format!(
+        "{} to {}",
+        number(1.0 - tolerance.down),
+        number(1.0 + tolerance.up)
+    )
+}
+
+fn counts(pods: PodCounts) -> String {
+    let parts: Vec<String> = [
+        (pods.ready, "ready"),
+        (pods.unready, "unready"),
+        (pods.missing, "missing"),
+        (pods.ignored, "ignored"),
+        (pods.strangers, "unknown"),
+    ]
+    .into_iter()
+    .filter(|(n, group)| *n > 0 || *group == "ready")
+    .map(|(n, group)| format!("{n} {group}"))
+    .collect();
+    parts.join(", ")
+}
+
+/// The groups of the pods of a metric that failed, where it got that far.
+fn counts_of(metric: &MetricStep) -> Option<PodCounts> {
+    if metric.pods.is_empty() {
+        return None;
+    }
+    let of = |group| metric.pods.iter().filter(|row| row.group == group).count();
+    Some(PodCounts {
+        ready: of(Group::Ready),
+        unready: of(Group::Unready),
+        missing: of(Group::Missing),
+        ignored: of(Group::Ignored),
+        strangers: 0,
+    })
+}

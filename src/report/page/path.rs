@@ -1,0 +1,145 @@
+//! The way from the highest proposal to the replicas, rule by rule.
+
+use super::{PathLine, Words};
+use crate::engine::decision::{Direction, RateLimit, Step};
+use crate::report::words::{count, distance, duration};
+
+impl Words<'_> {
+    pub(super) fn path(&self) -> Vec<PathLine> {
+        let mut lines = Vec::new();
+        for step in self.steps() {
+            match step {
+                Step::CombineMetrics {
+                    highest,
+                    by,
+                    accepted: true,
+                    ..
+                } => {
+                    let name = self
+                        .metric_steps()
+                        .find(|metric| Some(metric.index) == *by)
+                        .map_or_else(|| "none".to_owned(), |metric| self.label(metric));
+                    lines.push(PathLine {
+                        replicas: *highest,
+                        rule: format!("highest proposal: {name}"),
+                        reason: None,
+                    });
+                }
+                Step::Stabilize {
+                    desired,
+                    result,
+                    up_window,
+                    down_window,
+                    held_by,
+                    reason,
+                } => {
+                    let rule = match held_by {
+                        Some(past) if self.is_seed(past) => format!(
+                            "stabilization: just started, so the {} there are count",
+                            past.replicas
+                        ),
+                        Some(past) => format!(
+                            "stabilization: {} was recommended {} ago",
+                            past.replicas,
+                            distance(past.time, self.now())
+                        ),
+                        None => match up_window {
+                            Some(up_window) => format!(
+                                "stabilization: nothing remembered holds it (up {}, down {})",
+                                duration(*up_window),
+                                duration(*down_window)
+                            ),
+                            None => format!(
+                                "stabilization: nothing higher remembered in the last {}",
+                                duration(*down_window)
+                            ),
+                        },
+                    };
+                    let reason = (desired != result).then_some(*reason);
+                    lines.push(PathLine {
+                        replicas: *result,
+                        rule,
+                        reason,
+                    });
+                }
+                Step::Limit {
+                    desired,
+                    result,
+                    rate,
+                    min,
+                    max,
+                    reason,
+                } => {
+                    let by_rate = matches!(*reason, "ScaleUpLimit" | "ScaleDownLimit");
+                    if let Some(rate) = rate {
+                        let after = match rate.direction {
+                            Direction::Up => (*desired).min(rate.replicas),
+                            Direction::Down => (*desired).max(rate.replicas),
+                        };
+                        lines.push(PathLine {
+                            replicas: after,
+                            rule: format!("rate: {}", self.rate(rate)),
+                            reason: by_rate.then_some(*reason),
+                        });
+                    }
+                    lines.push(PathLine {
+                        replicas: *result,
+                        rule: format!("bounds: {min} to {max}"),
+                        reason: (desired != result && !by_rate).then_some(*reason),
+                    });
+                }
+                Step::RaiseToMin { result } => lines.push(PathLine {
+                    replicas: *result,
+                    rule: "woken from zero: at least the minimum".to_owned(),
+                    reason: None,
+                }),
+                _ => {}
+            }
+        }
+        lines
+    }
+
+    fn rate(&self, rate: &RateLimit) -> String {
+        let up = rate.direction == Direction::Up;
+        let word = if up { "up to" } else { "down to" };
+        let Some(select_policy) = &rate.select_policy else {
+            let current = self.scale().map_or(0, |scale| scale.spec_replicas);
+            let times = self.symbols.times;
+            return format!(
+                "{word} max(2 {times} {current}, 4) = {} in one pass",
+                rate.replicas
+            );
+        };
+        if select_policy == "Disabled" {
+            return format!("scaling {} is disabled", if up { "up" } else { "down" });
+        }
+        let policies: Vec<String> = rate
+            .policies
+            .iter()
+            .map(|limit| {
+                let policy = &limit.policy;
+                let value = match policy.type_.as_str() {
+                    "Percent" => format!("{}%", policy.value),
+                    _ => count(policy.value, "pod"),
+                };
+                format!(
+                    "{value} in {}s from {} gives {}",
+                    policy.period_seconds, limit.period_start, limit.replicas
+                )
+            })
+            .collect();
+        let select = if policies.len() > 1 {
+            format!(
+                ", {} change",
+                if select_policy == "Min" {
+                    "smallest"
+                } else {
+                    "largest"
+                }
+            )
+        } else {
+            String::new()
+        };
+        format!("{word} {} ({}{select})", rate.replicas, policies.join("; "))
+    }
+}

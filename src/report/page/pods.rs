@@ -1,0 +1,118 @@
+//! How the pods of a metric are counted, why, and until when.
+
+use super::{PodTable, Table, Words};
+use crate::engine::decision::{Clause, Group, MetricStep, PodRow};
+use crate::quantity::Quantity;
+use crate::report::format_of;
+use crate::report::words::{duration, future, quantity};
+
+/// How many unusual pods the default report shows of each metric.
+const UNUSUAL_PODS: usize = 10;
+
+impl Words<'_> {
+    pub(super) fn pods(&self) -> Vec<PodTable> {
+        let mut tables = Vec::new();
+        for metric in self.metric_steps() {
+            let unusual = |row: &&PodRow| row.group != Group::Ready;
+            let rows: Vec<&PodRow> = if self.wide {
+                metric.pods.iter().collect()
+            } else {
+                metric
+                    .pods
+                    .iter()
+                    .filter(unusual)
+                    .take(UNUSUAL_PODS)
+                    .collect()
+            };
+            if rows.is_empty() {
+                continue;
+            }
+            let hidden = metric
+                .pods
+                .iter()
+                .filter(unusual)
+                .count()
+                .saturating_sub(rows.len());
+            let utilization = metric.pods.iter().any(|row| row.request.is_some());
+            let mut columns = vec![("POD", false), ("USAGE", true)];
+            if utilization {
+                columns.push(("REQUEST", true));
+            }
+            columns.extend([("GROUP", false), ("COUNTED", true), ("BECAUSE", false)]);
+            let mut table = Table {
+                columns,
+                rows: Vec::new(),
+            };
+            for row in rows {
+                table.rows.push(self.pod(metric, row, utilization));
+            }
+            let left_out = (!self.wide && hidden > 0)
+                .then(|| format!("and {hidden} more; -o wide shows all pods"));
+            tables.push(PodTable {
+                metric: self.label(metric),
+                table,
+                left_out,
+            });
+        }
+        tables
+    }
+
+    fn pod(&self, metric: &MetricStep, row: &PodRow, utilization: bool) -> Vec<String> {
+        let pod = &self.explanation.snapshot.pods[row.pod as usize];
+        let format = format_of(metric);
+        let shown = |milli: Option<i64>| {
+            milli.map_or_else(
+                || "-".to_owned(),
+                |milli| quantity(&Quantity::from_milli(milli, format)),
+            )
+        };
+        let group = match row.group {
+            Group::Ready => "ready",
+            Group::Unready => "unready",
+            Group::Missing => "missing",
+            Group::Ignored => "ignored",
+        };
+        let mut cells = vec![pod.name.to_string(), shown(row.value)];
+        if utilization {
+            cells.push(shown(row.request));
+        }
+        cells.extend([group.to_owned(), shown(row.counted), self.clause(row)]);
+        cells
+    }
+
+    /// Why a pod is in its group, and when it leaves it.
+    fn clause(&self, row: &PodRow) -> String {
+        let controller = &self.explanation.snapshot.controller;
+        let initialization = duration(controller.cpu_initialization_period);
+        let (because, until) = match row.clause {
+            Clause::Deleted => ("is being deleted".to_owned(), "until it is gone"),
+            Clause::Failed => ("has failed".to_owned(), "until it is gone"),
+            Clause::Pending => ("is pending".to_owned(), "until it runs"),
+            Clause::NoMetric => ("has no metric".to_owned(), "until one arrives"),
+            Clause::NoReadiness => (
+                "has no Ready condition or start time".to_owned(),
+                "until its node reports them",
+            ),
+            Clause::InitializingNotReady => (
+                format!("is not ready, and started less than {initialization} ago"),
+                "until ready",
+            ),
+            Clause::InitializingOldSample => (
+                format!(
+                    "started less than {initialization} ago, and its sample began before it \
+                     turned ready"
+                ),
+                "until the next sample",
+            ),
+            Clause::NeverReady => ("is not ready, and never was".to_owned(), "until ready"),
+            Clause::Counted => return String::new(),
+        };
+        match row.until {
+            Some(at) if row.clause == Clause::Deleted => {
+                format!("{because}, due {}", future(self.now(), at))
+            }
+            Some(at) => format!("{because}; {until} or {}", future(self.now(), at)),
+            None => format!("{because}; {until}"),
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! What happens in a pass, and why, in a sentence or two.
+
+use super::{Tone, Words};
+use crate::engine::decision::{Because, MetricResult, Path, RateLimit, Step};
+use crate::report::Certainty;
+use crate::report::words::{count, distance, list, percent, sentence};
+use crate::snapshot::stated::Recommendation;
+
+impl Words<'_> {
+    pub(super) fn verdict(&self) -> (Tone, String, Vec<String>) {
+        let outcome = self.explanation.outcome;
+        let arrow = self.symbols.arrow;
+        let mut why = Vec::new();
+        let Some(scale) = self.scale() else {
+            why.push(sentence(&format!("{}.", self.no_scale())));
+            return (Tone::Blocked, "CANNOT SCALE".to_owned(), why);
+        };
+        let current = scale.spec_replicas;
+        let failed_write = self.steps().iter().find_map(|step| match step {
+            Step::Rescale {
+                to,
+                error: Some(error),
+                ..
+            } => Some((*to, error)),
+            _ => None,
+        });
+        why.push(self.because(current));
+        if let Certainty::Bounded = self.explanation.certainty
+            && let Some(range) = self.explanation.range
+        {
+            why.push(format!(
+                "Not certain: what the controller remembers is unknown, and it may end anywhere \
+                 from {} to {}.",
+                range.min, range.max
+            ));
+        }
+        if let Some((to, error)) = failed_write {
+            why.push(format!("Writing the scale fails: {error}."));
+            return (
+                Tone::Blocked,
+                format!("CANNOT SCALE {current} {arrow} {to}"),
+                why,
+            );
+        }
+        let decided = self.steps().iter().any(|step| {
+            matches!(
+                step,
+                Step::ChoosePath {
+                    path: Path::Disabled,
+                    ..
+                } | Step::RejectSelector { .. }
+                    | Step::CombineMetrics {
+                        accepted: false,
+                        ..
+                    }
+            )
+        });
+        let (tone, verdict) = match outcome.scale_to {
+            Some(to) if to > current => (Tone::Up, format!("SCALE UP {current} {arrow} {to}")),
+            Some(to) => (Tone::Down, format!("SCALE DOWN {current} {arrow} {to}")),
+            None if decided && current == 0 => (Tone::Blocked, "DISABLED AT 0".to_owned()),
+            None if decided => (Tone::Blocked, format!("CANNOT DECIDE, STAYS AT {current}")),
+            None => (Tone::Stay, format!("STAYS AT {current}")),
+        };
+        (tone, verdict, why)
+    }
+
+    fn no_scale(&self) -> String {
+        let error = self.steps().iter().find_map(|step| match step {
+            Step::ReadScale { error, .. } => error.as_deref(),
+            _ => None,
+        });
+        format!(
+            "the scale of the target cannot be read: {}",
+            error.unwrap_or("unknown")
+        )
+    }
+
+    /// Why it comes out as it does, in one sentence.
+    fn because(&self, current: i32) -> String {
+        let mut text = String::new();
+        for step in self.steps() {
+            match step {
+                Step::ChoosePath {
+                    path,
+                    current,
+                    min,
+                    max,
+                } => match path {
+                    Path::Disabled => {
+                        return "The target has 0 replicas: the controller leaves it alone until \
+                                something else scales it up."
+                            .to_owned();
+                    }
+                    Path::AboveMax => {
+                        return format!(
+                            "{current} is above the maximum of {max}, which is corrected without \
+                             a look at metrics, stabilization or rate limits."
+                        );
+                    }
+                    Path::BelowMin => {
+                        return format!(
+                            "{current} is below the minimum of {min}, which is corrected without \
+                             a look at metrics, stabilization or rate limits."
+                        );
+                    }
+                    Path::Metrics => {}
+                },
+                Step::RejectSelector {
+                    reason,
+                    message,
+                    hpas,
+                } => {
+                    return match *reason {
+                        "AmbiguousSelector" => format!(
+                            "The pods of this target are also those of {}: the controller \
+                             refuses to scale any of them.",
+                            list(&hpas[1..])
+                        ),
+                        _ => format!("The pods of the target cannot be selected: {message}."),
+                    };
+                }
+                Step::CombineMetrics {
+                    highest,
+                    by,
+                    invalid,
+                    total,
+                    accepted,
+                } => {
+                    if !accepted {
+                        return self.undecided(*highest, *invalid, *total, current);
+                    }
+                    text = self.asks(*by, *highest, *invalid, current);
+                }
+                Step::Stabilize {
+                    desired,
+                    result,
+                    held_by,
+                    ..
+                } if desired != result => {
+                    text += &self.held(*held_by, *desired, *result, current);
+                }
+                Step::Limit {
+                    desired,
+                    result,
+                    rate,
+                    min,
+                    max,
+                    reason,
+                } if desired != result => {
+                    text += "; ";
+                    text += &self.limited(reason, rate.as_ref(), *min, *max, current);
+                }
+                Step::RaiseToMin { result } => {
+                    text += &format!("; it wakes with the minimum of {result}");
+                }
+                _ => {}
+            }
+        }
+        // It begins with the metric's name, which is spelt as it is.
+        format!("{text}.")
+    }
+
+    fn undecided(&self, highest: i32, invalid: usize, total: usize, current: i32) -> String {
+        if invalid == total {
+            let which = match total {
+                1 => "The only metric".to_owned(),
+                _ => format!("None of the {total} metrics"),
+            };
+            let verb = if total == 1 { "cannot" } else { "can" };
+            return format!("{which} {verb} be evaluated, so nothing is decided.");
+        }
+        format!(
+            "{} of {} failed, and the rest ask for {highest}: with a metric missing the \
+             controller does not go below the {current} there are.",
+            invalid,
+            count(total as i64, "metric")
+        )
+    }
+
+    /// What the winning metric asks for.
+    fn asks(&self, by: Option<usize>, highest: i32, invalid: usize, current: i32) -> String {
+        let winner = self.metric_steps().find(|metric| Some(metric.index) == by);
+        let Some((winner, proposal)) = winner.and_then(|metric| match &metric.result {
+            MetricResult::Proposal(proposal) => Some((metric, proposal)),
+            MetricResult::Error(_) => None,
+        }) else {
+            return "No metric asks for anything".to_owned();
+        };
+        let label = self.label(winner);
+        let mut text = match proposal.because {
+            Because::WithinTolerance if highest == current => format!(
+                "{label} is {} of its target, within the tolerance ({} to {}), and keeps the \
+                 replicas",
+                percent(proposal.ratio),
+                percent(1.0 - winner.tolerance.down),
+                percent(1.0 + winner.tolerance.up),
+            ),
+            Because::FilledWithinTolerance | Because::DirectionFlips | Because::CountFlips => {
+                format!("{label} keeps the replicas, as pods without usable metrics leave it open")
+            }
+            _ if highest == current => format!("{label} asks for {highest}, as there are"),
+            _ => format!("{label} asks for {}", count(highest, "replica")),
+        };
+        if invalid > 0 {
+            text += &format!(" ({} failed)", count(invalid as i64, "other metric"));
+        }
+        text
+    }
+
+    fn held(
+        &self,
+        held_by: Option<Recommendation>,
+        desired: i32,
+        result: i32,
+        current: i32,
+    ) -> String {
+        let Some(past) = held_by else {
+            return format!("; stabilization makes that {result}");
+        };
+        if self.is_seed(&past) {
+            return format!(
+                "; a controller that has just started takes the {} there are for its last \
+                 recommendation",
+                past.replicas
+            );
+        }
+        let ago = distance(past.time, self.now());
+        let compared = if past.replicas > desired {
+            "higher"
+        } else {
+            "lower"
+        };
+        let effect = if result == current {
+            String::new()
+        } else {
+            format!(", which makes it {result}")
+        };
+        format!(
+            "; the {compared} recommendation of {} from {ago} ago still counts{effect}",
+            past.replicas
+        )
+    }
+
+    /// Whether a recommendation is the one that a controller without memory begins with.
+    pub(super) fn is_seed(&self, past: &Recommendation) -> bool {
+        past.time == self.now()
+            && self
+                .steps()
+                .iter()
+                .any(|step| matches!(step, Step::SeedRecommendations { .. }))
+    }
+
+    fn limited(
+        &self,
+        reason: &str,
+        rate: Option<&RateLimit>,
+        min: i32,
+        max: i32,
+        current: i32,
+    ) -> String {
+        let disabled = rate.is_some_and(|rate| rate.select_policy.as_deref() == Some("Disabled"));
+        let replicas = rate.map_or(current, |rate| rate.replicas);
+        match reason {
+            "TooFewReplicas" => format!("the minimum is {min}"),
+            "TooManyReplicas" => format!("the maximum is {max}"),
+            "ScaleUpLimit" if disabled => "behavior disables scaling up".to_owned(),
+            "ScaleDownLimit" if disabled => "behavior disables scaling down".to_owned(),
+            "ScaleUpLimit" if rate.is_some_and(|rate| rate.select_policy.is_none()) => {
+                if f64::from(replicas) == 2.0 * f64::from(current) {
+                    format!("one pass may at most double the {current} there are")
+                } else {
+                    format!("one pass may at most go to {replicas}")
+                }
+            }
+            "ScaleUpLimit" => format!("the policies allow {replicas} at most for now"),
+            "ScaleDownLimit" => format!("the policies allow {replicas} at least for now"),
+            other => other.to_owned(),
+        }
+    }
+}

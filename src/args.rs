@@ -27,14 +27,8 @@ Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid inpu
 /// The arguments with the verb in its place: kubectl runs `kubectl hpa-explain` through a link of
 /// the name `kubectl-hpa_explain`, which then stands for the verb.
 pub fn with_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let name = arguments
-        .first()
-        .map(Path::new)
-        .and_then(Path::file_stem)
-        .and_then(OsStr::to_str);
-    let verb = name
-        .and_then(|name| name.strip_prefix("kubectl-hpa_"))
-        .map(OsString::from);
+    let name = arguments.first().map(Path::new).and_then(Path::file_stem).and_then(OsStr::to_str);
+    let verb = name.and_then(|name| name.strip_prefix("kubectl-hpa_")).map(OsString::from);
     if let Some(verb) = verb {
         arguments.insert(1, verb);
     }
@@ -156,9 +150,7 @@ fn duration(text: &str) -> Result<SignedDuration, String> {
 }
 
 fn gate(text: &str) -> Result<(String, bool), String> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or("not of the form GATE=true or GATE=false")?;
+    let (name, value) = text.split_once('=').ok_or("not of the form GATE=true or GATE=false")?;
     let on = match value {
         "true" => true,
         "false" => false,
@@ -180,18 +172,9 @@ mod tests {
     #[test]
     fn a_link_stands_for_its_verb() {
         for (typed, meant) in [
-            (
-                vec!["/bin/kubectl-hpa_explain", "web"],
-                vec!["explain", "web"],
-            ),
-            (
-                vec!["kubectl-hpa_explain.exe", "web"],
-                vec!["explain", "web"],
-            ),
-            (
-                vec!["kubectl-hpa", "explain", "web"],
-                vec!["explain", "web"],
-            ),
+            (vec!["/bin/kubectl-hpa_explain", "web"], vec!["explain", "web"]),
+            (vec!["kubectl-hpa_explain.exe", "web"], vec!["explain", "web"]),
+            (vec!["kubectl-hpa", "explain", "web"], vec!["explain", "web"]),
             (vec![], vec![]),
         ] {
             let arguments = with_verb(typed.into_iter().map(Into::into).collect());
@@ -205,10 +188,7 @@ mod tests {
         assert!(tolerance("-1").is_err() && tolerance("NaN").is_err() && tolerance("x").is_err());
         assert_eq!(duration("1m30s").map(|d| d.as_secs()), Ok(90));
         assert!(duration("-1s").is_err() && duration("5").is_err());
-        assert_eq!(
-            gate("HPAScaleToZero=true"),
-            Ok(("HPAScaleToZero".to_owned(), true))
-        );
+        assert_eq!(gate("HPAScaleToZero=true"), Ok(("HPAScaleToZero".to_owned(), true)));
         assert!(gate("HPAScaleToZero").is_err() && gate("HPAScaleToZero=yes").is_err());
     }
 }

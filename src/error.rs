@@ -36,20 +36,12 @@ pub struct Error {
 impl Error {
     /// The command line or the input is not usable.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self {
-            kind: ErrorKind::Usage,
-            message: message.into(),
-            hint: None,
-        }
+        Self { kind: ErrorKind::Usage, message: message.into(), hint: None }
     }
 
     /// No answer could be had.
     pub fn failed(message: impl Into<String>) -> Self {
-        Self {
-            kind: ErrorKind::Failed,
-            message: message.into(),
-            hint: None,
-        }
+        Self { kind: ErrorKind::Failed, message: message.into(), hint: None }
     }
 
     /// Adds what to do.

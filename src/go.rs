@@ -82,11 +82,7 @@ pub(crate) fn duration(duration: SignedDuration) -> String {
         return format!("{sign}{whole}{fraction}{name}");
     }
     let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
-    let hours = if hours > 0 {
-        format!("{hours}h")
-    } else {
-        String::new()
-    };
+    let hours = if hours > 0 { format!("{hours}h") } else { String::new() };
     format!("{sign}{hours}{minutes}m{seconds}{fraction}s")
 }
 
@@ -109,11 +105,7 @@ mod tests {
         ] {
             let duration = SignedDuration::from_nanos(nanos);
             assert_eq!(super::duration(duration), text);
-            assert_eq!(
-                text.parse::<SignedDuration>().ok(),
-                Some(duration),
-                "{text}"
-            );
+            assert_eq!(text.parse::<SignedDuration>().ok(), Some(duration), "{text}");
         }
     }
 
@@ -123,14 +115,8 @@ mod tests {
     fn quoted() {
         for (text, want) in [
             ("a b'\"\\", r#""a b'\"\\""#),
-            (
-                "\x07\x08\x0c\n\r\t\x0b\x01\x7f",
-                r#""\a\b\f\n\r\t\v\x01\x7f""#,
-            ),
-            (
-                "é\u{301}<\u{a0}\u{200b}\u{feff}",
-                "\"é\u{301}<\\u00a0\\u200b\\ufeff\"",
-            ),
+            ("\x07\x08\x0c\n\r\t\x0b\x01\x7f", r#""\a\b\f\n\r\t\v\x01\x7f""#),
+            ("é\u{301}<\u{a0}\u{200b}\u{feff}", "\"é\u{301}<\\u00a0\\u200b\\ufeff\""),
             ("\u{301}\u{10ffff}", "\"\u{301}\\U0010ffff\""),
         ] {
             assert_eq!(quote(text), want);

@@ -25,19 +25,12 @@ pub struct DecodeError {
 }
 
 fn prefix(path: &str) -> String {
-    if path.is_empty() {
-        String::new()
-    } else {
-        format!("{path}: ")
-    }
+    if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
 impl DecodeError {
     pub(crate) fn new(path: &str, message: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            message: message.into(),
-        }
+        Self { path: path.to_owned(), message: message.into() }
     }
 }
 
@@ -74,10 +67,7 @@ pub(crate) fn decode<T: DeserializeOwned>(json: &str) -> Result<T, DecodeError> 
     let value = serde_path_to_error::deserialize(Objects(&mut deserializer)).map_err(|error| {
         let path = error.path().to_string();
         let path = if path == "." { String::new() } else { path };
-        DecodeError {
-            path,
-            ..error.into_inner().into()
-        }
+        DecodeError { path, ..error.into_inner().into() }
     })?;
     deserializer.end()?;
     Ok(value)
@@ -117,9 +107,7 @@ where
     D: Deserializer<'de>,
 {
     let entries = unique_map::<_, Option<String>>(deserializer)?.into_iter();
-    Ok(entries
-        .map(|(key, value)| (key, value.unwrap_or_default()))
-        .collect())
+    Ok(entries.map(|(key, value)| (key, value.unwrap_or_default())).collect())
 }
 
 /// A map that states no key twice. Go keeps the last of equal keys, kubectl has the API server
@@ -198,8 +186,7 @@ pub(crate) mod optional_time {
         deserializer: D,
     ) -> Result<Option<Timestamp>, D::Error> {
         let text: Option<String> = Option::deserialize(deserializer)?;
-        text.map(|text| text.parse().map_err(D::Error::custom))
-            .transpose()
+        text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
     }
 }
 
@@ -220,9 +207,7 @@ pub struct SecondsTime(pub jiff::Timestamp);
 impl fmt::Display for SecondsTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.as_nanosecond().div_euclid(1_000_000_000);
-        let whole = i64::try_from(seconds)
-            .ok()
-            .and_then(|s| jiff::Timestamp::from_second(s).ok());
+        let whole = i64::try_from(seconds).ok().and_then(|s| jiff::Timestamp::from_second(s).ok());
         write!(f, "{:.0}", whole.unwrap_or(self.0))
     }
 }
@@ -237,10 +222,7 @@ mod tests {
             assert_eq!(shortened(message), message);
         }
         let long = shortened(&format!("start{}end", "ö".repeat(10_000))).into_owned();
-        assert!(
-            long.starts_with("startö") && long.ends_with("öend"),
-            "{long}"
-        );
+        assert!(long.starts_with("startö") && long.ends_with("öend"), "{long}");
         assert!(long.len() <= 310, "{}", long.len());
     }
 }

@@ -30,10 +30,7 @@ fn main() -> ExitCode {
         }
     };
     let mut stdout = AutoStream::auto(std::io::stdout().lock());
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         // A reader that has seen enough, such as `head`, is no failure.
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
             let _ = writeln!(anstream::stderr(), "error: failed to write the answer: {e}");

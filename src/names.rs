@@ -29,11 +29,7 @@ pub(crate) fn dns_label(name: &str) -> Vec<String> {
     }
     if !is_dns_label(name) {
         // A subdomain that is not a label can only differ by its dots.
-        let text = if is_dns_subdomain(name) {
-            "must not contain dots"
-        } else {
-            DNS_LABEL
-        };
+        let text = if is_dns_subdomain(name) { "must not contain dots" } else { DNS_LABEL };
         wrong.push(text.to_owned());
     }
     wrong
@@ -60,11 +56,8 @@ pub(crate) fn label_key(key: &str) -> Vec<String> {
             if prefix.is_empty() {
                 wrong.push("prefix part must be non-empty".to_owned());
             } else {
-                wrong.extend(
-                    dns_subdomain(prefix)
-                        .iter()
-                        .map(|text| format!("prefix part {text}")),
-                );
+                wrong
+                    .extend(dns_subdomain(prefix).iter().map(|text| format!("prefix part {text}")));
             }
             name
         }
@@ -105,9 +98,7 @@ pub(crate) fn path_segment(name: &str) -> Vec<String> {
         return vec![format!("may not be '{name}'")];
     }
     let contained = ["/", "%"].into_iter().filter(|text| name.contains(text));
-    contained
-        .map(|text| format!("may not contain '{text}'"))
-        .collect()
+    contained.map(|text| format!("may not contain '{text}'")).collect()
 }
 
 /// `schema.ParseGroupVersion`: group and version, or the parse error's text.
@@ -124,24 +115,18 @@ pub(crate) fn group_version(api_version: &str) -> Result<(&str, &str), String> {
 
 /// `ValidateContainerResourceName`.
 pub(crate) fn container_resource(name: &str) -> Vec<ContainerResourceError> {
-    let mut wrong: Vec<_> = label_key(name)
-        .into_iter()
-        .map(ContainerResourceError::Format)
-        .collect();
+    let mut wrong: Vec<_> =
+        label_key(name).into_iter().map(ContainerResourceError::Format).collect();
     if !name.contains('/') {
         if wrong.is_empty() && !is_standard_resource(name) {
             let text = "must be a standard resource type or fully qualified";
             wrong.push(ContainerResourceError::Kind(text));
         }
         if !is_standard_container_resource(name) {
-            wrong.push(ContainerResourceError::Kind(
-                "must be a standard resource for containers",
-            ));
+            wrong.push(ContainerResourceError::Kind("must be a standard resource for containers"));
         }
     } else if !is_native_resource(name) && !is_extended_resource(name) {
-        wrong.push(ContainerResourceError::Kind(
-            "doesn't follow extended resource name standard",
-        ));
+        wrong.push(ContainerResourceError::Kind("doesn't follow extended resource name standard"));
     }
     wrong
 }
@@ -156,9 +141,7 @@ pub(crate) enum ContainerResourceError {
 }
 
 fn is_standard_resource(name: &str) -> bool {
-    let resource = ["requests.", "limits."]
-        .iter()
-        .find_map(|p| name.strip_prefix(p));
+    let resource = ["requests.", "limits."].iter().find_map(|p| name.strip_prefix(p));
     match resource {
         Some("cpu" | "memory" | "ephemeral-storage") => true,
         Some("storage") => name.starts_with("requests."),
@@ -245,14 +228,8 @@ mod tests {
             assert_eq!(dns_subdomain(name), [DNS_SUBDOMAIN], "{name}");
         }
         assert_eq!(dns_subdomain("a..b"), [DNS_SUBDOMAIN]);
-        assert_eq!(
-            dns_label(&"a".repeat(64)),
-            ["must be no more than 63 bytes"]
-        );
-        assert_eq!(
-            dns_subdomain(&"a".repeat(254)),
-            ["must be no more than 253 bytes"]
-        );
+        assert_eq!(dns_label(&"a".repeat(64)), ["must be no more than 63 bytes"]);
+        assert_eq!(dns_subdomain(&"a".repeat(254)), ["must be no more than 253 bytes"]);
     }
 
     #[test]
@@ -262,16 +239,10 @@ mod tests {
         }
         let name = format!("name part {LABEL_KEY}");
         assert_eq!(label_key("-a"), [name.as_str()]);
-        assert_eq!(
-            label_key(""),
-            ["name part must be non-empty", name.as_str()]
-        );
+        assert_eq!(label_key(""), ["name part must be non-empty", name.as_str()]);
         assert_eq!(label_key("/a"), ["prefix part must be non-empty"]);
         assert_eq!(label_key("A/a"), [format!("prefix part {DNS_SUBDOMAIN}")]);
-        assert_eq!(
-            label_key(&"a".repeat(64)),
-            ["name part must be no more than 63 bytes"]
-        );
+        assert_eq!(label_key(&"a".repeat(64)), ["name part must be no more than 63 bytes"]);
         assert_eq!(
             label_key("a/b/c"),
             [format!(
@@ -281,10 +252,7 @@ mod tests {
         );
         assert_eq!(label_value(""), [""; 0]);
         assert_eq!(label_value("a b"), [LABEL_VALUE]);
-        assert_eq!(
-            label_value(&"a".repeat(64)),
-            ["must be no more than 63 bytes"]
-        );
+        assert_eq!(label_value(&"a".repeat(64)), ["must be no more than 63 bytes"]);
     }
 
     #[test]
@@ -310,10 +278,7 @@ mod tests {
             ("/v1", Ok(("", "v1"))),
             ("apps/", Ok(("apps", ""))),
             ("apps/v1", Ok(("apps", "v1"))),
-            (
-                "a/b/c",
-                Err("unexpected GroupVersion string: a/b/c".to_owned()),
-            ),
+            ("a/b/c", Err("unexpected GroupVersion string: a/b/c".to_owned())),
         ] {
             assert_eq!(group_version(text), want, "{text}");
         }
@@ -338,22 +303,10 @@ mod tests {
             ("limits.storage", vec![Kind(standard), Kind(container)]),
             ("requests.storage", vec![Kind(container)]),
             ("requests.hugepages-2Mi", vec![Kind(container)]),
-            (
-                "limits.hugepages-2Mi",
-                vec![Kind(standard), Kind(container)],
-            ),
+            ("limits.hugepages-2Mi", vec![Kind(standard), Kind(container)]),
             ("foo", vec![Kind(standard), Kind(container)]),
-            (
-                "a b",
-                vec![Format(format!("name part {LABEL_KEY}")), Kind(container)],
-            ),
-            (
-                "a b/c",
-                vec![
-                    Format(format!("prefix part {DNS_SUBDOMAIN}")),
-                    Kind(extended),
-                ],
-            ),
+            ("a b", vec![Format(format!("name part {LABEL_KEY}")), Kind(container)]),
+            ("a b/c", vec![Format(format!("prefix part {DNS_SUBDOMAIN}")), Kind(extended)]),
         ] {
             assert_eq!(container_resource(name), want, "{name}");
         }

@@ -47,19 +47,12 @@ fn differs(case: &Case) -> Option<String> {
         (400, Err(AdmissionError::Decode(error))) => {
             let prefix = "HorizontalPodAutoscaler in version \"v2\" cannot be handled as a \
                           HorizontalPodAutoscaler: ";
-            let text = case
-                .expected
-                .message
-                .strip_prefix(prefix)
-                .unwrap_or_default();
+            let text = case.expected.message.strip_prefix(prefix).unwrap_or_default();
             (error.message != text).then(|| format!("error\n  is {error}\nwant {text}"))
         }
         (422, Err(AdmissionError::Invalid(invalid))) => {
             let want = case.expected.causes.as_deref().unwrap_or_default();
-            let want: Vec<_> = want
-                .iter()
-                .map(|c| format!("{}: {}", c.field, c.message))
-                .collect();
+            let want: Vec<_> = want.iter().map(|c| format!("{}: {}", c.field, c.message)).collect();
             let got: Vec<_> = invalid.causes.iter().map(ToString::to_string).collect();
             let surplus = want.iter().filter(|cause| cause.ends_with(SURPLUS)).count();
             if surplus < 2 {
@@ -71,10 +64,7 @@ fn differs(case: &Case) -> Option<String> {
             (got.len() != want.len() || sorted(&got) != sorted(&want))
                 .then(|| format!("causes\n  are {got:#?}\nwant {want:#?}"))
         }
-        (status, got) => Some(format!(
-            "is {got:?}\nwant {status} {}",
-            case.expected.message
-        )),
+        (status, got) => Some(format!("is {got:?}\nwant {status} {}", case.expected.message)),
     }
 }
 
@@ -89,10 +79,5 @@ fn manifests_are_taken_and_refused_as_by_an_api_server() {
         wrong.extend(differs(&case).map(|text| format!("{}: {text}", case.name)));
     }
     assert!(count > 0);
-    assert!(
-        wrong.is_empty(),
-        "{} of {count} differ:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    assert!(wrong.is_empty(), "{} of {count} differ:\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The way of the data. A module may know those to its left, never those to its right. The
 /// commands tie them together and may know all.
-const LAYERS: [&str; 7] = [
-    "args", "cluster", "snapshot", "memory", "engine", "report", "render",
-];
+const LAYERS: [&str; 7] = ["args", "cluster", "snapshot", "memory", "engine", "report", "render"];
 
 /// What the layers share, and which therefore knows none of them.
 const SHARED: [&str; 6] = ["error", "go", "json", "names", "quantity", "selector"];
@@ -72,9 +70,7 @@ fn only_the_program_prints() {
     const MACROS: [&str; 5] = ["print!", "println!", "eprint!", "eprintln!", "dbg!"];
     let mut wrong = Vec::new();
     for file in sources().iter().filter(|file| file.path != "main.rs") {
-        let prints = file
-            .code()
-            .filter(|(_, line)| MACROS.iter().any(|name| names(line, name)));
+        let prints = file.code().filter(|(_, line)| MACROS.iter().any(|name| names(line, name)));
         wrong.extend(prints.map(|(number, line)| format!("{}:{number}: {line}", file.path)));
     }
     assert!(wrong.is_empty(), "prints:\n{}", wrong.join("\n"));
@@ -91,11 +87,7 @@ fn every_way_to_write_an_import_is_seen() {
         ),
         ("use crate::{\n    engine,\n};", 1, vec!["engine"]),
         ("pub(crate) use crate::engine;", 1, vec!["engine"]),
-        (
-            "let step = crate::engine::decision::Step::default();",
-            1,
-            vec!["engine"],
-        ),
+        ("let step = crate::engine::decision::Step::default();", 1, vec!["engine"]),
         ("use kubectl_hpa::engine;", 1, vec!["engine"]),
         ("use super::engine::reconcile;", 1, vec!["engine"]),
         ("use super::decision::Step;", 2, vec![]),
@@ -154,17 +146,9 @@ fn sources() -> Vec<Source> {
     collect(&root, &mut files);
     files.sort();
     let read = |file: PathBuf| {
-        let path = file
-            .strip_prefix(&root)
-            .expect("a file below it")
-            .components();
-        let parts: Vec<_> = path
-            .map(|part| part.as_os_str().to_string_lossy())
-            .collect();
-        Source {
-            path: parts.join("/"),
-            text: fs::read_to_string(&file).expect("a source file"),
-        }
+        let path = file.strip_prefix(&root).expect("a file below it").components();
+        let parts: Vec<_> = path.map(|part| part.as_os_str().to_string_lossy()).collect();
+        Source { path: parts.join("/"), text: fs::read_to_string(&file).expect("a source file") }
     };
     files.into_iter().map(read).collect()
 }
@@ -208,10 +192,7 @@ fn outermost(list: &str) -> Vec<&str> {
             _ => {}
         }
     }
-    starts
-        .iter()
-        .filter_map(|&at| word(list[at..].trim_start()))
-        .collect()
+    starts.iter().filter_map(|&at| word(list[at..].trim_start())).collect()
 }
 
 fn word(text: &str) -> Option<&str> {

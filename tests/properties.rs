@@ -55,9 +55,7 @@ fn a_fresh_controller_is_held_by_its_windows() {
 
 #[test]
 fn order_plays_no_role() {
-    holds((scenario(), ranks()), |(scenario, ranks)| {
-        ignores_order(scenario, ranks)
-    });
+    holds((scenario(), ranks()), |(scenario, ranks)| ignores_order(scenario, ranks));
 }
 
 #[test]
@@ -87,9 +85,7 @@ fn any_text_is_read_or_refused() {
 
 #[test]
 fn damaged_input_is_read_or_refused() {
-    holds((scenario(), damages()), |(scenario, damages)| {
-        is_bearable(scenario, damages)
-    });
+    holds((scenario(), damages()), |(scenario, damages)| is_bearable(scenario, damages));
 }
 
 /// Without this, the others might hold because nothing ever happens.
@@ -106,21 +102,14 @@ fn the_scenarios_lead_everywhere() {
             note(step, &mut seen);
         }
         let status = &decision.outcome.status;
-        seen.extend(
-            status
-                .conditions
-                .iter()
-                .map(|condition| condition.reason.clone()),
-        );
+        seen.extend(status.conditions.iter().map(|condition| condition.reason.clone()));
         let events = decision.outcome.events.iter();
         seen.extend(events.map(|event| event.reason.to_owned()));
         let up = decision.outcome.scale_to.zip(current(&input.snapshot));
         seen.extend(up.map(|(new, current)| if new > current { "up" } else { "down" }.to_owned()));
     }
-    let missing: Vec<_> = PLACES
-        .split_whitespace()
-        .filter(|place| !seen.contains(*place))
-        .collect();
+    let missing: Vec<_> =
+        PLACES.split_whitespace().filter(|place| !seen.contains(*place)).collect();
     assert!(missing.is_empty(), "never seen: {missing:?}");
 }
 
@@ -159,17 +148,13 @@ fn all_of_it_at_length() {
     const CASES: u32 = 20_000;
     holds_for(CASES, scenario(), keeps_bounds);
     holds_for(CASES, scenario(), is_held_when_fresh);
-    holds_for(CASES, (scenario(), ranks()), |(scenario, ranks)| {
-        ignores_order(scenario, ranks)
-    });
+    holds_for(CASES, (scenario(), ranks()), |(scenario, ranks)| ignores_order(scenario, ranks));
     holds_for(CASES, scenario(), survives_saving);
     holds_for(CASES, scenario(), tolerates_everything);
     holds_for(CASES, scenario(), is_inside_the_range);
     holds_for(CASES, scenario(), is_worded);
     holds_for(CASES, texts(), |text| is_read_or_refused(text));
-    holds_for(CASES, (scenario(), damages()), |(scenario, damages)| {
-        is_bearable(scenario, damages)
-    });
+    holds_for(CASES, (scenario(), damages()), |(scenario, damages)| is_bearable(scenario, damages));
 }
 
 /// What was read of a scenario. The scenarios are such that nothing refuses them.
@@ -202,11 +187,7 @@ fn failed_metrics(decision: &Decision) -> usize {
 }
 
 fn direction(behavior: &Behavior, up: bool) -> &ScalingRules {
-    let rules = if up {
-        &behavior.scale_up
-    } else {
-        &behavior.scale_down
-    };
+    let rules = if up { &behavior.scale_up } else { &behavior.scale_down };
     rules.as_ref().expect("rules, by default")
 }
 
@@ -217,15 +198,8 @@ fn keeps_bounds(scenario: &Scenario) -> TestCaseResult {
     let input = read(scenario)?;
     let snapshot = &input.snapshot;
     let decision = reconcile(snapshot, &remembered(&input).likely);
-    let (min, max) = (
-        snapshot.hpa.spec.min_replicas.unwrap_or(1),
-        snapshot.hpa.spec.max_replicas,
-    );
-    let scaled = decision
-        .outcome
-        .events
-        .iter()
-        .filter(|event| event.reason == "SuccessfulRescale");
+    let (min, max) = (snapshot.hpa.spec.min_replicas.unwrap_or(1), snapshot.hpa.spec.max_replicas);
+    let scaled = decision.outcome.events.iter().filter(|event| event.reason == "SuccessfulRescale");
     let scaled: Vec<_> = scaled.map(|event| event.message.as_str()).collect();
     let status = &decision.outcome.status;
     let Some(new) = decision.outcome.scale_to else {
@@ -237,10 +211,7 @@ fn keeps_bounds(scenario: &Scenario) -> TestCaseResult {
     prop_assert_eq!(scaled.len(), 1);
     let size = format!("New size: {new}; reason: ");
     prop_assert!(scaled[0].starts_with(&size));
-    prop_assert_eq!(
-        (status.current_replicas, status.desired_replicas),
-        (current, new)
-    );
+    prop_assert_eq!((status.current_replicas, status.desired_replicas), (current, new));
     prop_assert_eq!(status.last_scale_time, Some(snapshot.now));
 
     match path(&decision) {
@@ -354,11 +325,8 @@ fn depends_on_order(snapshot: &Snapshot) -> bool {
 
 /// Of several pods without a request, the error names the one that comes first, whatever the case.
 fn mask_missing_requests(answer: &mut Value) {
-    const FORMS: [&str; 3] = [
-        "missing request for ",
-        "missing pod-level request for ",
-        "container ",
-    ];
+    const FORMS: [&str; 3] =
+        ["missing request for ", "missing pod-level request for ", "container "];
     match answer {
         Value::String(text) => {
             let starts = FORMS.iter().filter_map(|form| text.find(form));
@@ -378,12 +346,7 @@ fn mask_missing_requests(answer: &mut Value) {
 fn answer(input: &Input) -> Value {
     let (_, mut object) = common::explain(input);
     let parts = ["hpa", "outcome", "proposal", "certainty", "range", "memory"];
-    Value::Object(
-        parts
-            .iter()
-            .map(|part| ((*part).to_owned(), object[*part].take()))
-            .collect(),
-    )
+    Value::Object(parts.iter().map(|part| ((*part).to_owned(), object[*part].take())).collect())
 }
 
 fn survives_saving(scenario: &Scenario) -> TestCaseResult {
@@ -430,11 +393,7 @@ fn tolerates_everything(scenario: &Scenario) -> TestCaseResult {
         // Metrics for the target as a whole, divided by its pods, look at another count.
         let by_status = matches!(metric.type_.as_str(), "Object" | "External")
             && proposal.current.average_value.is_some();
-        let stays = if by_status {
-            scale.status_replicas
-        } else {
-            scale.spec_replicas
-        };
+        let stays = if by_status { scale.status_replicas } else { scale.spec_replicas };
         prop_assert_eq!(proposal.replicas, stays);
         all_stay &= stays == scale.spec_replicas;
     }
@@ -476,11 +435,7 @@ fn word(input: &Input) {
     let explanation = Explanation::new(input, &remembered, &decision, &extremes);
     serde_json::to_string(&explanation).expect("an explanation is JSON");
     for (width, symbols) in [(None, Symbols::UNICODE), (Some(20), Symbols::ASCII)] {
-        let layout = Layout {
-            width,
-            ascii: symbols == Symbols::ASCII,
-            ..Layout::default()
-        };
+        let layout = Layout { width, ascii: symbols == Symbols::ASCII, ..Layout::default() };
         assert!(!page(&Page::new(&explanation, true, symbols), &layout).is_empty());
     }
 }
@@ -574,17 +529,7 @@ fn damages() -> impl Strategy<Value = Vec<Damage>> {
         json!(i64::from(i32::MIN)),
         json!(["\u{0}"]),
     ];
-    let inserted = vec![
-        "\"",
-        "{",
-        "]",
-        ",",
-        "0",
-        "-",
-        "\u{1f980}",
-        "\n---\n",
-        "null",
-    ];
+    let inserted = vec!["\"", "{", "]", ",", "0", "-", "\u{1f980}", "\n---\n", "null"];
     let damage = prop_oneof![
         8 => (any::<Index>(), proptest::sample::select(values)).prop_map(|(at, value)| Damage::Replace(at, value)),
         3 => any::<Index>().prop_map(Damage::Remove),

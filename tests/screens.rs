@@ -15,29 +15,19 @@ use kubectl_hpa::snapshot::file;
 fn screen(name: &str, files: &[&str], wide: bool, layout: &Layout) -> String {
     let root = env!("CARGO_MANIFEST_DIR");
     let files: Vec<String> = files.iter().map(|file| format!("{root}/{file}")).collect();
-    let options = Options {
-        name: name.to_owned(),
-        ..Options::default()
-    };
+    let options = Options { name: name.to_owned(), ..Options::default() };
     let clock: Timestamp = "2026-11-21T07:06:29Z".parse().unwrap();
     let input = assemble(file::read(&files).unwrap(), &options, clock).unwrap();
     let remembered = Remembered::from_stated(input.stated_memory.as_ref());
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
     let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
     let explanation = Explanation::new(&input, &remembered, &decision, &extremes);
-    let symbols = if layout.ascii {
-        Symbols::ASCII
-    } else {
-        Symbols::UNICODE
-    };
+    let symbols = if layout.ascii { Symbols::ASCII } else { Symbols::UNICODE };
     page(&Page::new(&explanation, wide, symbols), layout)
 }
 
 fn narrow() -> Layout {
-    Layout {
-        width: Some(80),
-        ..Layout::default()
-    }
+    Layout { width: Some(80), ..Layout::default() }
 }
 
 #[test]
@@ -339,15 +329,9 @@ ASSUMED
 
 #[test]
 fn colours_stress_what_the_words_say() {
-    let layout = Layout {
-        styles: Styles::colored(),
-        ..narrow()
-    };
+    let layout = Layout { styles: Styles::colored(), ..narrow() };
     let colored = screen("nginx-deployment", &["examples/nginx"], false, &layout);
-    assert!(
-        colored.contains("\u{1b}[32;1mSCALE UP 2 → 4\u{1b}[0m"),
-        "{colored:?}"
-    );
+    assert!(colored.contains("\u{1b}[32;1mSCALE UP 2 → 4\u{1b}[0m"), "{colored:?}");
     let plain = anstream::adapter::strip_str(&colored).to_string();
     let expected = screen("nginx-deployment", &["examples/nginx"], false, &narrow());
     assert_eq!(plain, expected);
@@ -361,10 +345,7 @@ fn no_line_is_wider_than_the_terminal() {
             ("worker", "examples/queue"),
             ("podinfo", "examples/podinfo"),
         ] {
-            let layout = Layout {
-                width: Some(width),
-                ..Layout::default()
-            };
+            let layout = Layout { width: Some(width), ..Layout::default() };
             for line in screen(name, &[folder], true, &layout).lines() {
                 let columns = unicode_width::UnicodeWidthStr::width(line);
                 assert!(columns <= width, "{columns} columns of {width}: {line}");

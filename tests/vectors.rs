@@ -21,14 +21,7 @@ struct Case {
 }
 
 /// What an answer is compared in; whichever comes first names the difference.
-const COMPARED: [&str; 6] = [
-    "proposal",
-    "scaleTo",
-    "error",
-    "events",
-    "status",
-    "recommendations",
-];
+const COMPARED: [&str; 6] = ["proposal", "scaleTo", "error", "events", "status", "recommendations"];
 
 #[test]
 fn each_recorded_pass_is_answered_as_by_the_controller() {
@@ -50,9 +43,7 @@ fn each_recorded_pass_is_answered_as_by_the_controller() {
 fn recorded() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors");
     let entries = fs::read_dir(folder).expect("the folder of the cases");
-    let mut files: Vec<_> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
     files.retain(|file| file.extension().is_some_and(|end| end == "jsonl"));
     files.sort();
     let read = |file: &_| fs::read_to_string(file).expect("a file of cases");
@@ -74,9 +65,7 @@ fn difference(case: &Case) -> Option<String> {
     if want["recommendations"].is_null() {
         want["recommendations"] = json!([]);
     }
-    COMPARED
-        .iter()
-        .find_map(|field| first_difference(field, &got[field], &want[field]))
+    COMPARED.iter().find_map(|field| first_difference(field, &got[field], &want[field]))
 }
 
 /// Walks both values at once. Null and absent are alike.
@@ -86,13 +75,11 @@ fn first_difference(path: &str, got: &Value, want: &Value) -> Option<String> {
             .keys()
             .chain(should.keys())
             .find_map(|key| first_difference(&format!("{path}.{key}"), &got[key], &want[key])),
-        (Value::Array(is), Value::Array(should)) if is.len() == should.len() => is
-            .iter()
-            .zip(should)
-            .enumerate()
-            .find_map(|(place, (is, should))| {
+        (Value::Array(is), Value::Array(should)) if is.len() == should.len() => {
+            is.iter().zip(should).enumerate().find_map(|(place, (is, should))| {
                 first_difference(&format!("{path}[{place}]"), is, should)
-            }),
+            })
+        }
         _ => (got != want).then(|| format!("{path} is {got}, should be {want}")),
     }
 }

@@ -31,9 +31,7 @@ impl Terminal {
     /// answer; what is no terminal gets lines as long as they are.
     pub fn detect() -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-            .into_iter()
-            .find_map(variable);
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
         let ascii = !locale.is_some_and(|locale| {
             let locale = locale.to_lowercase();
             locale.contains("utf-8") || locale.contains("utf8")
@@ -47,18 +45,10 @@ impl Terminal {
     }
 
     fn layout(&self) -> Layout {
-        Layout {
-            width: self.width,
-            styles: Styles::colored(),
-            ascii: self.ascii,
-        }
+        Layout { width: self.width, styles: Styles::colored(), ascii: self.ascii }
     }
 
     fn symbols(&self) -> Symbols {
-        if self.ascii {
-            Symbols::ASCII
-        } else {
-            Symbols::UNICODE
-        }
+        if self.ascii { Symbols::ASCII } else { Symbols::UNICODE }
     }
 }

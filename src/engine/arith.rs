@@ -6,11 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 /// Go's `int32(f)`: truncation toward zero; NaN, infinities and overflow give `i32::MIN`.
 pub(super) fn to_i32(f: f64) -> i32 {
-    if f > -2_147_483_649.0 && f < 2_147_483_648.0 {
-        f as i32
-    } else {
-        i32::MIN
-    }
+    if f > -2_147_483_649.0 && f < 2_147_483_648.0 { f as i32 } else { i32::MIN }
 }
 
 /// Go's `int64(f)`: truncation toward zero; NaN, infinities and overflow give `i64::MIN`.
@@ -24,12 +20,11 @@ pub(super) fn to_i64(f: f64) -> i64 {
 
 /// Go's `t.Add(d)`, kept inside the representable times.
 pub(super) fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
-    time.checked_add(duration)
-        .unwrap_or(if duration.is_negative() {
-            Timestamp::MIN
-        } else {
-            Timestamp::MAX
-        })
+    time.checked_add(duration).unwrap_or(if duration.is_negative() {
+        Timestamp::MIN
+    } else {
+        Timestamp::MAX
+    })
 }
 
 /// The cutoff `duration` before `now`. The controller reads its clock anew for each comparison, so
@@ -37,13 +32,11 @@ pub(super) fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
 pub(super) fn cutoff(now: Timestamp, duration: SignedDuration) -> Timestamp {
     let later = add(now, SignedDuration::from_nanos(1));
     // Not `-duration`, which the smallest duration does not have.
-    later
-        .checked_sub(duration)
-        .unwrap_or(if duration.is_negative() {
-            Timestamp::MAX
-        } else {
-            Timestamp::MIN
-        })
+    later.checked_sub(duration).unwrap_or(if duration.is_negative() {
+        Timestamp::MAX
+    } else {
+        Timestamp::MIN
+    })
 }
 
 #[cfg(test)]

@@ -33,14 +33,7 @@ pub(super) struct Normalized {
 
 /// Normalizes without `behavior`.
 pub(super) fn without_behavior(wanted: Wanted, memory: &mut Memory) -> Normalized {
-    let Wanted {
-        current,
-        desired,
-        min,
-        max,
-        now,
-        downscale_stabilization,
-    } = wanted;
+    let Wanted { current, desired, min, max, now, downscale_stabilization } = wanted;
     let list = &mut memory.recommendations;
     let oldest = cutoff(now, downscale_stabilization);
     let mut stabilized = desired;
@@ -54,26 +47,13 @@ pub(super) fn without_behavior(wanted: Wanted, memory: &mut Memory) -> Normalize
             held_by = Some(*past);
         }
     }
-    remember(
-        list,
-        stale,
-        Recommendation {
-            replicas: desired,
-            time: now,
-        },
-    );
-    let able_reason = if stabilized == desired {
-        "ReadyForNewScale"
-    } else {
-        "ScaleDownStabilized"
-    };
+    remember(list, stale, Recommendation { replicas: desired, time: now });
+    let able_reason =
+        if stabilized == desired { "ReadyForNewScale" } else { "ScaleDownStabilized" };
 
     let rate = to_i32((2.0 * f64::from(current)).max(4.0));
-    let (cap, cap_reason) = if max > rate {
-        (rate, "ScaleUpLimit")
-    } else {
-        (max, "TooManyReplicas")
-    };
+    let (cap, cap_reason) =
+        if max > rate { (rate, "ScaleUpLimit") } else { (max, "TooManyReplicas") };
     let (replicas, limited_reason) = if stabilized < min {
         (min, "TooFewReplicas")
     } else if stabilized > cap {
@@ -118,14 +98,7 @@ pub(super) fn with_behavior(
     behavior: &Behavior,
     memory: &mut Memory,
 ) -> Normalized {
-    let Wanted {
-        current,
-        desired,
-        min,
-        max,
-        now,
-        downscale_stabilization,
-    } = wanted;
+    let Wanted { current, desired, min, max, now, downscale_stabilization } = wanted;
     let no_rules = ScalingRules::default();
     let up_rules = behavior.scale_up.as_ref().unwrap_or(&no_rules);
     let down_rules = behavior.scale_down.as_ref().unwrap_or(&no_rules);
@@ -169,20 +142,9 @@ pub(super) fn with_behavior(
     if stabilized == desired {
         held_by = None;
     } else if stabilized == current {
-        held_by = if desired > current {
-            lowest_by
-        } else {
-            highest_by
-        };
+        held_by = if desired > current { lowest_by } else { highest_by };
     }
-    remember(
-        list,
-        stale,
-        Recommendation {
-            replicas: desired,
-            time: now,
-        },
-    );
+    remember(list, stale, Recommendation { replicas: desired, time: now });
     let able_reason = if stabilized == desired {
         "ReadyForNewScale"
     } else if desired >= current {
@@ -191,23 +153,13 @@ pub(super) fn with_behavior(
         "ScaleDownStabilized"
     };
 
-    let events = Events {
-        up: &memory.scale_up_events,
-        down: &memory.scale_down_events,
-        now,
-    };
+    let events = Events { up: &memory.scale_up_events, down: &memory.scale_down_events, now };
     let (replicas, limited_reason, rate) = if stabilized > current {
         let rate = events.limit(current, up_rules, Direction::Up);
         let limit = rate.replicas.max(current);
-        let (cap, reason) = if max > limit {
-            (limit, "ScaleUpLimit")
-        } else {
-            (max, "TooManyReplicas")
-        };
-        let rate = RateLimit {
-            replicas: limit,
-            ..rate
-        };
+        let (cap, reason) =
+            if max > limit { (limit, "ScaleUpLimit") } else { (max, "TooManyReplicas") };
+        let rate = RateLimit { replicas: limit, ..rate };
         if stabilized > cap {
             (cap, reason, Some(rate))
         } else {
@@ -216,15 +168,9 @@ pub(super) fn with_behavior(
     } else if stabilized < current {
         let rate = events.limit(current, down_rules, Direction::Down);
         let limit = rate.replicas.min(current);
-        let (floor, reason) = if min < limit {
-            (limit, "ScaleDownLimit")
-        } else {
-            (min, "TooFewReplicas")
-        };
-        let rate = RateLimit {
-            replicas: limit,
-            ..rate
-        };
+        let (floor, reason) =
+            if min < limit { (limit, "ScaleDownLimit") } else { (min, "TooFewReplicas") };
+        let rate = RateLimit { replicas: limit, ..rate };
         if stabilized < floor {
             (floor, reason, Some(rate))
         } else {
@@ -279,18 +225,10 @@ impl Events<'_> {
     /// How far the policies of a direction allow to go (`calculateScaleUpLimitWithScalingRules` and
     /// its twin). Both directions' events give the replicas at the start of a period.
     fn limit(&self, current: i32, rules: &ScalingRules, direction: Direction) -> RateLimit {
-        let select_policy = rules
-            .select_policy
-            .clone()
-            .unwrap_or_else(|| "Max".to_owned());
+        let select_policy = rules.select_policy.clone().unwrap_or_else(|| "Max".to_owned());
         if select_policy == "Disabled" {
             let select_policy = Some(select_policy);
-            return RateLimit {
-                direction,
-                replicas: current,
-                select_policy,
-                policies: Vec::new(),
-            };
+            return RateLimit { direction, replicas: current, select_policy, policies: Vec::new() };
         }
         // Min is the smallest change, so the lowest count going up and the highest going down.
         let lowest = (select_policy == "Min") == (direction == Direction::Up);
@@ -298,32 +236,20 @@ impl Events<'_> {
         let mut allowed = 0;
         let mut policies = Vec::new();
         for policy in rules.policies.iter().flatten() {
-            let since = cutoff(
-                self.now,
-                SignedDuration::from_secs(policy.period_seconds.into()),
-            );
+            let since = cutoff(self.now, SignedDuration::from_secs(policy.period_seconds.into()));
             let start = current
                 .wrapping_sub(changed_since(self.up, since))
                 .wrapping_add(changed_since(self.down, since));
             // A policy of an unknown type repeats the one before it.
             allowed = allowed_by(policy, start, direction).unwrap_or(allowed);
-            limit = if lowest {
-                limit.min(allowed)
-            } else {
-                limit.max(allowed)
-            };
+            limit = if lowest { limit.min(allowed) } else { limit.max(allowed) };
             policies.push(PolicyLimit {
                 policy: policy.clone(),
                 period_start: start,
                 replicas: allowed,
             });
         }
-        RateLimit {
-            direction,
-            replicas: limit,
-            select_policy: Some(select_policy),
-            policies,
-        }
+        RateLimit { direction, replicas: limit, select_policy: Some(select_policy), policies }
     }
 }
 
@@ -369,26 +295,12 @@ pub(super) fn store_scale_event(
     now: Timestamp,
 ) {
     let (list, rules, change) = if to > from {
-        (
-            &mut memory.scale_up_events,
-            &behavior.scale_up,
-            to.wrapping_sub(from),
-        )
+        (&mut memory.scale_up_events, &behavior.scale_up, to.wrapping_sub(from))
     } else {
-        (
-            &mut memory.scale_down_events,
-            &behavior.scale_down,
-            from.wrapping_sub(to),
-        )
+        (&mut memory.scale_down_events, &behavior.scale_down, from.wrapping_sub(to))
     };
-    let policies = rules
-        .iter()
-        .flat_map(|rules| rules.policies.iter().flatten());
-    let longest = policies
-        .map(|policy| policy.period_seconds)
-        .max()
-        .unwrap_or(0)
-        .max(0);
+    let policies = rules.iter().flat_map(|rules| rules.policies.iter().flatten());
+    let longest = policies.map(|policy| policy.period_seconds).max().unwrap_or(0).max(0);
     let oldest = cutoff(now, SignedDuration::from_secs(longest.into()));
     let mut stale = None;
     for (place, event) in list.iter_mut().enumerate() {
@@ -397,11 +309,7 @@ pub(super) fn store_scale_event(
             stale = Some(place);
         }
     }
-    let event = ScaleEvent {
-        replicas: change,
-        time: now,
-        outdated: false,
-    };
+    let event = ScaleEvent { replicas: change, time: now, outdated: false };
     match stale {
         Some(place) => list[place] = event,
         None => list.push(event),

@@ -16,32 +16,19 @@ use crate::snapshot::stated::{Recommendation, ScaleEvent};
 
 /// The memories at the bounds, for a pass over `current` replicas.
 pub(super) fn memories(spec: &HpaSpec, current: i32, now: Timestamp) -> Vec<Memory> {
-    let recommended = |replicas| Recommendation {
-        replicas,
-        time: now,
-    };
+    let recommended = |replicas| Recommendation { replicas, time: now };
     // An entry older than every window plays no part, but keeps the list from being seeded.
-    let forgotten = Recommendation {
-        replicas: 0,
-        time: Timestamp::MIN,
-    };
-    let holding = |recommendations| Memory {
-        recommendations,
-        ..Memory::default()
-    };
+    let forgotten = Recommendation { replicas: 0, time: Timestamp::MIN };
+    let holding = |recommendations| Memory { recommendations, ..Memory::default() };
     let Some(behavior) = &spec.behavior else {
         // Only higher recommendations count, however high.
-        return vec![
-            holding(vec![forgotten]),
-            holding(vec![recommended(i32::MAX)]),
-        ];
+        return vec![holding(vec![forgotten]), holding(vec![recommended(i32::MAX)])];
     };
     // Both kinds together keep the replicas as they are, in either direction.
     let mut memories = vec![holding(vec![recommended(0), recommended(i32::MAX)])];
-    for (rules, direction) in [
-        (&behavior.scale_up, Direction::Up),
-        (&behavior.scale_down, Direction::Down),
-    ] {
+    for (rules, direction) in
+        [(&behavior.scale_up, Direction::Up), (&behavior.scale_down, Direction::Down)]
+    {
         let no_rules = ScalingRules::default();
         let limits = Limits {
             rules: rules.as_ref().unwrap_or(&no_rules),
@@ -86,11 +73,7 @@ impl Limits<'_> {
                 .starts(&policies)
                 .max_by_key(|start| wish(self.limit(&policies, *start)))
                 .unwrap_or(self.current);
-            events.push(ScaleEvent {
-                replicas: best.wrapping_sub(start),
-                time,
-                outdated: false,
-            });
+            events.push(ScaleEvent { replicas: best.wrapping_sub(start), time, outdated: false });
             start = best;
             time = add(now, -SignedDuration::from_secs(period.into()));
         }
@@ -99,18 +82,14 @@ impl Limits<'_> {
 
     /// Starts among which there are the ones with the highest and the lowest limit.
     fn starts(&self, policies: &[&ScalingPolicy]) -> impl Iterator<Item = i32> {
-        let own = policies
-            .iter()
-            .map(|policy| highest_start(policy, self.direction));
+        let own = policies.iter().map(|policy| highest_start(policy, self.direction));
         [i32::MIN, 0, i32::MAX].into_iter().chain(own)
     }
 
     /// What the policies of one period allow, as far as it makes a difference.
     fn limit(&self, policies: &[&ScalingPolicy], start: i32) -> i32 {
         let smallest_change = self.rules.select_policy.as_deref() == Some("Min");
-        let limits = policies
-            .iter()
-            .filter_map(|policy| allowed_by(policy, start, self.direction));
+        let limits = policies.iter().filter_map(|policy| allowed_by(policy, start, self.direction));
         let limit = if smallest_change == (self.direction == Direction::Up) {
             limits.min()
         } else {
@@ -146,10 +125,7 @@ mod tests {
 
     /// The fewest and the most replicas after a pass from 40 to what is wanted, between 1 and 50.
     fn range(rules: Option<ScalingRules>, desired: i32) -> (i32, i32) {
-        let behavior = Behavior {
-            scale_up: rules.clone(),
-            scale_down: rules,
-        };
+        let behavior = Behavior { scale_up: rules.clone(), scale_down: rules };
         let spec = HpaSpec {
             min_replicas: Some(1),
             max_replicas: 50,
@@ -168,10 +144,7 @@ mod tests {
             .into_iter()
             .map(|mut memory| with_behavior(wanted, &behavior, &mut memory).replicas)
             .collect();
-        (
-            *replicas.iter().min().unwrap(),
-            *replicas.iter().max().unwrap(),
-        )
+        (*replicas.iter().min().unwrap(), *replicas.iter().max().unwrap())
     }
 
     #[test]
@@ -186,25 +159,13 @@ mod tests {
             // The product must not overflow on the way to the highest limit.
             (policies("Max", &[("Percent", i32::MAX, 60)]), 45, (40, 45)),
             // Each period has its own past.
-            (
-                policies("Min", &[("Pods", 1, 15), ("Percent", 900, 60)]),
-                90,
-                (40, 50),
-            ),
-            (
-                policies("Max", &[("Pods", 1, 15), ("Percent", 200, 60)]),
-                5,
-                (5, 40),
-            ),
+            (policies("Min", &[("Pods", 1, 15), ("Percent", 900, 60)]), 90, (40, 50)),
+            (policies("Max", &[("Pods", 1, 15), ("Percent", 200, 60)]), 5, (5, 40)),
             // All of it may go at any time, and nothing at all where that is disabled.
             (policies("Max", &[("Percent", 100, 15)]), 5, (5, 5)),
             (policies("Disabled", &[("Pods", 1, 15)]), 5, (40, 40)),
         ] {
-            assert_eq!(
-                range(rules.clone(), desired),
-                expected,
-                "{rules:?} to {desired}"
-            );
+            assert_eq!(range(rules.clone(), desired), expected, "{rules:?} to {desired}");
         }
     }
 }

@@ -63,11 +63,7 @@ pub struct Event {
 
 /// One step of a pass.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(
-    tag = "rule",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "rule", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Step {
     /// The target's scale was read, or could not be.
     ReadScale {
@@ -441,11 +437,7 @@ pub enum Clause {
 }
 
 fn float<S: Serializer>(f: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    if f.is_finite() {
-        serializer.serialize_f64(*f)
-    } else {
-        serializer.collect_str(f)
-    }
+    if f.is_finite() { serializer.serialize_f64(*f) } else { serializer.collect_str(f) }
 }
 
 fn seconds<S: Serializer>(d: &SignedDuration, serializer: S) -> Result<S::Ok, S::Error> {

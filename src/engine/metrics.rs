@@ -42,12 +42,7 @@ struct Failure {
 
 impl<'s> Context<'s> {
     pub(super) fn new(snapshot: &'s Snapshot, scale: &'s Scale, pods: Selected<'s>) -> Self {
-        Self {
-            snapshot,
-            scale,
-            pods,
-            tolerances: tolerances(snapshot),
-        }
+        Self { snapshot, scale, pods, tolerances: tolerances(snapshot) }
     }
 
     /// Evaluates the metric at a place of the spec. The status is zero-valued where it fails.
@@ -74,11 +69,7 @@ impl<'s> Context<'s> {
                 ),
             ),
             Source::Pods(source) => (
-                describe(
-                    &source.metric.name,
-                    source.metric.selector.as_ref(),
-                    &source.target,
-                ),
+                describe(&source.metric.name, source.metric.selector.as_ref(), &source.target),
                 self.pods(source, answer, &mut rows),
             ),
             Source::Object(source) => {
@@ -96,22 +87,14 @@ impl<'s> Context<'s> {
                 )
             }
             Source::External(source) => (
-                describe(
-                    &source.metric.name,
-                    source.metric.selector.as_ref(),
-                    &source.target,
-                ),
+                describe(&source.metric.name, source.metric.selector.as_ref(), &source.target),
                 self.external(source, answer),
             ),
             Source::Unknown(type_) => {
                 let error = format!("unknown metric source type {}", crate::go::quote(type_));
                 (
                     describe("", None, &MetricTarget::default()),
-                    Err(Failure {
-                        reason: "InvalidMetricSourceType",
-                        event: error.clone(),
-                        error,
-                    }),
+                    Err(Failure { reason: "InvalidMetricSourceType", event: error.clone(), error }),
                 )
             }
         };
@@ -121,13 +104,7 @@ impl<'s> Context<'s> {
         step.pods = rows;
         match outcome {
             Ok(computed) => {
-                let Calculated {
-                    replicas,
-                    ratio,
-                    because,
-                    filled,
-                    counted,
-                } = computed.calculated;
+                let Calculated { replicas, ratio, because, filled, counted } = computed.calculated;
                 step.result = MetricResult::Proposal(Proposal {
                     replicas,
                     metric_name: computed.name,
@@ -161,10 +138,9 @@ impl<'s> Context<'s> {
     ) -> Result<Computed, Failure> {
         let (reason, subject) = match container {
             None => ("FailedGetResourceMetric", format!("{resource} resource")),
-            Some(container) => (
-                "FailedGetContainerResourceMetric",
-                format!("{container} container"),
-            ),
+            Some(container) => {
+                ("FailedGetContainerResourceMetric", format!("{container} container"))
+            }
         };
         let fail = |e: String| Failure {
             reason,
@@ -187,11 +163,7 @@ impl<'s> Context<'s> {
             .resource_replicas(resource, container, wanted, answer, rows)
             .map_err(|e| fail(format!("failed to get {resource} {kind}: {e}")))?;
 
-        let format = if resource == "memory" {
-            Format::BinarySI
-        } else {
-            Format::DecimalSI
-        };
+        let format = if resource == "memory" { Format::BinarySI } else { Format::DecimalSI };
         let current = MetricValueStatus {
             average_value: Some(Quantity::from_milli(usage.value, format)),
             average_utilization: usage.percent,
@@ -225,12 +197,7 @@ impl<'s> Context<'s> {
                 ..MetricStatus::default()
             },
         };
-        Ok(Computed {
-            calculated,
-            name,
-            status,
-            current,
-        })
+        Ok(Computed { calculated, name, status, current })
     }
 
     fn resource_replicas(
@@ -242,9 +209,9 @@ impl<'s> Context<'s> {
         rows: &mut Vec<PodRow>,
     ) -> Result<(Calculated, Usage), String> {
         let metrics = match answer {
-            MetricAnswer::Failed(e) => Err(format!(
-                "unable to fetch metrics from resource metrics API: {e}"
-            )),
+            MetricAnswer::Failed(e) => {
+                Err(format!("unable to fetch metrics from resource metrics API: {e}"))
+            }
             _ if self.snapshot.pod_metrics.is_empty() => {
                 Err("no metrics returned from resource metrics API".to_owned())
             }
@@ -256,11 +223,7 @@ impl<'s> Context<'s> {
                 None => pod_usage(pod, resource),
                 Some(container) => container_usage(pod, resource, container),
             }?;
-            let sample = Sample {
-                value,
-                timestamp: pod.timestamp,
-                window: pod.window,
-            };
+            let sample = Sample { value, timestamp: pod.timestamp, window: pod.window };
             Some((&*pod.name, sample))
         });
         self.replicas_from_pods(samples, resource, container, target, rows)
@@ -277,9 +240,9 @@ impl<'s> Context<'s> {
         let (calculated, usage) = check_selector(&source.metric)
             .and_then(|()| {
                 let values = match answer {
-                    MetricAnswer::Failed(e) => Err(format!(
-                        "unable to fetch metrics from custom metrics API: {e}"
-                    )),
+                    MetricAnswer::Failed(e) => {
+                        Err(format!("unable to fetch metrics from custom metrics API: {e}"))
+                    }
                     MetricAnswer::Pods(values) if !values.is_empty() => Ok(values),
                     _ => Err("no metrics returned from custom metrics API".to_owned()),
                 }
@@ -312,12 +275,7 @@ impl<'s> Context<'s> {
             }),
             ..MetricStatus::default()
         };
-        Ok(Computed {
-            calculated,
-            name: format!("pods metric {metric}"),
-            status,
-            current,
-        })
+        Ok(Computed { calculated, name: format!("pods metric {metric}"), status, current })
     }
 
     /// The part that all per-pod metrics share: group, drop, compare. The rows are left for the
@@ -335,16 +293,14 @@ impl<'s> Context<'s> {
         }
         let controller = &self.snapshot.controller;
         let mut grouped: Grouped<'_> =
-            self.pods
-                .group(samples, resource, controller, self.snapshot.now);
+            self.pods.group(samples, resource, controller, self.snapshot.now);
         let result = if grouped.counts.ready + grouped.counts.strangers == 0 {
             Err("did not receive metrics for targeted pods (pods might be unready)".to_owned())
         } else {
             let pod_level = controller.gates.pod_level_resources;
             let requests = match target {
                 Target::Utilization(_) => {
-                    self.pods
-                        .fill_requests(&mut grouped.rows, resource, container, pod_level)
+                    self.pods.fill_requests(&mut grouped.rows, resource, container, pod_level)
                 }
                 Target::Average(_) => Ok(()),
             };
@@ -412,18 +368,11 @@ impl<'s> Context<'s> {
                     &self.pods,
                 )
                 .map_err(|e| fail(e.clone(), &e))?;
-                (
-                    calculated,
-                    format!("{} metric {metric}", described.kind),
-                    value(usage),
-                )
+                (calculated, format!("{} metric {metric}", described.kind), value(usage))
             }
             ("AverageValue", _, Some(wanted)) => {
                 let usage = usage().map_err(|e| {
-                    fail(
-                        e.clone(),
-                        &format!("failed to get {metric} object metric: {e}"),
-                    )
+                    fail(e.clone(), &format!("failed to get {metric} object metric: {e}"))
                 })?;
                 let calculated = replicas::from_total(
                     usage,
@@ -449,12 +398,7 @@ impl<'s> Context<'s> {
             }),
             ..MetricStatus::default()
         };
-        Ok(Computed {
-            calculated,
-            name,
-            status,
-            current,
-        })
+        Ok(Computed { calculated, name, status, current })
     }
 
     /// `computeStatusForExternalMetric`.
@@ -473,9 +417,9 @@ impl<'s> Context<'s> {
             check_selector(&source.metric)?;
             match answer {
                 MetricAnswer::External(values) if !values.is_empty() => Ok(values),
-                MetricAnswer::Failed(e) => Err(format!(
-                    "unable to fetch metrics from external metrics API: {e}"
-                )),
+                MetricAnswer::Failed(e) => {
+                    Err(format!("unable to fetch metrics from external metrics API: {e}"))
+                }
                 _ => Err("no metrics returned from external metrics API".to_owned()),
             }
             .map_err(|e| {
@@ -527,12 +471,7 @@ impl<'s> Context<'s> {
             }),
             ..MetricStatus::default()
         };
-        Ok(Computed {
-            calculated,
-            name: external_name(&source.metric),
-            status,
-            current,
-        })
+        Ok(Computed { calculated, name: external_name(&source.metric), status, current })
     }
 }
 
@@ -552,10 +491,7 @@ impl<'s> Source<'s> {
     fn of(spec: &'s MetricSpec) -> Self {
         let source = match spec.type_.as_str() {
             "Resource" => spec.resource.as_ref().map(Self::Resource),
-            "ContainerResource" => spec
-                .container_resource
-                .as_ref()
-                .map(Self::ContainerResource),
+            "ContainerResource" => spec.container_resource.as_ref().map(Self::ContainerResource),
             "Pods" => spec.pods.as_ref().map(Self::Pods),
             "Object" => spec.object.as_ref().map(Self::Object),
             "External" => spec.external.as_ref().map(Self::External),
@@ -587,10 +523,7 @@ fn describe(name: &str, selector: Option<&LabelSelector>, target: &MetricTarget)
 /// The tolerances of the HPA, or the controller's.
 fn tolerances(snapshot: &Snapshot) -> Tolerances {
     let global = snapshot.controller.tolerance;
-    let mut tolerances = Tolerances {
-        down: global,
-        up: global,
-    };
+    let mut tolerances = Tolerances { down: global, up: global };
     if !snapshot.controller.gates.configurable_tolerance {
         return tolerances;
     }
@@ -611,16 +544,13 @@ fn pod_usage(pod: &PodMetrics, resource: &str) -> Option<i64> {
     if pod.containers.is_empty() {
         return None;
     }
-    pod.containers.iter().try_fold(0i64, |sum, container| {
-        Some(sum.wrapping_add(container.get(resource)?))
-    })
+    pod.containers
+        .iter()
+        .try_fold(0i64, |sum, container| Some(sum.wrapping_add(container.get(resource)?)))
 }
 
 fn container_usage(pod: &PodMetrics, resource: &str, container: &str) -> Option<i64> {
-    pod.containers
-        .iter()
-        .find(|c| &*c.name == container)?
-        .get(resource)
+    pod.containers.iter().find(|c| &*c.name == container)?.get(resource)
 }
 
 /// The sum for an average target: any negative partial sum is taken for an overflow.
@@ -649,10 +579,7 @@ fn sum_capped(values: &[ExternalValue]) -> i64 {
 
 fn check_selector(metric: &MetricIdentifier) -> Result<(), String> {
     match &metric.selector {
-        Some(selector) => selector
-            .to_selector()
-            .map(|_| ())
-            .map_err(|e| e.to_string()),
+        Some(selector) => selector.to_selector().map(|_| ()).map_err(|e| e.to_string()),
         None => Ok(()),
     }
 }

@@ -36,12 +36,9 @@ pub fn reconcile(snapshot: &Snapshot, memory: &Memory) -> Decision {
 /// or plays no part. `decision` is that of the same snapshot with any memory: the metrics do not
 /// depend on it, so they are not evaluated again.
 pub fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<i32> {
-    let (Knowledge::Unknown, Ok(scale), Some(proposal), None) = (
-        remembered.knowledge,
-        &snapshot.scale,
-        decision.proposal,
-        &snapshot.scale_update_error,
-    ) else {
+    let (Knowledge::Unknown, Ok(scale), Some(proposal), None) =
+        (remembered.knowledge, &snapshot.scale, decision.proposal, &snapshot.scale_update_error)
+    else {
         return Vec::new();
     };
     let current = scale.spec_replicas;
@@ -112,23 +109,14 @@ impl<'s> Pass<'s> {
         let current = scale.spec_replicas;
         // Go does not tell an empty list from none.
         if self.memory.recommendations.is_empty() {
-            let seed = Recommendation {
-                replicas: current,
-                time: self.snapshot.now,
-            };
+            let seed = Recommendation { replicas: current, time: self.snapshot.now };
             self.memory.recommendations = vec![seed];
-            self.trace
-                .push(Step::SeedRecommendations { replicas: current });
+            self.trace.push(Step::SeedRecommendations { replicas: current });
         }
 
         let path = self.choose_path(current);
         let (min, max) = (self.min, self.max);
-        self.trace.push(Step::ChoosePath {
-            path,
-            current,
-            min,
-            max,
-        });
+        self.trace.push(Step::ChoosePath { path, current, min, max });
         let mut statuses = None;
         let want = match path {
             Path::Disabled => {
@@ -136,29 +124,16 @@ impl<'s> Pass<'s> {
                 if !self.snapshot.controller.gates.scale_to_zero {
                     conditions::remove(&mut self.outcome.status.conditions, SCALED_TO_ZERO);
                 }
-                Want {
-                    replicas: current,
-                    reason: String::new(),
-                }
+                Want { replicas: current, reason: String::new() }
             }
-            Path::AboveMax => Want {
-                replicas: max,
-                reason: ABOVE_MAX.to_owned(),
-            },
-            Path::BelowMin => Want {
-                replicas: min,
-                reason: BELOW_MIN.to_owned(),
-            },
+            Path::AboveMax => Want { replicas: max, reason: ABOVE_MAX.to_owned() },
+            Path::BelowMin => Want { replicas: min, reason: BELOW_MIN.to_owned() },
             Path::Metrics => match self.follow_metrics(scale, &mut statuses) {
                 Ok(want) => want,
                 Err(failed) => {
                     let previous = self.snapshot.hpa.status.desired_replicas;
                     self.set_status(current, previous, failed.statuses, false);
-                    self.event(
-                        "Warning",
-                        "FailedComputeMetricsReplicas",
-                        failed.error.clone(),
-                    );
+                    self.event("Warning", "FailedComputeMetricsReplicas", failed.error.clone());
                     self.outcome.error = Some(format!(
                         "failed to compute desired number of replicas based on listed metrics \
                          for {}: {}",
@@ -182,10 +157,7 @@ impl<'s> Pass<'s> {
     fn read_scale(&mut self) -> Option<&'s Scale> {
         let target = &self.snapshot.hpa.spec.scale_target_ref;
         let failed = match group_of(&target.api_version) {
-            Err(e) => Err((
-                format!("invalid API version in scale target reference: {e}"),
-                e,
-            )),
+            Err(e) => Err((format!("invalid API version in scale target reference: {e}"), e)),
             Ok(_) => match &self.snapshot.scale {
                 Ok(scale) => Ok(scale),
                 Err(ScaleError::Mapping(e)) => Err((
@@ -193,10 +165,7 @@ impl<'s> Pass<'s> {
                     e.clone(),
                 )),
                 Err(ScaleError::Get(e)) => Err((
-                    format!(
-                        "failed to query scale subresource for {}: {e}",
-                        self.reference()
-                    ),
+                    format!("failed to query scale subresource for {}: {e}", self.reference()),
                     e.clone(),
                 )),
             },
@@ -245,11 +214,7 @@ impl<'s> Pass<'s> {
         let (highest, name) = self.compute_metrics(scale, statuses)?;
         self.proposal = Some(highest);
         // A proposal of zero or less never beats the initial value, nor does its metric's name.
-        let (desired, name) = if highest > 0 {
-            (highest, name)
-        } else {
-            (0, String::new())
-        };
+        let (desired, name) = if highest > 0 { (highest, name) } else { (0, String::new()) };
         // The reason is fixed before normalization, whichever way that turns the change.
         let mut reason = match desired.cmp(&current) {
             std::cmp::Ordering::Greater => format!("{name} above target"),
@@ -261,10 +226,7 @@ impl<'s> Pass<'s> {
         if reason.is_empty() && want.raised {
             reason = BELOW_MIN.to_owned();
         }
-        Ok(Want {
-            replicas: want.replicas,
-            reason,
-        })
+        Ok(Want { replicas: want.replicas, reason })
     }
 
     /// From what the metrics ask for to what is allowed.
@@ -282,26 +244,16 @@ impl<'s> Pass<'s> {
             Some(rules) => behavior::with_behavior(wanted, rules, &mut self.memory),
         };
         self.condition(ABLE_TO_SCALE, true, normalized.able_reason);
-        self.condition(
-            SCALING_LIMITED,
-            normalized.limited,
-            normalized.limited_reason,
-        );
+        self.condition(SCALING_LIMITED, normalized.limited, normalized.limited_reason);
         self.trace.extend(normalized.steps);
 
         let raised =
             current == 0 && self.min != 0 && self.was_zeroed() && normalized.replicas < self.min;
         if !raised {
-            return Allowed {
-                replicas: normalized.replicas,
-                raised,
-            };
+            return Allowed { replicas: normalized.replicas, raised };
         }
         self.trace.push(Step::RaiseToMin { result: self.min });
-        Allowed {
-            replicas: self.min,
-            raised,
-        }
+        Allowed { replicas: self.min, raised }
     }
 
     /// `computeReplicasForMetrics`: the highest proposal and the name of its metric.
@@ -346,24 +298,13 @@ impl<'s> Pass<'s> {
         });
         // Where metrics are missing, only a proposal that does not shrink the target is trusted.
         let accepted = invalid == 0 || (invalid < total && highest >= scale.spec_replicas);
-        self.trace.push(Step::CombineMetrics {
-            highest,
-            by,
-            invalid,
-            total,
-            accepted,
-        });
+        self.trace.push(Step::CombineMetrics { highest, by, invalid, total, accepted });
         match (first_error, error) {
             (Some(first), Some(error)) if !accepted => {
-                let message = format!(
-                    "the HPA was unable to compute the replica count: {}",
-                    first.message
-                );
+                let message =
+                    format!("the HPA was unable to compute the replica count: {}", first.message);
                 self.condition_with(SCALING_ACTIVE, false, first.reason, message);
-                Err(NoProposal {
-                    error,
-                    statuses: statuses.take(),
-                })
+                Err(NoProposal { error, statuses: statuses.take() })
             }
             (_, error) => {
                 self.condition_with(
@@ -401,11 +342,7 @@ impl<'s> Pass<'s> {
         })?;
         let pods = pods::Selected::new(&self.snapshot.pods, &selector);
         let shares = |selector: &Selector| pods.iter().any(|pod| selector.matches(&pod.labels));
-        let others = self
-            .snapshot
-            .other_hpas
-            .iter()
-            .filter(|other| shares(&other.selector));
+        let others = self.snapshot.other_hpas.iter().filter(|other| shares(&other.selector));
         let hpas: Vec<String> = std::iter::once(&self.snapshot.hpa)
             .chain(others.map(|other| &other.hpa))
             .map(Hpa::key)
@@ -434,15 +371,8 @@ impl<'s> Pass<'s> {
         self.event("Warning", event, error.to_owned());
         self.condition_with(SCALING_ACTIVE, false, reason, message);
         let message = message.to_owned();
-        self.trace.push(Step::RejectSelector {
-            reason,
-            message,
-            hpas: Vec::new(),
-        });
-        NoProposal {
-            error: error.to_owned(),
-            statuses: None,
-        }
+        self.trace.push(Step::RejectSelector { reason, message, hpas: Vec::new() });
+        NoProposal { error: error.to_owned(), statuses: None }
     }
 
     /// Writes the scale; false where that fails.
@@ -478,11 +408,7 @@ impl<'s> Pass<'s> {
         if self.snapshot.controller.gates.scale_to_zero {
             let to_zero =
                 current > 0 && *replicas == 0 && self.min == 0 && self.has_object_or_external();
-            let reason = if to_zero {
-                "ScaledToZero"
-            } else {
-                "NotScaledToZero"
-            };
+            let reason = if to_zero { "ScaledToZero" } else { "NotScaledToZero" };
             self.condition(SCALED_TO_ZERO, to_zero, reason);
         } else {
             conditions::remove(&mut self.outcome.status.conditions, SCALED_TO_ZERO);
@@ -534,9 +460,7 @@ impl<'s> Pass<'s> {
 
     fn has_object_or_external(&self) -> bool {
         let metrics = &self.snapshot.hpa.spec.metrics;
-        metrics
-            .iter()
-            .any(|metric| matches!(metric.type_.as_str(), "Object" | "External"))
+        metrics.iter().any(|metric| matches!(metric.type_.as_str(), "Object" | "External"))
     }
 
     /// `{kind}/{namespace}/{name}` of the target, as errors name it.
@@ -547,11 +471,7 @@ impl<'s> Pass<'s> {
     }
 
     fn event(&mut self, type_: &'static str, reason: &'static str, message: String) {
-        self.outcome.events.push(Event {
-            type_,
-            reason,
-            message,
-        });
+        self.outcome.events.push(Event { type_, reason, message });
     }
 
     /// Sets a condition whose message follows from its reason.

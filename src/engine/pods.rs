@@ -48,11 +48,7 @@ impl<'s> Selected<'s> {
             .filter(|(_, pod)| selector.matches(&pod.labels))
             .map(|(place, _)| place)
             .collect();
-        Self {
-            all,
-            places,
-            by_name: OnceCell::new(),
-        }
+        Self { all, places, by_name: OnceCell::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -68,9 +64,7 @@ impl<'s> Selected<'s> {
         self.iter()
             .filter(|pod| {
                 pod.phase == Phase::Running
-                    && pod
-                        .ready
-                        .is_some_and(|ready| ready.status == ConditionStatus::True)
+                    && pod.ready.is_some_and(|ready| ready.status == ConditionStatus::True)
             })
             .count()
     }
@@ -102,10 +96,7 @@ impl<'s> Selected<'s> {
             }
         }
         let readiness_applies = resource == "cpu";
-        let mut counts = PodCounts {
-            strangers: strangers.len(),
-            ..PodCounts::default()
-        };
+        let mut counts = PodCounts { strangers: strangers.len(), ..PodCounts::default() };
         let mut rows = Vec::with_capacity(self.places.len());
         for (&place, sample) in self.places.iter().zip(found) {
             let pod = &self.all[place as usize];
@@ -127,20 +118,13 @@ impl<'s> Selected<'s> {
                 until,
             });
         }
-        Grouped {
-            rows,
-            strangers,
-            counts,
-        }
+        Grouped { rows, strangers, counts }
     }
 
     fn place_of(&self, name: &str) -> Option<usize> {
-        let by_name = self.by_name.get_or_init(|| {
-            (0u32..)
-                .zip(self.iter())
-                .map(|(i, pod)| (&*pod.name, i))
-                .collect()
-        });
+        let by_name = self
+            .by_name
+            .get_or_init(|| (0u32..).zip(self.iter()).map(|(i, pod)| (&*pod.name, i)).collect());
         by_name.get(name).map(|&i| i as usize)
     }
 
@@ -155,13 +139,12 @@ impl<'s> Selected<'s> {
     ) -> Result<(), String> {
         for row in rows {
             let pod = &self.all[row.pod as usize];
-            row.request = Some(
-                if pod_level && container.is_none() && has_pod_level_requests(pod) {
+            row.request =
+                Some(if pod_level && container.is_none() && has_pod_level_requests(pod) {
                     pod_level_request(pod, resource)?
                 } else {
                     container_requests(pod, resource, container)?
-                },
-            );
+                });
         }
         Ok(())
     }
@@ -217,10 +200,7 @@ fn classify(
 
 /// Whether the pod states a request as a whole that counts (`IsPodLevelRequestsSet`).
 fn has_pod_level_requests(pod: &Pod) -> bool {
-    pod.requests
-        .0
-        .iter()
-        .any(|(name, _)| is_pod_level_resource(name))
+    pod.requests.0.iter().any(|(name, _)| is_pod_level_resource(name))
 }
 
 fn is_pod_level_resource(name: &str) -> bool {
@@ -231,10 +211,7 @@ fn is_pod_level_resource(name: &str) -> bool {
 /// containers need together, at start or later, overwritten where the pod states it, and the
 /// overhead added.
 fn pod_level_request(pod: &Pod, resource: &str) -> Result<i64, String> {
-    let stated = pod
-        .requests
-        .get(resource)
-        .filter(|_| is_pod_level_resource(resource));
+    let stated = pod.requests.get(resource).filter(|_| is_pod_level_resource(resource));
     let mut request = match stated {
         Some(request) => Some(request.clone()),
         None => aggregate_request(pod, resource),
@@ -242,12 +219,9 @@ fn pod_level_request(pod: &Pod, resource: &str) -> Result<i64, String> {
     if let Some(overhead) = pod.overhead.get(resource) {
         add_to(&mut request, overhead);
     }
-    request.map(|request| request.milli_value()).ok_or_else(|| {
-        format!(
-            "missing pod-level request for {resource} in Pod {}",
-            pod.name
-        )
-    })
+    request
+        .map(|request| request.milli_value())
+        .ok_or_else(|| format!("missing pod-level request for {resource} in Pod {}", pod.name))
 }
 
 /// The sum over containers and sidecars, or what the largest init step needs if that is more
@@ -291,10 +265,7 @@ fn add_to(sum: &mut Option<Amount>, amount: &Amount) {
 /// The requests of the containers (`calculatePodRequestsFromContainers`): containers and sidecars,
 /// or the one named container.
 fn container_requests(pod: &Pod, resource: &str, only: Option<&str>) -> Result<i64, String> {
-    let sidecars = pod
-        .init_containers
-        .iter()
-        .filter(|container| container.restart_always);
+    let sidecars = pod.init_containers.iter().filter(|container| container.restart_always);
     let mut sum = 0i64;
     for container in pod.containers.iter().chain(sidecars) {
         if only.is_some_and(|only| only != &*container.name) {

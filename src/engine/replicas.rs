@@ -48,16 +48,7 @@ pub(super) fn from_pods(
     let counts = grouped.counts;
     let (ratio, usage) = ratio(grouped, target)?;
     let done = |replicas, because, filled| {
-        Ok((
-            Calculated {
-                replicas,
-                ratio,
-                because,
-                filled,
-                counted: Some(counts),
-            },
-            usage,
-        ))
+        Ok((Calculated { replicas, ratio, because, filled, counted: Some(counts) }, usage))
     };
 
     let unready_as_zero = counts.unready > 0 && ratio > 1.0;
@@ -66,11 +57,7 @@ pub(super) fn from_pods(
             return done(current, Because::WithinTolerance, None);
         }
         // Only ready pods are multiplied: the answer may go against the direction of the ratio.
-        return done(
-            to_i32((ratio * counts.ready as f64).ceil()),
-            Because::RatioTimesReady,
-            None,
-        );
+        return done(to_i32((ratio * counts.ready as f64).ceil()), Because::RatioTimesReady, None);
     }
 
     let mut missing = Fill::None;
@@ -103,19 +90,9 @@ pub(super) fn from_pods(
     }
 
     let (new_ratio, _) = self::ratio(grouped, target)?;
-    let size = grouped.strangers.len()
-        + grouped
-            .rows
-            .iter()
-            .filter(|row| row.counted.is_some())
-            .count();
-    let filled = Some(Filled {
-        ratio: new_ratio,
-        size,
-        missing_percent,
-        missing,
-        unready_as_zero,
-    });
+    let size =
+        grouped.strangers.len() + grouped.rows.iter().filter(|row| row.counted.is_some()).count();
+    let filled = Some(Filled { ratio: new_ratio, size, missing_percent, missing, unready_as_zero });
     if tolerances.is_within(new_ratio) {
         return done(current, Because::FilledWithinTolerance, filled);
     }
@@ -151,10 +128,7 @@ fn utilization_ratio(grouped: &Grouped<'_>, target: i32) -> Result<(f64, Usage),
         return Err("no metrics returned matched known pods".to_owned());
     }
     let percent = used.wrapping_mul(100).wrapping_div(requested) as i32;
-    let usage = Usage {
-        percent: Some(percent),
-        value: used / count,
-    };
+    let usage = Usage { percent: Some(percent), value: used / count };
     Ok((f64::from(percent) / f64::from(target), usage))
 }
 
@@ -167,13 +141,7 @@ fn average_ratio(grouped: &Grouped<'_>, target: i64) -> (f64, Usage) {
         count += 1;
     }
     let mean = sum / count;
-    (
-        mean as f64 / target as f64,
-        Usage {
-            percent: None,
-            value: mean,
-        },
-    )
+    (mean as f64 / target as f64, Usage { percent: None, value: mean })
 }
 
 /// Replicas from one value for the whole workload (`getUsageRatioReplicaCount`), for `Value`
@@ -187,13 +155,7 @@ pub(super) fn from_value(
 ) -> Result<Calculated, String> {
     let ratio = usage as f64 / target as f64;
     let done = |replicas, because, counted| {
-        Ok(Calculated {
-            replicas,
-            ratio,
-            because,
-            filled: None,
-            counted,
-        })
+        Ok(Calculated { replicas, ratio, because, filled: None, counted })
     };
     if current == 0 {
         return done(to_i32(ratio.ceil()), Because::FromZero, None);
@@ -206,10 +168,7 @@ pub(super) fn from_value(
     }
     let ready = pods.ready_count();
     let replicas = capped(ratio * ready as f64, f64::ceil);
-    let counted = PodCounts {
-        ready,
-        ..PodCounts::default()
-    };
+    let counted = PodCounts { ready, ..PodCounts::default() };
     done(replicas, Because::RatioTimesReady, Some(counted))
 }
 
@@ -231,20 +190,11 @@ pub(super) fn from_total(
         (status_replicas, Because::WithinTolerance)
     } else {
         let wanted = (usage as f64 / target as f64).ceil();
-        let replicas = if saturate {
-            capped(wanted, std::convert::identity)
-        } else {
-            to_i32(wanted)
-        };
+        let replicas =
+            if saturate { capped(wanted, std::convert::identity) } else { to_i32(wanted) };
         (replicas, Because::UsageOverTarget)
     };
-    Calculated {
-        replicas,
-        ratio,
-        because,
-        filled: None,
-        counted: None,
-    }
+    Calculated { replicas, ratio, because, filled: None, counted: None }
 }
 
 /// The reported average of a value for the whole workload, in milli-units.
@@ -253,9 +203,5 @@ pub(super) fn average_over(usage: i64, status_replicas: i32) -> i64 {
 }
 
 fn capped(replicas: f64, round: impl Fn(f64) -> f64) -> i32 {
-    if replicas > f64::from(i32::MAX) {
-        i32::MAX
-    } else {
-        to_i32(round(replicas))
-    }
+    if replicas > f64::from(i32::MAX) { i32::MAX } else { to_i32(round(replicas)) }
 }

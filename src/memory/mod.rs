@@ -43,10 +43,7 @@ impl Remembered {
     /// The memory that the input states; without any, that of a controller that has just started.
     pub fn from_stated(stated: Option<&StatedMemory>) -> Self {
         let Some(stated) = stated else {
-            return Self {
-                likely: Memory::default(),
-                knowledge: Knowledge::Unknown,
-            };
+            return Self { likely: Memory::default(), knowledge: Knowledge::Unknown };
         };
         let knowledge = if stated.recommendations.is_empty() {
             Knowledge::JustStarted

@@ -61,10 +61,7 @@ impl<'de> Visitor<'de> for QuantityVisitor {
             return Ok(Quantity::default());
         }
         // Upstream strips the quotes without looking at what is escaped between them.
-        let text = json
-            .strip_prefix('"')
-            .and_then(|rest| rest.strip_suffix('"'))
-            .unwrap_or(json);
+        let text = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(json);
         self.visit_str(text)
     }
 
@@ -132,11 +129,7 @@ fn float_text(number: f64) -> String {
     let size = number.abs();
     if size != 0.0 && !(1e-6..1e21).contains(&size) {
         let text = format!("{number:e}");
-        if size < 1.0 {
-            text
-        } else {
-            text.replace('e', "e+")
-        }
+        if size < 1.0 { text } else { text.replace('e', "e+") }
     } else {
         number.to_string()
     }

@@ -24,10 +24,7 @@ pub struct Layout {
 
 /// The page as text, with a line break at the end.
 pub fn page(page: &Page, layout: &Layout) -> String {
-    let mut out = Lines {
-        text: String::new(),
-        layout,
-    };
+    let mut out = Lines { text: String::new(), layout };
     let styles = &layout.styles;
     out.paragraph("", &page.title, styles.heading);
     out.paragraph("", &page.subtitle, Style::new());
@@ -49,22 +46,13 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     }
     if !page.path.is_empty() {
         out.heading("FROM PROPOSAL TO REPLICAS");
-        let width = page
-            .path
-            .iter()
-            .map(|line| line.replicas.to_string().len())
-            .max();
+        let width = page.path.iter().map(|line| line.replicas.to_string().len()).max();
         for line in &page.path {
             let number = format!("{INDENT}{:>1$}  ", line.replicas, width.unwrap_or(0));
             out.path(&number, &line.rule, line.reason);
         }
     }
-    for PodTable {
-        metric,
-        table,
-        left_out,
-    } in &page.pods
-    {
+    for PodTable { metric, table, left_out } in &page.pods {
         out.heading(&format!("PODS FOR {metric}"));
         out.records(table, true);
         if let Some(left_out) = left_out {
@@ -116,8 +104,7 @@ impl Lines<'_> {
         let text = self.clean(text);
         let indent = " ".repeat(width_of(prefix));
         for (place, line) in self.wrap(&text, width_of(prefix)).iter().enumerate() {
-            self.text
-                .push_str(if place == 0 { prefix } else { &indent });
+            self.text.push_str(if place == 0 { prefix } else { &indent });
             self.text.push_str(&line.style(style).to_string());
             self.text.push('\n');
         }
@@ -130,21 +117,13 @@ impl Lines<'_> {
         };
         let width = width.saturating_sub(indent).max(MIN_TEXT);
         let options = textwrap::Options::new(width).word_splitter(WordSplitter::NoHyphenation);
-        textwrap::wrap(text, options)
-            .into_iter()
-            .map(Cow::into_owned)
-            .collect()
+        textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
     }
 
     /// Labels with what belongs to them.
     fn pairs(&mut self, pairs: &[(String, String)]) {
         let labels: Vec<String> = pairs.iter().map(|(label, _)| self.clean(label)).collect();
-        let widest = labels
-            .iter()
-            .map(|label| width_of(label))
-            .max()
-            .unwrap_or(0)
-            .min(MAX_LABEL);
+        let widest = labels.iter().map(|label| width_of(label)).max().unwrap_or(0).min(MAX_LABEL);
         for (label, (_, text)) in labels.iter().zip(pairs) {
             let padding = widest.saturating_sub(width_of(label));
             let prefix = format!("{INDENT}{label}{}  ", " ".repeat(padding));
@@ -165,16 +144,8 @@ impl Lines<'_> {
         };
         self.paragraph(number, rule, Style::new());
         let style = self.layout.styles.reason;
-        let last = self
-            .text
-            .trim_end_matches('\n')
-            .rsplit('\n')
-            .next()
-            .map_or(0, width_of);
-        let fits = self
-            .layout
-            .width
-            .is_none_or(|width| last + 2 + reason.len() <= width);
+        let last = self.text.trim_end_matches('\n').rsplit('\n').next().map_or(0, width_of);
+        let fits = self.layout.width.is_none_or(|width| last + 2 + reason.len() <= width);
         let reason = reason.style(style).to_string();
         self.text.pop();
         if fits {
@@ -190,15 +161,8 @@ impl Lines<'_> {
     /// Rows whose last column is a sentence, which goes below the others where it does not fit.
     fn records(&mut self, table: &Table, titled: bool) {
         let last = table.columns.len().saturating_sub(1);
-        let titles = table
-            .columns
-            .iter()
-            .map(|(title, _)| (*title).to_owned())
-            .collect();
-        let rows = table
-            .rows
-            .iter()
-            .map(|row| row.iter().map(|cell| self.clean(cell)).collect());
+        let titles = table.columns.iter().map(|(title, _)| (*title).to_owned()).collect();
+        let rows = table.rows.iter().map(|row| row.iter().map(|cell| self.clean(cell)).collect());
         let rows: Vec<Vec<String>> = titled.then_some(titles).into_iter().chain(rows).collect();
         let widths: Vec<usize> = (0..last)
             .map(|i| rows.iter().map(|row| width_of(&row[i])).max().unwrap_or(0))
@@ -207,18 +171,11 @@ impl Lines<'_> {
             let mut prefix = INDENT.to_owned();
             for ((cell, width), (_, numbers)) in row.iter().zip(&widths).zip(&table.columns) {
                 let padding = " ".repeat(width - width_of(cell));
-                let (before, after) = if *numbers {
-                    (&*padding, "")
-                } else {
-                    ("", &*padding)
-                };
+                let (before, after) = if *numbers { (&*padding, "") } else { ("", &*padding) };
                 prefix += &format!("{before}{cell}{after}  ");
             }
             let sentence = &row[last];
-            let room = self
-                .layout
-                .width
-                .map(|width| width.saturating_sub(width_of(&prefix)));
+            let room = self.layout.width.map(|width| width.saturating_sub(width_of(&prefix)));
             if titled && place == 0 {
                 let style = self.layout.styles.heading;
                 self.paragraph("", &format!("{prefix}{sentence}"), style);

@@ -89,24 +89,13 @@ impl<'a> Explanation<'a> {
         decision: &'a Decision,
         extremes: &[i32],
     ) -> Self {
-        let Input {
-            snapshot,
-            basis,
-            notes,
-            ..
-        } = input;
+        let Input { snapshot, basis, notes, .. } = input;
         let range = decision.replicas_after().map(|likely| {
             let all = extremes.iter().copied();
-            all.fold(
-                Range {
-                    min: likely,
-                    max: likely,
-                },
-                |range, replicas| Range {
-                    min: range.min.min(replicas),
-                    max: range.max.max(replicas),
-                },
-            )
+            all.fold(Range { min: likely, max: likely }, |range, replicas| Range {
+                min: range.min.min(replicas),
+                max: range.max.max(replicas),
+            })
         });
         let certainty = match range {
             Some(range) if range.min != range.max => Certainty::Bounded,
@@ -116,19 +105,12 @@ impl<'a> Explanation<'a> {
         Self {
             api_version: OWN_API_VERSION,
             kind: "Explanation",
-            hpa: HpaView {
-                name: &hpa.name,
-                namespace: &hpa.namespace,
-                spec: &hpa.spec,
-            },
+            hpa: HpaView { name: &hpa.name, namespace: &hpa.namespace, spec: &hpa.spec },
             outcome: &decision.outcome,
             proposal: decision.proposal,
             certainty,
             range,
-            trace: TraceView {
-                steps: &decision.trace,
-                pods: &snapshot.pods,
-            },
+            trace: TraceView { steps: &decision.trace, pods: &snapshot.pods },
             memory: MemoryView {
                 knowledge: match remembered.knowledge {
                     Knowledge::Stated => "stated",
@@ -162,10 +144,7 @@ impl Serialize for TraceView<'_> {
                 Step::ComputeMetric(metric) => list.serialize_element(&MetricView {
                     rule: "computeMetric",
                     metric,
-                    pods: PodsView {
-                        metric,
-                        pods: self.pods,
-                    },
+                    pods: PodsView { metric, pods: self.pods },
                 })?,
                 step => list.serialize_element(step)?,
             }
@@ -206,15 +185,7 @@ struct PodView<'a> {
 
 impl Serialize for PodView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let PodRow {
-            group,
-            clause,
-            value,
-            request,
-            counted,
-            until,
-            ..
-        } = self.row;
+        let PodRow { group, clause, value, request, counted, until, .. } = self.row;
         let quantity = |milli: &i64| Quantity::from_milli(*milli, self.format);
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("name", self.name)?;
@@ -231,9 +202,5 @@ impl Serialize for PodView<'_> {
 /// Memory is written in powers of 1024, everything else in powers of 1000.
 fn format_of(metric: &MetricStep) -> Format {
     let resource = matches!(metric.type_.as_str(), "Resource" | "ContainerResource");
-    if resource && metric.name == "memory" {
-        Format::BinarySI
-    } else {
-        Format::DecimalSI
-    }
+    if resource && metric.name == "memory" { Format::BinarySI } else { Format::DecimalSI }
 }

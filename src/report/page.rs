@@ -61,17 +61,9 @@ pub struct Symbols {
 
 impl Symbols {
     /// For terminals that show ASCII only.
-    pub const ASCII: Self = Self {
-        arrow: "->",
-        times: "x",
-        at_most: "<=",
-    };
+    pub const ASCII: Self = Self { arrow: "->", times: "x", at_most: "<=" };
     /// For terminals that show Unicode.
-    pub const UNICODE: Self = Self {
-        arrow: "→",
-        times: "×",
-        at_most: "≤",
-    };
+    pub const UNICODE: Self = Self { arrow: "→", times: "×", at_most: "≤" };
 }
 
 /// How a verdict is to be taken.
@@ -122,11 +114,7 @@ impl Page {
     /// Words an explanation. `wide` adds what is usually not needed: every pod, and
     /// the tolerance of each metric.
     pub fn new(explanation: &Explanation<'_>, wide: bool, symbols: Symbols) -> Self {
-        let words = Words {
-            explanation,
-            wide,
-            symbols,
-        };
+        let words = Words { explanation, wide, symbols };
         let (tone, verdict, why) = words.verdict();
         Self {
             title: words.title(),
@@ -176,10 +164,7 @@ impl Words<'_> {
         let hpa = &self.explanation.snapshot.hpa;
         let target = &hpa.spec.scale_target_ref;
         let arrow = self.symbols.arrow;
-        format!(
-            "{}/{} {arrow} {}/{}",
-            hpa.namespace, hpa.name, target.kind, target.name
-        )
+        format!("{}/{} {arrow} {}/{}", hpa.namespace, hpa.name, target.kind, target.name)
     }
 
     fn subtitle(&self) -> String {
@@ -195,11 +180,7 @@ impl Words<'_> {
         if let Some(object) = &metric.described_object {
             label = format!("{label} on {object}");
         }
-        if label.is_empty() {
-            format!("metric {}", metric.index + 1)
-        } else {
-            label
-        }
+        if label.is_empty() { format!("metric {}", metric.index + 1) } else { label }
     }
 
     /// What a metric is called in the report.
@@ -232,12 +213,7 @@ impl Words<'_> {
             rows: list
                 .iter()
                 .map(|c| {
-                    vec![
-                        c.type_.clone(),
-                        c.status.clone(),
-                        c.reason.clone(),
-                        c.message.clone(),
-                    ]
+                    vec![c.type_.clone(), c.status.clone(), c.reason.clone(), c.message.clone()]
                 })
                 .collect(),
         }
@@ -249,13 +225,7 @@ impl Words<'_> {
             columns: vec![("EVENT", false), ("REASON", false), ("MESSAGE", false)],
             rows: list
                 .iter()
-                .map(|e| {
-                    vec![
-                        format!("{} event", e.type_),
-                        e.reason.to_owned(),
-                        e.message.clone(),
-                    ]
-                })
+                .map(|e| vec![format!("{} event", e.type_), e.reason.to_owned(), e.message.clone()])
                 .collect(),
         }
     }
@@ -265,12 +235,7 @@ impl Words<'_> {
             .explanation
             .basis
             .iter()
-            .map(|basis| {
-                (
-                    basis.item.clone(),
-                    format!("{} ({})", basis.value, basis.source),
-                )
-            })
+            .map(|basis| (basis.item.clone(), format!("{} ({})", basis.value, basis.source)))
             .collect();
         let memory = match self.explanation.remembered.knowledge {
             Knowledge::Stated => {

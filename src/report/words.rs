@@ -72,11 +72,7 @@ pub(super) fn number(f: f64) -> String {
     }
     let text = format!("{f:.4}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" {
-        "0".to_owned()
-    } else {
-        text.to_owned()
-    }
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
 /// A share of 1 in percent: `10%`, `7.5%`.
@@ -142,18 +138,10 @@ mod tests {
     #[test]
     fn distances_are_rough_where_long() {
         let start = Timestamp::UNIX_EPOCH;
-        for (seconds, text) in [
-            (0, "0s"),
-            (119, "119s"),
-            (200, "3m20s"),
-            (240, "4m"),
-            (7200, "120m"),
-            (90_000, "25h"),
-        ] {
-            assert_eq!(
-                distance(start, start + SignedDuration::from_secs(seconds)),
-                text
-            );
+        for (seconds, text) in
+            [(0, "0s"), (119, "119s"), (200, "3m20s"), (240, "4m"), (7200, "120m"), (90_000, "25h")]
+        {
+            assert_eq!(distance(start, start + SignedDuration::from_secs(seconds)), text);
         }
     }
 
@@ -175,16 +163,10 @@ mod tests {
 
     #[test]
     fn bytes_are_rounded_only_where_they_must_be() {
-        for (milli, text) in [
-            (104_857_600_000, "100Mi"),
-            (105_206_442_666, "~100.3Mi"),
-            (1_000, "1"),
-            (1, "1m"),
-        ] {
-            assert_eq!(
-                quantity(&Quantity::from_milli(milli, Format::BinarySI)),
-                text
-            );
+        for (milli, text) in
+            [(104_857_600_000, "100Mi"), (105_206_442_666, "~100.3Mi"), (1_000, "1"), (1, "1m")]
+        {
+            assert_eq!(quantity(&Quantity::from_milli(milli, Format::BinarySI)), text);
         }
     }
 }

@@ -16,10 +16,7 @@ impl Labels {
     /// The value of the label `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
         // Objects have so few labels that a search by halves would not pay.
-        self.0
-            .iter()
-            .find(|(name, _)| **name == *key)
-            .map(|(_, value)| &**value)
+        self.0.iter().find(|(name, _)| **name == *key).map(|(_, value)| &**value)
     }
 
     /// Keys and values, by key.
@@ -49,12 +46,7 @@ impl Labels {
 /// The last of equal keys wins.
 impl<K: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(K, V)> for Labels {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
-        Self::from_pairs(
-            pairs
-                .into_iter()
-                .map(|(k, v)| (k.into(), v.into()))
-                .collect(),
-        )
+        Self::from_pairs(pairs.into_iter().map(|(k, v)| (k.into(), v.into())).collect())
     }
 }
 

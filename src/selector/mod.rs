@@ -64,9 +64,7 @@ impl Selector {
     /// more of them on one key shows only in print.
     fn new(mut requirements: Vec<Requirement>) -> Self {
         requirements.sort_by(|a, b| a.key.cmp(&b.key));
-        Self {
-            requirements: requirements.into(),
-        }
+        Self { requirements: requirements.into() }
     }
 
     /// Whether `labels` meet every requirement.
@@ -108,10 +106,7 @@ impl Requirement {
 
     fn compares(&self, value: Option<&str>, compare: fn(i64, i64) -> bool) -> bool {
         let number = |text: &str| text.parse::<i64>().ok();
-        match (
-            value.and_then(number),
-            self.values.first().and_then(|bound| number(bound)),
-        ) {
+        match (value.and_then(number), self.values.first().and_then(|bound| number(bound))) {
             (Some(value), Some(bound)) => compare(value, bound),
             _ => false,
         }

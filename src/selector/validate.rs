@@ -52,11 +52,7 @@ pub(super) fn requirement(
     }
     match aggregate(faults) {
         Some(message) => Err(SelectorError::new(message)),
-        None => Ok(Requirement {
-            key: key.into(),
-            operator,
-            values: values.into(),
-        }),
+        None => Ok(Requirement { key: key.into(), operator, values: values.into() }),
     }
 }
 

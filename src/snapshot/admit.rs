@@ -49,11 +49,7 @@ pub fn admit(
         default::drop_disabled(&mut object.spec, gates);
         let causes = validate::validate(&object.metadata, &object.spec, gates);
         if !causes.is_empty() {
-            return Err(Invalid {
-                name: object.metadata.name,
-                causes,
-            }
-            .into());
+            return Err(Invalid { name: object.metadata.name, causes }.into());
         }
     }
     default::set_on_read(&mut object.spec);
@@ -119,10 +115,7 @@ mod tests {
             r#"{"ScaleUp": {"Policies": [{"Type": "Pods", "Value": 1, "PeriodSeconds": 1}]}}"#;
         let read = admit(&object(policies), "default", AdmissionGates::default()).unwrap();
         let behavior = read.spec.behavior.unwrap();
-        assert_eq!(
-            behavior.scale_up.unwrap().select_policy.as_deref(),
-            Some("Max")
-        );
+        assert_eq!(behavior.scale_up.unwrap().select_policy.as_deref(), Some("Max"));
         assert_eq!(behavior.scale_down.unwrap().policies.unwrap().len(), 1);
     }
 

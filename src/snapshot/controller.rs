@@ -38,11 +38,7 @@ pub struct Gates {
 
 impl Default for Gates {
     fn default() -> Self {
-        Self {
-            scale_to_zero: false,
-            configurable_tolerance: true,
-            pod_level_resources: true,
-        }
+        Self { scale_to_zero: false, configurable_tolerance: true, pod_level_resources: true }
     }
 }
 

@@ -92,10 +92,7 @@ pub fn hpa_from_json(json: &str) -> Result<HpaObject, DecodeError> {
         let message = format!("{kind:?} is not \"HorizontalPodAutoscaler\"");
         return Err(DecodeError::new("kind", message));
     }
-    let Some(version) = HpaVersion::ALL
-        .into_iter()
-        .find(|v| v.as_str() == api_version)
-    else {
+    let Some(version) = HpaVersion::ALL.into_iter().find(|v| v.as_str() == api_version) else {
         let known = HpaVersion::ALL.map(HpaVersion::as_str).join(", ");
         let message = format!("{api_version:?} is not a version that is read ({known})");
         return Err(DecodeError::new("apiVersion", message));
@@ -120,10 +117,7 @@ struct TypeMeta {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(
-    default,
-    bound = "Spec: Default + Deserialize<'de>, Status: Default + Deserialize<'de>"
-)]
+#[serde(default, bound = "Spec: Default + Deserialize<'de>, Status: Default + Deserialize<'de>")]
 struct Object<Spec, Status> {
     #[serde(deserialize_with = "null_as_default")]
     metadata: ObjectMeta,
@@ -204,10 +198,7 @@ fn v1_spec(spec: V1Spec) -> HpaSpec {
         scale_target_ref: spec.scale_target_ref,
         min_replicas: spec.min_replicas,
         max_replicas: spec.max_replicas,
-        metrics: percentage
-            .map(MetricSpec::cpu_utilization)
-            .into_iter()
-            .collect(),
+        metrics: percentage.map(MetricSpec::cpu_utilization).into_iter().collect(),
         behavior: None,
     }
 }
@@ -229,9 +220,7 @@ fn v1_status(status: V1Status) -> HpaStatus {
         last_scale_time: status.last_scale_time,
         current_replicas: status.current_replicas,
         desired_replicas: status.desired_replicas,
-        current_metrics: status
-            .current_cpu_utilization_percentage
-            .map(|value| vec![cpu(value)]),
+        current_metrics: status.current_cpu_utilization_percentage.map(|value| vec![cpu(value)]),
         conditions: Vec::new(),
     }
 }
@@ -273,11 +262,7 @@ fn from_v2beta1(object: Object<V2beta1Spec, V2beta1Status>) -> HpaObject {
         scale_target_ref: spec.scale_target_ref,
         min_replicas: spec.min_replicas,
         max_replicas: spec.max_replicas,
-        metrics: spec
-            .metrics
-            .into_iter()
-            .map(legacy::MetricSpec::convert_v2beta1)
-            .collect(),
+        metrics: spec.metrics.into_iter().map(legacy::MetricSpec::convert_v2beta1).collect(),
         behavior: None,
     };
     let status = |status: V2beta1Status| HpaStatus {
@@ -285,12 +270,9 @@ fn from_v2beta1(object: Object<V2beta1Spec, V2beta1Status>) -> HpaObject {
         last_scale_time: status.last_scale_time,
         current_replicas: status.current_replicas,
         desired_replicas: status.desired_replicas,
-        current_metrics: status.current_metrics.map(|statuses| {
-            statuses
-                .into_iter()
-                .map(legacy::MetricStatus::convert)
-                .collect()
-        }),
+        current_metrics: status
+            .current_metrics
+            .map(|statuses| statuses.into_iter().map(legacy::MetricStatus::convert).collect()),
         conditions: status.conditions,
     };
     let mut hpa = object.convert(HpaVersion::V2beta1, spec, status);
@@ -302,18 +284,14 @@ fn from_v2beta1(object: Object<V2beta1Spec, V2beta1Status>) -> HpaObject {
 /// `Convert_v2beta2_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`.
 fn from_v2beta2(object: Object<HpaSpec, HpaStatus>) -> Result<HpaObject, DecodeError> {
     let mut hpa = object.convert(HpaVersion::V2beta2, |spec| spec, |status| status);
-    for (direction, annotation) in [
-        ("scaleUp", "scale-up-tolerance"),
-        ("scaleDown", "scale-down-tolerance"),
-    ] {
+    for (direction, annotation) in
+        [("scaleUp", "scale-up-tolerance"), ("scaleDown", "scale-down-tolerance")]
+    {
         let key = annotations::key(annotation);
         let text = hpa.metadata.annotations.get(&key);
-        let tolerance = text
-            .map(|text| Quantity::parse(text))
-            .transpose()
-            .map_err(|error| {
-                DecodeError::new(&format!("metadata.annotations[{key}]"), error.to_string())
-            })?;
+        let tolerance = text.map(|text| Quantity::parse(text)).transpose().map_err(|error| {
+            DecodeError::new(&format!("metadata.annotations[{key}]"), error.to_string())
+        })?;
         if tolerance.is_some() {
             rules(hpa.spec.behavior.get_or_insert_default(), direction).get_or_insert_default();
         }
@@ -336,11 +314,7 @@ fn rules<'a>(
     behavior: &'a mut Behavior,
     direction: &str,
 ) -> &'a mut Option<super::hpa::ScalingRules> {
-    if direction == "scaleUp" {
-        &mut behavior.scale_up
-    } else {
-        &mut behavior.scale_down
-    }
+    if direction == "scaleUp" { &mut behavior.scale_up } else { &mut behavior.scale_down }
 }
 
 #[cfg(test)]

@@ -17,10 +17,7 @@ pub struct AdmissionGates {
 
 impl Default for AdmissionGates {
     fn default() -> Self {
-        Self {
-            hpa_scale_to_zero: false,
-            hpa_configurable_tolerance: true,
-        }
+        Self { hpa_scale_to_zero: false, hpa_configurable_tolerance: true }
     }
 }
 
@@ -49,14 +46,7 @@ pub fn set_on_read(spec: &mut HpaSpec) {
 
 fn quantities(spec: &mut HpaSpec) -> impl Iterator<Item = &mut Quantity> {
     let targets = spec.metrics.iter_mut().flat_map(|metric| {
-        let MetricSpec {
-            type_: _,
-            object,
-            pods,
-            resource,
-            container_resource,
-            external,
-        } = metric;
+        let MetricSpec { type_: _, object, pods, resource, container_resource, external } = metric;
         let targets = [
             object.as_mut().map(|source| &mut source.target),
             pods.as_mut().map(|source| &mut source.target),
@@ -70,9 +60,7 @@ fn quantities(spec: &mut HpaSpec) -> impl Iterator<Item = &mut Quantity> {
     let behavior = spec.behavior.as_mut();
     let rules = behavior.map(|behavior| [&mut behavior.scale_up, &mut behavior.scale_down]);
     let rules = rules.into_iter().flatten().flatten();
-    values
-        .chain(rules.map(|rules| &mut rules.tolerance))
-        .flatten()
+    values.chain(rules.map(|rules| &mut rules.tolerance)).flatten()
 }
 
 /// Drops what a disabled feature gate does not let through, before validation.
@@ -81,28 +69,17 @@ pub fn drop_disabled(spec: &mut HpaSpec, gates: AdmissionGates) {
         return;
     }
     if let Some(behavior) = &mut spec.behavior {
-        for rules in [&mut behavior.scale_up, &mut behavior.scale_down]
-            .into_iter()
-            .flatten()
-        {
+        for rules in [&mut behavior.scale_up, &mut behavior.scale_down].into_iter().flatten() {
             rules.tolerance = None;
         }
     }
 }
 
 fn set_behavior(spec: &mut HpaSpec) {
-    let Some(Behavior {
-        scale_up,
-        scale_down,
-    }) = &mut spec.behavior
-    else {
+    let Some(Behavior { scale_up, scale_down }) = &mut spec.behavior else {
         return;
     };
-    fill(
-        scale_up,
-        Some(0),
-        &[policy("Pods", 4), policy("Percent", 100)],
-    );
+    fill(scale_up, Some(0), &[policy("Pods", 4), policy("Percent", 100)]);
     // The window for scaling down is left to the controller, whose flag sets it.
     fill(scale_down, None, &[policy("Percent", 100)]);
 }
@@ -115,11 +92,7 @@ fn fill(rules: &mut Option<ScalingRules>, window: Option<i32>, policies: &[Scali
 }
 
 fn policy(type_: &str, value: i32) -> ScalingPolicy {
-    ScalingPolicy {
-        type_: type_.to_owned(),
-        value,
-        period_seconds: 15,
-    }
+    ScalingPolicy { type_: type_.to_owned(), value, period_seconds: 15 }
 }
 
 #[cfg(test)]
@@ -171,10 +144,7 @@ mod tests {
         );
         assert_eq!(set["behavior"]["scaleUp"]["selectPolicy"], "");
         assert_eq!(set["behavior"]["scaleUp"]["policies"], up["policies"]);
-        assert_eq!(
-            set["behavior"]["scaleDown"]["stabilizationWindowSeconds"],
-            7
-        );
+        assert_eq!(set["behavior"]["scaleDown"]["stabilizationWindowSeconds"], 7);
         assert_eq!(set["behavior"]["scaleDown"]["tolerance"], "50m");
     }
 
@@ -183,10 +153,7 @@ mod tests {
         let mut spec: HpaSpec =
             serde_json::from_str(r#"{"behavior": {"scaleUp": {"policies": []}}}"#).unwrap();
         set_on_read(&mut spec);
-        assert_eq!(
-            spec.behavior.unwrap().scale_up.unwrap().policies,
-            Some(Vec::new())
-        );
+        assert_eq!(spec.behavior.unwrap().scale_up.unwrap().policies, Some(Vec::new()));
     }
 
     #[test]
@@ -198,53 +165,24 @@ mod tests {
         )
         .unwrap();
         set_on_read(&mut spec);
-        let tolerance = spec
-            .behavior
-            .unwrap()
-            .scale_down
-            .unwrap()
-            .tolerance
-            .unwrap();
+        let tolerance = spec.behavior.unwrap().scale_down.unwrap().tolerance.unwrap();
         assert_eq!(tolerance.approximate_f64(), 0.3);
         let metric = &spec.metrics[0];
-        let average = metric
-            .pods
-            .as_ref()
-            .unwrap()
-            .target
-            .average_value
-            .as_ref()
-            .unwrap();
+        let average = metric.pods.as_ref().unwrap().target.average_value.as_ref().unwrap();
         assert_eq!(average.approximate_f64(), 0.3);
         // Decimal suffixes end at E, and larger numbers are written without any.
-        let value = metric
-            .external
-            .as_ref()
-            .unwrap()
-            .target
-            .value
-            .as_ref()
-            .unwrap();
+        let value = metric.external.as_ref().unwrap().target.value.as_ref().unwrap();
         assert_eq!(value, &Quantity::parse("1").unwrap());
     }
 
     #[test]
     fn behavior_from_an_annotation_waits_for_the_read() {
-        for (version, filled) in [
-            (HpaVersion::V1, false),
-            (HpaVersion::V2beta1, false),
-            (HpaVersion::V2beta2, true),
-        ] {
-            let mut spec = HpaSpec {
-                behavior: Some(Behavior::default()),
-                ..HpaSpec::default()
-            };
+        for (version, filled) in
+            [(HpaVersion::V1, false), (HpaVersion::V2beta1, false), (HpaVersion::V2beta2, true)]
+        {
+            let mut spec = HpaSpec { behavior: Some(Behavior::default()), ..HpaSpec::default() };
             set_on_decode(&mut spec, version);
-            assert_eq!(
-                spec.behavior.unwrap().scale_up.is_some(),
-                filled,
-                "{version:?}"
-            );
+            assert_eq!(spec.behavior.unwrap().scale_up.is_some(), filled, "{version:?}");
         }
     }
 
@@ -257,10 +195,7 @@ mod tests {
         let kept = spec.clone();
         drop_disabled(&mut spec, AdmissionGates::default());
         assert_eq!(spec, kept);
-        let off = AdmissionGates {
-            hpa_configurable_tolerance: false,
-            ..AdmissionGates::default()
-        };
+        let off = AdmissionGates { hpa_configurable_tolerance: false, ..AdmissionGates::default() };
         drop_disabled(&mut spec, off);
         let behavior = spec.behavior.unwrap();
         assert_eq!(behavior.scale_up.unwrap().tolerance, None);

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeSeed;
 
-use super::objects::{Fault, ObjectReader, Objects, Source};
+use super::objects::Objects;
+use super::objects::reader::{Fault, ObjectReader, Source};
 use super::place::{FieldPath, line_and_column};
 use crate::error::Error;
 use crate::json;
@@ -51,16 +52,11 @@ fn expand(name: &str) -> Result<Vec<PathBuf>, Error> {
     let about = match fs::metadata(path) {
         Ok(about) => about,
         Err(_) if name.starts_with("http://") || name.starts_with("https://") => {
-            return Err(
-                Error::usage(format!("failed to read {name}: addresses are not read"))
-                    .hint("download the file and name it, or pipe it to -f -"),
-            );
+            return Err(Error::usage(format!("failed to read {name}: addresses are not read"))
+                .hint("download the file and name it, or pipe it to -f -"));
         }
         Err(e) => {
-            return Err(Error::usage(format!(
-                "failed to read {name}: {}",
-                plain(&e)
-            )));
+            return Err(Error::usage(format!("failed to read {name}: {}", plain(&e))));
         }
     };
     if !about.is_dir() {
@@ -78,9 +74,7 @@ fn expand(name: &str) -> Result<Vec<PathBuf>, Error> {
         }
     }
     if files.is_empty() {
-        return Err(Error::usage(format!(
-            "no .json, .yaml or .yml file in the folder {name}"
-        )));
+        return Err(Error::usage(format!("no .json, .yaml or .yml file in the folder {name}")));
     }
     files.sort();
     Ok(files)
@@ -98,9 +92,7 @@ fn plain(e: &std::io::Error) -> String {
 fn read_bytes(bytes: Vec<u8>, origin: &str, objects: &mut Objects) -> Result<(), Error> {
     let text = String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
-        Error::usage(format!(
-            "failed to read {origin}: not text (byte {at} is not UTF-8)"
-        ))
+        Error::usage(format!("failed to read {origin}: not text (byte {at} is not UTF-8)"))
     })?;
     read_text(text.trim_start_matches('\u{feff}'), origin, objects)
 }
@@ -127,18 +119,12 @@ fn unreadable(
 ) -> Error {
     let place = place.map_or_else(String::new, |(line, column)| format!(":{line}:{column}"));
     let separator = if path.0.is_empty() { "" } else { ": " };
-    Error::usage(format!(
-        "failed to read {origin}{place}: {path}{separator}{message}"
-    ))
+    Error::usage(format!("failed to read {origin}{place}: {path}{separator}{message}"))
 }
 
 /// The field that a fault is about.
 fn path_of(fault: &Fault, json: &str) -> FieldPath {
-    if fault.is_value {
-        FieldPath::at(json, fault.read)
-    } else {
-        FieldPath::default()
-    }
+    if fault.is_value { FieldPath::at(json, fault.read) } else { FieldPath::default() }
 }
 
 /// JSON documents, one after the other.
@@ -146,17 +132,8 @@ fn read_json(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Faul
     let fault = RefCell::new(None);
     let mut reader = serde_json::Deserializer::from_str(text);
     loop {
-        let source = Source {
-            origin,
-            text,
-            fault: &fault,
-        };
-        let object = ObjectReader {
-            objects: &mut *objects,
-            source,
-            inherited: None,
-            depth: 0,
-        };
+        let source = Source { origin, text, fault: &fault };
+        let object = ObjectReader { objects: &mut *objects, source, inherited: None, depth: 0 };
         let result = object.deserialize(json::Objects(&mut reader));
         if let Err(e) = result {
             return Err(fault.take().unwrap_or_else(|| Fault::from_json(&e, text)));

@@ -58,10 +58,7 @@ pub struct CrossVersionObjectReference {
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// Group and version; empty means the core group.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub api_version: String,
 }
 
@@ -227,10 +224,7 @@ pub struct ScalingRules {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub select_policy: Option<String>,
     /// The policies; null differs from empty, which replaces the default and is then invalid.
-    #[serde(
-        skip_serializing_if = "policies_absent",
-        deserialize_with = "nullable_list"
-    )]
+    #[serde(skip_serializing_if = "policies_absent", deserialize_with = "nullable_list")]
     pub policies: Option<Vec<ScalingPolicy>>,
     /// The tolerance of this direction.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -403,15 +397,9 @@ pub struct Condition {
     #[serde(with = "optional_time")]
     pub last_transition_time: Option<Timestamp>,
     /// The reason, as one word.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub reason: String,
     /// The reason, as a sentence.
-    #[serde(
-        skip_serializing_if = "String::is_empty",
-        deserialize_with = "null_as_default"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub message: String,
 }

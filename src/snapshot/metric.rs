@@ -39,10 +39,7 @@ pub struct ContainerUsage {
 impl ContainerUsage {
     /// The usage of a resource in milli-units, if measured.
     pub fn get(&self, resource: &str) -> Option<i64> {
-        self.usage
-            .iter()
-            .find(|(name, _)| name == resource)
-            .map(|(_, milli)| *milli)
+        self.usage.iter().find(|(name, _)| name == resource).map(|(_, milli)| *milli)
     }
 }
 
@@ -81,10 +78,7 @@ impl<'de> Deserialize<'de> for ContainerUsage {
             usage: Usage,
         }
         let wire = Wire::deserialize(deserializer)?;
-        Ok(Self {
-            name: wire.name,
-            usage: wire.usage.0,
-        })
+        Ok(Self { name: wire.name, usage: wire.usage.0 })
     }
 }
 
@@ -123,9 +117,7 @@ pub struct GoDuration(pub SignedDuration);
 
 impl<'de> Deserialize<'de> for GoDuration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(
-            Option::<SignedDuration>::deserialize(deserializer)?.unwrap_or_default(),
-        ))
+        Ok(Self(Option::<SignedDuration>::deserialize(deserializer)?.unwrap_or_default()))
     }
 }
 
@@ -197,10 +189,7 @@ impl From<MetricValueWire> for MetricValue {
             Some(metric) => (metric.name, metric.selector),
             None => (wire.metric_name.unwrap_or_default(), wire.selector),
         };
-        let window = wire
-            .window_seconds
-            .or(wire.window)
-            .unwrap_or(DEFAULT_CUSTOM_WINDOW);
+        let window = wire.window_seconds.or(wire.window).unwrap_or(DEFAULT_CUSTOM_WINDOW);
         Self {
             described_object: wire.described_object,
             name,

@@ -139,10 +139,7 @@ pub struct Requests(pub Vec<(ResourceName, Amount)>);
 impl Requests {
     /// The amount of a resource, if the list has it.
     pub fn get(&self, name: &str) -> Option<&Amount> {
-        self.0
-            .iter()
-            .find(|(n, _)| n == name)
-            .map(|(_, amount)| amount)
+        self.0.iter().find(|(n, _)| n == name).map(|(_, amount)| amount)
     }
 }
 

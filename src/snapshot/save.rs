@@ -36,9 +36,8 @@ pub fn to_json(snapshot: &Snapshot, memory: Option<&StatedMemory>) -> Result<Str
     }
     for (place, (hpa, own)) in targets.iter().enumerate() {
         let name = &hpa.spec.scale_target_ref.name;
-        let earlier = targets[..place]
-            .iter()
-            .find(|(other, _)| other.spec.scale_target_ref.name == *name);
+        let earlier =
+            targets[..place].iter().find(|(other, _)| other.spec.scale_target_ref.name == *name);
         match earlier {
             None => items.push(scale(hpa, own)),
             Some((_, scale)) if scale == own => {}
@@ -54,18 +53,10 @@ pub fn to_json(snapshot: &Snapshot, memory: Option<&StatedMemory>) -> Result<Str
     if let Ok(own) = &snapshot.scale
         && let Ok(selector) = Selector::parse(&own.selector)
     {
-        let used = snapshot
-            .pods
-            .iter()
-            .filter(|pod| selector.matches(&pod.labels));
+        let used = snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels));
         items.extend(used.map(|used| pod(used, &snapshot.hpa.namespace)));
     }
-    items.extend(
-        snapshot
-            .pod_metrics
-            .iter()
-            .map(|item| pod_metrics(item, &snapshot.hpa)),
-    );
+    items.extend(snapshot.pod_metrics.iter().map(|item| pod_metrics(item, &snapshot.hpa)));
     items.extend(metric_values(snapshot));
     Ok(lines(&items))
 }
@@ -137,21 +128,9 @@ fn flags(controller: &Controller) -> Map<String, Value> {
 fn gates(gates: Gates) -> Map<String, Value> {
     let defaults = Gates::default();
     [
-        (
-            "HPAScaleToZero",
-            gates.scale_to_zero,
-            defaults.scale_to_zero,
-        ),
-        (
-            "HPAConfigurableTolerance",
-            gates.configurable_tolerance,
-            defaults.configurable_tolerance,
-        ),
-        (
-            "PodLevelResources",
-            gates.pod_level_resources,
-            defaults.pod_level_resources,
-        ),
+        ("HPAScaleToZero", gates.scale_to_zero, defaults.scale_to_zero),
+        ("HPAConfigurableTolerance", gates.configurable_tolerance, defaults.configurable_tolerance),
+        ("PodLevelResources", gates.pod_level_resources, defaults.pod_level_resources),
     ]
     .into_iter()
     .filter(|(_, on, default)| on != default)
@@ -195,10 +174,7 @@ fn errors(snapshot: &Snapshot) -> Vec<Value> {
         let MetricAnswer::Failed(message) = answer else {
             continue;
         };
-        let absent = spec
-            .object
-            .as_ref()
-            .map(|source| absence(source, &snapshot.hpa));
+        let absent = spec.object.as_ref().map(|source| absence(source, &snapshot.hpa));
         if absent.as_ref() != Some(message) {
             let (api, name) = asked(spec);
             add(api.as_str(), name, message);
@@ -250,11 +226,7 @@ fn pod(pod: &Pod, namespace: &str) -> Value {
         spec["overhead"] = json!(pod.overhead);
     }
     let mut status = Map::new();
-    let phase = if pod.phase == Phase::Other {
-        "Unknown"
-    } else {
-        pod.phase.as_str()
-    };
+    let phase = if pod.phase == Phase::Other { "Unknown" } else { pod.phase.as_str() };
     status.insert("phase".to_owned(), json!(phase));
     if let Some(time) = pod.start_time {
         status.insert("startTime".to_owned(), json!(time.to_string()));
@@ -367,18 +339,11 @@ fn metric_values(snapshot: &Snapshot) -> Vec<Value> {
         let list = json!({
             "apiVersion": api_version, "kind": kind, "metadata": {}, "items": items,
         });
-        list["items"]
-            .as_array()
-            .is_some_and(|items| !items.is_empty())
-            .then_some(list)
+        list["items"].as_array().is_some_and(|items| !items.is_empty()).then_some(list)
     };
     [
         list("custom.metrics.k8s.io/v1beta2", "MetricValueList", custom),
-        list(
-            "external.metrics.k8s.io/v1beta1",
-            "ExternalMetricValueList",
-            external,
-        ),
+        list("external.metrics.k8s.io/v1beta1", "ExternalMetricValueList", external),
     ]
     .into_iter()
     .flatten()

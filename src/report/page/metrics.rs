@@ -27,14 +27,8 @@ impl Words<'_> {
         };
         for metric in self.metric_steps() {
             let short = Self::short_label(metric);
-            let alike = self
-                .metric_steps()
-                .filter(|other| Self::short_label(other) == short);
-            let mut row = vec![if alike.count() > 1 {
-                self.label(metric)
-            } else {
-                short
-            }];
+            let alike = self.metric_steps().filter(|other| Self::short_label(other) == short);
+            let mut row = vec![if alike.count() > 1 { self.label(metric) } else { short }];
             match &metric.result {
                 MetricResult::Proposal(proposal) => {
                     row.extend([
@@ -43,12 +37,7 @@ impl Words<'_> {
                         number(proposal.ratio),
                         self.counted(metric, proposal),
                         proposal.replicas.to_string(),
-                        if highest == Some(metric.index) {
-                            "highest"
-                        } else {
-                            ""
-                        }
-                        .to_owned(),
+                        if highest == Some(metric.index) { "highest" } else { "" }.to_owned(),
                     ]);
                 }
                 MetricResult::Error(_) => {
@@ -99,14 +88,7 @@ impl Words<'_> {
     }
 
     fn formula(&self, metric: &MetricStep, proposal: &Proposal) -> String {
-        let Proposal {
-            replicas,
-            ratio,
-            because,
-            filled,
-            counted,
-            ..
-        } = proposal;
+        let Proposal { replicas, ratio, because, filled, counted, .. } = proposal;
         let times = self.symbols.times;
         let tolerance = format!("within {}", tolerance_of(metric));
         let filled_text = filled.map(|filled| self.filled(&filled, counted.as_ref()));
@@ -164,10 +146,7 @@ impl Words<'_> {
             (Fill::Target, None) => parts.push(format!("{missing} at the target")),
         }
         if filled.unready_as_zero {
-            parts.push(format!(
-                "{} at 0",
-                count(counted.unready as i64, "unready pod")
-            ));
+            parts.push(format!("{} at 0", count(counted.unready as i64, "unready pod")));
         }
         if parts.is_empty() {
             return "as it is,".to_owned();
@@ -188,16 +167,8 @@ fn current(value: &MetricValueStatus) -> String {
 }
 
 fn target(target: &MetricTarget, type_: &str) -> String {
-    let per_pod = if matches!(type_, "Object" | "External") {
-        " per pod"
-    } else {
-        ""
-    };
-    match (
-        &target.average_value,
-        target.average_utilization,
-        &target.value,
-    ) {
+    let per_pod = if matches!(type_, "Object" | "External") { " per pod" } else { "" };
+    match (&target.average_value, target.average_utilization, &target.value) {
         (Some(average), ..) => format!("{average}{per_pod}"),
         (None, Some(percent), _) => format!("{percent}%"),
         (None, None, Some(value)) => value.to_string(),
@@ -208,11 +179,7 @@ fn target(target: &MetricTarget, type_: &str) -> String {
 /// The ratios that change nothing.
 fn tolerance_of(metric: &MetricStep) -> String {
     let tolerance = metric.tolerance;
-    format!(
-        "{} to {}",
-        number(1.0 - tolerance.down),
-        number(1.0 + tolerance.up)
-    )
+    format!("{} to {}", number(1.0 - tolerance.down), number(1.0 + tolerance.up))
 }
 
 fn counts(pods: PodCounts) -> String {

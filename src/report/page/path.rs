@@ -9,12 +9,7 @@ impl Words<'_> {
         let mut lines = Vec::new();
         for step in self.steps() {
             match step {
-                Step::CombineMetrics {
-                    highest,
-                    by,
-                    accepted: true,
-                    ..
-                } => {
+                Step::CombineMetrics { highest, by, accepted: true, .. } => {
                     let name = self
                         .metric_steps()
                         .find(|metric| Some(metric.index) == *by)
@@ -25,14 +20,7 @@ impl Words<'_> {
                         reason: None,
                     });
                 }
-                Step::Stabilize {
-                    desired,
-                    result,
-                    up_window,
-                    down_window,
-                    held_by,
-                    reason,
-                } => {
+                Step::Stabilize { desired, result, up_window, down_window, held_by, reason } => {
                     let rule = match held_by {
                         Some(past) if self.is_seed(past) => format!(
                             "stabilization: just started, so the {} there are count",
@@ -56,20 +44,9 @@ impl Words<'_> {
                         },
                     };
                     let reason = (desired != result).then_some(*reason);
-                    lines.push(PathLine {
-                        replicas: *result,
-                        rule,
-                        reason,
-                    });
+                    lines.push(PathLine { replicas: *result, rule, reason });
                 }
-                Step::Limit {
-                    desired,
-                    result,
-                    rate,
-                    min,
-                    max,
-                    reason,
-                } => {
+                Step::Limit { desired, result, rate, min, max, reason } => {
                     let by_rate = matches!(*reason, "ScaleUpLimit" | "ScaleDownLimit");
                     if let Some(rate) = rate {
                         let after = match rate.direction {
@@ -105,10 +82,7 @@ impl Words<'_> {
         let Some(select_policy) = &rate.select_policy else {
             let current = self.scale().map_or(0, |scale| scale.spec_replicas);
             let times = self.symbols.times;
-            return format!(
-                "{word} max(2 {times} {current}, 4) = {} in one pass",
-                rate.replicas
-            );
+            return format!("{word} max(2 {times} {current}, 4) = {} in one pass", rate.replicas);
         };
         if select_policy == "Disabled" {
             return format!("scaling {} is disabled", if up { "up" } else { "down" });
@@ -129,14 +103,7 @@ impl Words<'_> {
             })
             .collect();
         let select = if policies.len() > 1 {
-            format!(
-                ", {} change",
-                if select_policy == "Min" {
-                    "smallest"
-                } else {
-                    "largest"
-                }
-            )
+            format!(", {} change", if select_policy == "Min" { "smallest" } else { "largest" })
         } else {
             String::new()
         };

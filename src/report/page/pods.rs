@@ -17,42 +17,25 @@ impl Words<'_> {
             let rows: Vec<&PodRow> = if self.wide {
                 metric.pods.iter().collect()
             } else {
-                metric
-                    .pods
-                    .iter()
-                    .filter(unusual)
-                    .take(UNUSUAL_PODS)
-                    .collect()
+                metric.pods.iter().filter(unusual).take(UNUSUAL_PODS).collect()
             };
             if rows.is_empty() {
                 continue;
             }
-            let hidden = metric
-                .pods
-                .iter()
-                .filter(unusual)
-                .count()
-                .saturating_sub(rows.len());
+            let hidden = metric.pods.iter().filter(unusual).count().saturating_sub(rows.len());
             let utilization = metric.pods.iter().any(|row| row.request.is_some());
             let mut columns = vec![("POD", false), ("USAGE", true)];
             if utilization {
                 columns.push(("REQUEST", true));
             }
             columns.extend([("GROUP", false), ("COUNTED", true), ("BECAUSE", false)]);
-            let mut table = Table {
-                columns,
-                rows: Vec::new(),
-            };
+            let mut table = Table { columns, rows: Vec::new() };
             for row in rows {
                 table.rows.push(self.pod(metric, row, utilization));
             }
             let left_out = (!self.wide && hidden > 0)
                 .then(|| format!("and {hidden} more; -o wide shows all pods"));
-            tables.push(PodTable {
-                metric: self.label(metric),
-                table,
-                left_out,
-            });
+            tables.push(PodTable { metric: self.label(metric), table, left_out });
         }
         tables
     }
@@ -89,14 +72,12 @@ impl Words<'_> {
             Clause::Failed => ("has failed".to_owned(), "until it is gone"),
             Clause::Pending => ("is pending".to_owned(), "until it runs"),
             Clause::NoMetric => ("has no metric".to_owned(), "until one arrives"),
-            Clause::NoReadiness => (
-                "has no Ready condition or start time".to_owned(),
-                "until its node reports them",
-            ),
-            Clause::InitializingNotReady => (
-                format!("is not ready, and started less than {initialization} ago"),
-                "until ready",
-            ),
+            Clause::NoReadiness => {
+                ("has no Ready condition or start time".to_owned(), "until its node reports them")
+            }
+            Clause::InitializingNotReady => {
+                (format!("is not ready, and started less than {initialization} ago"), "until ready")
+            }
             Clause::InitializingOldSample => (
                 format!(
                     "started less than {initialization} ago, and its sample began before it \

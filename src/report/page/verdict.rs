@@ -17,11 +17,7 @@ impl Words<'_> {
         };
         let current = scale.spec_replicas;
         let failed_write = self.steps().iter().find_map(|step| match step {
-            Step::Rescale {
-                to,
-                error: Some(error),
-                ..
-            } => Some((*to, error)),
+            Step::Rescale { to, error: Some(error), .. } => Some((*to, error)),
             _ => None,
         });
         why.push(self.because(current));
@@ -36,23 +32,14 @@ impl Words<'_> {
         }
         if let Some((to, error)) = failed_write {
             why.push(format!("Writing the scale fails: {error}."));
-            return (
-                Tone::Blocked,
-                format!("CANNOT SCALE {current} {arrow} {to}"),
-                why,
-            );
+            return (Tone::Blocked, format!("CANNOT SCALE {current} {arrow} {to}"), why);
         }
         let decided = self.steps().iter().any(|step| {
             matches!(
                 step,
-                Step::ChoosePath {
-                    path: Path::Disabled,
-                    ..
-                } | Step::RejectSelector { .. }
-                    | Step::CombineMetrics {
-                        accepted: false,
-                        ..
-                    }
+                Step::ChoosePath { path: Path::Disabled, .. }
+                    | Step::RejectSelector { .. }
+                    | Step::CombineMetrics { accepted: false, .. }
             )
         });
         let (tone, verdict) = match outcome.scale_to {
@@ -70,10 +57,7 @@ impl Words<'_> {
             Step::ReadScale { error, .. } => error.as_deref(),
             _ => None,
         });
-        format!(
-            "the scale of the target cannot be read: {}",
-            error.unwrap_or("unknown")
-        )
+        format!("the scale of the target cannot be read: {}", error.unwrap_or("unknown"))
     }
 
     /// Why it comes out as it does, in one sentence.
@@ -81,12 +65,7 @@ impl Words<'_> {
         let mut text = String::new();
         for step in self.steps() {
             match step {
-                Step::ChoosePath {
-                    path,
-                    current,
-                    min,
-                    max,
-                } => match path {
+                Step::ChoosePath { path, current, min, max } => match path {
                     Path::Disabled => {
                         return "The target has 0 replicas: the controller leaves it alone until \
                                 something else scales it up."
@@ -106,11 +85,7 @@ impl Words<'_> {
                     }
                     Path::Metrics => {}
                 },
-                Step::RejectSelector {
-                    reason,
-                    message,
-                    hpas,
-                } => {
+                Step::RejectSelector { reason, message, hpas } => {
                     return match *reason {
                         "AmbiguousSelector" => format!(
                             "The pods of this target are also those of {}: the controller \
@@ -120,34 +95,16 @@ impl Words<'_> {
                         _ => format!("The pods of the target cannot be selected: {message}."),
                     };
                 }
-                Step::CombineMetrics {
-                    highest,
-                    by,
-                    invalid,
-                    total,
-                    accepted,
-                } => {
+                Step::CombineMetrics { highest, by, invalid, total, accepted } => {
                     if !accepted {
                         return self.undecided(*highest, *invalid, *total, current);
                     }
                     text = self.asks(*by, *highest, *invalid, current);
                 }
-                Step::Stabilize {
-                    desired,
-                    result,
-                    held_by,
-                    ..
-                } if desired != result => {
+                Step::Stabilize { desired, result, held_by, .. } if desired != result => {
                     text += &self.held(*held_by, *desired, *result, current);
                 }
-                Step::Limit {
-                    desired,
-                    result,
-                    rate,
-                    min,
-                    max,
-                    reason,
-                } if desired != result => {
+                Step::Limit { desired, result, rate, min, max, reason } if desired != result => {
                     text += "; ";
                     text += &self.limited(reason, rate.as_ref(), *min, *max, current);
                 }
@@ -226,16 +183,9 @@ impl Words<'_> {
             );
         }
         let ago = distance(past.time, self.now());
-        let compared = if past.replicas > desired {
-            "higher"
-        } else {
-            "lower"
-        };
-        let effect = if result == current {
-            String::new()
-        } else {
-            format!(", which makes it {result}")
-        };
+        let compared = if past.replicas > desired { "higher" } else { "lower" };
+        let effect =
+            if result == current { String::new() } else { format!(", which makes it {result}") };
         format!(
             "; the {compared} recommendation of {} from {ago} ago still counts{effect}",
             past.replicas
@@ -245,10 +195,7 @@ impl Words<'_> {
     /// Whether a recommendation is the one that a controller without memory begins with.
     pub(super) fn is_seed(&self, past: &Recommendation) -> bool {
         past.time == self.now()
-            && self
-                .steps()
-                .iter()
-                .any(|step| matches!(step, Step::SeedRecommendations { .. }))
+            && self.steps().iter().any(|step| matches!(step, Step::SeedRecommendations { .. }))
     }
 
     fn limited(

@@ -6,10 +6,7 @@ use super::*;
 
 fn object(version: &str, rest: &Value) -> String {
     let mut object = json!({"apiVersion": version, "kind": "HorizontalPodAutoscaler"});
-    object
-        .as_object_mut()
-        .unwrap()
-        .extend(rest.as_object().unwrap().clone());
+    object.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
     object.to_string()
 }
 
@@ -32,16 +29,11 @@ fn read_v1(annotations: &[(&str, Value)], spec: &Value) -> HpaObject {
     let annotations: serde_json::Map<_, _> = annotations
         .iter()
         .map(|(name, value)| {
-            let text = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             (annotations::key(name), Value::String(text))
         })
         .collect();
-    read(
-        "autoscaling/v1",
-        &json!({"metadata": {"annotations": annotations}, "spec": spec}),
-    )
+    read("autoscaling/v1", &json!({"metadata": {"annotations": annotations}, "spec": spec}))
 }
 
 fn cpu(percentage: i32) -> Value {
@@ -96,11 +88,7 @@ fn v2_is_taken_as_it_is() {
     assert_eq!(hpa.notes, [""; 0]);
     let hpa = hpa.into_hpa();
     assert_eq!(
-        (
-            hpa.name.as_str(),
-            hpa.namespace.as_str(),
-            hpa.uid.as_deref()
-        ),
+        (hpa.name.as_str(), hpa.namespace.as_str(), hpa.uid.as_deref()),
         ("a", "n", Some("u"))
     );
 }
@@ -108,10 +96,7 @@ fn v2_is_taken_as_it_is() {
 #[test]
 fn null_is_the_zero_value() {
     let nothing = read("autoscaling/v2", &json!({}));
-    assert_eq!(
-        (nothing.is_admitted(), nothing.clone().into_hpa().uid),
-        (false, None)
-    );
+    assert_eq!((nothing.is_admitted(), nothing.clone().into_hpa().uid), (false, None));
     for rest in [
         json!({"metadata": null, "spec": null, "status": null}),
         json!({
@@ -133,10 +118,7 @@ fn null_is_the_zero_value() {
         });
         let hpa = read(version.as_str(), &rest);
         assert_eq!(hpa.metadata.labels["a"], "");
-        assert_eq!(
-            (hpa.spec, hpa.status),
-            (HpaSpec::default(), HpaStatus::default())
-        );
+        assert_eq!((hpa.spec, hpa.status), (HpaSpec::default(), HpaStatus::default()));
     }
     let hpa = read(
         "autoscaling/v2",
@@ -152,14 +134,8 @@ fn null_is_the_zero_value() {
     );
     assert_eq!(hpa.spec.metrics[0], MetricSpec::default());
     assert_eq!(hpa.spec.metrics[1].pods, Some(Default::default()));
-    assert_eq!(
-        hpa.status.conditions,
-        [Condition::default(), Condition::default()]
-    );
-    assert_eq!(
-        hpa.status.current_metrics.unwrap()[0],
-        MetricStatus::default()
-    );
+    assert_eq!(hpa.status.conditions, [Condition::default(), Condition::default()]);
+    assert_eq!(hpa.status.current_metrics.unwrap()[0], MetricStatus::default());
 }
 
 #[test]
@@ -168,10 +144,7 @@ fn what_cannot_be_read_names_the_field() {
         ("", "EOF while parsing a value at line 1 column 0"),
         ("[]", "invalid type: sequence, expected struct TypeMeta"),
         ("{}x", "trailing characters at line 1 column 3"),
-        (
-            r#"{"kind": "Pod"}"#,
-            r#"kind: "Pod" is not "HorizontalPodAutoscaler""#,
-        ),
+        (r#"{"kind": "Pod"}"#, r#"kind: "Pod" is not "HorizontalPodAutoscaler""#),
         (
             r#"{"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v3"}"#,
             "apiVersion: \"autoscaling/v3\" is not a version that is read (autoscaling/v1, \
@@ -236,15 +209,7 @@ fn the_digits_of_a_number_are_kept() {
         {"metrics": [{"pods": {"target": {"averageValue": 100000000000000000000.5}}}]}}"#;
     let hpa = hpa_from_json(json).unwrap();
     let want = Quantity::parse("100000000000000000000.5").unwrap();
-    assert_eq!(
-        hpa.spec.metrics[0]
-            .pods
-            .as_ref()
-            .unwrap()
-            .target
-            .average_value,
-        Some(want)
-    );
+    assert_eq!(hpa.spec.metrics[0].pods.as_ref().unwrap().target.average_value, Some(want));
 }
 
 #[test]
@@ -274,10 +239,7 @@ fn v1_without_annotations() {
         })
     );
     // Whatever is missing is left to the defaults.
-    assert_eq!(
-        read("autoscaling/v1", &json!({"spec": {}})).spec,
-        HpaSpec::default()
-    );
+    assert_eq!(read("autoscaling/v1", &json!({"spec": {}})).spec, HpaSpec::default());
 }
 
 /// Each flat metric, the metric that v2beta1 reads it as, and the one that v1 does if it differs.
@@ -386,11 +348,7 @@ fn flat_metrics_in_a_v1_annotation_come_before_the_percentage() {
     for (flat, v2beta1, v1) in flat_metrics() {
         let spec_v1 = json!({"targetCPUUtilizationPercentage": 50});
         let hpa = read_v1(&[("metrics", json!([flat]))], &spec_v1);
-        assert_eq!(
-            spec(&hpa)["metrics"],
-            json!([v1.unwrap_or(v2beta1), cpu(50)]),
-            "{flat}"
-        );
+        assert_eq!(spec(&hpa)["metrics"], json!([v1.unwrap_or(v2beta1), cpu(50)]), "{flat}");
         assert_eq!(hpa.notes, [""; 0]);
     }
     // The keys' case does not matter, and a number keeps its digits.
@@ -425,10 +383,7 @@ fn unreadable_annotations_are_ignored_with_a_note() {
              expected struct ScalingRules",
         ),
     ] {
-        let hpa = read_v1(
-            &[(name, json!(text))],
-            &json!({"targetCPUUtilizationPercentage": 50}),
-        );
+        let hpa = read_v1(&[(name, json!(text))], &json!({"targetCPUUtilizationPercentage": 50}));
         assert_eq!(hpa.notes, [format!("{prefix}{want}")]);
         assert_eq!(spec(&hpa)["metrics"], json!([cpu(50)]));
         assert_eq!(hpa.spec.behavior, None);
@@ -456,19 +411,10 @@ fn behavior_annotations_hold_the_internal_type() {
             "policies": [{"type": "Pods", "value": 1, "periodSeconds": 2}], "tolerance": "100m"},
         "scaleDown": {},
     });
-    assert_eq!(
-        spec(&read_v1(&[("behavior", internal.clone())], &json!({})))["behavior"],
-        want
-    );
-    assert_eq!(
-        spec(&read_v1(&[("behavior", want.clone())], &json!({})))["behavior"],
-        want
-    );
+    assert_eq!(spec(&read_v1(&[("behavior", internal.clone())], &json!({})))["behavior"], want);
+    assert_eq!(spec(&read_v1(&[("behavior", want.clone())], &json!({})))["behavior"], want);
     let annotations = json!({annotations::key("behavior"): internal.to_string()});
-    let hpa = read(
-        "autoscaling/v2beta1",
-        &json!({"metadata": {"annotations": annotations}}),
-    );
+    let hpa = read("autoscaling/v2beta1", &json!({"metadata": {"annotations": annotations}}));
     assert_eq!(spec(&hpa)["behavior"], want);
     // The other versions strip the annotation.
     for version in ["autoscaling/v2beta2", "autoscaling/v2"] {
@@ -476,10 +422,7 @@ fn behavior_annotations_hold_the_internal_type() {
         assert_eq!(hpa.spec.behavior, None);
     }
     for empty in [json!({}), json!({"ScaleUp": null, "ScaleDown": null})] {
-        assert_eq!(
-            read_v1(&[("behavior", empty)], &json!({})).spec.behavior,
-            None
-        );
+        assert_eq!(read_v1(&[("behavior", empty)], &json!({})).spec.behavior, None);
     }
 }
 
@@ -540,19 +483,14 @@ fn v2beta2_keeps_tolerances_in_annotations() {
         }),
     );
     assert_eq!(spec(&hpa)["metrics"], json!([cpu(5)]));
-    assert_eq!(
-        spec(&hpa)["behavior"],
-        json!({"scaleUp": {"tolerance": "50m"}, "scaleDown": {}})
-    );
+    assert_eq!(spec(&hpa)["behavior"], json!({"scaleUp": {"tolerance": "50m"}, "scaleDown": {}}));
     assert_eq!(
         hpa.notes,
         ["spec.behavior.scaleDown.tolerance is ignored: autoscaling/v2beta2 has no such field"]
     );
     let bad = json!({"metadata": {"annotations": {up.as_str(): "1e"}}});
     assert_eq!(
-        hpa_from_json(&object("autoscaling/v2beta2", &bad))
-            .unwrap_err()
-            .to_string(),
+        hpa_from_json(&object("autoscaling/v2beta2", &bad)).unwrap_err().to_string(),
         "metadata.annotations[autoscaling.alpha.kubernetes.io/scale-up-tolerance]: unable to parse \
          quantity's suffix"
     );

@@ -77,15 +77,9 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
         read_bytes(bytes, "in", &mut objects).unwrap();
         assert_eq!(objects.pods.len(), 1);
     }
-    let utf16: Vec<u8> = "\u{feff}{}"
-        .encode_utf16()
-        .flat_map(u16::to_le_bytes)
-        .collect();
+    let utf16: Vec<u8> = "\u{feff}{}".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let refused = read_bytes(utf16, "in", &mut Objects::default()).unwrap_err();
-    assert_eq!(
-        refused.message,
-        "failed to read in: not text (byte 0 is not UTF-8)"
-    );
+    assert_eq!(refused.message, "failed to read in: not text (byte 0 is not UTF-8)");
 }
 
 #[test]
@@ -102,10 +96,7 @@ fn what_is_read_twice_counts_once_or_is_refused() {
         (vec![answer(&format!("{a},{b}"))], 2),
         (vec![answer(&format!("{a},{b}")), answer(a)], 2),
         (vec![answer(a), answer(&format!("{b},{a},{a}"))], 3),
-        (
-            vec![answer(&format!("{a},{a}")), answer(&format!("{a},{a}"))],
-            2,
-        ),
+        (vec![answer(&format!("{a},{a}")), answer(&format!("{a},{a}"))], 2),
     ] {
         let read = read(&answers.concat()).unwrap();
         assert_eq!(read.external_values.len(), count, "{answers:?}");
@@ -117,14 +108,8 @@ fn a_fault_is_told_with_its_place_and_field() {
     let long = format!("[{}]", "a, ".repeat(100_000));
     for (text, said) in [
         // JSON: by line and column.
-        (
-            "{\"kind\": \"Pod\",\n \"metadata\": }",
-            "in:2:14: expected value",
-        ),
-        (
-            "{\"kind\": \"Pod\",\n \"meta",
-            "in:2:6: EOF while parsing a string",
-        ),
+        ("{\"kind\": \"Pod\",\n \"metadata\": }", "in:2:14: expected value"),
+        ("{\"kind\": \"Pod\",\n \"meta", "in:2:6: EOF while parsing a string"),
         (
             "{\"kind\": \"Pod\",\r\n \"metadata\": {\"ö\": 1, \"name\": 5}}",
             "in:2:31: metadata.name: invalid type: integer `5`, expected a string",
@@ -150,10 +135,7 @@ fn a_fault_is_told_with_its_place_and_field() {
             "in:1:27: items: invalid type: map, expected a list of Kubernetes objects",
         ),
         // YAML: likewise, though its values are read from elsewhere.
-        (
-            "a: b\n c: d",
-            "in:2:3: mapping values are not allowed in this context",
-        ),
+        ("a: b\n c: d", "in:2:3: mapping values are not allowed in this context"),
         (
             "kind: Pod\nmetadata:\n  labels:\n    ö: ß\n    x: no\n",
             "in:5:8: metadata.labels.x: invalid type: boolean `false`, expected a string",
@@ -162,26 +144,11 @@ fn a_fault_is_told_with_its_place_and_field() {
             "---\n---\nkind: Pod\n---\nkind: List\nitems:\n- kind: Pod\n- kind: PodList\n  items: {}\n",
             "in:9:10: items[1].items: invalid type: map, expected a list of Kubernetes objects",
         ),
-        (
-            "kind: Pod\n---\nmetadata: {}\n",
-            "in:3:1: not a Kubernetes object: it has no kind",
-        ),
-        (
-            "- kind: Pod\n",
-            "in: invalid type: sequence, expected a Kubernetes object",
-        ),
-        (
-            "hello",
-            "in: invalid type: string \"hello\", expected a Kubernetes object",
-        ),
-        (
-            &long,
-            "in: invalid type: sequence, expected a Kubernetes object",
-        ),
-        (
-            "a: .nan\nkind: Pod\n",
-            "in:1:4: value `.nan` is not a finite number",
-        ),
+        ("kind: Pod\n---\nmetadata: {}\n", "in:3:1: not a Kubernetes object: it has no kind"),
+        ("- kind: Pod\n", "in: invalid type: sequence, expected a Kubernetes object"),
+        ("hello", "in: invalid type: string \"hello\", expected a Kubernetes object"),
+        (&long, "in: invalid type: sequence, expected a Kubernetes object"),
+        ("a: .nan\nkind: Pod\n", "in:1:4: value `.nan` is not a finite number"),
         // Nothing at all.
         ("", "in: it is empty"),
         ("# a comment\n---\n---\n", "in: it is empty"),
@@ -228,14 +195,8 @@ fn a_fault_is_told_with_its_place_and_field() {
         ),
         // However deep it goes.
         (&"[".repeat(100_000), "in:1:256: recursion limit exceeded"),
-        (
-            &"- ".repeat(100_000),
-            "in: invalid type: sequence, expected a Kubernetes object",
-        ),
-        (
-            &r#"{"a":"#.repeat(100_000),
-            "in:1:500000: EOF while parsing a value",
-        ),
+        (&"- ".repeat(100_000), "in: invalid type: sequence, expected a Kubernetes object"),
+        (&r#"{"a":"#.repeat(100_000), "in:1:500000: EOF while parsing a value"),
     ] {
         assert_eq!(refusal(text), format!("failed to read {said}"));
     }
@@ -258,10 +219,7 @@ fn lists_do_not_nest_without_end() {
 
 #[test]
 fn what_was_read_is_not_repeated_in_full() {
-    for text in [
-        "x".repeat(100_000),
-        format!("kind: {}", "x".repeat(100_000)),
-    ] {
+    for text in ["x".repeat(100_000), format!("kind: {}", "x".repeat(100_000))] {
         match read(&text) {
             Ok(objects) => assert_eq!(objects.skipped.len(), 1),
             Err(e) => assert!(e.message.len() < 500, "{}", e.message.len()),

@@ -9,7 +9,8 @@ use serde_yaml::Spanned;
 use super::{path_of, read_json, unreadable};
 use crate::error::Error;
 use crate::json::shortened;
-use crate::snapshot::objects::{NO_KIND, Objects};
+use crate::snapshot::objects::Objects;
+use crate::snapshot::objects::reader::NO_KIND;
 use crate::snapshot::place::{FieldPath, Step};
 
 /// Reads YAML documents; empty ones are left out.
@@ -19,9 +20,7 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
         unreadable(origin, place, &FieldPath::default(), &message_of(&e))
     })?;
     if documents.is_empty() {
-        return Err(Error::usage(format!(
-            "failed to read {origin}: it is empty"
-        )));
+        return Err(Error::usage(format!("failed to read {origin}: it is empty")));
     }
     for (place, Document(fields)) in documents.into_iter().enumerate() {
         let json = serde_json::Value::Object(fields).to_string();
@@ -77,9 +76,9 @@ fn find(text: &str, document: usize, path: &FieldPath) -> Option<(usize, usize)>
     let mut node = documents.get(document)?;
     for step in &path.0 {
         let inner = match (step, &node.value) {
-            (Step::Field(name), Tree::Map(fields)) => fields
-                .iter()
-                .find_map(|(field, value)| (field == name).then_some(value)),
+            (Step::Field(name), Tree::Map(fields)) => {
+                fields.iter().find_map(|(field, value)| (field == name).then_some(value))
+            }
             (Step::Element(place), Tree::List(elements)) => elements.get(*place),
             _ => None,
         };

@@ -10,13 +10,8 @@ use crate::snapshot::hpa::{
     MetricTarget, ObjectMetricSource, PodsMetricSource, ResourceMetricSource,
 };
 
-const METRIC_SOURCE_TYPES: [&str; 5] = [
-    "ContainerResource",
-    "External",
-    "Object",
-    "Pods",
-    "Resource",
-];
+const METRIC_SOURCE_TYPES: [&str; 5] =
+    ["ContainerResource", "External", "Object", "Pods", "Resource"];
 
 pub(super) fn validate(
     metrics: &[MetricSpec],
@@ -39,19 +34,9 @@ pub(super) fn validate(
 
 /// `validateMetricSpec`.
 fn validate_metric(metric: &MetricSpec, path: &Path) -> Vec<Cause> {
-    let MetricSpec {
-        type_,
-        object,
-        external,
-        pods,
-        resource,
-        container_resource,
-    } = metric;
+    let MetricSpec { type_, object, external, pods, resource, container_resource } = metric;
     let mut causes = Vec::new();
-    let unsupported = || {
-        path.child("type")
-            .not_supported(type_, &METRIC_SOURCE_TYPES)
-    };
+    let unsupported = || path.child("type").not_supported(type_, &METRIC_SOURCE_TYPES);
     let expected = match type_.as_str() {
         "ContainerResource" => Some("containerResource"),
         "External" => Some("external"),
@@ -61,10 +46,7 @@ fn validate_metric(metric: &MetricSpec, path: &Path) -> Vec<Cause> {
         _ => None,
     };
     if type_.is_empty() {
-        causes.push(
-            path.child("type")
-                .required("must specify a metric source type"),
-        );
+        causes.push(path.child("type").required("must specify a metric source type"));
     }
     if expected.is_none() {
         causes.push(unsupported());
@@ -81,29 +63,10 @@ fn validate_metric(metric: &MetricSpec, path: &Path) -> Vec<Cause> {
         }
     };
     let at = |field| path.child(field);
-    judge(
-        "object",
-        object
-            .as_ref()
-            .map(|source| validate_object(source, &at("object"))),
-    );
-    judge(
-        "external",
-        external
-            .as_ref()
-            .map(|source| validate_external(source, &at("external"))),
-    );
-    judge(
-        "pods",
-        pods.as_ref()
-            .map(|source| validate_pods(source, &at("pods"))),
-    );
-    judge(
-        "resource",
-        resource
-            .as_ref()
-            .map(|source| validate_resource(source, &at("resource"))),
-    );
+    judge("object", object.as_ref().map(|source| validate_object(source, &at("object"))));
+    judge("external", external.as_ref().map(|source| validate_external(source, &at("external"))));
+    judge("pods", pods.as_ref().map(|source| validate_pods(source, &at("pods"))));
+    judge("resource", resource.as_ref().map(|source| validate_resource(source, &at("resource"))));
     judge(
         "containerResource",
         container_resource
@@ -129,11 +92,8 @@ fn validate_metric(metric: &MetricSpec, path: &Path) -> Vec<Cause> {
 }
 
 fn validate_object(source: &ObjectMetricSource, path: &Path) -> Vec<Cause> {
-    let mut causes = validate_reference(
-        &source.described_object,
-        false,
-        &path.child("describedObject"),
-    );
+    let mut causes =
+        validate_reference(&source.described_object, false, &path.child("describedObject"));
     causes.extend(validate_identifier(&source.metric, &path.child("metric")));
     let (target, at) = (&source.target, path.child("target"));
     causes.extend(validate_target(target, &at));
@@ -178,10 +138,7 @@ fn validate_resource(source: &ResourceMetricSource, path: &Path) -> Vec<Cause> {
     if source.name.is_empty() {
         causes.push(path.child("name").required("must specify a resource name"));
     }
-    causes.extend(validate_resource_target(
-        &source.target,
-        &path.child("target"),
-    ));
+    causes.extend(validate_resource_target(&source.target, &path.child("target")));
     causes
 }
 
@@ -209,10 +166,7 @@ fn validate_container_resource(source: &ContainerResourceMetricSource, path: &Pa
         let wrong = names::dns_label(&source.container);
         causes.extend(wrong.iter().map(|detail| container.invalid(shown, detail)));
     }
-    causes.extend(validate_resource_target(
-        &source.target,
-        &path.child("target"),
-    ));
+    causes.extend(validate_resource_target(&source.target, &path.child("target")));
     causes
 }
 
@@ -239,29 +193,16 @@ fn validate_target(target: &MetricTarget, path: &Path) -> Vec<Cause> {
     if target.type_.is_empty() {
         causes.push(type_.required("must specify a metric target type"));
     }
-    if !matches!(
-        target.type_.as_str(),
-        "Utilization" | "Value" | "AverageValue"
-    ) {
+    if !matches!(target.type_.as_str(), "Utilization" | "Value" | "AverageValue") {
         let detail = "must be either Utilization, Value, or AverageValue";
         causes.push(type_.invalid(Shown::Json(&target.type_), detail));
     }
-    for (field, value) in [
-        ("value", &target.value),
-        ("averageValue", &target.average_value),
-    ] {
+    for (field, value) in [("value", &target.value), ("averageValue", &target.average_value)] {
         if let Some(value) = value.as_ref().filter(|value| value.signum() <= 0) {
-            causes.push(invalid_quantity(
-                value,
-                "must be positive",
-                &path.child(field),
-            ));
+            causes.push(invalid_quantity(value, "must be positive", &path.child(field)));
         }
     }
-    if let Some(percentage) = target
-        .average_utilization
-        .filter(|percentage| *percentage < 1)
-    {
+    if let Some(percentage) = target.average_utilization.filter(|percentage| *percentage < 1) {
         let field = path.child("averageUtilization");
         causes.push(field.invalid(number(percentage), "must be greater than 0"));
     }
@@ -270,9 +211,5 @@ fn validate_target(target: &MetricTarget, path: &Path) -> Vec<Cause> {
 
 /// `validateMetricIdentifier`. The selector is not checked.
 fn validate_identifier(metric: &MetricIdentifier, path: &Path) -> Vec<Cause> {
-    validate_path_segment(
-        &metric.name,
-        "must specify a metric name",
-        &path.child("name"),
-    )
+    validate_path_segment(&metric.name, "must specify a metric name", &path.child("name"))
 }

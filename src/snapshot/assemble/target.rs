@@ -1,0 +1,132 @@
+//! The target of an HPA among saved objects: what the controller would get for its scale, in the
+//! API server's words where there is none.
+
+use super::{Basis, assumed, find_error, once};
+use crate::error::Error;
+use crate::snapshot::hpa::Hpa;
+use crate::snapshot::objects::{Api, ApiError, ScaleObject, Workload};
+use crate::snapshot::pod::Meta;
+use crate::snapshot::{Scale, ScaleError};
+
+/// Where the target's scale is looked for.
+pub(super) struct Target<'o> {
+    pub(super) scales: &'o [ScaleObject],
+    pub(super) workloads: &'o [Workload],
+    pub(super) default_namespace: &'o str,
+    pub(super) errors: &'o [ApiError],
+}
+
+impl Target<'_> {
+    /// What the controller would get for the target's scale. An `Err` outside is unusable input.
+    pub(super) fn scale(&self, hpa: &Hpa) -> Result<Result<Scale, ScaleError>, Error> {
+        let target = &hpa.spec.scale_target_ref;
+        let group = group_of(&target.api_version);
+        let kind = target.kind.as_str();
+        if let Some(e) = find_error(self.errors, Api::Mapping, None) {
+            return Ok(Err(ScaleError::Mapping(e.message.clone())));
+        }
+        if is_in_other_group(group, kind) {
+            let text = format!("no matches for kind {kind:?} in group {group:?}");
+            return Ok(Err(ScaleError::Mapping(text)));
+        }
+        if let Some(e) = find_error(self.errors, Api::Scale, None) {
+            return Ok(Err(ScaleError::Get(e.message.clone())));
+        }
+        let mut scales = self.scales.iter().filter(|scale| self.is_target(&scale.metadata, hpa));
+        if let Some(scale) = scales.next() {
+            if scales.next().is_some() {
+                return Err(Error::usage(format!(
+                    "several Scales of the name {} in the namespace {}",
+                    target.name, hpa.namespace
+                ))
+                .hint("a Scale does not say which kind it belongs to: keep only the target's"));
+            }
+            return Ok(Ok(Scale {
+                spec_replicas: scale.spec.replicas,
+                status_replicas: scale.status.replicas,
+                selector: scale.status.selector.clone(),
+            }));
+        }
+        let Some(workload) = self.workload(hpa)? else {
+            let resource = resource_of(group, kind);
+            let text = format!("{resource} {:?} not found", target.name);
+            return Ok(Err(ScaleError::Get(text)));
+        };
+        let selector = match &workload.selector {
+            Some(selector) => selector.to_selector().map_err(|e| {
+                let name = &workload.metadata.name;
+                Error::usage(format!("{} {name}: spec.selector: {e}", workload.kind))
+            })?,
+            None => return Ok(Ok(workload_scale(workload, String::new()))),
+        };
+        Ok(Ok(workload_scale(workload, selector.to_string())))
+    }
+
+    /// What is assumed of the target's scale, where it is made from an object without a status.
+    pub(super) fn assumption(&self, hpa: &Hpa) -> Option<Basis> {
+        if self.scales.iter().any(|scale| self.is_target(&scale.metadata, hpa)) {
+            return None;
+        }
+        let workload = self.workload(hpa).ok()??;
+        if workload.status_replicas.is_some() {
+            return None;
+        }
+        let source = format!("spec.replicas; the {} carries no status", workload.kind);
+        Some(assumed("status.replicas", workload.replicas.to_string(), &source))
+    }
+
+    fn workload(&self, hpa: &Hpa) -> Result<Option<&Workload>, Error> {
+        let target = &hpa.spec.scale_target_ref;
+        let kind = target.kind.as_str();
+        let mut workloads = self.workloads.iter().filter(|workload| {
+            // Discovery knows a kind by its lower-case form, too.
+            self.is_target(&workload.metadata, hpa)
+                && workload.group == group_of(&target.api_version)
+                && (workload.kind == kind || workload.kind.to_lowercase() == kind)
+        });
+        once(kind, workloads.clone().map(|workload| &*workload.metadata.name))?;
+        Ok(workloads.next())
+    }
+
+    fn is_target(&self, meta: &Meta, hpa: &Hpa) -> bool {
+        *meta.name == *hpa.spec.scale_target_ref.name
+            && meta.namespace.as_deref().unwrap_or(self.default_namespace) == hpa.namespace
+    }
+}
+
+fn workload_scale(workload: &Workload, selector: String) -> Scale {
+    Scale {
+        spec_replicas: workload.replicas,
+        status_replicas: workload.status_replicas.unwrap_or(workload.replicas),
+        selector,
+    }
+}
+
+pub(super) fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+/// Built-in kinds are in one group each, whatever the cluster has installed beside them.
+fn is_in_other_group(group: &str, kind: &str) -> bool {
+    let home = match kind {
+        "Deployment" | "StatefulSet" | "ReplicaSet" | "deployment" | "statefulset"
+        | "replicaset" => "apps",
+        "ReplicationController" | "replicationcontroller" => "",
+        _ => return false,
+    };
+    group != home && matches!(group, "" | "apps" | "extensions")
+}
+
+/// The resource of a kind, with its group, as the API server names it. For kinds that are not
+/// built in the plural is guessed as Kubernetes does it.
+pub(super) fn resource_of(group: &str, kind: &str) -> String {
+    let singular = kind.to_lowercase();
+    let plural = if singular.ends_with('s') {
+        format!("{singular}es")
+    } else if let Some(stem) = singular.strip_suffix('y') {
+        format!("{stem}ies")
+    } else {
+        format!("{singular}s")
+    };
+    if group.is_empty() { plural } else { format!("{plural}.{group}") }
+}

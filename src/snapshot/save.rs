@@ -288,10 +288,20 @@ fn pod_metrics(item: &PodMetrics, hpa: &Hpa) -> Value {
 fn metric_values(snapshot: &Snapshot) -> Vec<Value> {
     let hpa = &snapshot.hpa;
     let mut custom: Vec<Value> = Vec::new();
-    let mut external: Vec<Value> = Vec::new();
+    let mut external_answers: Vec<Vec<Value>> = Vec::new();
+    let mut answered: Vec<Value> = Vec::new();
+    let mut is_new = |request: Value| {
+        let new = !answered.contains(&request);
+        if new {
+            answered.push(request);
+        }
+        new
+    };
     for (spec, answer) in hpa.spec.metrics.iter().zip(&snapshot.metrics) {
         match (answer, &spec.pods, &spec.object, &spec.external) {
-            (MetricAnswer::Pods(values), Some(source), ..) => {
+            (MetricAnswer::Pods(values), Some(source), ..)
+                if is_new(json!(["pods", identifier(&source.metric)])) =>
+            {
                 let items = values.iter().map(|value| {
                     json!({
                         "describedObject": {
@@ -304,9 +314,11 @@ fn metric_values(snapshot: &Snapshot) -> Vec<Value> {
                         "value": format!("{}m", value.value),
                     })
                 });
-                add_missing(&mut custom, items);
+                custom.extend(items);
             }
-            (MetricAnswer::Object(values), _, Some(source), _) => {
+            (MetricAnswer::Object(values), _, Some(source), _)
+                if is_new(json!([source.described_object, identifier(&source.metric)])) =>
+            {
                 let described = &source.described_object;
                 let items = values.iter().map(|value| {
                     json!({
@@ -320,9 +332,11 @@ fn metric_values(snapshot: &Snapshot) -> Vec<Value> {
                         "value": format!("{value}m"),
                     })
                 });
-                add_missing(&mut custom, items);
+                custom.extend(items);
             }
-            (MetricAnswer::External(values), _, _, Some(source)) => {
+            (MetricAnswer::External(values), _, _, Some(source))
+                if is_new(json!(["external", identifier(&source.metric)])) =>
+            {
                 let items = values.iter().map(|value| {
                     json!({
                         "metricName": source.metric.name,
@@ -330,10 +344,16 @@ fn metric_values(snapshot: &Snapshot) -> Vec<Value> {
                         "value": format!("{}m", value.value),
                     })
                 });
-                add_missing(&mut external, items);
+                external_answers.push(items.collect());
             }
             _ => {}
         }
+    }
+    // A longer answer usually contains the shorter ones, in the order of the whole.
+    external_answers.sort_by_key(|answer| std::cmp::Reverse(answer.len()));
+    let mut external = Vec::new();
+    for answer in external_answers {
+        merge(&mut external, answer);
     }
     let list = |api_version: &str, kind: &str, items: Vec<Value>| {
         let list = json!({
@@ -359,13 +379,41 @@ fn identifier(metric: &MetricIdentifier) -> Value {
     }
 }
 
-/// Adds the items of an answer as often as it has them, counting those that are there already.
-fn add_missing(list: &mut Vec<Value>, answer: impl Iterator<Item = Value>) {
-    let mut unclaimed: Vec<bool> = vec![true; list.len()];
+/// Adds what an answer has beyond the list, which holds answers for other selectors. Each keeps its
+/// order, on which sums with negative values depend.
+fn merge(list: &mut Vec<Value>, answer: Vec<Value>) {
+    let mut place = 0;
     for item in answer {
-        match (0..unclaimed.len()).find(|&place| unclaimed[place] && list[place] == item) {
-            Some(place) => unclaimed[place] = false,
-            None => list.push(item),
+        match list[place..].iter().position(|there| *there == item) {
+            Some(distance) => place += distance,
+            None => list.insert(place, item),
+        }
+        place += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_for_several_selectors_keep_their_order() {
+        let list = |text: &str| text.split_whitespace().map(Value::from).collect::<Vec<_>>();
+        for (longer, shorter, count) in [
+            ("b a", "a", 2),
+            ("a b a", "a a", 3),
+            ("a c", "b c", 3),
+            ("a", "b", 2),
+        ] {
+            let mut all = Vec::new();
+            merge(&mut all, list(longer));
+            merge(&mut all, list(shorter));
+            for part in [longer, shorter] {
+                let part = list(part);
+                let kept: Vec<_> = all.iter().filter(|item| part.contains(item)).collect();
+                assert_eq!(kept, part.iter().collect::<Vec<_>>(), "{all:?}");
+            }
+            assert_eq!(all.len(), count);
         }
     }
 }

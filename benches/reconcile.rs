@@ -1,0 +1,180 @@
+//! How long a pass takes for 100 to 50,000 pods: CPU utilization, two containers each, one pod in
+//! fifty not ready, one in a hundred without metrics. It shows whether the engine stays linear, and
+//! what reading the objects costs beside it. It asserts nothing.
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use jiff::{SignedDuration, Timestamp};
+use kubectl_hpa::engine;
+use kubectl_hpa::memory::Memory;
+use kubectl_hpa::snapshot::assemble::{Input, Options, assemble};
+use kubectl_hpa::snapshot::file::read_text;
+use kubectl_hpa::snapshot::objects::Objects;
+use serde_json::{Value, json};
+
+fn passes(c: &mut Criterion) {
+    let mut group = c.benchmark_group("reconcile");
+    for count in [100, 1_000, 10_000, 50_000] {
+        let input = read(&scenario(count));
+        let memory = Memory::default();
+        group.throughput(Throughput::Elements(count));
+        group.bench_function(BenchmarkId::from_parameter(count), |b| {
+            b.iter(|| engine::reconcile(black_box(&input.snapshot), &memory));
+        });
+    }
+    group.finish();
+}
+
+fn reading(c: &mut Criterion) {
+    const COUNT: u64 = 10_000;
+    let text = scenario(COUNT);
+    let mut group = c.benchmark_group("read and assemble");
+    group.sample_size(10);
+    group.throughput(Throughput::Bytes(text.len() as u64));
+    group.bench_function(BenchmarkId::from_parameter(COUNT), |b| {
+        b.iter_with_large_drop(|| read(black_box(&text)));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, passes, reading);
+criterion_main!(benches);
+
+fn read(text: &str) -> Input {
+    let mut objects = Objects::default();
+    read_text(text, "the scenario", &mut objects).expect("the scenario is readable");
+    let options = Options {
+        name: "web".to_owned(),
+        ..Options::default()
+    };
+    assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("the scenario is complete")
+}
+
+/// The scenario as users would save it, with the fields that a pass skips.
+fn scenario(count: u64) -> String {
+    let mut dice = Dice(count);
+    let mut items = vec![
+        json!({"apiVersion": "kubectl-hpa/v1alpha1", "kind": "ControllerState", "now": before(0)}),
+        json!({
+            "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                "minReplicas": 1, "maxReplicas": 100_000,
+                "metrics": [{"type": "Resource", "resource": {
+                    "name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60},
+                }}],
+            },
+        }),
+        json!({
+            "apiVersion": "autoscaling/v1", "kind": "Scale",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": count}, "status": {"replicas": count, "selector": "app=web"},
+        }),
+    ];
+    for number in 0..count {
+        let unready = dice.below(100) < 2;
+        items.push(pod(number, unready));
+        if dice.below(100) >= 1 {
+            items.push(usage(number, &mut dice));
+        }
+    }
+    json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
+}
+
+fn pod(number: u64, unready: bool) -> Value {
+    let container = |name: &str, cpu: &str| {
+        let env: Vec<_> = (0..8)
+            .map(|n| json!({"name": format!("V{n}"), "value": "x".repeat(20)}))
+            .collect();
+        json!({
+            "name": name, "image": "registry.example/web:1", "env": env,
+            "ports": [{"containerPort": 8080, "protocol": "TCP"}],
+            "resources": {
+                "requests": {"cpu": cpu, "memory": "128Mi"},
+                "limits": {"cpu": "1", "memory": "256Mi"},
+            },
+            "terminationMessagePath": "/dev/termination-log",
+            "terminationMessagePolicy": "File", "imagePullPolicy": "IfNotPresent",
+        })
+    };
+    let (started, changed) = if unready { (20, 20) } else { (4000, 3990) };
+    let condition = |type_: &str| {
+        let status = if unready && type_ == "Ready" {
+            "False"
+        } else {
+            "True"
+        };
+        json!({"type": type_, "status": status, "lastTransitionTime": before(changed)})
+    };
+    let conditions = ["PodScheduled", "Initialized", "ContainersReady", "Ready"].map(condition);
+    let statuses = ["app", "proxy"].map(|name| {
+        json!({
+            "name": name, "ready": true, "restartCount": 0, "image": "x", "imageID": "x",
+            "started": true, "state": {"running": {"startedAt": before(3995)}},
+        })
+    });
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": metadata(number),
+        "spec": {
+            "containers": [container("app", "250m"), container("proxy", "100m")],
+            "nodeName": format!("node-{}", number % 50), "serviceAccountName": "default",
+            "restartPolicy": "Always",
+            "tolerations": [{
+                "key": "node.kubernetes.io/not-ready", "operator": "Exists",
+                "effect": "NoExecute", "tolerationSeconds": 300,
+            }],
+        },
+        "status": {
+            "phase": "Running", "startTime": before(started), "podIP": "10.0.0.1",
+            "hostIP": "10.1.0.1", "conditions": conditions, "containerStatuses": statuses,
+        },
+    })
+}
+
+fn usage(number: u64, dice: &mut Dice) -> Value {
+    let mut container = |name: &str, from: u64, to: u64, memory: &str| {
+        let cpu = format!("{}n", from + dice.below(to - from));
+        json!({"name": name, "usage": {"cpu": cpu, "memory": memory}})
+    };
+    let containers = [
+        container("app", 100_000_000, 400_000_000, "100000Ki"),
+        container("proxy", 10_000_000, 90_000_000, "30000Ki"),
+    ];
+    json!({
+        "apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
+        "metadata": metadata(number), "timestamp": before(10), "window": "15s",
+        "containers": containers,
+    })
+}
+
+fn metadata(number: u64) -> Value {
+    json!({
+        "name": format!("web-7c9d8b6f5-{number:05}"), "namespace": "default",
+        "labels": {"app": "web", "pod-template-hash": "7c9d8b6f5"},
+        "uid": format!("{number:032x}"),
+        "ownerReferences": [{
+            "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-7c9d8b6f5", "uid": "u",
+            "controller": true,
+        }],
+    })
+}
+
+fn before(seconds: i64) -> String {
+    const NOW: Timestamp = Timestamp::constant(1_795_240_800, 0);
+    (NOW - SignedDuration::from_secs(seconds)).to_string()
+}
+
+/// The same numbers in every run (Knuth's generator for MMIX).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}

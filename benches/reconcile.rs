@@ -44,10 +44,7 @@ criterion_main!(benches);
 fn read(text: &str) -> Input {
     let mut objects = Objects::default();
     read_text(text, "the scenario", &mut objects).expect("the scenario is readable");
-    let options = Options {
-        name: "web".to_owned(),
-        ..Options::default()
-    };
+    let options = Options { name: "web".to_owned(), ..Options::default() };
     assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("the scenario is complete")
 }
 
@@ -85,9 +82,8 @@ fn scenario(count: u64) -> String {
 
 fn pod(number: u64, unready: bool) -> Value {
     let container = |name: &str, cpu: &str| {
-        let env: Vec<_> = (0..8)
-            .map(|n| json!({"name": format!("V{n}"), "value": "x".repeat(20)}))
-            .collect();
+        let env: Vec<_> =
+            (0..8).map(|n| json!({"name": format!("V{n}"), "value": "x".repeat(20)})).collect();
         json!({
             "name": name, "image": "registry.example/web:1", "env": env,
             "ports": [{"containerPort": 8080, "protocol": "TCP"}],
@@ -101,11 +97,7 @@ fn pod(number: u64, unready: bool) -> Value {
     };
     let (started, changed) = if unready { (20, 20) } else { (4000, 3990) };
     let condition = |type_: &str| {
-        let status = if unready && type_ == "Ready" {
-            "False"
-        } else {
-            "True"
-        };
+        let status = if unready && type_ == "Ready" { "False" } else { "True" };
         json!({"type": type_, "status": status, "lastTransitionTime": before(changed)})
     };
     let conditions = ["PodScheduled", "Initialized", "ContainersReady", "Ready"].map(condition);
@@ -171,10 +163,8 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, end: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end
     }
 }

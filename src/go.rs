@@ -29,6 +29,18 @@ pub(crate) fn quote(text: &str) -> String {
     quoted
 }
 
+/// A finite float as `encoding/json` writes it, through which kubectl sends the numbers of a YAML
+/// file.
+pub(crate) fn float(number: f64) -> String {
+    let size = number.abs();
+    if size != 0.0 && !(1e-6..1e21).contains(&size) {
+        let text = format!("{number:e}");
+        if size < 1.0 { text } else { text.replace('e', "e+") }
+    } else {
+        number.to_string()
+    }
+}
+
 /// Go's `unicode.IsPrint`, for all but quotes and backslashes.
 fn is_printable(c: char) -> bool {
     // The standard library knows this only when it escapes strings, and is right about combining
@@ -110,6 +122,22 @@ mod tests {
     }
 
     use super::*;
+
+    #[test]
+    fn floats_print_as_in_go() {
+        for (number, text) in [
+            (5.0, "5"),
+            (-0.0, "-0"),
+            (0.1, "0.1"),
+            (1e-6, "0.000001"),
+            (1.5e-7, "1.5e-7"),
+            (123_456_789_012_345_680_000.0, "123456789012345680000"),
+            (1e21, "1e+21"),
+            (-1.25e22, "-1.25e+22"),
+        ] {
+            assert_eq!(float(number), text);
+        }
+    }
 
     #[test]
     fn quoted() {

@@ -4,50 +4,21 @@
 //! runs no binary, so what it says is about the library alone.
 
 mod common;
+#[path = "common/recorded.rs"]
+mod recorded;
 
-use std::fs;
-use std::path::Path;
-
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use recorded::Case;
 use serde_json::{Value, json};
-
-#[derive(Deserialize)]
-struct Case {
-    name: String,
-    // Kept as text, because a number's digits are part of a quantity.
-    input: Box<RawValue>,
-    expected: Value,
-}
 
 /// What an answer is compared in; whichever comes first names the difference.
 const COMPARED: [&str; 6] = ["proposal", "scaleTo", "error", "events", "status", "recommendations"];
 
 #[test]
 fn each_recorded_pass_is_answered_as_by_the_controller() {
-    let mut wrong = Vec::new();
-    let mut count = 0;
-    for text in recorded() {
-        for line in text.lines() {
-            let case: Case = serde_json::from_str(line).expect("a case as recorded");
-            count += 1;
-            wrong.extend(difference(&case).map(|text| format!("{}: {text}", case.name)));
-        }
-    }
-    let list = wrong.join("\n");
-    assert!(wrong.is_empty(), "{} differ:\n{list}", wrong.len());
-    assert_eq!(count, 507, "cases are missing or were added");
-}
-
-/// The files of cases, in the order of their names.
-fn recorded() -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors");
-    let entries = fs::read_dir(folder).expect("the folder of the cases");
-    let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    files.retain(|file| file.extension().is_some_and(|end| end == "jsonl"));
-    files.sort();
-    let read = |file: &_| fs::read_to_string(file).expect("a file of cases");
-    files.iter().map(read).collect()
+    let cases = recorded::cases();
+    let differ = |case: &Case| Some(format!("{}: {}", case.name, difference(case)?));
+    let wrong: Vec<String> = cases.iter().filter_map(differ).collect();
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 /// The first field in which the answer differs from the recorded one.

@@ -8,6 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 use super::{Amount, ParseError, Quantity};
+use crate::go;
 
 /// The name under which serde_json hands out a value's text instead of the value. Other formats
 /// pay no heed to it and neither would a serde_json that renamed it; numbers are then read as
@@ -85,7 +86,7 @@ impl<'de> Visitor<'de> for QuantityVisitor {
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<Quantity, E> {
-        self.visit_str(&float_text(number))
+        self.visit_str(&go::float(number))
     }
 
     fn visit_unit<E: Error>(self) -> Result<Quantity, E> {
@@ -116,21 +117,10 @@ impl Visitor<'_> for AmountVisitor {
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<Amount, E> {
-        self.visit_str(&float_text(number))
+        self.visit_str(&go::float(number))
     }
 
     fn visit_unit<E: Error>(self) -> Result<Amount, E> {
         Ok(Amount::ZERO)
-    }
-}
-
-/// A float as Go's JSON encoder writes it, through which kubectl sends the numbers of a YAML file.
-fn float_text(number: f64) -> String {
-    let size = number.abs();
-    if size != 0.0 && !(1e-6..1e21).contains(&size) {
-        let text = format!("{number:e}");
-        if size < 1.0 { text } else { text.replace('e', "e+") }
-    } else {
-        number.to_string()
     }
 }

@@ -399,12 +399,9 @@ mod tests {
     #[test]
     fn answers_for_several_selectors_keep_their_order() {
         let list = |text: &str| text.split_whitespace().map(Value::from).collect::<Vec<_>>();
-        for (longer, shorter, count) in [
-            ("b a", "a", 2),
-            ("a b a", "a a", 3),
-            ("a c", "b c", 3),
-            ("a", "b", 2),
-        ] {
+        for (longer, shorter, count) in
+            [("b a", "a", 2), ("a b a", "a a", 3), ("a c", "b c", 3), ("a", "b", 2)]
+        {
             let mut all = Vec::new();
             merge(&mut all, list(longer));
             merge(&mut all, list(shorter));

@@ -26,10 +26,19 @@ pub(crate) fn read(text: &str) -> Result<Input, Error> {
 
 /// One pass, and the object that `-o json` prints of it.
 pub(crate) fn explain(input: &Input) -> (Decision, Value) {
+    explain_as(input, |explanation| {
+        serde_json::to_value(explanation).expect("an explanation is JSON")
+    })
+}
+
+/// One pass, and what is made of its explanation.
+pub(crate) fn explain_as<T>(
+    input: &Input,
+    form: impl FnOnce(&Explanation<'_>) -> T,
+) -> (Decision, T) {
     let remembered = Remembered::from_stated(input.stated_memory.as_ref());
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
     let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
-    let explanation = Explanation::new(input, &remembered, &decision, &extremes);
-    let object = serde_json::to_value(&explanation).expect("an explanation is JSON");
-    (decision, object)
+    let formed = form(&Explanation::new(input, &remembered, &decision, &extremes));
+    (decision, formed)
 }

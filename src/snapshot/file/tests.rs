@@ -226,3 +226,23 @@ fn what_was_read_is_not_repeated_in_full() {
         }
     }
 }
+
+#[test]
+fn yaml_numbers_are_read_as_kubectl_would_send_them() {
+    for (written, replicas) in
+        [("5", 5), ("5.0", 5), ("5e0", 5), ("0x10", 16), ("010", 8), ("0o10", 8), ("1_0", 10)]
+    {
+        let text =
+            format!("kind: Scale\napiVersion: autoscaling/v1\nspec: {{replicas: {written}}}");
+        assert_eq!(read(&text).unwrap().scales[0].spec.replicas, replicas, "{written}");
+    }
+    for (written, said) in
+        [("5.5", "floating point `5.5`"), ("'5'", "string \"5\""), ("yes", "boolean `true`")]
+    {
+        let text =
+            format!("kind: Scale\napiVersion: autoscaling/v1\nspec: {{replicas: {written}}}");
+        let said =
+            format!("failed to read in:3:18: spec.replicas: invalid type: {said}, expected i32");
+        assert_eq!(refusal(&text), said);
+    }
+}

@@ -1,13 +1,16 @@
 //! YAML, which passes through its JSON form, as kubectl does it: so a number is read as kubectl
 //! would send it, and one reader serves both. This is the only place that reads YAML.
 
-use std::fmt;
+use std::{fmt, io};
 
+use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::ser::Formatter;
 use serde_yaml::Spanned;
 
 use super::{path_of, read_json, unreadable};
 use crate::error::Error;
+use crate::go;
 use crate::json::shortened;
 use crate::snapshot::objects::Objects;
 use crate::snapshot::objects::reader::NO_KIND;
@@ -23,13 +26,31 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
         return Err(Error::usage(format!("failed to read {origin}: it is empty")));
     }
     for (place, Document(fields)) in documents.into_iter().enumerate() {
-        let json = serde_json::Value::Object(fields).to_string();
+        let json = json_of(&fields)
+            .map_err(|e| unreadable(origin, None, &FieldPath::default(), &e.to_string()))?;
         read_json(&json, origin, objects).map_err(|fault| {
             let path = path_of(&fault, &json);
             unreadable(origin, find(text, place, &path), &path, &fault.message)
         })?;
     }
     Ok(())
+}
+
+/// A document as kubectl would send it: to Go a number without a fraction is an integer, however it
+/// was written.
+fn json_of(fields: &serde_json::Map<String, serde_json::Value>) -> serde_json::Result<String> {
+    struct GoNumbers;
+
+    impl Formatter for GoNumbers {
+        fn write_f64<W: io::Write + ?Sized>(&mut self, to: &mut W, n: f64) -> io::Result<()> {
+            to.write_all(go::float(n).as_bytes())
+        }
+    }
+
+    let mut json = Vec::new();
+    let mut writer = serde_json::Serializer::with_formatter(&mut json, GoNumbers);
+    fields.serialize(&mut writer)?;
+    String::from_utf8(json).map_err(serde_json::Error::custom)
 }
 
 fn documents<'t, T: Deserialize<'t>>(text: &'t str) -> Result<Vec<T>, serde_yaml::Error> {
@@ -164,9 +185,11 @@ fn place_of(location: serde_yaml::Location) -> (usize, usize) {
 
 /// The reader's limits on the number of nodes guard against small texts that unfold into large
 /// trees. A text as large as its tree is no such thing, so those limits grow with it; the ones on
-/// aliases stay. The limit on depth is that of JSON.
+/// aliases stay. The limit on depth is that of JSON. As in kubectl's reader, a leading zero makes a
+/// number octal.
 fn options(length: usize) -> serde_yaml::Options {
     let mut options = serde_yaml::Options::default();
+    options.legacy_octal_numbers = true;
     if let Some(budget) = &mut options.budget {
         budget.max_depth = MAX_DEPTH;
         budget.max_nodes = budget.max_nodes.max(length);

@@ -1,0 +1,554 @@
+//! The program from the outside: what it prints where, and how it exits. Whatever it is given, it ends
+//! soon with an answer on standard output, or with one clear line (and at most one hint) on standard
+//! error. Whether answers are right is for the other suites.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use serde_json::Value;
+
+const STATE: &str = "\
+apiVersion: kubectl-hpa/v1alpha1
+kind: ControllerState
+now: 2026-11-21T07:00:10Z
+";
+
+const HPA: &str = "\
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop}
+spec:
+  maxReplicas: 5
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  metrics:
+  - type: Resource
+    resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}
+";
+
+const REST: &str = r#"
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec: {replicas: 2, selector: {matchLabels: {app: web}}}
+status: {replicas: 2}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web-1, namespace: shop, labels: {app: web}}
+spec: {containers: [{name: app, resources: {requests: {cpu: 100m}}}]}
+status:
+  phase: Running
+  startTime: 2026-01-01T00:00:00Z
+  conditions: [{type: Ready, status: "True", lastTransitionTime: 2026-01-01T00:00:10Z}]
+---
+apiVersion: metrics.k8s.io/v1beta1
+kind: PodMetrics
+metadata: {name: web-1, namespace: shop}
+timestamp: 2026-11-21T07:00:00Z
+window: 15s
+containers: [{name: app, usage: {cpu: 150m}}]
+"#;
+
+/// Documents in one text.
+fn documents(parts: &[&str]) -> String {
+    parts.join("\n---\n")
+}
+
+/// An input that is answered with 2 -> 3.
+fn good() -> String {
+    documents(&[HPA, REST, STATE])
+}
+
+/// An empty folder of a test's own.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+/// A file in a folder of a test's own; its name for the command line.
+fn file(test: &str, content: impl AsRef<[u8]>) -> String {
+    let path = folder(test).join("in");
+    fs::write(&path, content).expect("a file");
+    path.to_str().expect("a path in UTF-8").to_owned()
+}
+
+/// Runs the program in an environment without locale and without what asks for colours.
+fn run(args: &[&str], stdin: &str, variables: &[(&str, &str)]) -> Output {
+    let mut command = cargo_bin_cmd!("kubectl-hpa");
+    command.env_clear().envs(variables.iter().copied());
+    command.args(args).write_stdin(stdin);
+    command.output().expect("the program runs")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("the program prints UTF-8")
+}
+
+/// The answer of a run that has one.
+fn answer(args: &[&str], stdin: &str, variables: &[(&str, &str)]) -> String {
+    let output = run(args, stdin, variables);
+    assert_eq!(text(&output.stderr), "", "{args:?}");
+    assert_eq!(output.status.code(), Some(0), "{args:?}");
+    text(&output.stdout).to_owned()
+}
+
+/// The `outcome` of a run with `-o json`.
+fn outcome(args: &[&str], stdin: &str) -> Value {
+    let object: Value = serde_json::from_str(&answer(args, stdin, &[])).expect("JSON");
+    object["outcome"].clone()
+}
+
+/// The error and the hint of a run that has no answer, and its exit code.
+fn refusal(output: &Output) -> (String, Option<String>, Option<i32>) {
+    assert_eq!(text(&output.stdout), "");
+    let mut lines = text(&output.stderr).lines();
+    let error = lines.next().and_then(|line| line.strip_prefix("error: "));
+    let hint = lines.next().map(|line| line.strip_prefix("hint: ").expect(line).to_owned());
+    assert_eq!(lines.next(), None, "{:?}", text(&output.stderr));
+    (error.expect("an error").to_owned(), hint, output.status.code())
+}
+
+#[test]
+fn bad_input_is_refused_with_one_clear_line() {
+    let quantities = "quantities must match the regular expression \
+                      '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+    let two_states = documents(&[HPA, STATE, STATE]);
+    let unknown_field = documents(&[HPA, &format!("{STATE}flags: {{tolerence: 0.2}}")]);
+    let other_version = good().replace("v1alpha1", "v2");
+    let deep_value = good().replace("150m", "150q");
+    let wrong_type = good().replace("maxReplicas: 5", "maxReplicas: '5'");
+    let overlap = documents(&[HPA, REST, REST]);
+    let invalid =
+        good().replace("maxReplicas: 5", "maxReplicas: -1").replace("name: cpu", "name: ''");
+    for (input, said, hinted) in [
+        (&b""[..], "failed to read IN: it is empty", None),
+        (b"\n# nothing\n---\n", "failed to read IN: it is empty", None),
+        (b"\x7fELF\xff\xfe", "failed to read IN: not text (byte 4 is not UTF-8)", None),
+        (
+            b"kind: Pod\n  name: web\n",
+            "failed to read IN:2:7: mapping values are not allowed in this context",
+            None,
+        ),
+        (
+            b"{\"kind\": \"Pod\",\n \"metadata\": {\"name\" \"web\"}}",
+            "failed to read IN:2:22: expected `:`",
+            None,
+        ),
+        (
+            b"{\"kind\": \"Pod\", \"metadata\": {\"na",
+            "failed to read IN:1:32: EOF while parsing a string",
+            None,
+        ),
+        (
+            b"kind: Pod\nmetadata: {name: 5}\n",
+            "failed to read IN:2:18: metadata.name: invalid type: integer `5`, expected a string",
+            None,
+        ),
+        (
+            wrong_type.as_bytes(),
+            "IN: HorizontalPodAutoscaler web: spec.maxReplicas: invalid type: string \"5\", \
+             expected i32",
+            None,
+        ),
+        (
+            deep_value.as_bytes(),
+            &format!("failed to read IN:33:39: containers[0].usage.cpu: {quantities}"),
+            None,
+        ),
+        (
+            two_states.as_bytes(),
+            "failed to read IN:17:1: a second ControllerState in the input",
+            None,
+        ),
+        (
+            unknown_field.as_bytes(),
+            "failed to read IN:15:20: flags.tolerence: unknown field `tolerence`, expected one of \
+             `tolerance`, `downscaleStabilization`, `cpuInitializationPeriod`, \
+             `initialReadinessDelay`, `syncPeriod`",
+            None,
+        ),
+        (
+            other_version.as_bytes(),
+            "failed to read IN:37:7: kind: ControllerState of apiVersion \"kubectl-hpa/v2\" is not \
+             read, only ControllerState of \"kubectl-hpa/v1alpha1\"",
+            None,
+        ),
+        (
+            overlap.as_bytes(),
+            "the input holds the Pod web-1 more than once",
+            Some("leave out one of the files that overlap"),
+        ),
+        (
+            invalid.as_bytes(),
+            "IN: HorizontalPodAutoscaler.autoscaling \"web\" is invalid: \
+             [spec.maxReplicas: Invalid value: -1: must be greater than or equal to 1, \
+             spec.maxReplicas: Invalid value: -1: must be greater than or equal to `minReplicas`, \
+             spec.metrics[0].resource.name: Required value: must specify a resource name]",
+            Some("the API server would reject this manifest with these causes"),
+        ),
+        (
+            REST.as_bytes(),
+            "no HorizontalPodAutoscaler web in the input",
+            Some("the input holds no HorizontalPodAutoscaler at all"),
+        ),
+    ] {
+        let path = file("bad_input", input);
+        let (error, hint, code) = refusal(&run(&["explain", "web", "-f", &path], "", &[]));
+        assert_eq!((error, code), (said.replace("IN", &path), Some(2)));
+        assert_eq!(hint.as_deref(), hinted);
+    }
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named() {
+    let empty = folder("files_that_cannot_be_read");
+    let empty = empty.to_str().expect("a path in UTF-8");
+    for (args, said, hinted) in [
+        (
+            vec!["-f", "missing.yaml"],
+            "failed to read missing.yaml: no such file or folder".to_owned(),
+            None,
+        ),
+        (vec!["-f", empty], format!("no .json, .yaml or .yml file in the folder {empty}"), None),
+        (vec!["-f", "-", "-f", "-"], "standard input (-) can be read only once".to_owned(), None),
+        (vec!["-f", "-"], "failed to read standard input: it is empty".to_owned(), None),
+        (
+            vec!["-f", "https://example.com/hpa.yaml"],
+            "failed to read https://example.com/hpa.yaml: addresses are not read".to_owned(),
+            Some("download the file and name it, or pipe it to -f -"),
+        ),
+    ] {
+        let args = [vec!["explain", "web"], args].concat();
+        let (error, hint, code) = refusal(&run(&args, "", &[]));
+        assert_eq!((error, code), (said, Some(2)));
+        assert_eq!(hint.as_deref(), hinted);
+    }
+}
+
+#[test]
+fn the_hpa_is_found_by_name_and_namespace() {
+    let of = |namespace: &str| HPA.replace("shop", namespace);
+    let two = documents(&[&good(), &of("test")]);
+    let twice = documents(&[&good(), HPA]);
+    let many: Vec<String> = (10..22).map(|n| of(&format!("n{n}"))).collect();
+    let many = documents(&many.iter().map(String::as_str).collect::<Vec<_>>());
+
+    for name in [
+        "web",
+        "hpa/web",
+        "horizontalpodautoscaler/web",
+        "horizontalpodautoscalers.autoscaling/web",
+        "hpa.v2.autoscaling/web",
+    ] {
+        let args = ["explain", name, "-f", "-", "-o", "json"];
+        assert_eq!(outcome(&args, &good())["scaleTo"], 3, "{name}");
+    }
+    let args = ["explain", "web", "-f", "-", "-o", "json", "-n", "shop"];
+    assert_eq!(outcome(&args, &two)["scaleTo"], 3);
+
+    for (args, input, said, hinted) in [
+        (
+            vec!["api"],
+            &two,
+            "no HorizontalPodAutoscaler api in the input",
+            "there is shop/web, test/web",
+        ),
+        (
+            vec!["deploy/web"],
+            &two,
+            "no HorizontalPodAutoscaler deploy/web in the input",
+            "there is shop/web, test/web",
+        ),
+        (
+            vec!["web", "-n", "prod"],
+            &two,
+            "no HorizontalPodAutoscaler prod/web in the input",
+            "there is shop/web, test/web",
+        ),
+        (
+            vec!["web"],
+            &two,
+            "2 HorizontalPodAutoscalers of the name web in the input: shop/web in standard input, \
+             test/web in standard input",
+            "name the namespace with -n",
+        ),
+        (
+            vec!["web", "-n", "shop"],
+            &twice,
+            "2 HorizontalPodAutoscalers of the name web in the input: shop/web in standard input, \
+             shop/web in standard input",
+            "leave out all but one of the files",
+        ),
+        (
+            vec!["api"],
+            &many,
+            "no HorizontalPodAutoscaler api in the input",
+            "there is n10/web, n11/web, n12/web, n13/web, n14/web, n15/web, n16/web, n17/web, \
+             n18/web, n19/web and 2 more",
+        ),
+    ] {
+        let args = [vec!["explain", "-f", "-"], args].concat();
+        let (error, hint, code) = refusal(&run(&args, input, &[]));
+        assert_eq!((&*error, hint.as_deref(), code), (said, Some(hinted), Some(2)));
+    }
+}
+
+/// Texts of a size that are no input, with what they are.
+fn hostile(size: usize) -> [(&'static str, Vec<u8>); 11] {
+    let all = |unit: &str| unit.repeat(size / unit.len()).into_bytes();
+    [
+        ("zeros", vec![0; size]),
+        ("one word", all("a")),
+        ("words", all("a\n")),
+        ("a list", all("- a\n")),
+        ("nested lists", all("- ")),
+        ("documents", all("---\na: 1\n")),
+        ("empty documents", all("---\n")),
+        ("nested objects of JSON", all(r#"{"a":"#)),
+        ("nested lists of JSON", all("[")),
+        ("nested Lists", all(r#"{"apiVersion":"v1","kind":"List","items":["#)),
+        ("nested Lists, kinds last", {
+            let depth = size / 31;
+            let ends = r#"],"kind":"List"}"#.repeat(depth);
+            (r#"{"items":["#.repeat(depth) + &ends).into_bytes()
+        }),
+    ]
+}
+
+fn ends_soon(test: &str, size: usize, limit: Duration) {
+    for (name, content) in hostile(size) {
+        let path = file(test, content);
+        let start = Instant::now();
+        let output = run(&["explain", "web", "-f", &path], "", &[]);
+        let took = start.elapsed();
+        let (error, _, code) = refusal(&output);
+        assert_eq!(code, Some(2), "{name}: {error}");
+        assert!(error.len() < 1000, "{name}: {} bytes of error", error.len());
+        assert!(took < limit, "{name}: {took:?}");
+    }
+    let _ = fs::remove_dir_all(folder(test));
+}
+
+#[test]
+fn megabytes_of_something_else_end_soon() {
+    ends_soon("megabytes", 5_000_000, Duration::from_secs(20));
+}
+
+/// `cargo test --release --test cli -- --ignored`
+#[test]
+#[ignore = "writes 1 GB; for a release build"]
+fn a_hundred_megabytes_of_something_else_end_soon() {
+    ends_soon("hundred_megabytes", 100_000_000, Duration::from_secs(20));
+}
+
+#[test]
+fn the_command_line_is_checked_before_anything_is_read() {
+    for (args, code, out, err) in [
+        (vec!["--version"], 0, "kubectl-hpa ", ""),
+        (vec!["--help"], 0, "Usage: kubectl-hpa", ""),
+        (vec!["explain", "--help"], 0, "--filename <FILE>", ""),
+        (vec![], 2, "", "Usage: kubectl-hpa"),
+        (vec!["explain"], 2, "", "<NAME>"),
+        (vec!["explain", "web"], 2, "", "--filename <FILE>"),
+        (vec!["explode"], 2, "", "unrecognized subcommand 'explode'"),
+        (
+            vec!["explain", "web", "-f", "missing", "--verbose"],
+            2,
+            "",
+            "unexpected argument '--verbose'",
+        ),
+        (vec!["explain", "web", "-f", "missing", "-o", "xml"], 2, "", "invalid value 'xml'"),
+        (vec!["explain", "web", "-f", "missing", "--now", "today"], 2, "", "invalid value 'today'"),
+        (vec!["explain", "web", "-f", "missing", "--tolerance", "-1"], 2, "", "'-1'"),
+    ] {
+        let output = run(&args, "", &[]);
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
+        for (found, wanted) in [(stdout, out), (stderr, err)] {
+            assert!(found.contains(wanted), "{args:?}: {found}");
+            assert_eq!(found.is_empty(), wanted.is_empty(), "{args:?}: {found}");
+        }
+    }
+}
+
+#[test]
+fn colours_width_and_letters_suit_the_place() {
+    let args = ["explain", "web", "-f", "-"];
+    let plain = answer(&args, &good(), &[("LANG", "C.UTF-8")]);
+    assert!(plain.contains("SCALE UP 2 → 3"), "{plain}");
+    assert!(!plain.contains('\u{1b}'), "{plain}");
+
+    let always = [&args[..], &["--color", "always"]].concat();
+    let never = [&args[..], &["--color", "never"]].concat();
+    let utf8 = ("LANG", "C.UTF-8");
+    for (args, variables, colored) in [
+        (&args[..], vec![utf8, ("NO_COLOR", "1")], false),
+        (&args, vec![utf8, ("CLICOLOR_FORCE", "1")], true),
+        (&args, vec![utf8, ("COLUMNS", "40")], false),
+        (&args, vec![utf8, ("TERM", "xterm-256color"), ("COLORTERM", "truecolor")], false),
+        (&always, vec![utf8], true),
+        (&always, vec![utf8, ("NO_COLOR", "1")], true),
+        (&never, vec![utf8, ("CLICOLOR_FORCE", "1")], false),
+    ] {
+        let shown = answer(args, &good(), &variables);
+        assert_eq!(shown.contains("\u{1b}["), colored, "{args:?} {variables:?}");
+        // Colours are all that differs.
+        let shown = anstream::adapter::strip_str(&shown).to_string();
+        assert_eq!(shown, plain, "{args:?} {variables:?}");
+    }
+
+    let odd = documents(&[HPA, REST, &format!("{STATE}kubernetesVersion: größe")]);
+    let shown = answer(&args, &odd, &[utf8]);
+    assert!(shown.contains("größe"), "{shown}");
+    for variables in [&[][..], &[("LANG", "C")], &[("LC_ALL", "C"), ("LANG", "C.UTF-8")]] {
+        let ascii = answer(&args, &odd, variables);
+        assert!(ascii.contains("SCALE UP 2 -> 3") && ascii.is_ascii(), "{ascii}");
+    }
+}
+
+/// What would change colours, ring, clear the screen, turn text around and start lines.
+const EVIL: &str = "\u{1b}[31mE\u{7}\u{9b}2J\u{7f}\u{202e}\u{2028}x\r\nZ\tü";
+
+/// A text in quotes for both JSON and YAML, which has no control characters in it.
+fn quoted(text: &str) -> String {
+    let units = text.encode_utf16().map(|unit| format!("\\u{unit:04x}"));
+    format!("\"{}\"", units.collect::<String>())
+}
+
+#[test]
+fn nothing_that_a_terminal_obeys_gets_through() {
+    let quoted = quoted(EVIL);
+    let admitted = HPA.replace("name: web, ", "name: web, uid: u, ");
+    let with = |old: &str, new: &str| {
+        let changed = documents(&[&admitted, REST, STATE]).replace(old, new);
+        assert!(changed.contains(&quoted), "{old}");
+        changed
+    };
+    let external = format!(
+        "metrics:\n  - type: External\n    external: {{metric: {{name: {quoted}, selector: \
+         {{matchLabels: {{a: {quoted}}}}}}}, target: {{type: Value, value: 1}}}}\n"
+    );
+    let metrics = &admitted[admitted.find("metrics:").expect("metrics")..];
+    for (input, code) in [
+        (with("name: web-1,", &format!("name: {quoted},")), 0),
+        (with("labels: {app: web}", &format!("labels: {{app: web, {quoted}: {quoted}}}")), 0),
+        (with("Deployment, name: web", &format!("Deployment, name: {quoted}")), 0),
+        (with(metrics, &external), 0),
+        (with("type: Resource", &format!("type: {quoted}")), 0),
+        (with("u, namespace: shop", &format!("u, namespace: {quoted}")), 0),
+        (with("namespace: shop}", &format!("namespace: {quoted}}}")), 0),
+        (with(STATE, &format!("{STATE}kubernetesVersion: {quoted}\n")), 0),
+        (with(STATE, &format!("{STATE}errors: [{{api: scale, message: {quoted}}}]\n")), 0),
+        (with(STATE, &format!("{STATE}---\nkind: {quoted}\napiVersion: {quoted}\n")), 0),
+        (with("name: web, uid: u", &format!("name: web, x: {quoted}, uid: {quoted}")), 0),
+        (with("name: web, uid: u", &format!("name: {quoted}, uid: u")), 2),
+        (with(STATE, &format!("{STATE}{quoted}: 1\n")), 2),
+        (with("150m", &quoted), 2),
+        (with("15s", &quoted), 2),
+        (with("phase: Running", &format!("phase: [{quoted}]")), 2),
+        (with("matchLabels: {app: web}", &format!("matchLabels: {{app: {quoted}}}")), 2),
+    ] {
+        for form in [&[][..], &["-o", "wide"], &["-o", "json"], &["-o", "yaml"]] {
+            for locale in ["C", "C.UTF-8"] {
+                let args = [&["explain", "web", "-f", "-"], form].concat();
+                let output = run(&args, &input, &[("LANG", locale)]);
+                assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+                for printed in [&output.stdout, &output.stderr] {
+                    let printed = text(printed);
+                    let raw =
+                        |c: char| c != '\n' && (c.is_control() || "\u{202e}\u{2028}".contains(c));
+                    assert!(!printed.contains(raw), "{printed:?}");
+                    assert!(!printed.lines().any(|line| line.starts_with('Z')), "{printed:?}");
+                }
+            }
+        }
+    }
+    let (error, ..) = refusal(&run(&["explain", "web", "-f", EVIL], "", &[]));
+    assert!(error.contains("^[[31mE\\u{7}"), "{error}");
+}
+
+#[test]
+fn machine_forms_hold_what_was_read() {
+    let state = format!("{STATE}errors: [{{api: scale, message: {}}}]", quoted(EVIL));
+    let input = documents(&[HPA, REST, &state]);
+    let json = answer(&["explain", "web", "-f", "-", "-o", "json"], &input, &[]);
+    let yaml = answer(&["explain", "web", "-f", "-", "-o", "yaml"], &input, &[]);
+    for object in [
+        serde_json::from_str::<Value>(&json).expect("JSON"),
+        serde_yaml::from_str::<Value>(&yaml).expect("YAML"),
+    ] {
+        assert_eq!(object["outcome"]["events"][0]["message"], EVIL);
+    }
+}
+
+#[test]
+fn what_is_saved_gives_the_same_outcome() {
+    let folder = folder("saved");
+    let [first, second] = ["first", "second"].map(|name| {
+        let path = folder.join(name);
+        path.to_str().expect("a path in UTF-8").to_owned()
+    });
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    for (example, name) in [
+        ("nginx", "nginx-deployment"),
+        ("nginx/after-15s", "nginx-deployment"),
+        ("nginx/after-30s", "nginx-deployment"),
+        ("podinfo", "podinfo"),
+        ("queue", "worker"),
+    ] {
+        let example = examples.join(example);
+        let example = example.to_str().expect("a path in UTF-8");
+        let from = |input, output| {
+            let clock = "2026-11-21T07:00:00Z";
+            let clock = if name == "worker" { vec!["--now", clock] } else { vec![] };
+            let args = ["explain", name, "-o", "json", "-f", input, "--save", output];
+            outcome(&[&args[..], &clock].concat(), "")
+        };
+        assert_eq!(from(example, &first), from(&first, &second), "{example}");
+        let [first, second] = [&first, &second].map(|path| fs::read_to_string(path).expect(path));
+        assert_eq!(first, second, "{example}");
+    }
+}
+
+#[test]
+fn what_cannot_be_saved_is_no_answer() {
+    let folder = folder("not_saved");
+    let folder = folder.to_str().expect("a path in UTF-8");
+    for path in [folder, &format!("{folder}/missing/file")] {
+        let args = ["explain", "web", "-f", "-", "--save", path];
+        let (error, hint, code) = refusal(&run(&args, &good(), &[]));
+        assert!(error.starts_with(&format!("failed to write {path}: ")), "{error}");
+        assert_eq!((hint, code), (None, Some(1)));
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    // More than fits into a pipe.
+    let pod = |n| REST.replace("web-1", &format!("web-{n}"));
+    let pods: Vec<String> = (0..500).map(pod).collect();
+    let pods = pods.iter().flat_map(|pod| pod.split("---\n").skip(1)).collect::<Vec<_>>();
+    let deployment = REST.split("---\n").next().expect("the Deployment");
+    let input = documents(&[&[HPA, STATE, deployment], &pods[..]].concat());
+
+    let mut child = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"))
+        .args(["explain", "web", "-f", "-", "-o", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    drop(child.stdout.take());
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(input.as_bytes()).expect("the input is read");
+    drop(stdin);
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(text(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+}

@@ -1,0 +1,264 @@
+//! The published JSON Schema against everything that the program prints for the recorded passes, the
+//! examples and memories that are not known; against objects that are not what it describes; and the
+//! YAML form against the JSON form. It says nothing about whether an answer is right.
+
+mod common;
+#[path = "common/recorded.rs"]
+mod recorded;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use jiff::Timestamp;
+use jsonschema::Validator;
+use kubectl_hpa::render::structured;
+use kubectl_hpa::snapshot::assemble::{Input, Options, assemble};
+use kubectl_hpa::snapshot::file;
+use serde_json::{Value, json};
+
+fn schema() -> Value {
+    serde_json::from_str(include_str!("../schema/explanation.json")).expect("the schema is JSON")
+}
+
+fn validator() -> Validator {
+    jsonschema::validator_for(&schema()).expect("the schema is one")
+}
+
+/// The examples, each by its folder and the name of its HPA.
+const EXAMPLES: [(&str, &str); 5] = [
+    ("nginx", "nginx-deployment"),
+    ("nginx/after-15s", "nginx-deployment"),
+    ("nginx/after-30s", "nginx-deployment"),
+    ("podinfo", "podinfo"),
+    ("queue", "worker"),
+];
+
+fn example(folder: &str, name: &str) -> Input {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(folder);
+    let folder = folder.to_str().expect("a path in UTF-8").to_owned();
+    let options = Options { name: name.to_owned(), ..Options::default() };
+    let objects = file::read(&[folder]).expect("an example");
+    assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("an example")
+}
+
+/// What no recorded pass came to, as an API server lets neither through.
+const MADE: [(&str, &str); 2] = [
+    (
+        "a metric of an unknown type",
+        "{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: web, uid: u},
+          spec: {maxReplicas: 3, scaleTargetRef: {kind: Scalable, name: web, apiVersion: a/v1},
+            metrics: [{type: Unknown}]}}
+---
+{kind: Scale, apiVersion: autoscaling/v1, metadata: {name: web}, spec: {replicas: 1},
+  status: {replicas: 1, selector: app=web}}",
+    ),
+    (
+        "pods that two HPAs select",
+        "{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: web, uid: u},
+          spec: {maxReplicas: 3, scaleTargetRef: {kind: Scalable, name: web, apiVersion: a/v1}}}
+---
+{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: other, uid: u},
+  spec: {maxReplicas: 3, scaleTargetRef: {kind: Scalable, name: web, apiVersion: a/v1}}}
+---
+{kind: Scale, apiVersion: autoscaling/v1, metadata: {name: web}, spec: {replicas: 1},
+  status: {replicas: 1, selector: app=web}}
+---
+{kind: Pod, apiVersion: v1, metadata: {name: web-1, labels: {app: web}}}",
+    ),
+];
+
+/// Every input with its name: recorded, of the examples, made, and each without its memory.
+fn inputs() -> Vec<(String, Input)> {
+    let recorded = recorded::cases();
+    let recorded = recorded.iter().map(|case| (&*case.name, case.input.get()));
+    let texts = recorded.chain(MADE).map(|(name, text)| {
+        let input = common::read(text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        (name.to_owned(), input)
+    });
+    let examples = EXAMPLES.map(|(folder, name)| (folder.to_owned(), example(folder, name)));
+    let mut inputs: Vec<_> = texts.chain(examples).collect();
+    let mut unknown = inputs.clone();
+    for (name, input) in &mut unknown {
+        name.push_str(" without its memory");
+        input.stated_memory = None;
+    }
+    inputs.extend(unknown);
+    inputs
+}
+
+#[test]
+fn the_schema_describes_what_is_printed() {
+    let validator = validator();
+    let mut wrong = Vec::new();
+    let mut met = BTreeSet::new();
+    for (name, input) in &inputs() {
+        let (_, printed) = common::explain_as(input, |explanation| {
+            (structured::json(explanation), structured::yaml(explanation))
+        });
+        let (json, yaml) = (printed.0.unwrap(), printed.1.unwrap());
+        let object: Value = serde_json::from_str(&json).expect("JSON is printed");
+        if let Some(error) = validator.iter_errors(&object).next() {
+            wrong.push(format!("{name}: {}: {error}", error.instance_path()));
+        }
+        let from_yaml: Value = serde_yaml::from_str(&yaml).expect("YAML is printed");
+        if from_yaml != object {
+            wrong.push(format!("{name}: YAML and JSON differ"));
+        }
+        constants(&object, &mut met);
+    }
+    let list = wrong.join("\n");
+    assert!(wrong.is_empty(), "{} wrong:\n{list}", wrong.len());
+
+    // The inputs reach what the schema distinguishes, or the above would say little about it.
+    let mut stated = BTreeSet::new();
+    constants_of_schema(&schema()["$defs"], &mut stated);
+    let missed: Vec<&String> = stated.difference(&met).collect();
+    assert!(missed.is_empty(), "no input leads to {missed:?}");
+}
+
+#[test]
+fn the_schema_describes_what_a_controller_answered() {
+    let outcome = json!({"$defs": schema()["$defs"], "$ref": "#/$defs/outcome"});
+    let validator = jsonschema::validator_for(&outcome).expect("a part of the schema is one");
+    for mut case in recorded::cases() {
+        let answer = case.expected.as_object_mut().expect("an answer");
+        answer.retain(|field, _| field != "proposal" && field != "recommendations");
+        if answer["events"].is_null() {
+            answer.insert("events".to_owned(), json!([]));
+        }
+        if let Err(error) = validator.validate(&case.expected) {
+            panic!("{}: {}: {error}", case.name, error.instance_path());
+        }
+    }
+}
+
+/// All strings in a value.
+fn constants(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::String(text) => {
+            found.insert(text.clone());
+        }
+        Value::Array(list) => list.iter().for_each(|value| constants(value, found)),
+        Value::Object(fields) => fields.values().for_each(|value| constants(value, found)),
+        _ => {}
+    }
+}
+
+/// All words that enumerations and discriminators of a schema list.
+fn constants_of_schema(schema: &Value, found: &mut BTreeSet<String>) {
+    match schema {
+        Value::Array(list) => list.iter().for_each(|value| constants_of_schema(value, found)),
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match key.as_str() {
+                    "enum" | "const" => constants(value, found),
+                    _ => constants_of_schema(value, found),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn the_schema_rejects_what_is_not_printed() {
+    let validator = validator();
+    let (_, right) = common::explain(&example("nginx/after-15s", "nginx-deployment"));
+    assert!(validator.is_valid(&right));
+
+    // The steps by their rules, so that the table need not count them.
+    let step = |rule: &str| {
+        let steps = right["trace"].as_array().unwrap();
+        let place = steps.iter().position(|step| step["rule"] == rule);
+        format!("/trace/{}", place.unwrap_or_else(|| panic!("no {rule}")))
+    };
+    let metric = step("computeMetric");
+    let stabilize = step("stabilize");
+    let limit = step("limit");
+    let gone = Value::Null;
+    for (at, name, value) in [
+        // Without one of its fields.
+        ("", "outcome", &gone),
+        ("", "notes", &gone),
+        ("/outcome", "scaleTo", &gone),
+        ("/outcome/status", "desiredReplicas", &gone),
+        ("/hpa/spec", "maxReplicas", &gone),
+        ("/memory/before", "scaleUpEvents", &gone),
+        ("/basis/0", "source", &gone),
+        (&metric, "rule", &gone),
+        (&metric, "proposal", &gone),
+        (&format!("{metric}/pods/0"), "until", &gone),
+        (&stabilize, "heldBy", &gone),
+        // With a field that it has not.
+        ("", "unknown", &json!(1)),
+        ("/hpa", "uid", &json!("u")),
+        ("/outcome", "message", &json!("")),
+        ("/range", "likely", &json!(1)),
+        ("/memory", "age", &json!("1s")),
+        (
+            &metric,
+            "error",
+            &json!({"reason": "FailedGetResourceMetric", "message": "", "error": ""}),
+        ),
+        (&format!("{metric}/proposal"), "unknown", &json!(1)),
+        (&format!("{metric}/pods/0"), "namespace", &json!("default")),
+        (&limit, "upWindow", &json!(300)),
+        // With a word that is none.
+        ("", "apiVersion", &json!("kubectl-hpa/v1alpha2")),
+        ("", "kind", &json!("Prediction")),
+        ("", "certainty", &json!("likely")),
+        ("/memory", "knowledge", &json!("inferred")),
+        ("/outcome/events/0", "reason", &json!("Rescaled")),
+        (&metric, "rule", &json!("computeMetrics")),
+        (&format!("{metric}/proposal"), "because", &json!("ratio")),
+        (&format!("{metric}/pods/0"), "group", &json!("Ready")),
+        (&format!("{metric}/pods/0"), "clause", &json!("unready")),
+        (&stabilize, "reason", &json!("ScaleUpLimit")),
+        (&limit, "reason", &json!("ReadyForNewScale")),
+        // With a value of another kind.
+        ("/outcome", "scaleTo", &json!("4")),
+        ("/outcome", "scaleTo", &json!(4.5)),
+        ("", "proposal", &json!(3_000_000_000_u32)),
+        ("/outcome/status", "lastScaleTime", &json!("2026-11-21 07:06:29")),
+        (&format!("{metric}/pods/0"), "request", &json!(20)),
+        (&format!("{metric}/pods/0"), "request", &json!("20 m")),
+        (&format!("{metric}/proposal"), "ratio", &json!("2.5")),
+        (&format!("{metric}/proposal"), "ratio", &gone),
+    ] {
+        let mut wrong = right.clone();
+        let object = wrong.pointer_mut(at).and_then(Value::as_object_mut);
+        let object = object.unwrap_or_else(|| panic!("nothing at {at}"));
+        if value.is_null() {
+            assert!(object.remove(name).is_some(), "no {name} at {at}");
+        } else {
+            assert_ne!(object.insert(name.to_owned(), value.clone()).as_ref(), Some(value));
+        }
+        assert!(!validator.is_valid(&wrong), "{at}/{name}: {value} passes");
+    }
+}
+
+#[test]
+fn every_property_is_described() {
+    fn walk(schema: &Value, at: &str, bare: &mut Vec<String>) {
+        match schema {
+            Value::Object(fields) => {
+                for (name, property) in
+                    fields.get("properties").and_then(Value::as_object).into_iter().flatten()
+                {
+                    let text = property["description"].as_str().unwrap_or_default();
+                    if !text.ends_with('.') || text.contains('\n') {
+                        bare.push(format!("{at}/{name}"));
+                    }
+                }
+                for (name, value) in fields {
+                    walk(value, &format!("{at}/{name}"), bare);
+                }
+            }
+            Value::Array(list) => list.iter().for_each(|value| walk(value, at, bare)),
+            _ => {}
+        }
+    }
+    let mut bare = Vec::new();
+    walk(&schema(), "", &mut bare);
+    assert_eq!(bare, [""; 0]);
+}

@@ -31,6 +31,8 @@ pub struct Error {
     pub message: String,
     /// What to do.
     pub hint: Option<String>,
+    /// Whether the message stands alone: kubectl puts no `error: ` before some of its sentences.
+    pub bare: bool,
 }
 
 impl Error {
@@ -40,6 +42,7 @@ impl Error {
             kind: ErrorKind::Usage,
             message: message.into(),
             hint: None,
+            bare: false,
         }
     }
 
@@ -49,6 +52,15 @@ impl Error {
             kind: ErrorKind::Failed,
             message: message.into(),
             hint: None,
+            bare: false,
+        }
+    }
+
+    /// No answer could be had, in a sentence of kubectl's that has no `error: ` before it.
+    pub fn bare(message: impl Into<String>) -> Self {
+        Self {
+            bare: true,
+            ..Self::failed(message)
         }
     }
 

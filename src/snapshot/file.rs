@@ -1,6 +1,6 @@
 //! Reads saved objects from files, folders and standard input: JSON or YAML, one or many documents
 //! each. JSON is read directly; YAML passes through its JSON form, as kubectl does it. This is the
-//! only place that reads files or YAML.
+//! only place that reads saved objects.
 
 use std::cell::RefCell;
 use std::fs;
@@ -11,6 +11,7 @@ use serde::de::DeserializeSeed;
 
 use super::objects::{Fault, ObjectReader, Objects, Source};
 use crate::error::Error;
+use crate::yaml;
 
 /// Reads everything that `-f` names. `-` is standard input; of a folder, the files that end in
 /// `.json`, `.yaml` or `.yml` are read, in the order of their names.
@@ -141,7 +142,7 @@ fn read_json(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Faul
 
 fn read_yaml(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
     let documents: Vec<serde_json::Value> =
-        serde_yaml::from_multiple_with_options(text, yaml_options(text.len())).map_err(|e| {
+        serde_yaml::from_multiple_with_options(text, yaml::options(text.len())).map_err(|e| {
             let e = e.without_snippet();
             let place = e.location().map_or_else(String::new, |location| {
                 format!(":{}:{}", location.line(), location.column())
@@ -169,20 +170,6 @@ fn read_yaml(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Erro
         })?;
     }
     Ok(())
-}
-
-/// The reader's limits on the number of nodes guard against small texts that unfold into large
-/// trees. A text as large as its tree is no such thing, so those limits grow with it; the ones on
-/// aliases stay.
-fn yaml_options(length: usize) -> serde_yaml::Options {
-    let mut options = serde_yaml::Options::default();
-    if let Some(budget) = &mut options.budget {
-        budget.max_nodes = budget.max_nodes.max(length);
-        budget.max_events = budget.max_events.max(2 * length);
-        budget.max_total_scalar_bytes = budget.max_total_scalar_bytes.max(length);
-        budget.max_documents = budget.max_documents.max(length / 4);
-    }
-    options
 }
 
 fn first_line(text: &str) -> &str {

@@ -1,11 +1,15 @@
 //! What was typed, and nothing else: no file is read here, no terminal looked at, no default made
 //! up that depends on either.
 
+mod connection;
+
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
+
+pub use connection::ConnectionFlags;
 
 /// Explains what the HorizontalPodAutoscaler controller decides, step by step.
 #[derive(Debug, Parser)]
@@ -83,10 +87,6 @@ pub struct Explain {
     #[arg(short = 'f', long = "filename", value_name = "FILE", required = true)]
     pub filenames: Vec<String>,
 
-    /// The namespace; without it, the only HPA of that name
-    #[arg(short = 'n', long, value_name = "NAMESPACE")]
-    pub namespace: Option<String>,
-
     /// The form of the answer; without it, a report for people
     #[arg(short = 'o', long, value_enum, value_name = "FORMAT")]
     pub output: Option<Output>,
@@ -98,6 +98,10 @@ pub struct Explain {
     #[command(flatten)]
     /// The controller's settings.
     pub controller: ControllerArgs,
+
+    #[command(flatten)]
+    /// How to reach the API server.
+    pub connection: ConnectionFlags,
 }
 
 /// Settings of the controller that cannot be read from objects. They go before those that the

@@ -31,17 +31,24 @@ pub struct Error {
     pub message: String,
     /// What to do.
     pub hint: Option<String>,
+    /// Whether the message stands alone: kubectl puts no `error: ` before some of its sentences.
+    pub bare: bool,
 }
 
 impl Error {
     /// The command line or the input is not usable.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Usage, message: message.into(), hint: None }
+        Self { kind: ErrorKind::Usage, message: message.into(), hint: None, bare: false }
     }
 
     /// No answer could be had.
     pub fn failed(message: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Failed, message: message.into(), hint: None }
+        Self { kind: ErrorKind::Failed, message: message.into(), hint: None, bare: false }
+    }
+
+    /// No answer could be had, in a sentence of kubectl's that has no `error: ` before it.
+    pub fn bare(message: impl Into<String>) -> Self {
+        Self { bare: true, ..Self::failed(message) }
     }
 
     /// Adds what to do.

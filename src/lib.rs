@@ -3,15 +3,16 @@
 //! One plain value stands between neighbours, and no module imports from its right-hand one:
 //!
 //! ```text
-//! args -> snapshot -> memory -> engine -> report -> render -> stdout
-//!            ^
-//!          files
+//! args -> cluster -> snapshot -> memory -> engine -> report -> render -> stdout
+//!                       ^
+//!                     files
 //! ```
 //!
 //! [`engine::reconcile`] is the controller's pass as a pure function of a [`snapshot::Snapshot`] and
 //! a [`memory::Memory`]. Everything before it reads and checks, everything after it words.
 
 pub mod args;
+pub mod cluster;
 pub mod command;
 pub mod engine;
 pub mod error;
@@ -22,5 +23,7 @@ mod names;
 pub mod quantity;
 pub mod render;
 pub mod report;
+pub mod secret;
 pub mod selector;
 pub mod snapshot;
+mod yaml;

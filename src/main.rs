@@ -22,7 +22,8 @@ fn main() -> ExitCode {
         Err(e) => {
             let mut stderr = anstream::stderr().lock();
             // Nothing can be done where even the error finds no reader.
-            let _ = writeln!(stderr, "error: {}", clean(&e.message, terminal.ascii));
+            let sort = if e.bare { "" } else { "error: " };
+            let _ = writeln!(stderr, "{sort}{}", clean(&e.message, terminal.ascii));
             if let Some(hint) = &e.hint {
                 let _ = writeln!(stderr, "hint: {}", clean(hint, terminal.ascii));
             }

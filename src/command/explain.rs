@@ -53,7 +53,7 @@ fn options(args: &Explain) -> Options {
     } = args.controller;
     Options {
         name: bare_name(&args.name).to_owned(),
-        namespace: args.namespace.clone(),
+        namespace: args.connection.namespace.clone(),
         now,
         flags: Flags {
             tolerance,

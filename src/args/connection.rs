@@ -1,0 +1,185 @@
+//! kubectl's flags for reaching an API server, under their own names and rules. Nothing is read or
+//! resolved here. Follows `ConfigFlags` of cli-runtime's `genericclioptions` and kubectl's `-v`.
+
+use std::time::Duration;
+
+use clap::Args;
+use jiff::SignedDuration;
+
+use crate::secret::Secret;
+
+/// How to reach the API server. With `-f` only the namespace is used.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Connection (as in kubectl; with -f only the namespace is used)")]
+pub struct ConnectionFlags {
+    /// The namespace; with -f and without it, the only HPA of that name
+    #[arg(short = 'n', long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+
+    /// The kubeconfig file; without it KUBECONFIG, then ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<String>,
+
+    /// The context of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+
+    /// The cluster of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub cluster: Option<String>,
+
+    /// The user of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+
+    /// The address of the API server
+    #[arg(short = 's', long, value_name = "URL")]
+    pub server: Option<String>,
+
+    /// A bearer token
+    #[arg(long, value_name = "TOKEN")]
+    pub token: Option<Secret>,
+
+    /// The user to act as
+    #[arg(long = "as", value_name = "USER")]
+    pub impersonate: Option<String>,
+
+    /// A group to act as; may be repeated
+    #[arg(long = "as-group", value_name = "GROUP")]
+    pub impersonate_groups: Vec<String>,
+
+    /// The uid to act as
+    #[arg(long = "as-uid", value_name = "UID")]
+    pub impersonate_uid: Option<String>,
+
+    /// More about the user to act as; may be repeated
+    #[arg(long = "as-user-extra", value_name = "KEY=VALUE")]
+    pub impersonate_extra: Vec<String>,
+
+    /// The file with the certificates that the server's must descend from
+    #[arg(long, value_name = "FILE")]
+    pub certificate_authority: Option<String>,
+
+    /// The file with the client's certificate
+    #[arg(long, value_name = "FILE")]
+    pub client_certificate: Option<String>,
+
+    /// The file with the client's private key
+    #[arg(long, value_name = "FILE")]
+    pub client_key: Option<String>,
+
+    /// Believe any certificate of the server
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+        default_missing_value = "true", value_parser = boolean, hide_possible_values = true)]
+    pub insecure_skip_tls_verify: Option<bool>,
+
+    /// The name that the server's certificate must carry
+    #[arg(long, value_name = "NAME")]
+    pub tls_server_name: Option<String>,
+
+    /// The time for one request, such as 5s; 0 for no limit (default 10s)
+    #[arg(long, value_name = "DURATION", value_parser = timeout)]
+    pub request_timeout: Option<Duration>,
+
+    /// Ask for answers without compression
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+        default_missing_value = "true", value_parser = boolean, hide_possible_values = true)]
+    pub disable_compression: Option<bool>,
+
+    /// How much to tell about requests, 0 to 9
+    #[arg(short = 'v', long = "v", value_name = "LEVEL", default_value_t = 0,
+        value_parser = clap::value_parser!(u8).range(0..=9))]
+    pub verbosity: u8,
+
+    /// Fail when the server sends a warning
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+        default_missing_value = "true", value_parser = boolean, hide_possible_values = true)]
+    pub warnings_as_errors: Option<bool>,
+}
+
+/// Follows `strconv.ParseBool`, which reads the values of kubectl's flags.
+fn boolean(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err("neither true nor false".to_owned()),
+    }
+}
+
+/// Follows `clientcmd.ParseTimeout`; a negative time counts as none, as in Go's HTTP client.
+fn timeout(text: &str) -> Result<Duration, String> {
+    if let Ok(seconds) = text.parse::<u32>() {
+        return Ok(Duration::from_secs(seconds.into()));
+    }
+    // jiff also reads blanks and long names of units.
+    let go = |c: char| c.is_ascii_digit() || "+-.hmnsuµ".contains(c);
+    text.chars()
+        .all(go)
+        .then(|| text.parse::<SignedDuration>().ok())
+        .flatten()
+        .map(|duration| duration.try_into().unwrap_or_default())
+        .ok_or_else(|| {
+            "Invalid timeout value. Timeout must be a single integer in seconds, or an integer \
+             followed by a corresponding time unit (e.g. 1s | 2m | 3h)"
+                .to_owned()
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use clap::Parser;
+
+    use super::{ConnectionFlags, boolean, timeout};
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        connection: ConnectionFlags,
+    }
+
+    fn parsed(words: &[&str]) -> ConnectionFlags {
+        let line = [&["test"], words].concat();
+        Line::try_parse_from(line).unwrap().connection
+    }
+
+    #[test]
+    fn timeouts() {
+        for (text, want) in [
+            ("0", Some(0)),
+            ("7", Some(7000)),
+            ("1s", Some(1000)),
+            ("1m30s", Some(90_000)),
+            ("250ms", Some(250)),
+            ("-1s", Some(0)),
+            ("1p", None),
+            ("1 m", None),
+            ("1minute", None),
+            ("", None),
+        ] {
+            let got = timeout(text).ok();
+            assert_eq!(got, want.map(Duration::from_millis), "{text}");
+        }
+    }
+
+    #[test]
+    fn booleans() {
+        assert_eq!(boolean("T"), Ok(true));
+        assert_eq!(boolean("0"), Ok(false));
+        assert!(boolean("yes").is_err());
+        let flags = parsed(&["--insecure-skip-tls-verify", "--disable-compression=false"]);
+        assert_eq!(flags.insecure_skip_tls_verify, Some(true));
+        assert_eq!(flags.disable_compression, Some(false));
+        assert_eq!(flags.warnings_as_errors, None);
+    }
+
+    #[test]
+    fn groups_are_not_split_and_the_token_does_not_print() {
+        let flags = parsed(&["--as-group=a,b", "--as-group=c", "--token", "s3cr3t", "-v", "6"]);
+        assert_eq!(flags.impersonate_groups, ["a,b", "c"]);
+        assert_eq!(flags.verbosity, 6);
+        assert!(!format!("{flags:?}").contains("s3cr3t"));
+        assert!(Line::try_parse_from(["test", "--v=10"]).is_err());
+    }
+}

@@ -1,0 +1,52 @@
+//! What the process is given besides its flags, taken once so that the rest is a function of it:
+//! variables, the home folder, whether standard input is a terminal. It must not print any of it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+/// The process's surroundings.
+#[derive(Clone, Default)]
+pub struct Environment {
+    /// The variables.
+    pub variables: BTreeMap<String, String>,
+    /// Where a pod finds its service account.
+    pub service_account: PathBuf,
+    /// Whether someone can answer questions on standard input.
+    pub interactive: bool,
+}
+
+impl Environment {
+    /// The surroundings of this process. `stdin_is_input` says that standard input is read as data,
+    /// which credential plugins must then leave alone.
+    pub fn of_process(stdin_is_input: bool) -> Self {
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        Self {
+            variables,
+            service_account: PathBuf::from("/var/run/secrets/kubernetes.io/serviceaccount"),
+            interactive: !stdin_is_input && std::io::stdin().is_terminal(),
+        }
+    }
+
+    /// A variable that is set and not empty.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// The user's home folder.
+    pub fn home(&self) -> Option<PathBuf> {
+        let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+        self.variable("HOME").or_else(|| self.variable(name)).map(PathBuf::from)
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Environment")
+            .field("interactive", &self.interactive)
+            .finish_non_exhaustive()
+    }
+}

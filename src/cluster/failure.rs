@@ -1,0 +1,259 @@
+//! Why a request gave nothing: typed for callers, worded as kubectl words it for people and as
+//! client-go words it for the controller's conditions. It must not carry headers or the user
+//! part of an address. Follows `StandardErrorMessage` of kubectl's `cmd/util`.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use super::kubeconfig::words;
+use super::status::ApiStatus;
+use crate::error::Error;
+
+/// A request that gave nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// What went wrong.
+    pub kind: FailureKind,
+    /// The host and port asked.
+    pub host: String,
+    /// The path and query asked for.
+    pub path: String,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FailureKind {
+    /// The server answered, and not with success.
+    Api(Box<ApiStatus>),
+    /// Nobody listens there.
+    Refused,
+    /// The host's name leads nowhere; in the resolver's words.
+    Dns(String),
+    /// The server's certificate or its TLS is not acceptable; in the words of Go's library.
+    Tls {
+        /// What is wrong.
+        cause: String,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// The proxy does not let through. It is named without its user.
+    Proxy {
+        /// The proxy and who named it.
+        proxy: String,
+        /// What is wrong.
+        cause: String,
+    },
+    /// No answer in time.
+    Timeout {
+        /// The time given.
+        after: Duration,
+        /// Whether not even a connection came about.
+        connecting: bool,
+    },
+    /// The connection broke.
+    Lost(String),
+    /// Credentials could not be had.
+    Credentials {
+        /// What is wrong, without any output of theirs.
+        cause: String,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// The answer cannot be read.
+    Body(String),
+}
+
+impl Failure {
+    /// The HTTP status, where there was an answer.
+    pub fn status(&self) -> Option<u16> {
+        match &self.kind {
+            FailureKind::Api(status) => Some(status.code),
+            _ => None,
+        }
+    }
+
+    /// The answer, where there was one.
+    pub fn api(&self) -> Option<&ApiStatus> {
+        match &self.kind {
+            FailureKind::Api(status) => Some(status),
+            _ => None,
+        }
+    }
+
+    /// Whether what was asked for is not there (404).
+    pub fn is_not_found(&self) -> bool {
+        self.status() == Some(404)
+    }
+
+    /// Whether it may not be read (403).
+    pub fn is_forbidden(&self) -> bool {
+        self.status() == Some(403)
+    }
+
+    /// Whether a continue token is too old (410).
+    pub fn is_expired(&self) -> bool {
+        self.status() == Some(410)
+    }
+
+    /// A body that a caller could not read, such as one of another kind.
+    pub fn unreadable(host: &str, path: &str, cause: impl Into<String>) -> Self {
+        Self { kind: FailureKind::Body(cause.into()), host: host.to_owned(), path: path.to_owned() }
+    }
+
+    /// The error's text in client-go, which the controller puts into conditions.
+    pub fn client_go(&self) -> String {
+        match &self.kind {
+            FailureKind::Api(status) => status.message.clone(),
+            FailureKind::Body(cause) => cause.clone(),
+            _ => format!("Get \"https://{}{}\": {}", self.host, self.path, self.cause()),
+        }
+    }
+
+    fn cause(&self) -> String {
+        match &self.kind {
+            FailureKind::Api(status) => status.message.clone(),
+            FailureKind::Refused => format!("dial tcp {}: connect: connection refused", self.host),
+            FailureKind::Dns(cause) => {
+                format!("cannot resolve host {}: {cause}", bare_host(&self.host))
+            }
+            FailureKind::Tls { cause, .. } => format!("tls: {cause}"),
+            FailureKind::Proxy { proxy, cause } => format!("proxy {proxy}: {cause}"),
+            FailureKind::Timeout { after, connecting } => {
+                let after = crate::go::duration((*after).try_into().unwrap_or_default());
+                let place = if *connecting { "connecting to" } else { "waiting for an answer of" };
+                format!("timed out after {after} {place} {}", self.host)
+            }
+            FailureKind::Lost(cause) | FailureKind::Body(cause) => cause.clone(),
+            FailureKind::Credentials { cause, .. } => format!("getting credentials: {cause}"),
+        }
+    }
+
+    /// What to do about it, where something can be said.
+    pub fn hint(&self) -> Option<String> {
+        match &self.kind {
+            FailureKind::Tls { hint, .. } | FailureKind::Credentials { hint, .. } => hint.clone(),
+            FailureKind::Timeout { .. } => {
+                Some("give it more time with --request-timeout".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            FailureKind::Api(status) if status.html => {
+                let text: Vec<&str> = status.body.split_whitespace().collect();
+                let text: String = text.join(" ").chars().take(200).collect();
+                write!(f, "HTTP {} from {}: {text}", status.code, self.host)
+            }
+            FailureKind::Api(status) if status.reason == "Unauthorized" => {
+                let message = &status.message;
+                write!(f, "You must be logged in to the server ({message})")
+            }
+            FailureKind::Api(status) if status.reason.is_empty() => {
+                write!(f, "Error from server: {}", status.message)
+            }
+            FailureKind::Api(status) => {
+                let ApiStatus { reason, message, .. } = status.as_ref();
+                write!(f, "Error from server ({reason}): {message}")
+            }
+            FailureKind::Refused => write!(
+                f,
+                "The connection to the server {} was refused - did you specify the right host or \
+                 port?",
+                self.host
+            ),
+            FailureKind::Body(cause) => {
+                write!(f, "invalid response for GET {}: {cause}", self.path)
+            }
+            _ => write!(f, "Unable to connect to the server: {}", self.cause()),
+        }
+    }
+}
+
+impl StdError for Failure {}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        let text = failure.to_string();
+        // Only these have `error: ` before them in kubectl.
+        let plain = match &failure.kind {
+            FailureKind::Api(status) => status.html || status.reason == "Unauthorized",
+            FailureKind::Body(_) => true,
+            _ => false,
+        };
+        let error = if plain { Self::failed(text) } else { Self::bare(text) };
+        match failure.hint() {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+}
+
+/// A host without its port.
+fn bare_host(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+/// Reads the reason out of an error of the client and all that it wraps. `proxy` is the proxy in
+/// use, fit to be shown.
+pub(crate) fn classify(
+    e: &(dyn StdError + 'static),
+    host: &str,
+    proxy: Option<&str>,
+) -> FailureKind {
+    let mut texts: Vec<String> = Vec::new();
+    let mut next = Some(e);
+    let mut io_kind = None;
+    while let Some(e) = next {
+        let mut inner = None;
+        if let Some(e) = e.downcast_ref::<io::Error>() {
+            io_kind = Some(e.kind());
+            // An I/O error that wraps another names its cause's cause as its source.
+            inner = e.get_ref().map(|e| e as &(dyn StdError + 'static));
+            if inner.is_none() {
+                texts.push(words(e));
+            }
+        } else if let Some(e) = e.downcast_ref::<rustls::Error>() {
+            return super::tls::explain(e, host);
+        } else {
+            texts.push(e.to_string());
+        }
+        next = inner.or_else(|| e.source());
+    }
+    let last = texts.last().cloned().unwrap_or_default();
+    let says = |part: &str| texts.iter().any(|text| text.contains(part));
+    if says("auth error") || says("oidc") || says("OIDC") {
+        return FailureKind::Credentials {
+            cause: "the credentials of the kubeconfig could not be refreshed".to_owned(),
+            hint: Some("log in again".to_owned()),
+        };
+    }
+    if io_kind == Some(io::ErrorKind::TimedOut) {
+        return FailureKind::Timeout { after: Duration::ZERO, connecting: says("Connect") };
+    }
+    if let Some(proxy) = proxy
+        && says("(Connect)")
+    {
+        return FailureKind::Proxy { proxy: proxy.to_owned(), cause: last };
+    }
+    match io_kind {
+        _ if says("dns error") => FailureKind::Dns(last),
+        Some(io::ErrorKind::ConnectionRefused) => FailureKind::Refused,
+        Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => {
+            FailureKind::Lost("connection reset by peer".to_owned())
+        }
+        Some(io::ErrorKind::UnexpectedEof) => FailureKind::Lost("EOF".to_owned()),
+        _ if says("connection closed before message completed") => {
+            FailureKind::Lost("EOF".to_owned())
+        }
+        _ => FailureKind::Lost(last),
+    }
+}

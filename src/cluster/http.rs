@@ -1,0 +1,325 @@
+//! A session with an API server: GETs with limits, retries and one renewal of credentials. It must
+//! not print, and must not repeat anything but a GET. Follows `rest.Request` of client-go.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, header};
+use jiff::Timestamp;
+use kube::client::Body;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::connect::Plan;
+use super::failure::{Failure, FailureKind, classify};
+use super::retry::{self, Ending, Patience};
+use super::status::ApiStatus;
+use super::warning;
+use crate::error::Error;
+
+/// The time for one request where none is given.
+const REQUEST: Duration = Duration::from_secs(10);
+/// The time for all requests where one may not take longer.
+const OVERALL: Duration = Duration::from_secs(30);
+
+/// How long things may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// One request with its body; none is no limit.
+    request: Option<Duration>,
+    /// All requests of the session.
+    overall: Option<Duration>,
+}
+
+impl Limits {
+    /// From `--request-timeout`, where 0 is no limit at all.
+    pub(crate) fn new(flag: Option<Duration>) -> Self {
+        match flag {
+            Some(Duration::ZERO) => Self { request: None, overall: None },
+            given => {
+                let request = given.unwrap_or(REQUEST);
+                Self { request: Some(request), overall: Some(OVERALL.max(request)) }
+            }
+        }
+    }
+
+    /// A little less than a request has, so that it can be told what took so long.
+    pub(crate) fn connect(self) -> Option<Duration> {
+        self.request.map(|request| request * 19 / 20)
+    }
+}
+
+/// An answer with success.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Response {
+    /// The HTTP status, 2xx.
+    pub status: u16,
+    /// The body, without its compression.
+    pub body: Bytes,
+    /// The server's clock.
+    pub date: Option<Timestamp>,
+    /// The media type of the body.
+    pub content_type: String,
+}
+
+/// A connection to an API server; its clones share everything.
+#[derive(Clone)]
+pub struct Session {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    plan: Plan,
+    host: String,
+    client: RwLock<(u32, kube::Client)>,
+    renewal: tokio::sync::Mutex<()>,
+    deadline: Mutex<Option<Instant>>,
+    sent: AtomicUsize,
+    notes: Mutex<Vec<String>>,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("server", &self.server()).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    pub(crate) fn new(
+        plan: Plan,
+        client: kube::Client,
+        notes: Vec<String>,
+        warnings: Vec<String>,
+    ) -> Self {
+        let host = plan.server.authority().map(ToString::to_string);
+        let deadline = plan.limits.overall.map(|time| Instant::now() + time);
+        Self {
+            inner: Arc::new(Inner {
+                plan,
+                host: host.unwrap_or_default(),
+                client: RwLock::new((0, client)),
+                renewal: tokio::sync::Mutex::new(()),
+                deadline: Mutex::new(deadline),
+                sent: AtomicUsize::new(0),
+                notes: Mutex::new(notes),
+                warnings: Mutex::new(warnings),
+            }),
+        }
+    }
+
+    /// The namespace to look in where none is named.
+    pub fn namespace(&self) -> &str {
+        &self.inner.plan.target.namespace
+    }
+
+    /// The server's address, such as `https://10.0.0.1:6443`.
+    pub fn server(&self) -> String {
+        self.inner.plan.server.to_string()
+    }
+
+    /// The server's host and port, for messages.
+    pub fn host(&self) -> &str {
+        &self.inner.host
+    }
+
+    /// The requests sent so far, repeated ones included.
+    pub fn requests(&self) -> usize {
+        self.inner.sent.load(Ordering::Relaxed)
+    }
+
+    /// The server's warnings and our own, each once, in kubectl's form but for `Warning: `.
+    pub fn warnings(&self) -> Vec<String> {
+        lock(&self.inner.warnings).clone()
+    }
+
+    /// What went on, for `-v 1` and more.
+    pub fn notes(&self) -> Vec<String> {
+        lock(&self.inner.notes).clone()
+    }
+
+    /// Asks for a path with its query, with our own patience.
+    ///
+    /// # Errors
+    ///
+    /// Everything but a 2xx answer with its whole body.
+    pub async fn get(&self, path: &str, accept: &str) -> Result<Response, Failure> {
+        self.get_with(path, accept, Patience::Own).await
+    }
+
+    /// Asks as the controller does, for answers that go into its conditions: what it takes for a
+    /// failure is not tried again until it works.
+    ///
+    /// # Errors
+    ///
+    /// Everything but a 2xx answer with its whole body.
+    pub async fn get_as_controller(&self, path: &str, accept: &str) -> Result<Response, Failure> {
+        self.get_with(path, accept, Patience::Controllers).await
+    }
+
+    async fn get_with(
+        &self,
+        path: &str,
+        accept: &str,
+        patience: Patience,
+    ) -> Result<Response, Failure> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let (age, client) = self.client();
+            let (failure, retry_after) = match self.try_once(&client, path, accept).await {
+                Ok(response) => return Ok(response),
+                Err(failed) => failed,
+            };
+            if failure.status() == Some(401) && self.renew(age).await? {
+                continue;
+            }
+            let ending = match &failure.kind {
+                FailureKind::Api(status) => Ending::Answered(status.code, retry_after),
+                FailureKind::Lost(_) => Ending::Lost,
+                _ => return Err(failure),
+            };
+            let Some(wait) = retry::wait(ending, tries, patience) else {
+                return Err(self.after_tries(failure, tries));
+            };
+            if self.deadline().is_some_and(|end| Instant::now() + wait >= end) {
+                return Err(self.after_tries(failure, tries));
+            }
+            self.note(format!("GET {path}: {failure}; trying again in {wait:.1?}"));
+            sleep(wait).await;
+        }
+    }
+
+    /// Tells how often it was tried.
+    fn after_tries(&self, failure: Failure, tries: u32) -> Failure {
+        if tries > 1 {
+            self.note(format!("GET {}: given up after {tries} tries", failure.path));
+        }
+        failure
+    }
+
+    async fn try_once(
+        &self,
+        client: &kube::Client,
+        path: &str,
+        accept: &str,
+    ) -> Result<Response, (Failure, Option<Duration>)> {
+        let inner = &self.inner;
+        let fail = |kind| {
+            let failure = Failure { kind, host: inner.host.clone(), path: path.to_owned() };
+            (failure, None)
+        };
+        let request = Request::get(path)
+            .header(header::ACCEPT, accept)
+            .body(Body::empty())
+            .map_err(|_| fail(FailureKind::Body("not a path to ask for".to_owned())))?;
+        let begun = Instant::now();
+        let limit = inner.plan.limits.request;
+        let end = match (limit.map(|limit| begun + limit), self.deadline()) {
+            (Some(own), Some(overall)) => Some(own.min(overall)),
+            (own, overall) => own.or(overall),
+        };
+        inner.sent.fetch_add(1, Ordering::Relaxed);
+        let exchange = async {
+            let answer = client.send(request).await.map_err(|e| {
+                let proxy = inner.plan.proxy.as_ref().map(ToString::to_string);
+                fail(match classify(&e, &inner.host, proxy.as_deref()) {
+                    FailureKind::Timeout { connecting, .. } => {
+                        FailureKind::Timeout { after: limit.unwrap_or_default(), connecting }
+                    }
+                    kind => kind,
+                })
+            })?;
+            let (parts, body) = answer.into_parts();
+            self.keep_warnings(&parts.headers);
+            let body = body.collect_bytes().await.map_err(|_| {
+                let cause = "the connection broke in the middle of the answer";
+                fail(FailureKind::Body(cause.to_owned()))
+            })?;
+            Ok((parts, body))
+        };
+        let (parts, body) = match end {
+            Some(end) => timeout_at(end, exchange).await.map_err(|_| {
+                fail(FailureKind::Timeout { after: begun.elapsed(), connecting: false })
+            })??,
+            None => exchange.await?,
+        };
+        let text = |name| header_text(&parts.headers, name);
+        let content_type = text(header::CONTENT_TYPE).unwrap_or_default().to_owned();
+        let code = parts.status.as_u16();
+        if !(200..=206).contains(&code) {
+            let status = ApiStatus::read(code, path, &content_type, &body);
+            let (failure, _) = fail(FailureKind::Api(Box::new(status)));
+            let seconds = text(header::RETRY_AFTER).and_then(|text| text.parse().ok());
+            return Err((failure, seconds.map(Duration::from_secs)));
+        }
+        let date = text(header::DATE)
+            .and_then(|text| jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok());
+        Ok(Response { status: code, body, date, content_type })
+    }
+
+    /// Runs the plugin again, once in a session. `age` is that of the client whose credentials were
+    /// refused; says whether there is a younger one.
+    async fn renew(&self, age: u32) -> Result<bool, Failure> {
+        let inner = &self.inner;
+        if !inner.plan.has_plugin() {
+            return Ok(false);
+        }
+        let _one_at_a_time = inner.renewal.lock().await;
+        let (now, _) = self.client();
+        if now > age {
+            return Ok(true);
+        }
+        if now > 0 {
+            return Ok(false);
+        }
+        let begun = Instant::now();
+        let fail = |e: Error| Failure {
+            kind: FailureKind::Credentials { cause: e.message, hint: e.hint },
+            host: inner.host.clone(),
+            path: String::new(),
+        };
+        let credentials = inner.plan.credentials().await.map_err(fail)?;
+        let client = inner.plan.client(credentials).map_err(fail)?;
+        *inner.client.write().unwrap_or_else(PoisonError::into_inner) = (now + 1, client);
+        // Someone may have had to type something.
+        if let Some(end) = lock(&inner.deadline).as_mut() {
+            *end += begun.elapsed();
+        }
+        self.note("credentials were refused; the plugin was run again".to_owned());
+        Ok(true)
+    }
+
+    fn client(&self) -> (u32, kube::Client) {
+        let client = self.inner.client.read();
+        client.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        *lock(&self.inner.deadline)
+    }
+
+    fn note(&self, note: String) {
+        lock(&self.inner.notes).push(note);
+    }
+
+    fn keep_warnings(&self, headers: &HeaderMap) {
+        let mut kept = lock(&self.inner.warnings);
+        for value in headers.get_all(header::WARNING) {
+            for text in warning::texts(&String::from_utf8_lossy(value.as_bytes())) {
+                if !kept.contains(&text) {
+                    kept.push(text);
+                }
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn header_text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}

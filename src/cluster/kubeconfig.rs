@@ -1,0 +1,99 @@
+//! Which kubeconfig files count and how they merge. A missing file of a list is skipped, a broken
+//! one is an error; nothing falls back to the pod's own credentials here. Follows
+//! `ClientConfigLoadingRules.Load` of client-go's `clientcmd`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::config_file::{Kubeconfig, parse};
+use super::environment::Environment;
+use crate::error::Error;
+
+/// The merged configuration and where it came from.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Loaded {
+    pub(crate) config: Kubeconfig,
+    /// The files looked at, present or not, in order.
+    pub(crate) tried: Vec<PathBuf>,
+    /// Those of them that do not exist.
+    pub(crate) missing: Vec<PathBuf>,
+}
+
+/// Loads `--kubeconfig`, else the list of `KUBECONFIG`, else `~/.kube/config`.
+pub(crate) fn load(explicit: Option<&str>, env: &Environment) -> Result<Loaded, Error> {
+    if let Some(path) = explicit.filter(|path| !path.is_empty()) {
+        let path = PathBuf::from(path);
+        let config = read(&path)?.ok_or_else(|| {
+            Error::failed(format!("stat {}: no such file or directory", path.display()))
+        })?;
+        return Ok(Loaded { config, tried: vec![path], missing: Vec::new() });
+    }
+    let mut loaded = Loaded::default();
+    for path in standard_paths(env) {
+        match read(&path)? {
+            Some(config) => merge(&mut loaded.config, config),
+            None => loaded.missing.push(path.clone()),
+        }
+        loaded.tried.push(path);
+    }
+    Ok(loaded)
+}
+
+fn standard_paths(env: &Environment) -> Vec<PathBuf> {
+    let Some(list) = env.variable("KUBECONFIG") else {
+        let home = env.home();
+        return home.map(|home| home.join(".kube").join("config")).into_iter().collect();
+    };
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for path in std::env::split_paths(list) {
+        if !path.as_os_str().is_empty() && !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
+/// A file's content; none where it does not exist.
+fn read(path: &Path) -> Result<Option<Kubeconfig>, Error> {
+    let fail = |message: String| {
+        Error::failed(format!("error loading config file \"{}\": {message}", path.display()))
+    };
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(fail(words(&e))),
+    };
+    let text = String::from_utf8(bytes).map_err(|_| fail("it is not text".to_owned()))?;
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let folder = absolute.parent().unwrap_or(Path::new(""));
+    let text = text.trim_start_matches('\u{feff}');
+    parse(text, folder).map(Some).map_err(fail)
+}
+
+/// The system's words, as Go prints them.
+pub(crate) fn words(e: &io::Error) -> String {
+    match e.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::IsADirectory => "is a directory".to_owned(),
+        io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        _ => e.to_string(),
+    }
+}
+
+/// The earlier file wins, entry by entry and as a whole entry; of the current context, the first
+/// that is named.
+fn merge(into: &mut Kubeconfig, later: Kubeconfig) {
+    if into.current_context.is_empty() {
+        into.current_context = later.current_context;
+    }
+    for (name, context) in later.contexts {
+        into.contexts.entry(name).or_insert(context);
+    }
+    for (name, cluster) in later.clusters {
+        into.clusters.entry(name).or_insert(cluster);
+    }
+    for (name, user) in later.users {
+        into.users.entry(name).or_insert(user);
+    }
+}

@@ -1,0 +1,24 @@
+//! All network I/O: from flags and kubeconfig to a [`Session`], which asks the API server and gives
+//! bodies or typed failures. It must not interpret objects or compute replicas. Follows client-go's
+//! `clientcmd` and `rest`, with kube's client for TLS and HTTP.
+
+mod config_file;
+mod connect;
+mod environment;
+mod exec;
+mod failure;
+mod http;
+mod kubeconfig;
+mod plugin_policy;
+mod proxy;
+mod resolve;
+mod retry;
+mod status;
+mod tls;
+mod warning;
+
+pub use connect::connect;
+pub use environment::Environment;
+pub use failure::{Failure, FailureKind};
+pub use http::{Response, Session};
+pub use status::ApiStatus;

@@ -1,0 +1,88 @@
+//! When a GET is worth another try, and how long to wait for it. It decides only; it must never be
+//! asked about a write. Narrower than kube's own policy, which retries for minutes; follows
+//! client-go's `with_retry.go` in what it takes as transient.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+/// Tries of one GET, the first included.
+pub(crate) const TRIES: u32 = 4;
+/// The longest wait that a server may ask for.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// How one try ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The server answered with a code that is no success, and perhaps said when to come back.
+    Answered(u16, Option<Duration>),
+    /// The connection broke before an answer.
+    Lost,
+}
+
+/// Whose patience a request has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// Ours: also without being asked to come back.
+    Own,
+    /// The controller's: a failure is its answer unless the server asks to come back.
+    Controllers,
+}
+
+/// The wait before the next try; none where there is none. `tries` counts those made.
+pub(crate) fn wait(ending: Ending, tries: u32, patience: Patience) -> Option<Duration> {
+    if tries >= TRIES {
+        return None;
+    }
+    match ending {
+        Ending::Answered(429 | 500.., Some(asked)) => Some(asked.min(LONGEST)),
+        Ending::Answered(503 | 504, None) if patience == Patience::Own => Some(backoff(tries)),
+        Ending::Lost => Some(backoff(tries)),
+        Ending::Answered(..) => None,
+    }
+}
+
+/// Up to 0.25 s, 0.5 s, 1 s, anywhere in it, so that clients do not come back all at once.
+fn backoff(tries: u32) -> Duration {
+    let share = RandomState::new().hash_one(tries) % 1000;
+    let most = Duration::from_millis(250) * 2_u32.pow(tries.saturating_sub(1));
+    most * u32::try_from(share).unwrap_or_default() / 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Ending, Patience, wait};
+
+    #[test]
+    fn only_transient_failures_are_tried_again() {
+        let asked = |seconds| Some(Duration::from_secs(seconds));
+        for (ending, tries, own, controllers) in [
+            (Ending::Answered(429, asked(1)), 1, true, true),
+            (Ending::Answered(429, None), 1, false, false),
+            (Ending::Answered(500, asked(1)), 3, true, true),
+            (Ending::Answered(500, None), 1, false, false),
+            (Ending::Answered(503, None), 1, true, false),
+            (Ending::Answered(504, None), 1, true, false),
+            (Ending::Answered(503, asked(1)), 4, false, false),
+            (Ending::Answered(404, asked(1)), 1, false, false),
+            (Ending::Lost, 1, true, true),
+            (Ending::Lost, 4, false, false),
+        ] {
+            let again = |patience| wait(ending, tries, patience).is_some();
+            assert_eq!(again(Patience::Own), own, "{ending:?} {tries}");
+            assert_eq!(again(Patience::Controllers), controllers, "{ending:?}");
+        }
+    }
+
+    #[test]
+    fn waits_have_bounds() {
+        let asked = Some(Duration::from_secs(3600));
+        let own = |ending, tries| wait(ending, tries, Patience::Own);
+        assert_eq!(own(Ending::Answered(429, asked), 1), Some(Duration::from_secs(10)));
+        for (tries, most) in [(1, 250), (2, 500), (3, 1000)] {
+            let wait = own(Ending::Lost, tries);
+            assert!(wait < Some(Duration::from_millis(most)), "{tries}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What is wrong with a server's certificate, in the words of Go's libraries, and what to do about
+//! it. Never first: not to look at it at all. Follows the errors of `crypto/x509` and `crypto/tls`.
+
+use rustls::{CertificateError, Error};
+
+use super::failure::FailureKind;
+
+const AUTHORITY: &str = "name the file with the cluster's authority with --certificate-authority";
+
+/// The failure behind an error of TLS.
+pub(crate) fn explain(e: &Error, host: &str) -> FailureKind {
+    let (cause, hint) = match e {
+        Error::InvalidCertificate(e) => {
+            let (cause, hint) = certificate(e, host);
+            (format!("failed to verify certificate: x509: {cause}"), hint)
+        }
+        Error::AlertReceived(alert) => {
+            let alert = format!("{alert:?}");
+            let client = alert.contains("Certificate") || alert.contains("AccessDenied");
+            let hint = client.then_some("the server did not accept the client's certificate");
+            (format!("remote error: {alert}"), hint)
+        }
+        Error::InvalidMessage(_) => (
+            "first record does not look like a TLS handshake".to_owned(),
+            Some("the server may speak plain HTTP: see its address"),
+        ),
+        e => (e.to_string(), None),
+    };
+    FailureKind::Tls { cause, hint: hint.map(str::to_owned) }
+}
+
+fn certificate(e: &CertificateError, host: &str) -> (String, Option<&'static str>) {
+    const EXPIRED: &str = "certificate has expired or is not yet valid";
+    const NAME: &str = "name the host that the certificate is for with --tls-server-name";
+    match e {
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            ("certificate signed by unknown authority".to_owned(), Some(AUTHORITY))
+        }
+        CertificateError::Expired
+        | CertificateError::ExpiredContext { .. }
+        | CertificateError::NotValidYet
+        | CertificateError::NotValidYetContext { .. } => {
+            (EXPIRED.to_owned(), Some("compare the clocks, or have it renewed"))
+        }
+        CertificateError::NotValidForName => {
+            (format!("certificate is not valid for {host}"), Some(NAME))
+        }
+        CertificateError::NotValidForNameContext { expected, presented } => {
+            let expected = expected.to_str();
+            let cause = if presented.is_empty() {
+                format!("certificate is not valid for any names, but wanted to match {expected}")
+            } else {
+                let names: Vec<String> = presented.iter().map(|name| named(name)).collect();
+                format!("certificate is valid for {}, not {expected}", names.join(", "))
+            };
+            (cause, Some(NAME))
+        }
+        e => (e.to_string(), Some(AUTHORITY)),
+    }
+}
+
+/// rustls shows `DnsName("a")` and `IpAddress(1.2.3.4)`.
+fn named(presented: &str) -> String {
+    let inner = presented.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    inner.unwrap_or(presented).trim_matches('"').to_owned()
+}

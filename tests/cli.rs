@@ -123,7 +123,9 @@ fn bad_input_is_refused_with_one_clear_line() {
     let other_version = good().replace("v1alpha1", "v2");
     let deep_value = good().replace("150m", "150q");
     let wrong_type = good().replace("maxReplicas: 5", "maxReplicas: '5'");
-    let overlap = documents(&[HPA, REST, REST]);
+    let parts: Vec<&str> = REST.split("---\n").collect();
+    let twice = |part: &str| documents(&[HPA, REST, part]);
+    let [deployment, pod, metrics] = [0, 1, 2].map(|part| twice(parts[part]));
     let invalid =
         good().replace("maxReplicas: 5", "maxReplicas: -1").replace("name: cpu", "name: ''");
     for (input, said, hinted) in [
@@ -180,8 +182,18 @@ fn bad_input_is_refused_with_one_clear_line() {
             None,
         ),
         (
-            overlap.as_bytes(),
+            deployment.as_bytes(),
+            "the input holds the Deployment web more than once",
+            Some("leave out one of the files that overlap"),
+        ),
+        (
+            pod.as_bytes(),
             "the input holds the Pod web-1 more than once",
+            Some("leave out one of the files that overlap"),
+        ),
+        (
+            metrics.as_bytes(),
+            "the input holds the PodMetrics web-1 more than once",
             Some("leave out one of the files that overlap"),
         ),
         (

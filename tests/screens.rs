@@ -16,8 +16,8 @@ fn screen(name: &str, files: &[&str], wide: bool, layout: &Layout) -> String {
     let root = env!("CARGO_MANIFEST_DIR");
     let files: Vec<String> = files.iter().map(|file| format!("{root}/{file}")).collect();
     let options = Options { name: name.to_owned(), ..Options::default() };
-    let clock: Timestamp = "2026-11-21T07:06:29Z".parse().unwrap();
-    let input = assemble(file::read(&files).unwrap(), &options, clock).unwrap();
+    let clock: Timestamp = "2026-11-21T07:06:29Z".parse().expect("a time");
+    let input = assemble(file::read(&files).expect("files"), &options, clock).expect("an input");
     let remembered = Remembered::from_stated(input.stated_memory.as_ref());
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
     let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);

@@ -73,6 +73,13 @@ pub enum Output {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  # explain an HPA of the current context
+  kubectl hpa explain web -n shop
+
+  # keep everything that was used, and explain it again elsewhere
+  kubectl hpa explain web -n shop --save web.json
+  kubectl hpa explain web -f web.json
+
   # explain a saved state; no cluster is needed
   kubectl get hpa,deploy,pods,pods.metrics.k8s.io -o yaml > state.yaml
   kubectl hpa explain web -f state.yaml
@@ -83,8 +90,8 @@ pub struct Explain {
     /// The HorizontalPodAutoscaler, as NAME or hpa/NAME
     pub name: String,
 
-    /// Saved objects: a file, a folder, or - for standard input; may be repeated
-    #[arg(short = 'f', long = "filename", value_name = "FILE", required = true)]
+    /// Saved objects instead of a cluster: a file, a folder, or - for standard input; repeatable
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub filenames: Vec<String>,
 
     /// The form of the answer; without it, a report for people

@@ -17,8 +17,8 @@ fn main() -> ExitCode {
         Color::Never => ColorChoice::Never.write_global(),
     }
     let terminal = Terminal::detect();
-    let text = match command::run(&cli, &terminal) {
-        Ok(text) => text,
+    let answer = match command::run(&cli, &terminal) {
+        Ok(answer) => answer,
         Err(e) => {
             let mut stderr = anstream::stderr().lock();
             // Nothing can be done where even the error finds no reader.
@@ -30,8 +30,11 @@ fn main() -> ExitCode {
             return ExitCode::from(e.kind.exit_code());
         }
     };
+    for warning in &answer.warnings {
+        let _ = writeln!(anstream::stderr(), "Warning: {}", clean(warning, terminal.ascii));
+    }
     let mut stdout = AutoStream::auto(std::io::stdout().lock());
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(answer.text.as_bytes()).and_then(|()| stdout.flush()) {
         // A reader that has seen enough, such as `head`, is no failure.
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
             let _ = writeln!(anstream::stderr(), "error: failed to write the answer: {e}");

@@ -4,9 +4,11 @@
 
 mod config_file;
 mod connect;
+mod discovery;
 mod environment;
 mod exec;
 mod failure;
+pub mod fetch;
 mod http;
 mod kubeconfig;
 mod plugin_policy;

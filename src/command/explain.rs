@@ -1,25 +1,31 @@
-//! `explain`: read the objects, run one pass, word it.
+//! `explain`: read the objects or ask the cluster, run one pass, word it.
 
 use std::fs;
 
 use jiff::Timestamp;
 
-use super::Terminal;
+use super::{Answer, Terminal};
 use crate::args::{ControllerArgs, Explain, Output};
+use crate::cluster::fetch::fetch;
+use crate::cluster::{Environment, connect};
 use crate::engine;
 use crate::error::Error;
 use crate::memory::Remembered;
 use crate::render::{page, structured};
 use crate::report::Explanation;
 use crate::report::page::Page;
-use crate::snapshot::assemble::{Options, assemble};
+use crate::snapshot::assemble::{Input, Options, assemble};
 use crate::snapshot::objects::Flags;
-use crate::snapshot::{file, save};
+use crate::snapshot::{file, live, save};
 
 /// Explains the HPA; the text is for standard output.
-pub fn run(args: &Explain, terminal: &Terminal) -> Result<String, Error> {
-    let objects = file::read(&args.filenames)?;
-    let input = assemble(objects, &options(args), Timestamp::now())?;
+pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
+    let (input, warnings) = if args.filenames.is_empty() {
+        live(args)?
+    } else {
+        let objects = file::read(&args.filenames)?;
+        (assemble(objects, &options(args), Timestamp::now())?, Vec::new())
+    };
     let remembered = Remembered::from_stated(input.stated_memory.as_ref());
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
     let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
@@ -38,7 +44,26 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<String, Error> {
         fs::write(path, saved)
             .map_err(|e| Error::failed(format!("failed to write {path}: {e}")))?;
     }
-    Ok(text)
+    Ok(Answer { text, warnings })
+}
+
+/// Asks the cluster; with what it warned of.
+fn live(args: &Explain) -> Result<(Input, Vec<String>), Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Error::failed(format!("failed to start: {e}")))?;
+    runtime.block_on(async {
+        let session = connect(&args.connection, &Environment::of_process(false)).await?;
+        let observed = fetch(&session, session.namespace(), bare_name(&args.name)).await?;
+        let warnings = session.warnings();
+        if args.connection.warnings_as_errors == Some(true) && !warnings.is_empty() {
+            let count = warnings.len();
+            let warned = warnings.join("; ");
+            return Err(Error::failed(format!("{count} warnings received: {warned}")));
+        }
+        Ok((live::input(observed, &options(args))?, warnings))
+    })
 }
 
 fn options(args: &Explain) -> Options {

@@ -10,8 +10,17 @@ use crate::render::page::Layout;
 use crate::render::style::Styles;
 use crate::report::page::Symbols;
 
-/// Runs what was typed; the text is for standard output.
-pub fn run(cli: &Cli, terminal: &Terminal) -> Result<String, Error> {
+/// What a command has to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// For standard output.
+    pub text: String,
+    /// What the server warned of, for standard error.
+    pub warnings: Vec<String>,
+}
+
+/// Runs what was typed.
+pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
     match &cli.verb {
         Verb::Explain(args) => explain::run(args, terminal),
     }

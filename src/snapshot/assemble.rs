@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use answers::Answers;
 pub(super) use answers::{absence, asked, described_name, non_empty};
-use settings::controller_settings;
+pub(super) use settings::controller_settings;
 use target::Target;
 
 use super::admit::{self, AdmissionError};
@@ -171,7 +171,7 @@ fn keep<T>(list: Vec<T>, wanted: impl Fn(&T) -> bool) -> Vec<T> {
     list.into_iter().filter(wanted).collect()
 }
 
-fn assumed(item: &str, value: impl Into<String>, source: &str) -> Basis {
+pub(super) fn assumed(item: &str, value: impl Into<String>, source: &str) -> Basis {
     Basis { item: item.to_owned(), value: value.into(), source: source.to_owned(), age: None }
 }
 

@@ -9,6 +9,7 @@ pub mod convert;
 pub mod default;
 pub mod file;
 pub mod hpa;
+pub mod live;
 pub mod metadata;
 pub mod metric;
 pub mod objects;

@@ -112,7 +112,7 @@ pub struct Workload {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ControllerState {
     #[serde(rename = "metadata")]
-    _metadata: Option<IgnoredAny>,
+    pub(super) _metadata: Option<IgnoredAny>,
     /// The clock.
     pub now: Option<Timestamp>,
     /// The version of the controller.

@@ -7,7 +7,7 @@ use crate::snapshot::controller::{Controller, RULES_VERSION};
 use crate::snapshot::objects::ControllerState;
 
 /// Flags, gates and version, each from the command line, the input, or the defaults.
-pub(super) fn controller_settings(
+pub(in crate::snapshot) fn controller_settings(
     state: Option<&ControllerState>,
     options: &Options,
     basis: &mut Vec<Basis>,

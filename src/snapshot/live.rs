@@ -1,0 +1,65 @@
+//! From what an API server answered to a snapshot. The requests are made elsewhere; here the answers
+//! become the same plain values that files become.
+
+use jiff::Timestamp;
+
+use super::assemble::{Basis, Input, Options, assumed, controller_settings};
+use super::hpa::Hpa;
+use super::metric::PodMetrics;
+use super::objects::ControllerState;
+use super::pod::Pod;
+use super::{MetricAnswer, OtherHpa, Scale, ScaleError, Snapshot};
+use crate::error::Error;
+
+/// Everything that was asked for.
+#[derive(Debug)]
+pub struct Observed {
+    /// The server's clock.
+    pub now: Timestamp,
+    /// The server's version, such as `v1.36.2`.
+    pub version: Option<String>,
+    /// The HPA.
+    pub hpa: Hpa,
+    /// The target's scale, or the controller's outcome without it.
+    pub scale: Result<Scale, ScaleError>,
+    /// The pods that the target's selector matches.
+    pub pods: Vec<Pod>,
+    /// The answer of the resource metrics API.
+    pub pod_metrics: Vec<PodMetrics>,
+    /// An answer for each metric of the spec.
+    pub metrics: Vec<MetricAnswer>,
+    /// The other HPAs whose selector the controller knows.
+    pub others: Vec<OtherHpa>,
+    /// What could not be learnt, and what it means.
+    pub notes: Vec<String>,
+}
+
+/// Puts the answers together with what the command line says.
+///
+/// # Errors
+///
+/// The command line states a setting that there is none of.
+pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
+    let mut basis: Vec<Basis> = Vec::new();
+    let mut notes = observed.notes;
+    let state =
+        ControllerState { kubernetes_version: observed.version, ..ControllerState::default() };
+    let controller = controller_settings(Some(&state), options, &mut basis, &mut notes)?;
+    let now = options.now.unwrap_or(observed.now);
+    if options.now.is_none() {
+        let value = crate::json::SecondsTime(now).to_string();
+        basis.insert(0, assumed("clock", value, "the API server's"));
+    }
+    let snapshot = Snapshot {
+        now,
+        hpa: observed.hpa,
+        controller,
+        scale: observed.scale,
+        scale_update_error: None,
+        pods: observed.pods,
+        pod_metrics: observed.pod_metrics,
+        metrics: observed.metrics,
+        other_hpas: observed.others,
+    };
+    Ok(Input { snapshot, stated_memory: None, basis, notes })
+}

@@ -1,0 +1,45 @@
+//! A Kubernetes API server for tests: real sockets, TLS and HTTP/1.1 on the loopback interface, with
+//! the answers that a v1.36.2 server gave when `tests/wire` was recorded, and switches for what goes
+//! wrong in practice.
+//!
+//! A test fills a [`Cluster`] (usually [`Cluster::recorded`]), starts a [`Server`] with it, hands
+//! the program under test a [`Kubeconfig`], and afterwards reads the requests that arrived. Nothing
+//! here waits longer than [`server::PATIENCE`], and dropping the server ends all its threads.
+//!
+//! What a client sees must be what the real server would say. Where the recording is silent, the
+//! words are those of the Kubernetes sources, named where they are used.
+
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "every test binary that includes the module uses another part of it"
+)]
+
+pub(crate) mod answer;
+mod authorize;
+mod base64;
+pub(crate) mod client;
+mod discovery;
+mod faults;
+pub(crate) mod http;
+mod json;
+pub(crate) mod kubeconfig;
+mod list;
+mod log;
+mod metrics;
+mod objects;
+mod recorded;
+pub(crate) mod server;
+pub(crate) mod tls;
+mod workload;
+
+pub(crate) use client::{Client, Response};
+pub(crate) use faults::{Fault, When};
+pub(crate) use http::Answer;
+pub(crate) use kubeconfig::{Auth, Exec, Kubeconfig};
+pub(crate) use log::{Recorded, rounds};
+pub(crate) use metrics::{CustomMetric, ExternalMetric};
+pub(crate) use objects::{Clock, Cluster, Scale};
+pub(crate) use recorded::{Exchange, exchange, exchanges};
+pub(crate) use server::Server;
+pub(crate) use tls::Transport;

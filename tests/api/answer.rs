@@ -60,7 +60,8 @@ pub(crate) fn answer(
 }
 
 fn resolve(cluster: &Cluster, request: &Request) -> Answer {
-    if let Some(answer) = cluster.overrides.get(&request.path) {
+    let key = (request.method.clone(), request.path.clone());
+    if let Some(answer) = cluster.overrides.get(&key) {
         return answer.clone();
     }
     let accept = request.header("accept").unwrap_or("*/*");

@@ -18,7 +18,7 @@ use super::server::Server;
 use super::tls::provider;
 
 /// How long a read may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection to a server, kept for as many requests as that allows.
 pub(crate) struct Client {
@@ -26,8 +26,8 @@ pub(crate) struct Client {
     headers: Vec<(String, String)>,
 }
 
-trait Stream: Read + Write {}
-impl<T: Read + Write> Stream for T {}
+trait Stream: Read + Write + Send {}
+impl<T: Read + Write + Send> Stream for T {}
 
 /// An answer as it came.
 #[derive(Debug, Clone)]
@@ -92,16 +92,15 @@ impl Client {
             .with_safe_default_protocol_versions()
             .map_err(io::Error::other)?
             .with_root_certificates(roots);
-        let config = match auth {
-            Auth::Certificate(user) => {
-                let identity = server.client_certificate(user);
+        let config = match server.identity(auth) {
+            Some(identity) => {
                 let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes());
                 let chain = vec![CertificateDer::from(identity.der)];
                 config
                     .with_client_auth_cert(chain, key.map_err(io::Error::other)?)
                     .map_err(io::Error::other)?
             }
-            _ => config.with_no_client_auth(),
+            None => config.with_no_client_auth(),
         };
         let name = "127.0.0.1".try_into().map_err(io::Error::other)?;
         let connection = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
@@ -122,12 +121,31 @@ impl Client {
     /// The connection's, `TimedOut` or `WouldBlock` after a while, and `UnexpectedEof` for an
     /// answer that is not complete.
     pub(crate) fn get(&mut self, path: &str) -> io::Result<Response> {
-        let mut head = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n");
+        self.send("GET", path, None)
+    }
+
+    /// Sends any request, with a body of JSON if there is one.
+    ///
+    /// # Errors
+    ///
+    /// As of [`get`](Self::get).
+    pub(crate) fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> io::Result<Response> {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n");
+        if !body.is_empty() {
+            head.push_str("Content-Type: application/json\r\n");
+            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         head.push_str("\r\n");
-        self.stream.write_all(head.as_bytes())?;
+        self.stream.write_all((head + &body).as_bytes())?;
         self.stream.flush()?;
         self.read()
     }

@@ -307,7 +307,7 @@ fn group(item: &Value) -> Value {
 
 /// The `APIResourceList` for one version of an `APIGroupDiscoveryList`, without the storage hashes
 /// that only the server knows.
-fn resource_list(group: &str, version: &Value) -> Value {
+pub(crate) fn resource_list(group: &str, version: &Value) -> Value {
     let mut resources = Vec::new();
     let entry = |name: String, of: &Value, scope: &Value| {
         let kind = &of["responseKind"];

@@ -195,7 +195,7 @@ fn changed(fault: &Fault, request: &Request, mut answer: Answer) -> Answer {
         Fault::Unauthorized => status(401, "Unauthorized", "Unauthorized", None),
         Fault::Expired => {
             let after = request.parameter("continue").unwrap_or_default();
-            expired(&format!("/{after}"))
+            expired(after)
         }
         Fault::InvalidJson => {
             answer.body = b"{\"kind\":\"Status\",,}\n".to_vec();

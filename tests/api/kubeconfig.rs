@@ -114,15 +114,8 @@ impl Kubeconfig {
         match auth {
             Auth::Token(user) => json!({"token": token(user)}),
             Auth::BadToken => json!({"token": "unknown"}),
-            Auth::Certificate(user) => {
-                let identity = server.client_certificate(user);
-                json!({
-                    "client-certificate-data": base64::standard(identity.certificate.as_bytes()),
-                    "client-key-data": base64::standard(identity.key.as_bytes()),
-                })
-            }
-            Auth::BadCertificate => {
-                let identity = super::tls::Certificates::new(super::Transport::Tls).client("admin");
+            Auth::Certificate(_) | Auth::BadCertificate => {
+                let identity = server.identity(auth).expect("it is a certificate");
                 json!({
                     "client-certificate-data": base64::standard(identity.certificate.as_bytes()),
                     "client-key-data": base64::standard(identity.key.as_bytes()),
@@ -145,7 +138,8 @@ impl Kubeconfig {
         let act = match exec {
             Exec::Token(user) => print(json!({"token": token(user)})),
             Exec::Certificate(user) => {
-                let identity = server.client_certificate(user);
+                let auth = Auth::Exec(Exec::Certificate(user));
+                let identity = server.identity(&auth).expect("it is a certificate");
                 print(json!({
                     "clientCertificateData": identity.certificate,
                     "clientKeyData": identity.key,

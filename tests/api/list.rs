@@ -141,15 +141,18 @@ impl Cluster {
         let revision = token["rv"].as_i64().unwrap_or_default();
         let start = string(&token, "/start").to_owned();
         if revision > 0 && revision < self.compacted {
-            return Err(Box::new(expired(&start)));
+            return Err(Box::new(expired(text)));
         }
         Ok(start)
     }
 }
 
-/// The 410 for an old token, `etcd3.handleCompactedErrorForPaging`: with a token that goes on from
-/// `start` in the present.
-pub(crate) fn expired(start: &str) -> Answer {
+/// The 410 for an old token, `etcd3.handleCompactedErrorForPaging`, with one that goes on in the
+/// present.
+pub(crate) fn expired(old: &str) -> Answer {
+    let old = base64::decode_url(old).unwrap_or_default();
+    let old: Value = serde_json::from_slice(&old).unwrap_or_default();
+    let start = string(&old, "/start");
     let status = json!({
         "kind": "Status",
         "apiVersion": "v1",

@@ -11,7 +11,6 @@
 
 #![allow(
     dead_code,
-    unused_imports,
     reason = "every test binary that includes the module uses another part of it"
 )]
 
@@ -19,7 +18,7 @@ pub(crate) mod answer;
 mod authorize;
 mod base64;
 pub(crate) mod client;
-mod discovery;
+pub(crate) mod discovery;
 mod faults;
 pub(crate) mod http;
 mod json;
@@ -33,13 +32,19 @@ pub(crate) mod server;
 pub(crate) mod tls;
 mod workload;
 
-pub(crate) use client::{Client, Response};
-pub(crate) use faults::{Fault, When};
-pub(crate) use http::Answer;
-pub(crate) use kubeconfig::{Auth, Exec, Kubeconfig};
-pub(crate) use log::{Recorded, rounds};
-pub(crate) use metrics::{CustomMetric, ExternalMetric};
-pub(crate) use objects::{Clock, Cluster, Scale};
-pub(crate) use recorded::{Exchange, exchange, exchanges};
-pub(crate) use server::Server;
-pub(crate) use tls::Transport;
+#[allow(
+    unused_imports,
+    reason = "every test binary that includes the module uses another part of it"
+)]
+pub(crate) use self::{
+    client::{Client, Response},
+    faults::{Fault, When},
+    http::Answer,
+    kubeconfig::{Auth, Exec, Kubeconfig},
+    log::{Recorded, rounds},
+    metrics::{CustomMetric, ExternalMetric},
+    objects::{Clock, Cluster, Scale},
+    recorded::{Exchange, exchange, exchanges},
+    server::Server,
+    tls::Transport,
+};

@@ -8,12 +8,12 @@ use kubectl_hpa::selector::{LabelSelector, Labels};
 use serde_json::{Value, json};
 
 use super::authorize::Rights;
-use super::discovery::{Discovery, join, split};
+use super::discovery::Discovery;
 use super::faults::{Fault, Rule, When};
 use super::http::Answer;
 use super::json::{ordered, string};
 use super::list::fields_of;
-use super::metrics::{CustomMetric, ExternalMetric, Metrics};
+use super::metrics::Metrics;
 use super::recorded::{Exchange, exchange};
 use super::tls::Transport;
 
@@ -32,8 +32,8 @@ pub(crate) struct Cluster {
     pub(super) rights: Rights,
     pub(super) discovery: Discovery,
     pub(super) metrics: Metrics,
-    /// Answers that stand whatever the cluster holds, by path.
-    pub(super) overrides: BTreeMap<String, Answer>,
+    /// Answers that stand whatever the cluster holds, by method and path.
+    pub(super) overrides: BTreeMap<(String, String), Answer>,
     /// JSON at paths that are not those of objects.
     pub(super) documents: BTreeMap<String, String>,
     /// By group version and resource.
@@ -124,7 +124,7 @@ impl Cluster {
             let kind = string(&list, "/kind").trim_end_matches("List");
             for item in list["items"].as_array().into_iter().flatten() {
                 let mut item = item.clone();
-                item["kind"] = json!(kind.replace("PodMetricsList", "PodMetrics"));
+                item["kind"] = json!(kind);
                 item["apiVersion"] = list["apiVersion"].clone();
                 cluster.insert(&item);
             }
@@ -133,8 +133,8 @@ impl Cluster {
         cluster
     }
 
-    /// From now on, the path of a recorded request is answered as that one was, to all who may ask
-    /// and whatever the query: `"pod metrics with the backend down"`, say.
+    /// From now on, a request with method and path of a recorded one is answered as that was, to
+    /// all who may send it and whatever the query: `"pod metrics with the backend down"`, say.
     pub(crate) fn as_recorded(&mut self, name: &str) -> &mut Self {
         let Exchange {
             request, response, ..
@@ -145,7 +145,8 @@ impl Cluster {
             Value::String(text) => Answer::new(response.status, content_type, text.as_str()),
             body => Answer::json(response.status, ordered(body)),
         };
-        self.overrides.insert(path.to_owned(), answer);
+        self.overrides
+            .insert((request.method, path.to_owned()), answer);
         self
     }
 

@@ -28,6 +28,9 @@ pub(crate) struct Asked {
     pub(crate) user: String,
     /// The `Accept` header.
     pub(crate) accept: String,
+    /// The JSON that was sent, if any.
+    #[serde(default)]
+    pub(crate) body: Option<Value>,
 }
 
 /// A recorded answer.

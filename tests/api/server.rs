@@ -15,7 +15,7 @@ use rustls::{ServerConnection, StreamOwned};
 use super::answer::answer;
 use super::faults::Effects;
 use super::http::{Answer, Extent, POLL, Request, is_timeout, read_request, write_answer};
-use super::kubeconfig::{Auth, Kubeconfig};
+use super::kubeconfig::{Auth, Exec, Kubeconfig};
 use super::log::{Recorded, rounds};
 use super::objects::{Clock, Cluster, RECORDED_DATE};
 use super::tls::{Certificates, Identity, Transport};
@@ -88,12 +88,18 @@ impl Server {
         &self.shared.certificates.authority
     }
 
-    /// A client certificate by which the server knows `user`.
-    pub(crate) fn client_certificate(&self, user: &str) -> Identity {
-        let identity = self.shared.certificates.client(user);
-        let mut bearers = lock(&self.shared.bearers);
-        bearers.insert(identity.der.clone(), user.to_owned());
-        identity
+    /// The client certificate of these credentials, if they are one.
+    pub(crate) fn identity(&self, auth: &Auth<'_>) -> Option<Identity> {
+        match auth {
+            Auth::Certificate(user) | Auth::Exec(Exec::Certificate(user)) => {
+                let identity = self.shared.certificates.client(user);
+                let mut bearers = lock(&self.shared.bearers);
+                bearers.insert(identity.der.clone(), (*user).to_owned());
+                Some(identity)
+            }
+            Auth::BadCertificate => Some(Certificates::new(Transport::Tls).client("admin")),
+            _ => None,
+        }
     }
 
     /// Writes a kubeconfig for this server with these credentials; it is removed when dropped.

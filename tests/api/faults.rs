@@ -167,8 +167,12 @@ fn changed(fault: &Fault, request: &Request, mut answer: Answer) -> Answer {
     match fault {
         Fault::TooManyRequests(after) => {
             let text = "Too many requests, please try again later.\n";
-            let answer = Answer::text(429, text).with("X-Content-Type-Options", "nosniff");
-            retry(answer, after)
+            let mut refusal = Answer::text(429, text).with("X-Content-Type-Options", "nosniff");
+            // It says whose limits were reached.
+            let limits = answer.headers.into_iter();
+            let limits = limits.filter(|(name, _)| name.starts_with("X-Kubernetes-Pf-"));
+            refusal.headers.extend(limits);
+            retry(refusal, after)
         }
         Fault::Unavailable(after) => {
             let text = "the server is currently unable to handle the request";

@@ -19,8 +19,8 @@ pub(crate) struct Recorded {
     pub(crate) body: Vec<u8>,
     /// When it had arrived whole, since the start of the server.
     pub(crate) at: Duration,
-    /// When the last byte of its answer was handed to the network, or the connection was cut;
-    /// `None` while neither has happened.
+    /// When its answer was about to leave, all delays over and the head sent, or the connection
+    /// was cut instead; `None` while neither has happened.
     pub(crate) done: Option<Duration>,
     /// The connection that it came on, counted from 0 in the order of acceptance.
     pub(crate) connection: usize,
@@ -43,13 +43,13 @@ impl Recorded {
 }
 
 /// How many requests had to wait for another one: the length of the longest chain of requests each
-/// of which arrived only when the answer to the one before had been sent.
+/// of which arrived only when the answer to the one before was on its way.
 ///
 /// Requests that overlap in time are therefore of one round. Answers on the loopback interface are
 /// so quick that requests sent together may still follow one another; so a test that counts rounds
 /// gives the cluster a [`latency`](super::Cluster::latency), which holds every request long enough
 /// for those sent with it to arrive. Then two requests are of different rounds exactly if the
-/// client sent one of them after it had (or could have had) the other's answer.
+/// client sent one of them after it could have had some of the other's answer.
 pub(crate) fn rounds(requests: &[Recorded]) -> usize {
     let mut spans: Vec<_> = requests
         .iter()

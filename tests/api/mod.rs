@@ -6,6 +6,19 @@
 //! the program under test a [`Kubeconfig`], and afterwards reads the requests that arrived. Nothing
 //! here waits longer than [`server::PATIENCE`], and dropping the server ends all its threads.
 //!
+//! ```ignore
+//! let mut cluster = Cluster::recorded();
+//! cluster
+//!     .latency(Duration::from_millis(50))
+//!     .deny("bob", "list", "pods.metrics.k8s.io")
+//!     .grant("bob")
+//!     .fault(When::on("/api/v1/namespaces/default/pods").first(1), Fault::Unavailable(Some(1)));
+//! let server = Server::start(cluster);
+//! let config = server.kubeconfig(&Auth::Token("bob"));
+//! // run the program with `--kubeconfig` and `config.path()`
+//! assert_eq!(server.rounds(), 3);
+//! ```
+//!
 //! What a client sees must be what the real server would say. Where the recording is silent, the
 //! words are those of the Kubernetes sources, named where they are used.
 

@@ -1,6 +1,7 @@
 //! What a real API server answered: one exchange a line in `tests/wire`, failures included.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -44,18 +45,20 @@ pub(crate) struct Answered {
     pub(crate) body: Value,
 }
 
-/// All recorded exchanges, in their order.
-pub(crate) fn exchanges() -> Vec<Exchange> {
-    include_str!("../wire/kubernetes-1.36.2.jsonl")
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("a recorded exchange"))
-        .collect()
+/// All recorded exchanges, in their order. They are parsed once, for every cluster starts with them.
+pub(crate) fn exchanges() -> &'static [Exchange] {
+    static EXCHANGES: LazyLock<Vec<Exchange>> = LazyLock::new(|| {
+        include_str!("../wire/kubernetes-1.36.2.jsonl")
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("a recorded exchange"))
+            .collect()
+    });
+    &EXCHANGES
 }
 
-/// The exchange of that name.
+/// A copy of the exchange of that name.
 pub(crate) fn exchange(name: &str) -> Exchange {
-    exchanges()
-        .into_iter()
-        .find(|exchange| exchange.name == name)
-        .unwrap_or_else(|| panic!("nothing was recorded as {name:?}"))
+    let mut exchanges = exchanges().iter();
+    let found = exchanges.find(|exchange| exchange.name == name).cloned();
+    found.unwrap_or_else(|| panic!("nothing was recorded as {name:?}"))
 }

@@ -231,21 +231,22 @@ fn converse<S: Stream>(
             let answer = effects.change(&request, answer);
             (dated(answer, cluster.clock), user)
         });
-        let mut sent = 0;
-        let mut written = Ok(());
         if effects.hangs {
             hang(stream, shared);
         } else {
             shared.sleep(latency + effects.answer_delay);
-            let pause = || shared.sleep(effects.body_delay);
-            written = write_answer(stream, &request, &answer, effects.extent, &pause);
-            if effects.extent != Extent::Nothing {
-                sent = answer.status;
-            }
         }
-        shared.done(entry, user, sent);
-        written?;
-        if effects.hangs || effects.extent != Extent::Whole {
+        if effects.hangs || effects.extent == Extent::Nothing {
+            shared.done(entry, user, 0);
+            return Ok(End::Cut);
+        }
+        // Before the body leaves: its reader may be quicker than this thread.
+        let pause = || {
+            shared.sleep(effects.body_delay);
+            shared.done(entry, user.clone(), answer.status);
+        };
+        write_answer(stream, &request, &answer, effects.extent, &pause)?;
+        if effects.extent != Extent::Whole {
             return Ok(End::Cut);
         }
         if request.header("connection") == Some("close") {

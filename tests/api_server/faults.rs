@@ -85,6 +85,8 @@ fn answers_are_replaced() {
             "{fault:?}"
         );
         assert!(got.text().contains(part), "{fault:?}: {}", got.text());
+        let limits = got.header("x-kubernetes-pf-flowschema-uid");
+        assert!(status != 429 || !limits.is_empty(), "{fault:?}");
     }
 }
 

@@ -19,8 +19,9 @@
 //! assert_eq!(server.rounds(), 3);
 //! ```
 //!
-//! What a client sees must be what the real server would say. Where the recording is silent, the
-//! words are those of the Kubernetes sources, named where they are used.
+//! What a client sees must be what the real server would say, and all that was recorded is compared
+//! with it in `api_server.rs`. Where the recording is silent (429, 500, 504, 406, 410, impersonation)
+//! the words follow the Kubernetes sources without having been compared with a server.
 
 #![allow(
     dead_code,

@@ -1,0 +1,133 @@
+//! From a request to the answer of a healthy server: who asks, may they, what is there.
+
+use serde_json::{Value, json};
+
+use super::authorize::{Target, details};
+use super::discovery::join;
+use super::http::{Answer, Request};
+use super::json::ordered;
+use super::list::list;
+use super::objects::Cluster;
+
+/// A failure as the server words it in JSON.
+pub(crate) fn status(code: u16, reason: &str, message: &str, details: Option<Value>) -> Answer {
+    let mut status = json!({
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "code": code,
+    });
+    if let Some(details) = details {
+        status["details"] = details;
+    }
+    Answer::json(code, ordered(&status))
+}
+
+/// The 404 of a path that no handler is responsible for.
+pub(crate) fn page_not_found() -> Answer {
+    Answer::text(404, "404 page not found\n")
+}
+
+/// The 404 of a path in a known group.
+pub(crate) fn not_served() -> Answer {
+    let text = "the server could not find the requested resource";
+    status(404, "NotFound", text, Some(json!({})))
+}
+
+/// What a healthy server says, and whom it took the sender for. `certificate` is the user of the
+/// client certificate, `Some(None)` if it is of no known user.
+pub(crate) fn answer(
+    cluster: &Cluster,
+    request: &Request,
+    certificate: Option<Option<String>>,
+) -> (Answer, Option<String>) {
+    let user = match cluster.rights.sender(request, certificate) {
+        Ok(user) => user,
+        Err(refusal) => return (*refusal, None),
+    };
+    let answer = match cluster.rights.check(&user, request) {
+        Ok(()) => resolve(cluster, request),
+        Err(refusal) => *refusal,
+    };
+    let fairness = cluster.rights.fairness(&user);
+    let answer = fairness
+        .into_iter()
+        .fold(answer, |answer, (name, value)| answer.with(name, value));
+    (answer, Some(user.name))
+}
+
+fn resolve(cluster: &Cluster, request: &Request) -> Answer {
+    let key = (request.method.clone(), request.path.clone());
+    if let Some(answer) = cluster.overrides.get(&key) {
+        return answer.clone();
+    }
+    let accept = request.header("accept").unwrap_or("*/*");
+    if !accepts_json(accept) {
+        let text = "only the following media types are accepted: application/json";
+        return status(406, "NotAcceptable", text, None);
+    }
+    if let Some(text) = cluster.documents.get(&request.path) {
+        return Answer::json(200, text.clone());
+    }
+    if let Some(answer) = cluster.discovery.answer(&request.path, accept) {
+        return answer;
+    }
+    let Some(target) = Target::parse(&request.path) else {
+        return page_not_found();
+    };
+    let group_version = join(&target.group, &target.version);
+    if !cluster.discovery.serves(&group_version) {
+        return cluster.discovery.missing(&target.group);
+    }
+    if request.method != "GET" || request.parameter("watch").is_some() {
+        let text = "the server does not allow this method on the requested resource";
+        return status(405, "MethodNotAllowed", text, Some(json!({})));
+    }
+    match target.group.as_str() {
+        "custom.metrics.k8s.io" => cluster.metrics.custom(cluster, &target, request),
+        "external.metrics.k8s.io" => cluster.metrics.external(&target, request),
+        _ => object(cluster, &target, &group_version, request),
+    }
+}
+
+fn object(cluster: &Cluster, target: &Target, group_version: &str, request: &Request) -> Answer {
+    let sub = target.subresource.as_deref();
+    let resource = target.resource.clone() + &sub.map(|s| format!("/{s}")).unwrap_or_default();
+    let Some(served) = cluster.discovery.resource(group_version, &resource) else {
+        return cluster.discovery.missing(&target.group);
+    };
+    let collection = cluster.collection(group_version, &target.resource);
+    let Some(name) = &target.name else {
+        let kind = served["kind"].as_str().unwrap_or_default();
+        return list(cluster, collection, (group_version, kind), target, request);
+    };
+    // A subresource that is not scale gives the object itself.
+    let scale = sub == Some("scale");
+    let namespace = target.namespace.clone().unwrap_or_default();
+    let found = collection.and_then(|collection| {
+        if scale {
+            return collection.scales.get(&(namespace, name.clone())).cloned();
+        }
+        let object = collection.objects.get(&(namespace, name.clone()))?;
+        Some(object.whole(group_version, &collection.kind))
+    });
+    match found {
+        Some(text) => Answer::json(200, text),
+        None => {
+            let text = format!("{} \"{name}\" not found", target.qualified());
+            status(404, "NotFound", &text, Some(details(target)))
+        }
+    }
+}
+
+/// Whether one of the accepted types is JSON, in whatever shape: what a server has no table of, it
+/// sends as it is if the client takes that too.
+fn accepts_json(accept: &str) -> bool {
+    accept.split(',').any(|entry| {
+        let media = entry.split(';').next().unwrap_or_default().trim();
+        ["application/json", "application/*", "*/*"].contains(&media)
+    })
+}

@@ -1,0 +1,293 @@
+//! Who sent a request and whether they may: tokens, client certificates, impersonation, and rights
+//! by user, verb and resource, with the server's words where one is missing.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::answer::status;
+use super::http::{Answer, Request};
+
+/// What a token starts with; the name of its user follows.
+const TOKEN: &str = "secret-token-of-";
+
+/// The bearer token of a user.
+pub(crate) fn token(user: &str) -> String {
+    format!("{TOKEN}{user}")
+}
+
+/// What a path asks for, as the server's `RequestInfo` has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// The API group; "" for the core group.
+    pub(crate) group: String,
+    /// The version.
+    pub(crate) version: String,
+    /// The namespace, if the path has one.
+    pub(crate) namespace: Option<String>,
+    /// The resource; "" if the path is not that of one.
+    pub(crate) resource: String,
+    /// The object's name.
+    pub(crate) name: Option<String>,
+    /// The subresource; what follows the name.
+    pub(crate) subresource: Option<String>,
+}
+
+impl Target {
+    /// Takes a path apart. `None` for what is not below a group version.
+    pub(crate) fn parse(path: &str) -> Option<Self> {
+        let mut parts: Vec<_> = path.trim_matches('/').split('/').collect();
+        let (group, version, from) = match parts.as_slice() {
+            ["api", version, _, ..] => ("", *version, 2),
+            ["apis", group, version, _, ..] => (*group, *version, 3),
+            _ => return None,
+        };
+        let mut target = Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            ..Self::default()
+        };
+        parts.drain(..from);
+        if let ["namespaces", namespace, resource, ..] = parts.as_slice()
+            && !["status", "finalize"].contains(resource)
+        {
+            target.namespace = Some((*namespace).to_owned());
+            parts.drain(..2);
+        }
+        let mut parts = parts.into_iter().map(str::to_owned);
+        target.resource = parts.next()?;
+        target.name = parts.next();
+        target.subresource = parts.next();
+        Some(target)
+    }
+
+    /// `pods`, `deployments.apps`: how messages call the resource.
+    pub(crate) fn qualified(&self) -> String {
+        if self.group.is_empty() {
+            self.resource.clone()
+        } else {
+            format!("{}.{}", self.resource, self.group)
+        }
+    }
+
+    /// `deployments.apps/scale`: how rights call it.
+    fn right(&self) -> String {
+        let sub = self.subresource.as_deref();
+        self.qualified() + &sub.map(|sub| format!("/{sub}")).unwrap_or_default()
+    }
+}
+
+/// Who sent a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct User {
+    /// The name.
+    pub(crate) name: String,
+    groups: Vec<String>,
+}
+
+/// The rights of all users. Those granted everything have what is not denied, all others only what
+/// is allowed and not denied.
+#[derive(Debug, Default)]
+pub(crate) struct Rights {
+    everything: BTreeSet<String>,
+    allowed: Vec<Rule>,
+    denied: Vec<Rule>,
+}
+
+#[derive(Debug)]
+struct Rule {
+    user: String,
+    verb: String,
+    resource: String,
+}
+
+impl Rule {
+    fn new([user, verb, resource]: [&str; 3]) -> Self {
+        Self {
+            user: user.to_owned(),
+            verb: verb.to_owned(),
+            resource: resource.to_owned(),
+        }
+    }
+
+    fn covers(&self, user: &str, verb: &str, target: &Target) -> bool {
+        let is = |pattern: &str, text: &str| pattern == "*" || pattern == text;
+        let group = self.resource.strip_prefix("*.");
+        is(&self.user, user)
+            && is(&self.verb, verb)
+            && (is(&self.resource, &target.right()) || group == Some(&target.group))
+    }
+}
+
+impl Rights {
+    /// Gives `user` every right.
+    pub(crate) fn grant(&mut self, user: &str) {
+        self.everything.insert(user.to_owned());
+    }
+
+    /// Gives a right, `*` standing for any user, verb or resource.
+    pub(crate) fn allow(&mut self, rule: [&str; 3]) {
+        self.allowed.push(Rule::new(rule));
+    }
+
+    /// Takes a right from whoever has it.
+    pub(crate) fn deny(&mut self, rule: [&str; 3]) {
+        self.denied.push(Rule::new(rule));
+    }
+
+    fn may(&self, user: &User, verb: &str, target: &Target) -> bool {
+        let covers = |rule: &Rule| rule.covers(&user.name, verb, target);
+        let any = self.has_everything(user) || self.allowed.iter().any(covers);
+        any && !self.denied.iter().any(covers)
+    }
+
+    fn has_everything(&self, user: &User) -> bool {
+        let masters = user.groups.iter().any(|group| group == "system:masters");
+        masters || self.everything.contains(&user.name)
+    }
+
+    /// The headers that say which limits of priority and fairness applied, as recorded.
+    pub(crate) fn fairness(&self, user: &User) -> [(&'static str, &'static str); 2] {
+        let (schema, level) = if self.has_everything(user) {
+            (
+                "cb59dec0-eda7-495b-ad1a-51690bf25ca7",
+                "8f2c64f1-d238-4601-8ee6-7587cee2acee",
+            )
+        } else {
+            (
+                "8d337b84-27d0-48b1-9117-6dade623bc26",
+                "42b837a3-95c6-47cc-9684-4b047414e163",
+            )
+        };
+        [
+            ("X-Kubernetes-Pf-Flowschema-Uid", schema),
+            ("X-Kubernetes-Pf-Prioritylevel-Uid", level),
+        ]
+    }
+
+    /// The sender of a request. `certificate` is the user of the client certificate, and
+    /// `Some(None)` if that is of no known user.
+    ///
+    /// # Errors
+    ///
+    /// The 401, or the 403 for impersonating somebody.
+    pub(crate) fn sender(
+        &self,
+        request: &Request,
+        certificate: Option<Option<String>>,
+    ) -> Result<User, Box<Answer>> {
+        let header = request.header("authorization");
+        let bearer = header.and_then(|value| value.strip_prefix("Bearer "));
+        let token = bearer.map(|token| token.strip_prefix(TOKEN).map(str::to_owned));
+        let name = match (certificate, token) {
+            (Some(Some(name)), _) | (_, Some(Some(name))) => name,
+            (None, None) => {
+                return Ok(User {
+                    name: "system:anonymous".to_owned(),
+                    groups: vec!["system:unauthenticated".to_owned()],
+                });
+            }
+            _ => {
+                let answer = status(401, "Unauthorized", "Unauthorized", None);
+                return Err(Box::new(answer));
+            }
+        };
+        let groups = vec!["system:authenticated".to_owned()];
+        let user = User { name, groups };
+        let Some(other) = request.header("impersonate-user") else {
+            return Ok(user);
+        };
+        let target = Target {
+            resource: "users".to_owned(),
+            name: Some(other.to_owned()),
+            ..Target::default()
+        };
+        if !self.may(&user, "impersonate", &target) {
+            return Err(Box::new(forbidden(&user, "impersonate", &target)));
+        }
+        let headers = request.headers.iter();
+        let groups = headers.filter(|(name, _)| name == "impersonate-group");
+        Ok(User {
+            name: other.to_owned(),
+            groups: groups.map(|(_, group)| group.clone()).collect(),
+        })
+    }
+
+    /// Whether `user` may send that request.
+    ///
+    /// # Errors
+    ///
+    /// The 403.
+    pub(crate) fn check(&self, user: &User, request: &Request) -> Result<(), Box<Answer>> {
+        let Some(target) = Target::parse(&request.path) else {
+            return self.check_path(user, request);
+        };
+        let verb = match (request.method.as_str(), &target.name) {
+            ("GET", Some(_)) => "get",
+            ("GET", None) if request.parameter("watch").is_some() => "watch",
+            ("GET", None) => "list",
+            ("POST", _) => "create",
+            ("PUT", _) => "update",
+            ("PATCH", _) => "patch",
+            _ => "delete",
+        };
+        if self.may(user, verb, &target) {
+            return Ok(());
+        }
+        Err(Box::new(forbidden(user, verb, &target)))
+    }
+
+    /// Everybody may ask for the version, and whoever is known may look around
+    /// (`system:public-info-viewer` and `system:discovery`).
+    fn check_path(&self, user: &User, request: &Request) -> Result<(), Box<Answer>> {
+        let first = request.path.split('/').nth(1).unwrap_or_default();
+        let known = user
+            .groups
+            .iter()
+            .any(|group| group == "system:authenticated");
+        if ["version", "healthz", "livez", "readyz"].contains(&first)
+            || known && ["api", "apis", "openapi"].contains(&first)
+            || self.has_everything(user)
+        {
+            return Ok(());
+        }
+        let verb = request.method.to_lowercase();
+        let text = format!(
+            "forbidden: User \"{}\" cannot {verb} path \"{}\"",
+            user.name, request.path
+        );
+        Err(Box::new(status(403, "Forbidden", &text, Some(json!({})))))
+    }
+}
+
+/// The 403 in the words of the server's `ForbiddenMessage`.
+fn forbidden(user: &User, verb: &str, target: &Target) -> Answer {
+    let name = target.name.as_deref().map(|name| format!(" \"{name}\""));
+    let sub = target.subresource.as_deref().map(|sub| format!("/{sub}"));
+    let place = match &target.namespace {
+        Some(namespace) => format!("in the namespace \"{namespace}\""),
+        None => "at the cluster scope".to_owned(),
+    };
+    let text = format!(
+        "{}{} is forbidden: User \"{}\" cannot {verb} resource \"{}{}\" in API group \"{}\" {place}",
+        target.qualified(),
+        name.unwrap_or_default(),
+        user.name,
+        target.resource,
+        sub.unwrap_or_default(),
+        target.group,
+    );
+    status(403, "Forbidden", &text, Some(details(target)))
+}
+
+/// The `details` of a Status about `target`.
+pub(crate) fn details(target: &Target) -> serde_json::Value {
+    let mut details = json!({"kind": target.resource});
+    if let Some(name) = &target.name {
+        details["name"] = json!(name);
+    }
+    if !target.group.is_empty() {
+        details["group"] = json!(target.group);
+    }
+    details
+}

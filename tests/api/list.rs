@@ -1,0 +1,256 @@
+//! Lists of objects: label and field selectors, and pages with the server's continue tokens.
+
+use std::collections::BTreeMap;
+
+use kubectl_hpa::selector::Selector;
+use serde_json::{Value, json};
+
+use super::answer::status;
+use super::authorize::Target;
+use super::base64;
+use super::discovery::split;
+use super::http::{Answer, Request};
+use super::json::{ordered, string};
+use super::objects::{Cluster, Collection, Object};
+
+/// Answers a request for a list. The `kind` of its objects stands behind their group version.
+pub(crate) fn list(
+    cluster: &Cluster,
+    collection: Option<&Collection>,
+    (group_version, kind): (&str, &str),
+    target: &Target,
+    request: &Request,
+) -> Answer {
+    match page(cluster, collection, target, request) {
+        Ok((metadata, items)) => {
+            let built_in = cluster.discovery.built_in(split(group_version).0);
+            let items: Vec<_> = items
+                .into_iter()
+                .map(|item| match built_in {
+                    true => item.bare.clone(),
+                    false => item.whole(group_version, kind),
+                })
+                .collect();
+            let items = items.join(",");
+            let body = format!(
+                "{{\"kind\":\"{kind}List\",\"apiVersion\":\"{group_version}\",\
+                 \"metadata\":{},\"items\":[{items}]}}",
+                ordered(&metadata)
+            );
+            Answer::json(200, body)
+        }
+        Err(refusal) => *refusal,
+    }
+}
+
+type Page<'a> = (Value, Vec<&'a Object>);
+
+fn page<'a>(
+    cluster: &Cluster,
+    collection: Option<&'a Collection>,
+    target: &Target,
+    request: &Request,
+) -> Result<Page<'a>, Box<Answer>> {
+    let labels = label_selector(request.parameter("labelSelector"))?;
+    let fields = field_selector(request.parameter("fieldSelector"), target)?;
+    let selects = |object: &Object| {
+        let field = |name: &str| object.fields.get(name).map_or("", String::as_str);
+        labels.matches(&object.labels)
+            && fields
+                .iter()
+                .all(|(name, value, equal)| (field(name) == value) == *equal)
+    };
+    let namespace = target.namespace.as_deref();
+    let mut objects = collection
+        .into_iter()
+        .flat_map(|collection| &collection.objects)
+        .filter(|((its, _), _)| namespace.is_none_or(|namespace| namespace == its));
+    // Other servers' lists come whole, whatever was asked for, and have no version.
+    if target.group.ends_with("metrics.k8s.io") {
+        let all = objects.map(|(_, object)| object);
+        return Ok((json!({}), all.filter(|object| selects(object)).collect()));
+    }
+    let start = match request.parameter("continue") {
+        Some(token) => Some(cluster.continued(token)?),
+        None => None,
+    };
+    let limit = request
+        .parameter("limit")
+        .and_then(|text| text.parse().ok());
+    let limit = limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
+    let (mut items, mut last, mut remaining) = (Vec::new(), String::new(), 0);
+    for (key, object) in objects.by_ref() {
+        let key = start_key(namespace, key);
+        if start
+            .as_ref()
+            .is_some_and(|start| key.as_str() < start.as_str())
+        {
+            continue;
+        }
+        if items.len() == limit {
+            remaining = 1 + objects.count();
+            break;
+        }
+        last = key;
+        if selects(object) {
+            items.push(object);
+        }
+    }
+    let mut metadata = json!({"resourceVersion": cluster.revision.to_string()});
+    if remaining > 0 {
+        metadata["continue"] = json!(token(cluster.revision, &format!("{last}\0")));
+        // With a selector the server does not know how many of them will match.
+        if labels.is_empty() && fields.is_empty() {
+            metadata["remainingItemCount"] = json!(remaining);
+        }
+    }
+    Ok((metadata, items))
+}
+
+/// Where a list goes on, relative to what is listed, as storage keys are.
+fn start_key(namespace: Option<&str>, (its, name): &(String, String)) -> String {
+    match namespace {
+        Some(_) => format!("/{name}"),
+        None => format!("/{its}/{name}"),
+    }
+}
+
+/// A continue token, `storage.EncodeContinue`.
+fn token(revision: i64, start: &str) -> String {
+    let start = Value::from(start);
+    let text = format!("{{\"v\":\"meta.k8s.io/v1\",\"rv\":{revision},\"start\":{start}}}");
+    base64::url(text.as_bytes())
+}
+
+impl Cluster {
+    /// Where to continue, `storage.DecodeContinue`; the 400 for what is no token and the 410 for
+    /// one from before the history was compacted.
+    fn continued(&self, text: &str) -> Result<String, Box<Answer>> {
+        let invalid = |cause: String| {
+            let text = format!("invalid continue token: continue key is not valid: {cause}");
+            Box::new(bad_request(&text))
+        };
+        let data = base64::decode_url(text)
+            .map_err(|at| invalid(format!("illegal base64 data at input byte {at}")))?;
+        let token: Value = serde_json::from_slice(&data).map_err(|_| {
+            let first = char::from(data.first().copied().unwrap_or_default());
+            invalid(format!(
+                "invalid character '{first}' looking for beginning of value"
+            ))
+        })?;
+        let revision = token["rv"].as_i64().unwrap_or_default();
+        let start = string(&token, "/start").to_owned();
+        if revision > 0 && revision < self.compacted {
+            return Err(Box::new(expired(text)));
+        }
+        Ok(start)
+    }
+}
+
+/// The 410 for an old token, `etcd3.handleCompactedErrorForPaging`, with one that goes on in the
+/// present.
+pub(crate) fn expired(old: &str) -> Answer {
+    let old = base64::decode_url(old).unwrap_or_default();
+    let old: Value = serde_json::from_slice(&old).unwrap_or_default();
+    let start = string(&old, "/start");
+    let status = json!({
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {"continue": token(-1, start)},
+        "status": "Failure",
+        "message": "The provided continue parameter is too old to display a consistent list \
+                    result. You can start a new list without the continue parameter, or use the \
+                    continue token in this response to retrieve the remainder of the results. \
+                    Continuing with the provided token results in an inconsistent list - objects \
+                    that were created, modified, or deleted between the time the first chunk was \
+                    returned and now may show up in the list.",
+        "reason": "Expired",
+        "code": 410,
+    });
+    Answer::json(410, ordered(&status))
+}
+
+fn bad_request(message: &str) -> Answer {
+    status(400, "BadRequest", message, None)
+}
+
+/// A parameter's label selector; everything if there is none.
+pub(crate) fn label_selector(text: Option<&str>) -> Result<Selector, Box<Answer>> {
+    Selector::parse(text.unwrap_or_default()).map_err(|error| {
+        // The parameter is parsed by a decoder that does not say which step failed.
+        let text = error.to_string();
+        let cause = text.strip_prefix("unable to parse requirement: ");
+        Box::new(bad_request(cause.unwrap_or(&text)))
+    })
+}
+
+/// Field, value, and whether they shall be equal.
+type Term = (String, String, bool);
+
+fn field_selector(text: Option<&str>, target: &Target) -> Result<Vec<Term>, Box<Answer>> {
+    let text = text.unwrap_or_default();
+    let terms = text.split(',').filter(|term| !term.is_empty());
+    let supported = supported_fields(&target.resource);
+    terms
+        .map(|term| {
+            let (field, value, equal) = if let Some((field, value)) = term.split_once("!=") {
+                (field, value, false)
+            } else if let Some((field, value)) = term.split_once("==") {
+                (field, value, true)
+            } else if let Some((field, value)) = term.split_once('=') {
+                (field, value, true)
+            } else {
+                let text = format!("invalid selector: '{text}'; can't understand '{term}'");
+                return Err(Box::new(bad_request(&text)));
+            };
+            if !supported.contains(&field) {
+                let text = format!("field label not supported: {field}");
+                return Err(Box::new(bad_request(&text)));
+            }
+            Ok((field.to_owned(), value.to_owned(), equal))
+        })
+        .collect()
+}
+
+fn supported_fields(resource: &str) -> &'static [&'static str] {
+    match resource {
+        "events" => &[
+            "metadata.name",
+            "metadata.namespace",
+            "involvedObject.kind",
+            "involvedObject.namespace",
+            "involvedObject.name",
+            "involvedObject.uid",
+            "involvedObject.apiVersion",
+            "involvedObject.resourceVersion",
+            "involvedObject.fieldPath",
+            "reason",
+            "reportingComponent",
+            "type",
+        ],
+        "pods" => &[
+            "metadata.name",
+            "metadata.namespace",
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "status.phase",
+            "status.podIP",
+            "status.nominatedNodeName",
+        ],
+        _ => &["metadata.name", "metadata.namespace"],
+    }
+}
+
+/// What field selectors may ask of an object.
+pub(crate) fn fields_of(resource: &str, object: &Value) -> BTreeMap<String, String> {
+    let pointer = |field: &str| format!("/{}", field.replace('.', "/"));
+    supported_fields(resource)
+        .iter()
+        .map(|field| {
+            let value = string(object, &pointer(field));
+            ((*field).to_owned(), value.to_owned())
+        })
+        .collect()
+}

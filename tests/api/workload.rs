@@ -1,0 +1,185 @@
+//! Pods, their metrics, events and HPAs in any number, shaped as the recorded ones.
+
+use kubectl_hpa::selector::Labels;
+use serde_json::{Value, json};
+
+use super::json::{ordered, string};
+use super::list::fields_of;
+use super::metrics::{CustomMetric, ExternalMetric};
+use super::objects::{Cluster, Object};
+use super::recorded::exchange;
+
+/// What stands for the name in the template of a generated object.
+const NAME: &str = "@name@";
+
+impl Cluster {
+    /// Adds `count` running pods called `PREFIX-00000` and so on, each a copy of the first recorded
+    /// one (container `nginx`, which requests 20m of CPU) with these labels.
+    pub(crate) fn pods(
+        &mut self,
+        [namespace, prefix]: [&str; 2],
+        labels: &[(&str, &str)],
+        count: usize,
+    ) -> &mut Self {
+        let mut pod = exchange("pods").response.body["items"][0].take();
+        pod["metadata"]["uid"] = json!(format!("uid-of-{NAME}"));
+        self.copies("v1", "Pod", pod, [namespace, prefix], labels, count)
+    }
+
+    /// Adds `count` PodMetrics with the names that [`pods`](Self::pods) gives, taken when the
+    /// recorded ones were.
+    pub(crate) fn pod_metrics(
+        &mut self,
+        [namespace, prefix]: [&str; 2],
+        labels: &[(&str, &str)],
+        count: usize,
+        [cpu, memory]: [&str; 2],
+    ) -> &mut Self {
+        let mut metrics = exchange("pod metrics").response.body["items"][0].take();
+        metrics["containers"][0]["usage"] = json!({"cpu": cpu, "memory": memory});
+        let version = "metrics.k8s.io/v1beta1";
+        self.copies(
+            version,
+            "PodMetrics",
+            metrics,
+            [namespace, prefix],
+            labels,
+            count,
+        )
+    }
+
+    /// Adds copies of an object that differ in name only, without building each as JSON values.
+    fn copies(
+        &mut self,
+        api_version: &str,
+        kind: &str,
+        mut template: Value,
+        [namespace, prefix]: [&str; 2],
+        labels: &[(&str, &str)],
+        count: usize,
+    ) -> &mut Self {
+        let fields = template.as_object_mut().expect("an object");
+        fields.remove("kind");
+        fields.remove("apiVersion");
+        let labels: Labels = labels.iter().copied().collect();
+        template["metadata"]["name"] = json!(NAME);
+        template["metadata"]["namespace"] = json!(namespace);
+        template["metadata"]["labels"] = json!(labels);
+        let text = ordered(&template);
+        let fields = fields_of("pods", &template);
+        self.revision += 1;
+        let collection = self.collection_mut(api_version, kind);
+        for number in 0..count {
+            let name = format!("{prefix}-{number:05}");
+            let mut fields = fields.clone();
+            fields.insert("metadata.name".to_owned(), name.clone());
+            let object = Object {
+                bare: text.replace(NAME, &name),
+                labels: labels.clone(),
+                fields,
+            };
+            collection
+                .objects
+                .insert((namespace.to_owned(), name), object);
+        }
+        self
+    }
+
+    /// Adds an HPA for a target `[apiVersion, kind, name]`, with the recorded one's defaults for
+    /// what `spec` does not say, and without a status.
+    pub(crate) fn hpa(
+        &mut self,
+        [namespace, name]: [&str; 2],
+        target: [&str; 3],
+        spec: &Value,
+    ) -> &mut Self {
+        let mut hpa = exchange("hpa").response.body;
+        hpa["metadata"] = json!({"name": name, "namespace": namespace});
+        hpa["status"] = json!({"desiredReplicas": 0, "currentMetrics": null});
+        let [api_version, kind, target] = target;
+        hpa["spec"]["scaleTargetRef"] =
+            json!({"apiVersion": api_version, "kind": kind, "name": target});
+        for (field, value) in spec.as_object().into_iter().flatten() {
+            hpa["spec"][field] = value.clone();
+        }
+        self.put(hpa)
+    }
+
+    /// Adds an event about an HPA: a copy of the first recorded one with this reason and message,
+    /// last seen at `time`.
+    pub(crate) fn event(
+        &mut self,
+        [namespace, hpa]: [&str; 2],
+        [reason, message]: [&str; 2],
+        time: &str,
+    ) -> &mut Self {
+        let mut event = exchange("events of the hpa").response.body["items"][0].take();
+        let name = format!("{hpa}.{:016x}", self.revision + 1);
+        event["kind"] = json!("Event");
+        event["apiVersion"] = json!("v1");
+        event["metadata"] = json!({"name": name, "namespace": namespace});
+        event["involvedObject"]["namespace"] = json!(namespace);
+        event["involvedObject"]["name"] = json!(hpa);
+        event["reason"] = json!(reason);
+        event["message"] = json!(message);
+        event["firstTimestamp"] = json!(time);
+        event["lastTimestamp"] = json!(time);
+        self.put(event)
+    }
+
+    /// Adds a value of a custom metric.
+    pub(crate) fn custom_metric(&mut self, metric: CustomMetric) -> &mut Self {
+        let resource = format!("{}/{}", metric.resource, metric.name);
+        let verbs = &["get", "list"];
+        self.discovery
+            .add_metric("custom.metrics.k8s.io", &resource, "MetricValueList", verbs);
+        self.metrics.custom.push(metric);
+        self
+    }
+
+    /// Adds a value of an external metric.
+    pub(crate) fn external_metric(&mut self, metric: ExternalMetric) -> &mut Self {
+        let (group, kind) = ("external.metrics.k8s.io", "ExternalMetricValueList");
+        self.discovery
+            .add_metric(group, &metric.name, kind, &["get"]);
+        self.metrics.external.push(metric);
+        self
+    }
+
+    /// Removes all values of a metric from both APIs.
+    pub(crate) fn forget_metric(&mut self, name: &str) -> &mut Self {
+        self.metrics.custom.retain(|metric| metric.name != name);
+        self.metrics.external.retain(|metric| metric.name != name);
+        self
+    }
+
+    /// Removes all PodMetrics, as with a metrics-server that has just started.
+    pub(crate) fn forget_pod_metrics(&mut self) -> &mut Self {
+        let version = "metrics.k8s.io/v1beta1";
+        self.collection_mut(version, "PodMetrics").objects.clear();
+        self
+    }
+
+    /// Changes a stored object. Panics if there is none.
+    pub(crate) fn edit(
+        &mut self,
+        api_version: &str,
+        kind: &str,
+        [namespace, name]: [&str; 2],
+        change: impl FnOnce(&mut Value),
+    ) -> &mut Self {
+        let collection = self.collection_mut(api_version, kind);
+        let key = (namespace.to_owned(), name.to_owned());
+        let Some(object) = collection.objects.get(&key) else {
+            panic!("no {kind} {name} to edit in {namespace}");
+        };
+        let text = object.whole(api_version, kind);
+        let mut object: Value = serde_json::from_str(&text).expect("stored JSON");
+        change(&mut object);
+        self.revision += 1;
+        object["metadata"]["resourceVersion"] = json!(self.revision.to_string());
+        assert_eq!(string(&object, "/metadata/name"), name, "the name stays");
+        self.insert(&object);
+        self
+    }
+}

@@ -30,8 +30,7 @@ never\t'Never'"
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_needs_command" -s V -l version -d 'Print version'
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_needs_command" -f -a "explain" -d 'Run the controller\'s pass once and show the decision with every step'
-complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s f -l filename -d 'Saved objects: a file, a folder, or - for standard input; may be repeated' -r
-complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s n -l namespace -d 'The namespace; without it, the only HPA of that name' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s f -l filename -d 'Saved objects instead of a cluster: a file, a folder, or - for standard input; repeatable' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s o -l output -d 'The form of the answer; without it, a report for people' -r -f -a "wide\t'The report with every pod'
 json\t'The published contract as JSON'
 yaml\t'The published contract as YAML'"
@@ -43,6 +42,26 @@ complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l cpu-
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l initial-readiness-delay -d 'How soon after its start a pod turns ready for the first time (default 30s)' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l sync-period -d 'The time between two passes (default 15s)' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l feature-gates -d 'Feature gates, such as HPAScaleToZero=true; separated by commas or repeated' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s n -l namespace -d 'The namespace; with -f and without it, the only HPA of that name' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l kubeconfig -d 'The kubeconfig file; without it KUBECONFIG, then ~/.kube/config' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l context -d 'The context of the kubeconfig' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l cluster -d 'The cluster of the kubeconfig' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l user -d 'The user of the kubeconfig' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s s -l server -d 'The address of the API server' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l token -d 'A bearer token' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l as -d 'The user to act as' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l as-group -d 'A group to act as; may be repeated' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l as-uid -d 'The uid to act as' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l as-user-extra -d 'More about the user to act as; may be repeated' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l certificate-authority -d 'The file with the certificates that the server\'s must descend from' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l client-certificate -d 'The file with the client\'s certificate' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l client-key -d 'The file with the client\'s private key' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l insecure-skip-tls-verify -d 'Believe any certificate of the server' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l tls-server-name -d 'The name that the server\'s certificate must carry' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l request-timeout -d 'The time for one request, such as 5s; 0 for no limit (default 10s)' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l disable-compression -d 'Ask for answers without compression' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s v -l v -d 'How much to tell about requests, 0 to 9' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l warnings-as-errors -d 'Fail when the server sends a warning' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l color -d 'Whether to use colours; NO_COLOR and CLICOLOR_FORCE are honoured' -r -f -a "auto\t'On a terminal that shows them'
 always\t'Always'
 never\t'Never'"

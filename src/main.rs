@@ -30,8 +30,8 @@ fn main() -> ExitCode {
             return ExitCode::from(e.kind.exit_code());
         }
     };
-    for warning in &answer.warnings {
-        let _ = writeln!(anstream::stderr(), "Warning: {}", clean(warning, terminal.ascii));
+    for message in &answer.messages {
+        let _ = writeln!(anstream::stderr(), "{}", clean(message, terminal.ascii));
     }
     let mut stdout = AutoStream::auto(std::io::stdout().lock());
     match stdout.write_all(answer.text.as_bytes()).and_then(|()| stdout.flush()) {

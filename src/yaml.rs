@@ -1,15 +1,25 @@
-//! How YAML is read everywhere: within limits that fit its length. Nothing here knows Kubernetes.
+//! How YAML is read everywhere: as kubectl reads it, within limits that fit its length. Nothing here
+//! knows Kubernetes.
 
 /// The reader's limits on the number of nodes guard against small texts that unfold into large
 /// trees. A text as large as its tree is no such thing, so those limits grow with it; the ones on
-/// aliases stay.
+/// aliases stay. The limit on depth is that of JSON. As in kubectl's reader, a leading zero makes a
+/// number octal.
 pub(crate) fn options(length: usize) -> serde_yaml::Options {
     let mut options = serde_yaml::Options::default();
+    options.legacy_octal_numbers = true;
     if let Some(budget) = &mut options.budget {
+        budget.max_depth = MAX_DEPTH;
         budget.max_nodes = budget.max_nodes.max(length);
         budget.max_events = budget.max_events.max(2 * length);
         budget.max_total_scalar_bytes = budget.max_total_scalar_bytes.max(length);
-        budget.max_documents = budget.max_documents.max(length / 4);
+        budget.max_documents = budget.max_documents.max(length / SHORTEST_OBJECT);
     }
     options
 }
+
+/// As deep as serde_json follows lists and objects.
+const MAX_DEPTH: usize = 128;
+
+/// No document that says anything is shorter.
+const SHORTEST_OBJECT: usize = "---\napiVersion: v1\nkind: Pod\n".len();

@@ -10,7 +10,7 @@ use kube::config::{AuthInfo, AuthProviderConfig};
 
 use super::config_file::{Cluster, User};
 use super::environment::Environment;
-use super::exec::{self, Credentials};
+use super::exec::{self, Credentials, Fault};
 use super::http::{Limits, Session};
 use super::kubeconfig::{self, words};
 use super::plugin_policy;
@@ -40,13 +40,13 @@ pub async fn connect(flags: &ConnectionFlags, env: &Environment) -> Result<Sessi
     let loaded = kubeconfig::load(flags.kubeconfig.as_deref(), env)?;
     let mut notes: Vec<String> =
         loaded.missing.iter().map(|path| format!("no kubeconfig at {}", path.display())).collect();
-    let mut warnings = Vec::new();
+    let mut notices = Vec::new();
     let mut target = resolve::resolve(flags, &loaded, env)?;
     let server = server_uri(&target.cluster)?;
     if server.scheme_str() == Some("http") && forget_credentials(&mut target.user) {
-        warnings.push("credentials are not sent over plain HTTP".to_owned());
+        notices.push("credentials are not sent over plain HTTP".to_owned());
     }
-    let proxy = proxy::choose(&server, &target.cluster.proxy_url, env, &mut warnings)
+    let proxy = proxy::choose(&server, &target.cluster.proxy_url, env, &mut notices)
         .map_err(Error::failed)?;
     if let Some(proxy) = &proxy {
         notes.push(format!("through the proxy {proxy}"));
@@ -61,7 +61,7 @@ pub async fn connect(flags: &ConnectionFlags, env: &Environment) -> Result<Sessi
     };
     let credentials = plan.credentials().await?;
     let client = plan.client(credentials)?;
-    Ok(Session::new(plan, client, notes, warnings))
+    Ok(Session::new(plan, client, notices, notes))
 }
 
 impl Plan {
@@ -79,7 +79,7 @@ impl Plan {
     }
 
     /// Runs the plugin, if there is one.
-    pub(crate) async fn credentials(&self) -> Result<Option<Credentials>, Error> {
+    pub(crate) async fn credentials(&self) -> Result<Option<Credentials>, Fault> {
         let Some(plugin) = self.plugin() else {
             return Ok(None);
         };
@@ -278,9 +278,9 @@ fn token(user: &User) -> Result<Option<crate::secret::Secret>, Error> {
 /// What the client says about credentials that it cannot use; never what they are.
 fn client_error(e: &kube::Error) -> Error {
     let cause = match e {
-        kube::Error::InferKubeconfig(_) | kube::Error::RustlsTls(_) => {
-            "unable to load the client certificate or key"
-        }
+        // These texts are about the form of a key or a name, and hold nothing of a key.
+        kube::Error::RustlsTls(e) => return Error::failed(format!("unable to set up TLS: {e}")),
+        kube::Error::InferKubeconfig(_) => "unable to load the client certificate or key",
         kube::Error::Auth(_) => "the credentials of the kubeconfig are not usable",
         kube::Error::HttpError(_) => "the user to act as is not fit for a header",
         _ => "the client could not be set up",

@@ -55,21 +55,26 @@ pub(crate) async fn run(
     cluster: &Cluster,
     policy: &Policy,
     env: &Environment,
-) -> Result<Credentials, Error> {
-    run_within(LIMIT, exec, cluster, policy, env).await.map_err(|Fault { cause, hint }| {
-        let message = format!("Unable to connect to the server: getting credentials: {cause}");
-        match hint {
-            Some(hint) => Error::bare(message).hint(hint),
-            None => Error::bare(message),
-        }
-    })
+) -> Result<Credentials, Fault> {
+    run_within(LIMIT, exec, cluster, policy, env).await
 }
 
 /// What is wrong and what to do, without anything of the plugin's.
 #[derive(Debug, PartialEq)]
-struct Fault {
-    cause: String,
-    hint: Option<String>,
+pub(crate) struct Fault {
+    pub(crate) cause: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl From<Fault> for Error {
+    fn from(Fault { cause, hint }: Fault) -> Self {
+        let message = format!("Unable to connect to the server: getting credentials: {cause}");
+        let error = Self::bare(message);
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
 }
 
 impl From<String> for Fault {
@@ -78,7 +83,7 @@ impl From<String> for Fault {
     }
 }
 
-async fn run_within(
+pub(super) async fn run_within(
     limit: Duration,
     exec: &Exec,
     cluster: &Cluster,

@@ -20,6 +20,10 @@ pub struct Failure {
     pub host: String,
     /// The path and query asked for.
     pub path: String,
+    /// How often it was asked for.
+    pub tries: u32,
+    /// How long that took.
+    pub took: Duration,
 }
 
 /// What went wrong.
@@ -99,7 +103,23 @@ impl Failure {
 
     /// A body that a caller could not read, such as one of another kind.
     pub fn unreadable(host: &str, path: &str, cause: impl Into<String>) -> Self {
-        Self { kind: FailureKind::Body(cause.into()), host: host.to_owned(), path: path.to_owned() }
+        Self {
+            kind: FailureKind::Body(cause.into()),
+            host: host.to_owned(),
+            path: path.to_owned(),
+            tries: 1,
+            took: Duration::ZERO,
+        }
+    }
+
+    /// ` (tried 4 times in 2s)`, where it was tried again.
+    fn patience(&self) -> String {
+        if self.tries < 2 {
+            return String::new();
+        }
+        let took = Duration::from_secs_f64((self.took.as_secs_f64() * 10.0).round() / 10.0);
+        let took = crate::go::duration(took.try_into().unwrap_or_default());
+        format!(" (tried {} times in {took})", self.tries)
     }
 
     /// The error's text in client-go, which the controller puts into conditions.
@@ -147,7 +167,9 @@ impl fmt::Display for Failure {
         match &self.kind {
             FailureKind::Api(status) if status.html => {
                 let text: Vec<&str> = status.body.split_whitespace().collect();
-                let text: String = text.join(" ").chars().take(200).collect();
+                let text = text.join(" ");
+                let safe = text.chars().filter(|letter| !letter.is_control());
+                let text: String = safe.take(200).collect();
                 write!(f, "HTTP {} from {}: {text}", status.code, self.host)
             }
             FailureKind::Api(status) if status.reason == "Unauthorized" => {
@@ -155,11 +177,12 @@ impl fmt::Display for Failure {
                 write!(f, "You must be logged in to the server ({message})")
             }
             FailureKind::Api(status) if status.reason.is_empty() => {
-                write!(f, "Error from server: {}", status.message)
+                write!(f, "Error from server: {}{}", status.message, self.patience())
             }
             FailureKind::Api(status) => {
                 let ApiStatus { reason, message, .. } = status.as_ref();
-                write!(f, "Error from server ({reason}): {message}")
+                let patience = self.patience();
+                write!(f, "Error from server ({reason}): {message}{patience}")
             }
             FailureKind::Refused => write!(
                 f,
@@ -170,7 +193,10 @@ impl fmt::Display for Failure {
             FailureKind::Body(cause) => {
                 write!(f, "invalid response for GET {}: {cause}", self.path)
             }
-            _ => write!(f, "Unable to connect to the server: {}", self.cause()),
+            _ => {
+                let (cause, patience) = (self.cause(), self.patience());
+                write!(f, "Unable to connect to the server: {cause}{patience}")
+            }
         }
     }
 }
@@ -230,7 +256,7 @@ pub(crate) fn classify(
     }
     let last = texts.last().cloned().unwrap_or_default();
     let says = |part: &str| texts.iter().any(|text| text.contains(part));
-    if says("auth error") || says("oidc") || says("OIDC") {
+    if says("auth error") || says("failed OIDC") {
         return FailureKind::Credentials {
             cause: "the credentials of the kubeconfig could not be refreshed".to_owned(),
             hint: Some("log in again".to_owned()),

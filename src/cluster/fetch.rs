@@ -45,9 +45,8 @@ pub async fn fetch(session: &Session, namespace: &str, name: &str) -> Result<Obs
     let discovery = async {
         if needs.discovery { Discovery::ask(session).await } else { Ok(Discovery::default()) }
     };
-    let custom = async {
-        if needs.custom { asked.custom_version().await } else { Ok(String::new()) }
-    };
+    let custom =
+        async { if needs.custom { asked.custom_version().await } else { Ok(String::new()) } };
     let others = asked.others(&hpa, listed, &mut notes);
     let direct = asked.built_in_scale(&hpa);
     let (discovery, custom, others, direct) = join!(discovery, custom, others, direct);
@@ -66,9 +65,8 @@ pub async fn fetch(session: &Session, namespace: &str, name: &str) -> Result<Obs
     let mut pod_metrics = Vec::new();
     let mut metrics = vec![MetricAnswer::PodMetrics; hpa.spec.metrics.len()];
     if let Some(selector) = selector {
-        let resource = async {
-            if needs.resource { Some(asked.pod_metrics(selector).await) } else { None }
-        };
+        let resource =
+            async { if needs.resource { Some(asked.pod_metrics(selector).await) } else { None } };
         let values = asked.values(&hpa, selector, &discovery, &custom);
         let (listed, resource, values) = join!(asked.pods(selector), resource, values);
         pods = listed.map_err(|e| denied(&e, "list", "", "pods"))?;
@@ -160,9 +158,11 @@ impl Fetch<'_> {
     /// The HPA, and the server's clock when it answered.
     async fn hpa(&self, name: &str) -> Result<(Hpa, Timestamp), Error> {
         let path = format!("{}/{}", self.hpas_path(), segment(name));
-        let response = self.session.get(&path, JSON).await.map_err(|e| {
-            denied(&e, "get", "autoscaling", "horizontalpodautoscalers")
-        })?;
+        let response = self
+            .session
+            .get(&path, JSON)
+            .await
+            .map_err(|e| denied(&e, "get", "autoscaling", "horizontalpodautoscalers"))?;
         let hpa = self.admit(&response.body).map_err(|cause| {
             let cause = format!("invalid response for GET {path}: {cause}");
             failed(&Failure::unreadable(self.session.host(), &path, cause))
@@ -220,7 +220,10 @@ impl Fetch<'_> {
         let mut others = Vec::new();
         for other in listed.into_iter().filter(|other| other.name != hpa.name) {
             let Some(Ok(Ok(scale))) = self.built_in_scale(&other).await else {
-                notes.push(format!("the target of {} cannot be read, so it plays no part", other.key()));
+                notes.push(format!(
+                    "the target of {} cannot be read, so it plays no part",
+                    other.key()
+                ));
                 continue;
             };
             let bounds = other.spec.min_replicas.unwrap_or(1)..=other.spec.max_replicas;
@@ -389,8 +392,7 @@ impl Fetch<'_> {
                 let version = custom.as_ref().map_err(Clone::clone)?;
                 let root = format!("/apis/custom.metrics.k8s.io/{version}/namespaces/{namespace}");
                 let metric = segment(&source.metric.name);
-                let query =
-                    metric_query(source.metric.selector.as_ref(), "?metricLabelSelector");
+                let query = metric_query(source.metric.selector.as_ref(), "?metricLabelSelector");
                 let object = &source.described_object;
                 let path = if is_namespace(object) {
                     format!("{root}/metrics/{metric}{query}")

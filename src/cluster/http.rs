@@ -12,11 +12,11 @@ use kube::client::Body;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::connect::Plan;
+use super::exec::Fault;
 use super::failure::{Failure, FailureKind, classify};
 use super::retry::{self, Ending, Patience};
 use super::status::ApiStatus;
 use super::warning;
-use crate::error::Error;
 
 /// The time for one request where none is given.
 const REQUEST: Duration = Duration::from_secs(10);
@@ -76,6 +76,7 @@ struct Inner {
     renewal: tokio::sync::Mutex<()>,
     deadline: Mutex<Option<Instant>>,
     sent: AtomicUsize,
+    notices: Vec<String>,
     notes: Mutex<Vec<String>>,
     warnings: Mutex<Vec<String>>,
 }
@@ -90,8 +91,8 @@ impl Session {
     pub(crate) fn new(
         plan: Plan,
         client: kube::Client,
+        notices: Vec<String>,
         notes: Vec<String>,
-        warnings: Vec<String>,
     ) -> Self {
         let host = plan.server.authority().map(ToString::to_string);
         let deadline = plan.limits.overall.map(|time| Instant::now() + time);
@@ -103,8 +104,9 @@ impl Session {
                 renewal: tokio::sync::Mutex::new(()),
                 deadline: Mutex::new(deadline),
                 sent: AtomicUsize::new(0),
+                notices,
                 notes: Mutex::new(notes),
-                warnings: Mutex::new(warnings),
+                warnings: Mutex::default(),
             }),
         }
     }
@@ -129,7 +131,12 @@ impl Session {
         self.inner.sent.load(Ordering::Relaxed)
     }
 
-    /// The server's warnings and our own, each once, in kubectl's form but for `Warning: `.
+    /// What the user should know about the connection, such as credentials that are not sent.
+    pub fn notices(&self) -> &[String] {
+        &self.inner.notices
+    }
+
+    /// The server's warnings, each once, in kubectl's form but for `Warning: `.
     pub fn warnings(&self) -> Vec<String> {
         lock(&self.inner.warnings).clone()
     }
@@ -165,6 +172,7 @@ impl Session {
         patience: Patience,
     ) -> Result<Response, Failure> {
         let mut tries = 0;
+        let begun = Instant::now();
         loop {
             tries += 1;
             let (age, client) = self.client();
@@ -181,10 +189,10 @@ impl Session {
                 _ => return Err(failure),
             };
             let Some(wait) = retry::wait(ending, tries, patience) else {
-                return Err(self.after_tries(failure, tries));
+                return Err(self.after_tries(failure, tries, begun));
             };
             if self.deadline().is_some_and(|end| Instant::now() + wait >= end) {
-                return Err(self.after_tries(failure, tries));
+                return Err(self.after_tries(failure, tries, begun));
             }
             self.note(format!("GET {path}: {failure}; trying again in {wait:.1?}"));
             sleep(wait).await;
@@ -192,7 +200,9 @@ impl Session {
     }
 
     /// Tells how often it was tried.
-    fn after_tries(&self, failure: Failure, tries: u32) -> Failure {
+    fn after_tries(&self, mut failure: Failure, tries: u32, begun: Instant) -> Failure {
+        failure.tries = tries;
+        failure.took = begun.elapsed();
         if tries > 1 {
             self.note(format!("GET {}: given up after {tries} tries", failure.path));
         }
@@ -207,7 +217,13 @@ impl Session {
     ) -> Result<Response, (Failure, Option<Duration>)> {
         let inner = &self.inner;
         let fail = |kind| {
-            let failure = Failure { kind, host: inner.host.clone(), path: path.to_owned() };
+            let failure = Failure {
+                kind,
+                host: inner.host.clone(),
+                path: path.to_owned(),
+                tries: 1,
+                took: Duration::ZERO,
+            };
             (failure, None)
         };
         let request = Request::get(path)
@@ -241,7 +257,13 @@ impl Session {
         };
         let (parts, body) = match end {
             Some(end) => timeout_at(end, exchange).await.map_err(|_| {
-                fail(FailureKind::Timeout { after: begun.elapsed(), connecting: false })
+                fail(FailureKind::Timeout {
+                    // The deadline may have come first.
+                    after: limit
+                        .filter(|limit| begun.elapsed() >= *limit)
+                        .unwrap_or_else(|| Duration::from_secs(begun.elapsed().as_secs())),
+                    connecting: false,
+                })
             })??,
             None => exchange.await?,
         };
@@ -275,13 +297,18 @@ impl Session {
             return Ok(false);
         }
         let begun = Instant::now();
-        let fail = |e: Error| Failure {
-            kind: FailureKind::Credentials { cause: e.message, hint: e.hint },
+        let fail = |Fault { cause, hint }| Failure {
+            kind: FailureKind::Credentials { cause, hint },
             host: inner.host.clone(),
             path: String::new(),
+            tries: 1,
+            took: begun.elapsed(),
         };
         let credentials = inner.plan.credentials().await.map_err(fail)?;
-        let client = inner.plan.client(credentials).map_err(fail)?;
+        let client = inner
+            .plan
+            .client(credentials)
+            .map_err(|e| fail(Fault { cause: e.message, hint: e.hint }))?;
         *inner.client.write().unwrap_or_else(PoisonError::into_inner) = (now + 1, client);
         // Someone may have had to type something.
         if let Some(end) = lock(&inner.deadline).as_mut() {

@@ -19,6 +19,9 @@ mod status;
 mod tls;
 mod warning;
 
+#[cfg(test)]
+mod tests;
+
 pub use connect::connect;
 pub use environment::Environment;
 pub use failure::{Failure, FailureKind};

@@ -112,7 +112,8 @@ fn goes_through(host: &str, port: u16, excluded: &str, notes: &mut Vec<String>) 
     }
     let entries = excluded.split(',').map(|entry| entry.trim().to_lowercase());
     for entry in entries.filter(|entry| !entry.is_empty()) {
-        if entry.contains(char::is_whitespace) || entry.starts_with(':') {
+        let nameless = entry.starts_with(':') && !entry.starts_with("::");
+        if entry.contains(char::is_whitespace) || nameless {
             notes.push(format!("NO_PROXY: the entry {entry:?} is ignored"));
             continue;
         }

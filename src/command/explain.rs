@@ -20,7 +20,7 @@ use crate::snapshot::{file, live, save};
 
 /// Explains the HPA; the text is for standard output.
 pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
-    let (input, warnings) = if args.filenames.is_empty() {
+    let (input, messages) = if args.filenames.is_empty() {
         live(args)?
     } else {
         let objects = file::read(&args.filenames)?;
@@ -44,10 +44,10 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
         fs::write(path, saved)
             .map_err(|e| Error::failed(format!("failed to write {path}: {e}")))?;
     }
-    Ok(Answer { text, warnings })
+    Ok(Answer { text, messages })
 }
 
-/// Asks the cluster; with what it warned of.
+/// Asks the cluster; with what there is to say about it on standard error.
 fn live(args: &Explain) -> Result<(Input, Vec<String>), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -62,7 +62,12 @@ fn live(args: &Explain) -> Result<(Input, Vec<String>), Error> {
             let warned = warnings.join("; ");
             return Err(Error::failed(format!("{count} warnings received: {warned}")));
         }
-        Ok((live::input(observed, &options(args))?, warnings))
+        let warned = session.notices().iter().chain(&warnings);
+        let mut messages: Vec<String> = warned.map(|text| format!("Warning: {text}")).collect();
+        if args.connection.verbosity > 0 {
+            messages.extend(session.notes());
+        }
+        Ok((live::input(observed, &options(args))?, messages))
     })
 }
 

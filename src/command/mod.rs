@@ -15,8 +15,8 @@ use crate::report::page::Symbols;
 pub struct Answer {
     /// For standard output.
     pub text: String,
-    /// What the server warned of, for standard error.
-    pub warnings: Vec<String>,
+    /// Warnings and notes, a line each, for standard error.
+    pub messages: Vec<String>,
 }
 
 /// Runs what was typed.

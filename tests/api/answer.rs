@@ -53,9 +53,8 @@ pub(crate) fn answer(
         Err(refusal) => *refusal,
     };
     let fairness = cluster.rights.fairness(&user);
-    let answer = fairness
-        .into_iter()
-        .fold(answer, |answer, (name, value)| answer.with(name, value));
+    let answer =
+        fairness.into_iter().fold(answer, |answer, (name, value)| answer.with(name, value));
     (answer, Some(user.name))
 }
 

@@ -42,11 +42,8 @@ impl Target {
             ["apis", group, version, _, ..] => (*group, *version, 3),
             _ => return None,
         };
-        let mut target = Self {
-            group: group.to_owned(),
-            version: version.to_owned(),
-            ..Self::default()
-        };
+        let mut target =
+            Self { group: group.to_owned(), version: version.to_owned(), ..Self::default() };
         parts.drain(..from);
         if let ["namespaces", namespace, resource, ..] = parts.as_slice()
             && !["status", "finalize"].contains(resource)
@@ -103,11 +100,7 @@ struct Rule {
 
 impl Rule {
     fn new([user, verb, resource]: [&str; 3]) -> Self {
-        Self {
-            user: user.to_owned(),
-            verb: verb.to_owned(),
-            resource: resource.to_owned(),
-        }
+        Self { user: user.to_owned(), verb: verb.to_owned(), resource: resource.to_owned() }
     }
 
     fn covers(&self, user: &str, verb: &str, target: &Target) -> bool {
@@ -149,20 +142,11 @@ impl Rights {
     /// The headers that say which limits of priority and fairness applied, as recorded.
     pub(crate) fn fairness(&self, user: &User) -> [(&'static str, &'static str); 2] {
         let (schema, level) = if self.has_everything(user) {
-            (
-                "cb59dec0-eda7-495b-ad1a-51690bf25ca7",
-                "8f2c64f1-d238-4601-8ee6-7587cee2acee",
-            )
+            ("cb59dec0-eda7-495b-ad1a-51690bf25ca7", "8f2c64f1-d238-4601-8ee6-7587cee2acee")
         } else {
-            (
-                "8d337b84-27d0-48b1-9117-6dade623bc26",
-                "42b837a3-95c6-47cc-9684-4b047414e163",
-            )
+            ("8d337b84-27d0-48b1-9117-6dade623bc26", "42b837a3-95c6-47cc-9684-4b047414e163")
         };
-        [
-            ("X-Kubernetes-Pf-Flowschema-Uid", schema),
-            ("X-Kubernetes-Pf-Prioritylevel-Uid", level),
-        ]
+        [("X-Kubernetes-Pf-Flowschema-Uid", schema), ("X-Kubernetes-Pf-Prioritylevel-Uid", level)]
     }
 
     /// The sender of a request. `certificate` is the user of the client certificate, and
@@ -241,10 +225,7 @@ impl Rights {
     /// (`system:public-info-viewer` and `system:discovery`).
     fn check_path(&self, user: &User, request: &Request) -> Result<(), Box<Answer>> {
         let first = request.path.split('/').nth(1).unwrap_or_default();
-        let known = user
-            .groups
-            .iter()
-            .any(|group| group == "system:authenticated");
+        let known = user.groups.iter().any(|group| group == "system:authenticated");
         if ["version", "healthz", "livez", "readyz"].contains(&first)
             || known && ["api", "apis", "openapi"].contains(&first)
             || self.has_everything(user)
@@ -252,10 +233,8 @@ impl Rights {
             return Ok(());
         }
         let verb = request.method.to_lowercase();
-        let text = format!(
-            "forbidden: User \"{}\" cannot {verb} path \"{}\"",
-            user.name, request.path
-        );
+        let text =
+            format!("forbidden: User \"{}\" cannot {verb} path \"{}\"", user.name, request.path);
         Err(Box::new(status(403, "Forbidden", &text, Some(json!({})))))
     }
 }

@@ -64,11 +64,7 @@ pub(crate) struct When {
 impl When {
     /// All requests whose path starts with `prefix`.
     pub(crate) fn on(prefix: &str) -> Self {
-        Self {
-            prefix: prefix.to_owned(),
-            from: 1,
-            count: usize::MAX,
-        }
+        Self { prefix: prefix.to_owned(), from: 1, count: usize::MAX }
     }
 
     /// Of these only the nth, counted from 1.
@@ -100,11 +96,7 @@ pub(crate) struct Rule {
 impl Rule {
     /// A rule that has seen no request.
     pub(crate) fn new(when: When, fault: Fault) -> Self {
-        Self {
-            when,
-            fault,
-            seen: AtomicUsize::new(0),
-        }
+        Self { when, fault, seen: AtomicUsize::new(0) }
     }
 
     fn applies(&self, request: &Request) -> bool {
@@ -176,10 +168,7 @@ fn changed(fault: &Fault, request: &Request, mut answer: Answer) -> Answer {
         }
         Fault::Unavailable(after) => {
             let text = "the server is currently unable to handle the request";
-            retry(
-                status(503, "ServiceUnavailable", text, Some(json!({}))),
-                after,
-            )
+            retry(status(503, "ServiceUnavailable", text, Some(json!({}))), after)
         }
         Fault::InternalError => {
             let text = "Internal error occurred: etcdserver: leader changed";

@@ -65,8 +65,5 @@ fn write(value: &Value, text: &mut String) {
 
 /// The string at a JSON pointer, or "".
 pub(crate) fn string<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

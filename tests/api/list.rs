@@ -56,9 +56,7 @@ fn page<'a>(
     let selects = |object: &Object| {
         let field = |name: &str| object.fields.get(name).map_or("", String::as_str);
         labels.matches(&object.labels)
-            && fields
-                .iter()
-                .all(|(name, value, equal)| (field(name) == value) == *equal)
+            && fields.iter().all(|(name, value, equal)| (field(name) == value) == *equal)
     };
     let namespace = target.namespace.as_deref();
     let mut objects = collection
@@ -74,17 +72,12 @@ fn page<'a>(
         Some(token) => Some(cluster.continued(token)?),
         None => None,
     };
-    let limit = request
-        .parameter("limit")
-        .and_then(|text| text.parse().ok());
+    let limit = request.parameter("limit").and_then(|text| text.parse().ok());
     let limit = limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
     let (mut items, mut last, mut remaining) = (Vec::new(), String::new(), 0);
     for (key, object) in objects.by_ref() {
         let key = start_key(namespace, key);
-        if start
-            .as_ref()
-            .is_some_and(|start| key.as_str() < start.as_str())
-        {
+        if start.as_ref().is_some_and(|start| key.as_str() < start.as_str()) {
             continue;
         }
         if items.len() == limit {
@@ -134,9 +127,7 @@ impl Cluster {
             .map_err(|at| invalid(format!("illegal base64 data at input byte {at}")))?;
         let token: Value = serde_json::from_slice(&data).map_err(|_| {
             let first = char::from(data.first().copied().unwrap_or_default());
-            invalid(format!(
-                "invalid character '{first}' looking for beginning of value"
-            ))
+            invalid(format!("invalid character '{first}' looking for beginning of value"))
         })?;
         let revision = token["rv"].as_i64().unwrap_or_default();
         let start = string(&token, "/start").to_owned();

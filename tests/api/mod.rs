@@ -23,10 +23,7 @@
 //! with it in `api_server.rs`. Where the recording is silent (429, 500, 504, 406, 410, impersonation)
 //! the words follow the Kubernetes sources without having been compared with a server.
 
-#![allow(
-    dead_code,
-    reason = "every test binary that includes the module uses another part of it"
-)]
+#![allow(dead_code, reason = "every test binary that includes the module uses another part of it")]
 
 pub(crate) mod answer;
 mod authorize;

@@ -136,17 +136,14 @@ impl Cluster {
     /// From now on, a request with method and path of a recorded one is answered as that was, to
     /// all who may send it and whatever the query: `"pod metrics with the backend down"`, say.
     pub(crate) fn as_recorded(&mut self, name: &str) -> &mut Self {
-        let Exchange {
-            request, response, ..
-        } = exchange(name);
+        let Exchange { request, response, .. } = exchange(name);
         let path = request.path.split('?').next().unwrap_or_default();
         let content_type = &response.headers["content-type"];
         let answer = match &response.body {
             Value::String(text) => Answer::new(response.status, content_type, text.as_str()),
             body => Answer::json(response.status, ordered(body)),
         };
-        self.overrides
-            .insert((request.method, path.to_owned()), answer);
+        self.overrides.insert((request.method, path.to_owned()), answer);
         self
     }
 
@@ -359,17 +356,9 @@ fn scale_of(object: &Value) -> String {
         selector: &selector,
     };
     let own = &object["metadata"];
-    let fields = [
-        "name",
-        "namespace",
-        "uid",
-        "resourceVersion",
-        "creationTimestamp",
-    ];
-    let metadata: serde_json::Map<_, _> = fields
-        .into_iter()
-        .map(|field| (field.to_owned(), own[field].clone()))
-        .collect();
+    let fields = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"];
+    let metadata: serde_json::Map<_, _> =
+        fields.into_iter().map(|field| (field.to_owned(), own[field].clone())).collect();
     scale_json(&Value::from(metadata), scale)
 }
 

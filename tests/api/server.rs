@@ -62,11 +62,7 @@ impl Server {
             let shared = Arc::clone(&shared);
             move || accept(&listener, &shared)
         });
-        Self {
-            shared,
-            address,
-            acceptor: Some(acceptor),
-        }
+        Self { shared, address, acceptor: Some(acceptor) }
     }
 
     /// Where the server listens.
@@ -281,9 +277,7 @@ fn dated(answer: Answer, clock: Clock) -> Answer {
         }
     };
     let number = AUDITED.fetch_add(1, Ordering::SeqCst);
-    answer
-        .with("Audit-Id", format!("00000000-0000-4000-9000-{number:012}"))
-        .with("Date", date)
+    answer.with("Audit-Id", format!("00000000-0000-4000-9000-{number:012}")).with("Date", date)
 }
 
 impl Shared {

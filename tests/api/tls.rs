@@ -81,11 +81,7 @@ impl Certificates {
             .with_client_cert_verifier(verifier)
             .with_single_cert(vec![certificate.der().clone()], key)
             .expect("the key fits the certificate");
-        Self {
-            authority,
-            issuer: trusted,
-            config: Arc::new(config),
-        }
+        Self { authority, issuer: trusted, config: Arc::new(config) }
     }
 
     /// What a connection is served with.
@@ -115,9 +111,7 @@ pub(crate) fn provider() -> Arc<CryptoProvider> {
 fn named(common_name: &str, hosts: &[&str]) -> CertificateParams {
     let hosts: Vec<_> = hosts.iter().map(|host| (*host).to_owned()).collect();
     let mut params = CertificateParams::new(hosts).expect("host names and addresses");
-    params
-        .distinguished_name
-        .push(DnType::CommonName, common_name);
+    params.distinguished_name.push(DnType::CommonName, common_name);
     params
 }
 

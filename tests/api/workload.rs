@@ -38,14 +38,7 @@ impl Cluster {
         let mut metrics = exchange("pod metrics").response.body["items"][0].take();
         metrics["containers"][0]["usage"] = json!({"cpu": cpu, "memory": memory});
         let version = "metrics.k8s.io/v1beta1";
-        self.copies(
-            version,
-            "PodMetrics",
-            metrics,
-            [namespace, prefix],
-            labels,
-            count,
-        )
+        self.copies(version, "PodMetrics", metrics, [namespace, prefix], labels, count)
     }
 
     /// Adds copies of an object that differ in name only, without building each as JSON values.
@@ -73,14 +66,8 @@ impl Cluster {
             let name = format!("{prefix}-{number:05}");
             let mut fields = fields.clone();
             fields.insert("metadata.name".to_owned(), name.clone());
-            let object = Object {
-                bare: text.replace(NAME, &name),
-                labels: labels.clone(),
-                fields,
-            };
-            collection
-                .objects
-                .insert((namespace.to_owned(), name), object);
+            let object = Object { bare: text.replace(NAME, &name), labels: labels.clone(), fields };
+            collection.objects.insert((namespace.to_owned(), name), object);
         }
         self
     }
@@ -131,8 +118,7 @@ impl Cluster {
     pub(crate) fn custom_metric(&mut self, metric: CustomMetric) -> &mut Self {
         let resource = format!("{}/{}", metric.resource, metric.name);
         let verbs = &["get", "list"];
-        self.discovery
-            .add_metric("custom.metrics.k8s.io", &resource, "MetricValueList", verbs);
+        self.discovery.add_metric("custom.metrics.k8s.io", &resource, "MetricValueList", verbs);
         self.metrics.custom.push(metric);
         self
     }
@@ -140,8 +126,7 @@ impl Cluster {
     /// Adds a value of an external metric.
     pub(crate) fn external_metric(&mut self, metric: ExternalMetric) -> &mut Self {
         let (group, kind) = ("external.metrics.k8s.io", "ExternalMetricValueList");
-        self.discovery
-            .add_metric(group, &metric.name, kind, &["get"]);
+        self.discovery.add_metric(group, &metric.name, kind, &["get"]);
         self.metrics.external.push(metric);
         self
     }

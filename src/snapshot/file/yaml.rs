@@ -15,6 +15,7 @@ use crate::json::shortened;
 use crate::snapshot::objects::Objects;
 use crate::snapshot::objects::reader::NO_KIND;
 use crate::snapshot::place::{FieldPath, Step};
+use crate::yaml;
 
 /// Reads YAML documents; empty ones are left out.
 pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
@@ -54,7 +55,7 @@ fn json_of(fields: &serde_json::Map<String, serde_json::Value>) -> serde_json::R
 }
 
 fn documents<'t, T: Deserialize<'t>>(text: &'t str) -> Result<Vec<T>, serde_yaml::Error> {
-    serde_yaml::from_multiple_with_options(text, options(text.len()))
+    serde_yaml::from_multiple_with_options(text, yaml::options(text.len()))
 }
 
 /// A YAML document that can be an object. What cannot is refused as soon as that shows, however
@@ -182,29 +183,6 @@ fn place_of(location: serde_yaml::Location) -> (usize, usize) {
     let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
     (number(location.line()), number(location.column()))
 }
-
-/// The reader's limits on the number of nodes guard against small texts that unfold into large
-/// trees. A text as large as its tree is no such thing, so those limits grow with it; the ones on
-/// aliases stay. The limit on depth is that of JSON. As in kubectl's reader, a leading zero makes a
-/// number octal.
-fn options(length: usize) -> serde_yaml::Options {
-    let mut options = serde_yaml::Options::default();
-    options.legacy_octal_numbers = true;
-    if let Some(budget) = &mut options.budget {
-        budget.max_depth = MAX_DEPTH;
-        budget.max_nodes = budget.max_nodes.max(length);
-        budget.max_events = budget.max_events.max(2 * length);
-        budget.max_total_scalar_bytes = budget.max_total_scalar_bytes.max(length);
-        budget.max_documents = budget.max_documents.max(length / SHORTEST_OBJECT);
-    }
-    options
-}
-
-/// As deep as serde_json follows lists and objects.
-const MAX_DEPTH: usize = 128;
-
-/// No document that says anything is shorter.
-const SHORTEST_OBJECT: usize = "---\napiVersion: v1\nkind: Pod\n".len();
 
 /// The reader's message without the place, which it repeats, and without advice to programmers.
 fn message_of(error: &serde_yaml::Error) -> String {

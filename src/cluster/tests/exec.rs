@@ -1,0 +1,135 @@
+//! Credential plugins, played by shell scripts that count their runs.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Folder, wait};
+use crate::cluster::config_file::{Cluster, Exec, Variable};
+use crate::cluster::exec::{Credentials, Fault, run_within};
+use crate::cluster::plugin_policy::Policy;
+use crate::secret::Secret;
+
+const V1: &str = "client.authentication.k8s.io/v1";
+
+/// A plugin that runs a script.
+fn plugin(script: &str) -> Exec {
+    Exec {
+        command: "sh".to_owned(),
+        args: vec![Secret::new("-c"), Secret::new(script)],
+        api_version: V1.to_owned(),
+        interactive_mode: "IfAvailable".to_owned(),
+        ..Exec::default()
+    }
+}
+
+fn run(exec: &Exec) -> Result<Credentials, Fault> {
+    let folder = Folder::new();
+    let limit = Duration::from_millis(1500);
+    let env = folder.env(&[]);
+    let cluster = Cluster::default();
+    wait(run_within(limit, exec, &cluster, &Policy::AllowAll, &env))
+}
+
+fn answer(status: &str) -> String {
+    format!(r#"echo '{{"kind":"ExecCredential","apiVersion":"{V1}","status":{status}}}'"#)
+}
+
+#[test]
+fn what_a_plugin_gives() {
+    let token = run(&plugin(&answer(r#"{"token":"T-1"}"#))).unwrap();
+    assert_eq!(token.token, Some(Secret::new("T-1")));
+    assert!(!format!("{token:?}").contains("T-1"));
+    let identity = r#"{"clientCertificateData":"C","clientKeyData":"K"}"#;
+    let identity = run(&plugin(&answer(identity))).unwrap();
+    assert_eq!(identity.identity, Some(("C".to_owned(), Secret::new("K"))));
+}
+
+#[test]
+fn faults_show_no_output_and_no_environment() {
+    for (script, want) in [
+        ("echo T-s3cr3t; exit 7".to_owned(), "exec: executable sh failed with exit code 7"),
+        ("echo T-s3cr3t".to_owned(), "exec: executable sh did not print an ExecCredential"),
+        (answer("null"), "exec plugin didn't return a status field"),
+        (answer("{}"), "exec plugin didn't return a token or cert/key pair"),
+        (
+            answer(r#"{"token":"T-s3cr3t","clientKeyData":"s3cr3t"}"#),
+            "exec plugin returned only certificate or key, not both",
+        ),
+        (
+            answer(r#"{"token":"T-s3cr3t"}"#).replace("/v1\"", "/v1beta1\""),
+            "exec plugin is configured to use API version client.authentication.k8s.io/v1, plugin \
+             returned version client.authentication.k8s.io/v1beta1",
+        ),
+        ("sleep 20".to_owned(), "exec: executable sh gave nothing in 1s"),
+    ] {
+        let mut exec = plugin(&script);
+        exec.env.push(Variable { name: "MY_SECRET".to_owned(), value: Secret::new("s3cr3t") });
+        let fault = run(&exec).unwrap_err();
+        assert_eq!(fault.cause, want);
+        assert!(!format!("{exec:?} {fault:?}").contains("s3cr3t"));
+    }
+}
+
+#[test]
+fn what_cannot_run_does_not() {
+    let folder = Folder::new();
+    let ran = folder.path("ran");
+    let script = format!("touch {ran}");
+    let run = |exec: &Exec, policy: &Policy| {
+        let env = folder.env(&[]);
+        let limit = Duration::from_secs(5);
+        wait(run_within(limit, exec, &Cluster::default(), policy, &env)).unwrap_err()
+    };
+    let mut always = plugin(&script);
+    always.interactive_mode = "Always".to_owned();
+    assert_eq!(
+        run(&always, &Policy::AllowAll).cause,
+        "exec plugin cannot support interactive mode: standard input is not a terminal"
+    );
+    assert!(run(&plugin(&script), &Policy::DenyAll).cause.contains("DenyAll"));
+    let mut old = plugin(&script);
+    old.api_version = "client.authentication.k8s.io/v1alpha1".to_owned();
+    assert!(run(&old, &Policy::AllowAll).cause.contains("invalid apiVersion"));
+    let mut missing = plugin(&script);
+    missing.command = "no-such-plugin".to_owned();
+    missing.install_hint = "get it\n from \u{1b}[31mhere".to_owned();
+    let fault = run(&missing, &Policy::AllowAll);
+    assert_eq!(fault.cause, "exec: executable no-such-plugin not found");
+    assert_eq!(fault.hint.as_deref(), Some("get it from [31mhere"));
+    assert!(!std::path::Path::new(&ran).exists());
+}
+
+#[test]
+fn what_a_plugin_is_told() {
+    let folder = Folder::new();
+    let told = folder.path("told");
+    let script = format!(
+        "printf %s \"$KUBERNETES_EXEC_INFO\" > {told}; cat; {}",
+        answer(r#"{"token":"t"}"#)
+    );
+    let mut exec = plugin(&script);
+    exec.provide_cluster_info = true;
+    let cluster = Cluster {
+        server: "https://x".to_owned(),
+        certificate_authority: folder.write("ca.crt", "A"),
+        tls_server_name: "n".to_owned(),
+        ..Cluster::default()
+    };
+    let (limit, env) = (Duration::from_secs(5), folder.env(&[]));
+    wait(run_within(limit, &exec, &cluster, &Policy::AllowAll, &env)).unwrap();
+    let told: Value = serde_json::from_str(&std::fs::read_to_string(told).unwrap()).unwrap();
+    let want = serde_json::json!({
+        "kind": "ExecCredential",
+        "apiVersion": V1,
+        "spec": {
+            "interactive": false,
+            "cluster": {
+                "server": "https://x",
+                "certificate-authority-data": "QQ==",
+                "tls-server-name": "n",
+            },
+        },
+    });
+    assert_eq!(told, want);
+}

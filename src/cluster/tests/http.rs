@@ -1,0 +1,222 @@
+//! Sessions against listeners that answer from a script.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Shutdown, TcpListener};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use super::{Folder, wait};
+use crate::args::ConnectionFlags;
+use crate::cluster::failure::FailureKind;
+use crate::cluster::{Failure, Session, connect};
+use crate::error::Error;
+use crate::secret::Secret;
+
+/// Listens, answers each connection with the next of the answers, and gives what was asked. An
+/// empty answer closes, `hang` waits.
+fn server(answers: Vec<String>) -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, asked) = channel();
+    std::thread::spawn(move || {
+        for answer in answers {
+            let Ok((mut stream, _)) = listener.accept() else {
+                return;
+            };
+            let mut head = String::new();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            while reader.read_line(&mut head).is_ok_and(|length| length > 2) {}
+            let _ = sender.send(head);
+            if answer == "hang" {
+                std::thread::sleep(Duration::from_secs(3));
+            }
+            let _ = stream.write_all(answer.as_bytes());
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    });
+    (address, asked)
+}
+
+fn answer(status: &str, headers: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
+}
+
+fn to(server: &str) -> ConnectionFlags {
+    ConnectionFlags {
+        server: Some(server.to_owned()),
+        request_timeout: Some(Duration::from_secs(1)),
+        ..ConnectionFlags::default()
+    }
+}
+
+async fn session(flags: &ConnectionFlags, folder: &Folder) -> Result<Session, Error> {
+    connect(flags, &folder.env(&[])).await
+}
+
+fn ask(answers: &[String], path: &str) -> (Result<String, Failure>, Session, Vec<String>) {
+    let (address, asked) = server(answers.to_vec());
+    let folder = Folder::new();
+    let (result, session) = wait(async {
+        let session = session(&to(&address), &folder).await.unwrap();
+        let result = session.get(path, "application/json").await;
+        (result, session)
+    });
+    let result = result.map(|response| String::from_utf8_lossy(&response.body).into_owned());
+    (result, session, asked.try_iter().collect())
+}
+
+#[test]
+fn requests_and_answers() {
+    let headers =
+        "Date: Sat, 21 Nov 2026 07:07:13 GMT\r\nWarning: 299 - \"old\", 299 - \"old\"\r\n";
+    let (address, asked) = server(vec![answer("200 OK", headers, "{}")]);
+    let folder = Folder::new();
+    let mut flags = to(&format!("{address}/prefix"));
+    flags.impersonate = Some("me".to_owned());
+    flags.impersonate_uid = Some("7".to_owned());
+    flags.impersonate_groups = vec!["a,b".to_owned(), "c".to_owned()];
+    flags.impersonate_extra = vec!["scopes/x=y".to_owned()];
+    flags.token = Some(Secret::new("T-s3cr3t"));
+    wait(async {
+        let session = session(&flags, &folder).await.unwrap();
+        let response = session.get("/api?limit=1", "application/json").await.unwrap();
+        let date = response.date.map(|date| date.to_string());
+        assert_eq!(date.as_deref(), Some("2026-11-21T07:07:13Z"));
+        assert_eq!(session.warnings(), ["old"]);
+        assert_eq!(session.notices(), ["credentials are not sent over plain HTTP"]);
+        assert_eq!(session.requests(), 1);
+        assert!(!format!("{session:?}").contains("s3cr3t"));
+    });
+    let head = asked.recv().unwrap().to_lowercase();
+    assert!(head.starts_with("get /prefix/api?limit=1 http/1.1\r\n"), "{head}");
+    for want in [
+        "user-agent: kubectl-hpa/",
+        "accept-encoding: gzip",
+        "impersonate-user: me",
+        "impersonate-uid: 7",
+        "impersonate-group: a,b",
+        "impersonate-group: c",
+        "impersonate-extra-scopes%2fx: y",
+    ] {
+        assert!(head.contains(want), "{want} in {head}");
+    }
+    assert!(!head.contains("authorization"), "{head}");
+}
+
+#[test]
+fn what_is_tried_again() {
+    let ok = answer("200 OK", "", "fine");
+    let busy = answer("429 Too Many Requests", "Retry-After: 0\r\n", "busy");
+    let (result, session, _) = ask(&[busy.clone(), busy, ok.clone()], "/a");
+    assert_eq!(result.as_deref(), Ok("fine"));
+    assert_eq!((session.requests(), session.notes().len()), (3, 3));
+    let (result, session, _) = ask(&[String::new(), ok.clone()], "/a");
+    assert_eq!((result.as_deref(), session.requests()), (Ok("fine"), 2));
+    let (result, session, _) = ask(&[answer("500 Oops", "", ""), ok], "/a");
+    assert_eq!((result.unwrap_err().status(), session.requests()), (Some(500), 1));
+}
+
+#[test]
+fn the_controllers_patience() {
+    let down = answer("503 Service Unavailable", "Content-Type: text/plain\r\n", "down");
+    let (address, _asked) = server(vec![down]);
+    let folder = Folder::new();
+    let failure = wait(async {
+        let session = session(&to(&address), &folder).await.unwrap();
+        let path = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods";
+        session.get_as_controller(path, "application/json").await
+    })
+    .unwrap_err();
+    assert_eq!(
+        failure.client_go(),
+        "the server is currently unable to handle the request (get pods.metrics.k8s.io)"
+    );
+}
+
+#[test]
+fn failures_in_kubectls_words() {
+    let status = r#"{"kind":"Status","status":"Failure","message":"hpas \"x\" not found","reason":"NotFound","details":{"name":"x"},"code":404}"#;
+    let json = "Content-Type: application/json\r\n";
+    let unauthorized = status
+        .replace("NotFound", "Unauthorized")
+        .replace("hpas \\\"x\\\" not found", "Unauthorized");
+    let html = "Content-Type: text/html\r\n";
+    for (answers, want, bare) in [
+        (
+            answer("404 Not Found", json, status),
+            "Error from server (NotFound): hpas \"x\" not found",
+            true,
+        ),
+        (
+            answer("401 Unauthorized", json, &unauthorized),
+            "You must be logged in to the server (Unauthorized)",
+            false,
+        ),
+        (
+            answer("502 Bad Gateway", html, "<html>\n<b>bad\u{1b}</b>"),
+            "HTTP 502 from HOST: <html> <b>bad</b>",
+            false,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort".to_owned(),
+            "invalid response for GET /a: the connection broke in the middle of the answer",
+            false,
+        ),
+        (
+            "hang".to_owned(),
+            "Unable to connect to the server: timed out after 1s waiting for an answer of HOST",
+            true,
+        ),
+    ] {
+        let (result, session, _) = ask(&[answers], "/a");
+        let error = Error::from(result.unwrap_err());
+        let got = error.message.replace(session.host(), "HOST");
+        assert_eq!((got.as_str(), error.bare), (want, bare));
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let folder = Folder::new();
+    let failure = wait(async {
+        let session = session(&to(&format!("https://{host}")), &folder).await.unwrap();
+        session.get("/a", "application/json").await
+    })
+    .unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Refused);
+    assert_eq!(
+        failure.to_string(),
+        format!(
+            "The connection to the server {host} was refused - did you specify the right host or \
+             port?"
+        )
+    );
+}
+
+#[test]
+fn a_plugin_runs_once() {
+    let folder = Folder::new();
+    let runs = folder.path("runs");
+    let script = folder.write("plugin", &format!(
+        "echo run >> {runs}\necho '{{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"status\":{{\"token\":\"T-s3cr3t\"}}}}'\n"
+    ));
+    folder.write(".kube/config", &format!("
+current-context: a
+contexts: [{{name: a, context: {{cluster: c, user: u}}}}]
+clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:1'}}}}]
+users: [{{name: u, user: {{exec: {{command: sh, args: [{script}], interactiveMode: Never, apiVersion: client.authentication.k8s.io/v1}}}}}}]
+"));
+    let run_count = || std::fs::read_to_string(&runs).unwrap_or_default().lines().count();
+    wait(async {
+        let session = session(&ConnectionFlags::default(), &folder).await.unwrap();
+        let _ = session.get("/a", "application/json").await;
+        assert!(!format!("{session:?} {:?}", session.notes()).contains("s3cr3t"));
+    });
+    assert_eq!(run_count(), 1);
+    // A token makes it superfluous.
+    let token = ConnectionFlags { token: Some(Secret::new("t")), ..ConnectionFlags::default() };
+    wait(session(&token, &folder)).unwrap();
+    assert_eq!(run_count(), 1);
+}

@@ -1,0 +1,223 @@
+//! Loading, merging and overriding, case by case next to clientcmd's own rules.
+
+use super::Folder;
+use crate::args::ConnectionFlags;
+use crate::cluster::environment::Environment;
+use crate::cluster::kubeconfig::load;
+use crate::cluster::resolve::{Target, resolve};
+use crate::error::Error;
+use crate::secret::Secret;
+
+const ONE: &str = "
+current-context: a
+contexts:
+- {name: a, context: {cluster: c, user: u, namespace: team}}
+- {name: bare, context: {user: u}}
+- {name: lost, context: {cluster: nowhere, user: u}}
+- {name: nobody, context: {cluster: c, user: missing}}
+- {name: empty, context: {cluster: c, user: u, namespace: ''}}
+clusters:
+- {name: c, cluster: {server: 'https://one:6443', tls-server-name: one, insecure-skip-tls-verify: null}}
+- {name: d, cluster: {server: 'https://two:6443', certificate-authority-data: QQ==}}
+users:
+- {name: u, user: {token: s3cr3t, as: null}}
+- {name: who, user: {as-uid: '7'}}
+";
+
+fn flags(change: impl FnOnce(&mut ConnectionFlags)) -> ConnectionFlags {
+    let mut flags = ConnectionFlags::default();
+    change(&mut flags);
+    flags
+}
+
+fn resolved(flags: &ConnectionFlags, env: &Environment) -> Result<Target, Error> {
+    resolve(flags, &load(flags.kubeconfig.as_deref(), env)?, env)
+}
+
+fn message(flags: &ConnectionFlags, env: &Environment) -> String {
+    resolved(flags, env).unwrap_err().message
+}
+
+#[test]
+fn lists_merge_and_missing_files_are_skipped() {
+    let folder = Folder::new();
+    let first = folder.write("first", "current-context: ''\nclusters: [{name: c, cluster: {server: 'https://first'}}]\nusers: null\n");
+    let second = folder.write("second", ONE);
+    let list = format!("{}::{first}:{first}:{second}", folder.path("none"));
+    let env = folder.env(&[("KUBECONFIG", &list)]);
+    let loaded = load(None, &env).unwrap();
+    assert_eq!((loaded.tried.len(), loaded.missing.len()), (3, 1));
+    // The whole entry of the first file, and the first context that is named.
+    let target = resolved(&ConnectionFlags::default(), &env).unwrap();
+    assert_eq!(target.cluster.server, "https://first");
+    assert_eq!(target.cluster.tls_server_name, "");
+    assert_eq!(target.namespace, "team");
+    assert_eq!(target.user.token.expose(), "s3cr3t");
+    assert!(!format!("{loaded:?} {target:?}").contains("s3cr3t"));
+}
+
+#[test]
+fn an_explicit_file_is_alone_and_must_exist() {
+    let folder = Folder::new();
+    let file = folder.write("here", ONE);
+    let env = folder.env(&[("KUBECONFIG", "/nonexistent/list")]);
+    let explicit = flags(|flags| flags.kubeconfig = Some(file));
+    assert!(resolved(&explicit, &env).is_ok());
+    let none = folder.path("none");
+    let missing = flags(|flags| flags.kubeconfig = Some(none.clone()));
+    assert_eq!(message(&missing, &env), format!("stat {none}: no such file or directory"));
+}
+
+#[test]
+fn broken_files_stop_without_showing_values() {
+    let folder = Folder::new();
+    folder.write("account/token", "t");
+    for (text, want) in [
+        ("a: [", "not readable as YAML"),
+        ("token: s3cr3t\n\ta: s3cr3t: b", "not readable as YAML"),
+        ("kind: Pod", "no kind \"Pod\" is registered"),
+        (
+            "users: [{name: u, user: {token: [s3cr3t]}}]",
+            "the value of users[0].token has the wrong type",
+        ),
+        ("users: s3cr3t", "the value of users has the wrong type"),
+        ("clusters: [{name: a}, {name: a}]", "duplicate name \"a\" in clusters"),
+    ] {
+        let path = folder.write("bad", text);
+        // Never the pod's own account, even where there is one.
+        let env = folder.env(&[
+            ("KUBECONFIG", &path),
+            ("KUBERNETES_SERVICE_HOST", "10.0.0.1"),
+            ("KUBERNETES_SERVICE_PORT", "443"),
+        ]);
+        let got = message(&ConnectionFlags::default(), &env);
+        let start = format!("error loading config file \"{path}\": ");
+        assert!(got.starts_with(&start) && got.contains(want), "{got}");
+        assert!(!got.contains("s3cr3t"), "{got}");
+    }
+}
+
+#[test]
+fn names_that_do_not_exist() {
+    let folder = Folder::new();
+    let file = folder.write(".kube/config", ONE);
+    let env = folder.env(&[]);
+    for (change, want) in [
+        (flags(|flags| flags.context = Some("x".to_owned())), "context \"x\" does not exist"),
+        (flags(|flags| flags.cluster = Some("x".to_owned())), "cluster \"x\" does not exist"),
+        (flags(|flags| flags.user = Some("x".to_owned())), "auth info \"x\" does not exist"),
+        (
+            flags(|flags| flags.context = Some("lost".to_owned())),
+            "cluster \"nowhere\" does not exist",
+        ),
+        (
+            flags(|flags| flags.context = Some("nobody".to_owned())),
+            "auth info \"missing\" does not exist",
+        ),
+        (
+            flags(|flags| flags.context = Some("bare".to_owned())),
+            "default cluster has no server defined",
+        ),
+        (
+            flags(|flags| flags.user = Some("who".to_owned())),
+            "requesting uid, groups or user-extra for who without impersonating a user",
+        ),
+        (
+            flags(|flags| flags.impersonate_groups = vec!["g".to_owned()]),
+            "requesting uid, groups or user-extra for u without impersonating a user",
+        ),
+    ] {
+        assert_eq!(message(&change, &env), want);
+    }
+    let unknown = flags(|flags| flags.context = Some("x".to_owned()));
+    let hint = resolved(&unknown, &env).unwrap_err().hint.unwrap();
+    assert_eq!(hint, "--context may be one of: a, bare, empty, lost, nobody");
+    std::fs::write(&file, "current-context: gone").unwrap();
+    assert_eq!(
+        message(&ConnectionFlags::default(), &env),
+        "Error in configuration: context was not found for specified context: gone"
+    );
+}
+
+#[test]
+fn flags_go_over_entries() {
+    let folder = Folder::new();
+    folder.write(".kube/config", ONE);
+    let authority = folder.write("ca.crt", "");
+    let env = folder.env(&[]);
+    let get = |change: ConnectionFlags| resolved(&change, &env).unwrap();
+
+    let target = get(flags(|flags| flags.server = Some("https://x".to_owned())));
+    assert_eq!(target.cluster.server, "https://x");
+    assert_eq!(target.cluster.tls_server_name, "");
+    let target = get(flags(|flags| {
+        flags.cluster = Some("d".to_owned());
+        flags.insecure_skip_tls_verify = Some(true);
+    }));
+    assert!(target.cluster.insecure_skip_tls_verify);
+    assert_eq!(target.cluster.certificate_authority_data, "");
+    let target = get(flags(|flags| {
+        flags.cluster = Some("d".to_owned());
+        flags.certificate_authority = Some(authority.clone());
+    }));
+    assert_eq!(target.cluster.certificate_authority, authority);
+    assert_eq!(target.cluster.certificate_authority_data, "");
+    let target = get(flags(|flags| flags.token = Some(Secret::new("new"))));
+    assert_eq!(target.user.token.expose(), "new");
+    let target = get(flags(|flags| flags.context = Some("empty".to_owned())));
+    assert_eq!(target.namespace, "default");
+    let target = get(flags(|flags| {
+        flags.impersonate = Some("me".to_owned());
+        flags.impersonate_extra = ["a=1", "a=2", "skipped", "b=x=y"].map(str::to_owned).into();
+    }));
+    let extra = format!("{:?}", target.user.impersonate_extra);
+    assert_eq!(extra, r#"{"a": ["1", "2"], "b": ["x=y"]}"#);
+    let both = flags(|flags| {
+        flags.insecure_skip_tls_verify = Some(true);
+        flags.certificate_authority = Some(authority.clone());
+    });
+    assert!(message(&both, &env).contains("insecure flag is not allowed"));
+}
+
+#[test]
+fn a_pods_account_is_for_empty_configurations_only() {
+    let folder = Folder::new();
+    folder.write("account/token", "t");
+    folder.write("account/ca.crt", "");
+    folder.write("account/namespace", "own\n");
+    let pod = [("KUBERNETES_SERVICE_HOST", "fd00::1"), ("KUBERNETES_SERVICE_PORT", "443")];
+    let env = folder.env(&pod);
+    let target = resolved(&ConnectionFlags::default(), &env).unwrap();
+    assert_eq!(target.cluster.server, "https://[fd00::1]:443");
+    assert_eq!(target.user.token_file, folder.path("account/token"));
+    assert_eq!(target.namespace, "own");
+    let server = flags(|flags| flags.server = Some("https://x".to_owned()));
+    assert_eq!(resolved(&server, &env).unwrap().user.token_file, "");
+
+    let bare = folder.env(&[]);
+    let got = resolved(&ConnectionFlags::default(), &bare).unwrap_err();
+    assert!(got.message.starts_with("no kubeconfig found (looked at "));
+    folder.write(".kube/config", ONE);
+    let target = resolved(&ConnectionFlags::default(), &env).unwrap();
+    assert_eq!(target.cluster.server, "https://one:6443");
+}
+
+#[test]
+fn paths_are_relative_to_their_file() {
+    let folder = Folder::new();
+    folder.write(
+        ".kube/config",
+        "
+current-context: a
+contexts: [{name: a, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: 'https://x', certificate-authority: ca.crt}}]
+users: [{name: u, user: {tokenFile: ../t, exec: {command: ./bin/p, apiVersion: client.authentication.k8s.io/v1beta1}}}]
+",
+    );
+    let authority = folder.write(".kube/ca.crt", "");
+    let target = resolved(&ConnectionFlags::default(), &folder.env(&[])).unwrap();
+    assert_eq!(target.cluster.certificate_authority, authority);
+    assert_eq!(target.user.token_file, folder.path(".kube/../t"));
+    let command = target.user.exec.unwrap().command;
+    assert_eq!(command, folder.path(".kube/./bin/p"));
+}

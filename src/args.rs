@@ -9,6 +9,8 @@ use std::path::Path;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::go;
+
 pub use connection::ConnectionFlags;
 
 /// Explains what the HorizontalPodAutoscaler controller decides, step by step.
@@ -153,10 +155,10 @@ fn tolerance(text: &str) -> Result<f64, String> {
 }
 
 fn duration(text: &str) -> Result<SignedDuration, String> {
-    match text.parse::<SignedDuration>() {
-        Ok(duration) if !duration.is_negative() => Ok(duration),
-        Ok(_) => Err("must not be negative".to_owned()),
-        Err(_) => Err("not a duration such as 5m or 1m30s".to_owned()),
+    match go::parse_duration(text) {
+        Some(duration) if !duration.is_negative() => Ok(duration),
+        Some(_) => Err("must not be negative".to_owned()),
+        None => Err("not a duration such as 5m or 1m30s".to_owned()),
     }
 }
 

@@ -98,9 +98,56 @@ pub(crate) fn duration(duration: SignedDuration) -> String {
     format!("{sign}{hours}{minutes}m{seconds}{fraction}s")
 }
 
+/// Reads a duration as `time.ParseDuration` does: `5m0s`, `1.5h`, `-300ms`, `0`.
+pub(crate) fn parse_duration(text: &str) -> Option<SignedDuration> {
+    let (negative, mut rest) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    if rest == "0" {
+        return Some(SignedDuration::ZERO);
+    }
+    if rest.is_empty() {
+        return None;
+    }
+    let mut nanos = 0i128;
+    while !rest.is_empty() {
+        let number = rest.find(|c: char| c != '.' && !c.is_ascii_digit())?;
+        let (whole, fraction) = rest[..number].split_once('.').unwrap_or((&rest[..number], ""));
+        if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
+            return None;
+        }
+        rest = &rest[number..];
+        let end = rest.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(rest.len());
+        let unit: i128 = match &rest[..end] {
+            "ns" => 1,
+            "us" | "\u{b5}s" | "\u{3bc}s" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            "m" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            _ => return None,
+        };
+        rest = &rest[end..];
+        let digits = |text: &str| if text.is_empty() { Some(0) } else { text.parse().ok() };
+        let whole: i128 = digits(whole).filter(|n| *n <= i128::from(i64::MAX))?;
+        let fraction = &fraction[..fraction.len().min(18)];
+        let part = digits(fraction)? * unit / 10i128.pow(fraction.len() as u32);
+        nanos += whole * unit + part;
+        if nanos > i128::from(i64::MAX) {
+            return None;
+        }
+    }
+    let nanos = i64::try_from(nanos).ok()?;
+    Some(SignedDuration::from_nanos(if negative { -nanos } else { nanos }))
+}
+
 #[cfg(test)]
 mod tests {
     use jiff::SignedDuration;
+
+    use super::parse_duration;
 
     #[test]
     fn durations_print_as_in_go_and_read_back() {
@@ -117,7 +164,29 @@ mod tests {
         ] {
             let duration = SignedDuration::from_nanos(nanos);
             assert_eq!(super::duration(duration), text);
-            assert_eq!(text.parse::<SignedDuration>().ok(), Some(duration), "{text}");
+            assert_eq!(parse_duration(text), Some(duration), "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_are_read_as_in_go() {
+        for (text, nanos) in [
+            ("0", Some(0)),
+            (".5m", Some(30_000_000_000)),
+            ("1.5h30m", Some(7_200_000_000_000)),
+            ("+1us", Some(1_000)),
+            ("-0", Some(0)),
+            ("5", None),
+            ("", None),
+            ("-", None),
+            ("PT15S", None),
+            ("15s ago", None),
+            ("1.2.3s", None),
+            (".s", None),
+            ("9999999999h", None),
+        ] {
+            let read = parse_duration(text).map(|d| d.as_nanos());
+            assert_eq!(read, nanos, "{text}");
         }
     }
 

@@ -6,7 +6,7 @@ mod api;
 use std::process::Output;
 use std::time::Duration;
 
-use api::{Auth, Clock, Cluster, Fault, Server, When};
+use api::{Auth, Clock, Cluster, Server};
 use assert_cmd::cargo::cargo_bin_cmd;
 use serde_json::Value;
 

@@ -1,6 +1,9 @@
 //! Whole screens, as a person sees them: narrow, wide, without colour and with it, in ASCII, and
 //! for inputs that leave something open. A change of wording or layout shows here first.
 
+#[path = "common/recorded.rs"]
+mod recorded;
+
 use jiff::Timestamp;
 use kubectl_hpa::engine;
 use kubectl_hpa::memory::Remembered;
@@ -10,6 +13,7 @@ use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::{Page, Symbols};
 use kubectl_hpa::snapshot::assemble::{Options, assemble};
 use kubectl_hpa::snapshot::file;
+use kubectl_hpa::snapshot::objects::Objects;
 
 /// The screen for files of the repository.
 fn screen(name: &str, files: &[&str], wide: bool, layout: &Layout) -> String {
@@ -173,7 +177,7 @@ ASSUMED
                     PodLevelResources=true (the defaults)
   version           v1.36.2 (the newest rules known)
   memory            unknown, taken as just started: the replicas there are count
-                    as its only recommendation (no ControllerState in the input)
+                    as its only recommendation (nothing states it)
 "#);
 }
 
@@ -195,8 +199,8 @@ queue_depth       35667m  30 per pod  1.1889  6 replicas         8  highest
   cpu                        with 1 missing pod at 0 and 3 unready pods at 0,
                              the ratio turns from 2.0625 to 0.6875: keeps 6
                              (tolerance 0.9 to 1.1)
-  queue_depth{queue=orders}  the total over the target per pod, rounded up: 8
-                             (tolerance 0.9 to 1.1)
+  queue_depth{queue=orders}  214 in all / 30 per pod, rounded up: 8 (tolerance
+                             0.9 to 1.1)
 
 FROM PROPOSAL TO REPLICAS
   8  highest proposal: queue_depth{queue=orders}
@@ -209,11 +213,12 @@ PODS FOR cpu
   worker-0   890m     500m  ready       890m
   worker-1   760m     500m  ready       760m
   worker-2   410m     500m  unready        0
-      is not ready, and started less than 5m ago; until ready or 07:02:30Z (in
-      2m30s)
+      is not ready, and started less than 5m ago; until ready, at the latest
+      07:02:30Z (in 2m30s)
   worker-3   655m     500m  unready        0
-      started less than 5m ago, and its sample began before it turned ready;
-      until the next sample or 07:03:40Z (in 3m40s)
+      started less than 5m ago, and its sample began before its readiness last
+      changed; until a sample of 07:00:05Z or later, at the latest 07:03:40Z (in
+      3m40s)
   worker-4      -     500m  missing        0  has no metric; until one arrives
   worker-5      -     500m  unready        0  is pending; until it runs
 
@@ -254,7 +259,7 @@ METRIC           CURRENT      TARGET   RATIO  COUNTED                        PRO
 cpu          165% (825m)         80%  2.0625  2 ready, 3 unready, 1 missing         6
 queue_depth       35667m  30 per pod  1.1889  6 replicas                            8  highest
   cpu                        with 1 missing pod at 0 and 3 unready pods at 0, the ratio turns from 2.0625 to 0.6875: keeps 6
-  queue_depth{queue=orders}  the total over the target per pod, rounded up: 8
+  queue_depth{queue=orders}  214 in all / 30 per pod, rounded up: 8
 
 FROM PROPOSAL TO REPLICAS
   8  highest proposal: queue_depth{queue=orders}
@@ -264,8 +269,8 @@ FROM PROPOSAL TO REPLICAS
 
 PODS FOR cpu
   POD       USAGE  REQUEST  GROUP    COUNTED  BECAUSE
-  worker-2   410m     500m  unready        0  is not ready, and started less than 5m ago; until ready or 07:02:30Z (in 2m30s)
-  worker-3   655m     500m  unready        0  started less than 5m ago, and its sample began before it turned ready; until the next sample or 07:03:40Z (in 3m40s)
+  worker-2   410m     500m  unready        0  is not ready, and started less than 5m ago; until ready, at the latest 07:02:30Z (in 2m30s)
+  worker-3   655m     500m  unready        0  started less than 5m ago, and its sample began before its readiness last changed; until a sample of 07:00:05Z or later, at the latest 07:03:40Z (in 3m40s)
   worker-4      -     500m  missing        0  has no metric; until one arrives
   worker-5      -     500m  unready        0  is pending; until it runs
 
@@ -352,4 +357,55 @@ fn no_line_is_wider_than_the_terminal() {
             }
         }
     }
+}
+
+/// The page of a recorded pass, and of one put together here.
+fn words(json: &str) -> Page {
+    let mut objects = Objects::default();
+    file::read_text(json, "case", &mut objects).unwrap();
+    let options = Options { name: "web".to_owned(), ..Options::default() };
+    let input = assemble(objects, &options, Timestamp::UNIX_EPOCH).unwrap();
+    let remembered = Remembered::from_stated(input.stated_memory.as_ref());
+    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
+    let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
+    let explanation = Explanation::new(&input, &remembered, &decision, &extremes);
+    Page::new(&explanation, false, Symbols::ASCII)
+}
+
+#[test]
+fn every_recorded_pass_has_a_verdict_and_a_reason() {
+    for case in recorded::cases() {
+        let page = words(case.input.get());
+        let why = page.why.join(" ");
+        assert!(why.len() > 20 && why.ends_with('.'), "{}: {why:?}", case.name);
+        let scaled = case.expected["scaleTo"].is_i64();
+        assert_eq!(page.verdict.starts_with("SCALE "), scaled, "{}: {}", case.name, page.verdict);
+        let unread = case.expected["error"].as_str().is_some_and(|error| {
+            ["invalid API version", "unable to determine", "failed to query"]
+                .iter()
+                .any(|start| error.starts_with(start))
+        });
+        assert_eq!(page.verdict == "CANNOT SCALE", unread, "{}: {}", case.name, page.verdict);
+        let conditions = case.expected["status"]["conditions"].as_array().unwrap();
+        let disabled = conditions.iter().any(|c| c["reason"] == "ScalingDisabled");
+        assert_eq!(page.verdict == "DISABLED AT 0", disabled, "{}: {}", case.name, page.verdict);
+    }
+}
+
+#[test]
+fn a_workload_that_wakes_without_a_metric_is_not_disabled() {
+    let page = words(
+        r#"{"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+         "metadata": {"name": "web", "uid": "u"},
+         "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+          "minReplicas": 0, "maxReplicas": 5, "metrics": [{"type": "External", "external":
+           {"metric": {"name": "q"}, "target": {"type": "Value", "value": "1"}}}]},
+         "status": {"conditions": [{"type": "ScaledToZero", "status": "True"}]}},
+        {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"},
+         "spec": {"replicas": 0}, "status": {"replicas": 0, "selector": "app=web"}},
+        {"apiVersion": "kubectl-hpa/v1alpha1", "kind": "ControllerState",
+         "now": "2026-11-21T06:00:00Z", "featureGates": {"HPAScaleToZero": true}}]}"#,
+    );
+    assert_eq!(page.verdict, "CANNOT DECIDE, STAYS AT 0");
 }

@@ -306,6 +306,9 @@ pub(super) fn store_scale_event(
     for (place, event) in list.iter_mut().enumerate() {
         if event.time < oldest {
             event.outdated = true;
+        }
+        // Once outdated an event stays so, even where the periods have become longer since.
+        if event.outdated {
             stale = Some(place);
         }
     }
@@ -313,5 +316,37 @@ pub(super) fn store_scale_event(
     match stale {
         Some(place) => list[place] = event,
         None => list.push(event),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_once_outdated_is_overwritten_though_periods_are_longer_now() {
+        let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
+        let ago = |seconds| now - SignedDuration::from_secs(seconds);
+        let policy = ScalingPolicy { type_: "Pods".to_owned(), value: 10, period_seconds: 60 };
+        let behavior = Behavior {
+            scale_up: Some(ScalingRules {
+                policies: Some(vec![policy]),
+                ..ScalingRules::default()
+            }),
+            scale_down: None,
+        };
+        let event = |replicas, time, outdated| ScaleEvent { replicas, time, outdated };
+        for (before, after) in [
+            (vec![event(1, ago(10), true)], vec![event(4, now, false)]),
+            (vec![event(1, ago(10), false)], vec![event(1, ago(10), false), event(4, now, false)]),
+            (
+                vec![event(1, ago(90), false), event(2, ago(61), false)],
+                vec![event(1, ago(90), true), event(4, now, false)],
+            ),
+        ] {
+            let mut memory = Memory { scale_up_events: before, ..Memory::default() };
+            store_scale_event(&behavior, &mut memory, 3, 7, now);
+            assert_eq!(memory.scale_up_events, after);
+        }
     }
 }

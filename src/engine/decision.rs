@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
 use crate::memory::Memory;
+use crate::quantity::Quantity;
 use crate::snapshot::hpa::{HpaStatus, MetricTarget, MetricValueStatus, ScalingPolicy};
 use crate::snapshot::stated::Recommendation;
 
@@ -247,6 +248,9 @@ pub struct MetricStep {
     /// How each pod was counted; empty for metrics that are not per pod.
     #[serde(skip)]
     pub pods: Vec<PodRow>,
+    /// Metrics of pods that are not in the list.
+    #[serde(skip)]
+    pub strangers: usize,
 }
 
 /// The tolerance in each direction, as a share of the target.
@@ -285,6 +289,9 @@ pub struct Proposal {
     pub metric_name: String,
     /// What is reported in the status.
     pub current: MetricValueStatus,
+    /// The value in all, where the target is an average over the replicas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<Quantity>,
     /// Current over target, before missing and unready pods are filled in.
     #[serde(serialize_with = "float")]
     pub ratio: f64,
@@ -395,6 +402,8 @@ pub struct PodRow {
     pub counted: Option<i64>,
     /// When time alone takes the pod out of the group, at the latest.
     pub until: Option<Timestamp>,
+    /// Where the sample is too old: the time from which on one would count.
+    pub sample_from: Option<Timestamp>,
 }
 
 /// The groups of `groupPods`.

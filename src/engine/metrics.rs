@@ -24,6 +24,13 @@ pub(super) struct Context<'s> {
     pub(super) tolerances: Tolerances,
 }
 
+/// The pods that a metric looked at, which are left for the trace even where it fails.
+#[derive(Default)]
+struct Seen {
+    rows: Vec<PodRow>,
+    strangers: usize,
+}
+
 /// A metric that could be computed.
 struct Computed {
     calculated: Calculated,
@@ -49,11 +56,11 @@ impl<'s> Context<'s> {
     pub(super) fn compute(&self, index: usize) -> (MetricStep, MetricStatus) {
         let spec = &self.snapshot.hpa.spec.metrics[index];
         let answer = self.snapshot.metrics.get(index).unwrap_or(&NO_ANSWER);
-        let mut rows = Vec::new();
+        let mut seen = Seen::default();
         let (mut step, outcome) = match Source::of(spec) {
             Source::Resource(source) => (
                 describe(&source.name, None, &source.target),
-                self.resource(&source.name, None, &source.target, answer, &mut rows),
+                self.resource(&source.name, None, &source.target, answer, &mut seen),
             ),
             Source::ContainerResource(source) => (
                 MetricStep {
@@ -65,12 +72,12 @@ impl<'s> Context<'s> {
                     Some(&source.container),
                     &source.target,
                     answer,
-                    &mut rows,
+                    &mut seen,
                 ),
             ),
             Source::Pods(source) => (
                 describe(&source.metric.name, source.metric.selector.as_ref(), &source.target),
-                self.pods(source, answer, &mut rows),
+                self.pods(source, answer, &mut seen),
             ),
             Source::Object(source) => {
                 let object = &source.described_object;
@@ -101,14 +108,17 @@ impl<'s> Context<'s> {
         step.index = index;
         spec.type_.clone_into(&mut step.type_);
         step.tolerance = self.tolerances;
-        step.pods = rows;
+        step.pods = seen.rows;
+        step.strangers = seen.strangers;
         match outcome {
             Ok(computed) => {
-                let Calculated { replicas, ratio, because, filled, counted } = computed.calculated;
+                let Calculated { replicas, ratio, because, filled, counted, total } =
+                    computed.calculated;
                 step.result = MetricResult::Proposal(Proposal {
                     replicas,
                     metric_name: computed.name,
                     current: computed.current,
+                    total: total.map(|milli| Quantity::from_milli(milli, Format::DecimalSI)),
                     ratio,
                     counted,
                     filled,
@@ -134,7 +144,7 @@ impl<'s> Context<'s> {
         container: Option<&str>,
         target: &MetricTarget,
         answer: &MetricAnswer,
-        rows: &mut Vec<PodRow>,
+        seen: &mut Seen,
     ) -> Result<Computed, Failure> {
         let (reason, subject) = match container {
             None => ("FailedGetResourceMetric", format!("{resource} resource")),
@@ -160,7 +170,7 @@ impl<'s> Context<'s> {
             }
         };
         let (calculated, usage) = self
-            .resource_replicas(resource, container, wanted, answer, rows)
+            .resource_replicas(resource, container, wanted, answer, seen)
             .map_err(|e| fail(format!("failed to get {resource} {kind}: {e}")))?;
 
         let format = if resource == "memory" { Format::BinarySI } else { Format::DecimalSI };
@@ -206,7 +216,7 @@ impl<'s> Context<'s> {
         container: Option<&str>,
         target: Target,
         answer: &MetricAnswer,
-        rows: &mut Vec<PodRow>,
+        seen: &mut Seen,
     ) -> Result<(Calculated, Usage), String> {
         let metrics = match answer {
             MetricAnswer::Failed(e) => {
@@ -226,7 +236,7 @@ impl<'s> Context<'s> {
             let sample = Sample { value, timestamp: pod.timestamp, window: pod.window };
             Some((&*pod.name, sample))
         });
-        self.replicas_from_pods(samples, resource, container, target, rows)
+        self.replicas_from_pods(samples, resource, container, target, seen)
     }
 
     /// `computeStatusForPodsMetric`.
@@ -234,7 +244,7 @@ impl<'s> Context<'s> {
         &self,
         source: &PodsMetricSource,
         answer: &'s MetricAnswer,
-        rows: &mut Vec<PodRow>,
+        seen: &mut Seen,
     ) -> Result<Computed, Failure> {
         let metric = &source.metric.name;
         let (calculated, usage) = check_selector(&source.metric)
@@ -259,7 +269,7 @@ impl<'s> Context<'s> {
                     (pod, value)
                 });
                 let target = milli(source.target.average_value.as_ref());
-                self.replicas_from_pods(samples, "", None, Target::Average(target), rows)
+                self.replicas_from_pods(samples, "", None, Target::Average(target), seen)
             })
             .map_err(|e| Failure {
                 reason: "FailedGetPodsMetric",
@@ -286,7 +296,7 @@ impl<'s> Context<'s> {
         resource: &str,
         container: Option<&str>,
         target: Target,
-        rows: &mut Vec<PodRow>,
+        seen: &mut Seen,
     ) -> Result<(Calculated, Usage), String> {
         if self.pods.is_empty() {
             return Err(NO_PODS.to_owned());
@@ -313,7 +323,7 @@ impl<'s> Context<'s> {
                 )
             })
         };
-        *rows = grouped.rows;
+        *seen = Seen { strangers: grouped.strangers.len(), rows: grouped.rows };
         result
     }
 
@@ -517,6 +527,7 @@ fn describe(name: &str, selector: Option<&LabelSelector>, target: &MetricTarget)
             error: String::new(),
         }),
         pods: Vec::new(),
+        strangers: 0,
     }
 }
 

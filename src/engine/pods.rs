@@ -116,6 +116,12 @@ impl<'s> Selected<'s> {
                 request: None,
                 counted: None,
                 until,
+                sample_from: match (clause, pod.ready, sample) {
+                    (Clause::InitializingOldSample, Some(ready), Some(sample)) => {
+                        Some(add(ready.last_transition_time, sample.window))
+                    }
+                    _ => None,
+                },
             });
         }
         Grouped { rows, strangers, counts }

@@ -14,6 +14,8 @@ pub(super) struct Calculated {
     pub(super) because: Because,
     pub(super) filled: Option<Filled>,
     pub(super) counted: Option<PodCounts>,
+    /// The value in all, in milli-units, where only its average is reported.
+    pub(super) total: Option<i64>,
 }
 
 /// The mean usage as reported, before anything is filled in.
@@ -48,7 +50,10 @@ pub(super) fn from_pods(
     let counts = grouped.counts;
     let (ratio, usage) = ratio(grouped, target)?;
     let done = |replicas, because, filled| {
-        Ok((Calculated { replicas, ratio, because, filled, counted: Some(counts) }, usage))
+        Ok((
+            Calculated { replicas, ratio, because, filled, counted: Some(counts), total: None },
+            usage,
+        ))
     };
 
     let unready_as_zero = counts.unready > 0 && ratio > 1.0;
@@ -155,7 +160,7 @@ pub(super) fn from_value(
 ) -> Result<Calculated, String> {
     let ratio = usage as f64 / target as f64;
     let done = |replicas, because, counted| {
-        Ok(Calculated { replicas, ratio, because, filled: None, counted })
+        Ok(Calculated { replicas, ratio, because, filled: None, counted, total: None })
     };
     if current == 0 {
         return done(to_i32(ratio.ceil()), Because::FromZero, None);
@@ -194,7 +199,7 @@ pub(super) fn from_total(
             if saturate { capped(wanted, std::convert::identity) } else { to_i32(wanted) };
         (replicas, Because::UsageOverTarget)
     };
-    Calculated { replicas, ratio, because, filled: None, counted: None }
+    Calculated { replicas, ratio, because, filled: None, counted: None, total: Some(usage) }
 }
 
 /// The reported average of a value for the whole workload, in milli-units.

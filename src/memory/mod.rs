@@ -45,7 +45,7 @@ impl Remembered {
         let Some(stated) = stated else {
             return Self { likely: Memory::default(), knowledge: Knowledge::Unknown };
         };
-        let knowledge = if stated.recommendations.is_empty() {
+        let knowledge = if *stated == StatedMemory::default() {
             Knowledge::JustStarted
         } else {
             Knowledge::Stated

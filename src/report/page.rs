@@ -242,8 +242,10 @@ impl Words<'_> {
                 let memory = &self.explanation.remembered.likely;
                 let recommendations = memory.recommendations.len();
                 let events = memory.scale_up_events.len() + memory.scale_down_events.len();
+                let seeded =
+                    if recommendations == 0 { ", so seeded with the replicas" } else { "" };
                 format!(
-                    "{} and {} (stated in the input)",
+                    "{}{seeded} and {} (stated in the input)",
                     count(recommendations as i64, "recommendation"),
                     count(events as i64, "scale event")
                 )
@@ -255,7 +257,7 @@ impl Words<'_> {
             }
             Knowledge::Unknown => {
                 "unknown, taken as just started: the replicas there are count as its only \
-                 recommendation (no ControllerState in the input)"
+                 recommendation (nothing states it)"
                     .to_owned()
             }
         };

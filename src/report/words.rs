@@ -40,12 +40,19 @@ pub(super) fn distance(from: Timestamp, to: Timestamp) -> String {
     }
 }
 
-/// `06:03:20Z (in 3m20s)`, with the date where it is not today.
-pub(super) fn future(now: Timestamp, at: Timestamp) -> String {
+/// `06:03:20Z`, with the date where it is not today.
+pub(super) fn time(now: Timestamp, at: Timestamp) -> String {
     let text = crate::json::SecondsTime(at).to_string();
     let today = crate::json::SecondsTime(now).to_string();
-    let (date, time) = text.split_once('T').unwrap_or(("", &text));
-    let shown = if today.starts_with(date) { time } else { &text };
+    match text.split_once('T') {
+        Some((date, time)) if today.starts_with(date) => time.to_owned(),
+        _ => text,
+    }
+}
+
+/// `06:03:20Z (in 3m20s)`, with the date where it is not today.
+pub(super) fn future(now: Timestamp, at: Timestamp) -> String {
+    let shown = time(now, at);
     if at > now {
         format!("{shown} (in {})", distance(now, at))
     } else {

@@ -125,6 +125,13 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
         let version = if api_version.is_empty() { "without apiVersion" } else { api_version };
         notes.push(format!("{count} {kind} ({version}) passed over: a pass does not look at it"));
     }
+    if let Some(state) = state
+        && state.memory == Some(StatedAs::Unknown)
+        && stated_memory(state) != StatedMemory::default()
+    {
+        return Err(Error::usage("the ControllerState says memory: unknown, and states some")
+            .hint("leave out either the word or the lists"));
+    }
     let stated_memory =
         state.filter(|state| state.memory != Some(StatedAs::Unknown)).map(stated_memory);
 

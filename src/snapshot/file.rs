@@ -12,6 +12,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeSeed;
+use serde_json::value::RawValue;
 
 use super::objects::Objects;
 use super::objects::reader::{Fault, ObjectReader, Source};
@@ -130,16 +131,25 @@ fn path_of(fault: &Fault, json: &str) -> FieldPath {
 /// JSON documents, one after the other.
 fn read_json(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Fault> {
     let fault = RefCell::new(None);
+    let source = Source { origin, text, fault: &fault };
     let mut reader = serde_json::Deserializer::from_str(text);
-    loop {
-        let source = Source { origin, text, fault: &fault };
+    let object = ObjectReader { objects: &mut *objects, source, inherited: None, depth: 0 };
+    if let Err(e) = object.deserialize(json::Objects(&mut reader)) {
+        return Err(fault.take().unwrap_or_else(|| Fault::from_json(&e, text)));
+    }
+    if reader.end().is_ok() {
+        return Ok(());
+    }
+    // To ask for the end after each object would count the lines up to there each time.
+    for document in reader.into_iter::<&RawValue>() {
+        let document = document.map_err(|e| Fault::from_json(&e, text))?;
         let object = ObjectReader { objects: &mut *objects, source, inherited: None, depth: 0 };
-        let result = object.deserialize(json::Objects(&mut reader));
-        if let Err(e) = result {
-            return Err(fault.take().unwrap_or_else(|| Fault::from_json(&e, text)));
-        }
-        if reader.end().is_ok() {
-            return Ok(());
+        if let Err(e) = object.deserialize(json::Objects(document)) {
+            let own = Fault::from_json(&e, document.get());
+            let before = document.get().as_ptr() as usize - text.as_ptr() as usize;
+            let own = Fault { read: own.read + before, ..own };
+            return Err(fault.take().unwrap_or(own));
         }
     }
+    Ok(())
 }

@@ -1,11 +1,15 @@
 //! What the three metrics APIs answered, reduced to what a pass uses: milli-values with the
 //! timestamps and windows that grouping needs. Both shapes of the custom metrics API are read.
 
+use std::borrow::Cow;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
+use serde::de::Error as _;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
 use super::pod::{Meta, Name, ResourceName, ZERO_TIME};
+use crate::go;
 use crate::json::{duplicate, null_as_default};
 use crate::quantity::Amount;
 use crate::selector::{LabelSelector, Labels};
@@ -117,7 +121,13 @@ pub struct GoDuration(pub SignedDuration);
 
 impl<'de> Deserialize<'de> for GoDuration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(Option::<SignedDuration>::deserialize(deserializer)?.unwrap_or_default()))
+        let Some(text) = Option::<Cow<'de, str>>::deserialize(deserializer)? else {
+            return Ok(Self::default());
+        };
+        match go::parse_duration(&text) {
+            Some(duration) => Ok(Self(duration)),
+            None => Err(D::Error::custom(format_args!("invalid duration {text:?}"))),
+        }
     }
 }
 

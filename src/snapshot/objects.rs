@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{Deserializer, Error as _, IgnoredAny};
 
-use super::metric::{ExternalMetricValue, MetricValue, PodMetrics};
+use super::metric::{ExternalMetricValue, GoDuration, MetricValue, PodMetrics};
 use super::pod::{Meta, Pod};
 use super::stated::{Recommendation, ScaleEvent};
 use crate::json::{null_as_default, unique_map};
@@ -152,15 +152,38 @@ pub enum StatedAs {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Flags {
     /// `--horizontal-pod-autoscaler-tolerance`.
+    #[serde(deserialize_with = "share")]
     pub tolerance: Option<f64>,
     /// `--horizontal-pod-autoscaler-downscale-stabilization`.
+    #[serde(deserialize_with = "span")]
     pub downscale_stabilization: Option<SignedDuration>,
     /// `--horizontal-pod-autoscaler-cpu-initialization-period`.
+    #[serde(deserialize_with = "span")]
     pub cpu_initialization_period: Option<SignedDuration>,
     /// `--horizontal-pod-autoscaler-initial-readiness-delay`.
+    #[serde(deserialize_with = "span")]
     pub initial_readiness_delay: Option<SignedDuration>,
     /// `--horizontal-pod-autoscaler-sync-period`.
+    #[serde(deserialize_with = "span")]
     pub sync_period: Option<SignedDuration>,
+}
+
+/// The controller takes no negative duration for a flag.
+fn span<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SignedDuration>, D::Error> {
+    match Option::<GoDuration>::deserialize(deserializer)? {
+        Some(GoDuration(span)) if span.is_negative() => {
+            Err(D::Error::custom("a duration must not be negative"))
+        }
+        span => Ok(span.map(|GoDuration(span)| span)),
+    }
+}
+
+/// Nor a negative tolerance.
+fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    match Option::<f64>::deserialize(deserializer)? {
+        Some(share) if share < 0.0 => Err(D::Error::custom("a tolerance must not be negative")),
+        share => Ok(share),
+    }
 }
 
 /// A request that failed.

@@ -32,7 +32,7 @@ impl Words<'_> {
             match &metric.result {
                 MetricResult::Proposal(proposal) => {
                     row.extend([
-                        current(&proposal.current),
+                        self.current(metric, proposal),
                         target(&metric.target, &metric.type_),
                         number(proposal.ratio),
                         self.counted(metric, proposal),
@@ -56,6 +56,13 @@ impl Words<'_> {
         table
     }
 
+    /// What the metric says; an average over no replicas at all says nothing.
+    fn current(&self, metric: &MetricStep, proposal: &Proposal) -> String {
+        let over_replicas = proposal.total.is_some() && metric.target.average_value.is_some();
+        let none = self.scale().is_some_and(|scale| scale.status_replicas == 0);
+        if over_replicas && none { "-".to_owned() } else { current(&proposal.current) }
+    }
+
     fn counted(&self, metric: &MetricStep, proposal: &Proposal) -> String {
         match proposal.counted {
             Some(pods) => counts(pods),
@@ -73,7 +80,10 @@ impl Words<'_> {
             .map(|metric| {
                 let detail = match &metric.result {
                     MetricResult::Proposal(proposal) => {
-                        let formula = self.formula(metric, proposal);
+                        let mut formula = self.formula(metric, proposal);
+                        if proposal.replicas == i32::MIN {
+                            formula += ", as more than fits 32 bits does";
+                        }
                         if self.wide && !formula.contains("within") {
                             format!("{formula} (tolerance {})", tolerance_of(metric))
                         } else {
@@ -107,6 +117,9 @@ impl Words<'_> {
                     count(ready as i64, "ready pod")
                 )
             }
+            Because::FilledWithinTolerance if new_ratio == *ratio => {
+                format!("ratio {} is {tolerance}: keeps {replicas}", number(*ratio))
+            }
             Because::FilledWithinTolerance => format!(
                 "{filled_text} the ratio is {}, {tolerance}: keeps {replicas}",
                 number(new_ratio)
@@ -127,7 +140,10 @@ impl Words<'_> {
                 count(size as i64, "pod")
             ),
             Because::UsageOverTarget => {
-                format!("the total over the target per pod, rounded up: {replicas}")
+                let total = proposal.total.as_ref().map_or_else(String::new, quantity);
+                let target =
+                    metric.target.average_value.as_ref().map_or_else(String::new, quantity);
+                format!("{total} in all / {target} per pod, rounded up: {replicas}")
             }
             Because::FromZero => format!("from zero {}, rounded up: {replicas}", number(*ratio)),
         }
@@ -199,7 +215,7 @@ fn counts(pods: PodCounts) -> String {
 
 /// The groups of the pods of a metric that failed, where it got that far.
 fn counts_of(metric: &MetricStep) -> Option<PodCounts> {
-    if metric.pods.is_empty() {
+    if metric.pods.is_empty() && metric.strangers == 0 {
         return None;
     }
     let of = |group| metric.pods.iter().filter(|row| row.group == group).count();
@@ -208,6 +224,6 @@ fn counts_of(metric: &MetricStep) -> Option<PodCounts> {
         unready: of(Group::Unready),
         missing: of(Group::Missing),
         ignored: of(Group::Ignored),
-        strangers: 0,
+        strangers: metric.strangers,
     })
 }

@@ -19,6 +19,13 @@ impl Words<'_> {
                         rule: format!("highest proposal: {name}"),
                         reason: None,
                     });
+                    if *highest < 0 {
+                        lines.push(PathLine {
+                            replicas: 0,
+                            rule: "less than nothing counts as 0".to_owned(),
+                            reason: None,
+                        });
+                    }
                 }
                 Step::Stabilize { desired, result, up_window, down_window, held_by, reason } => {
                     let rule = match held_by {
@@ -82,6 +89,12 @@ impl Words<'_> {
         let Some(select_policy) = &rate.select_policy else {
             let current = self.scale().map_or(0, |scale| scale.spec_replicas);
             let times = self.symbols.times;
+            if rate.replicas < 0 {
+                let replicas = rate.replicas;
+                return format!(
+                    "2 {times} {current} does not fit 32 bits, and comes out as {replicas}"
+                );
+            }
             return format!("{word} max(2 {times} {current}, 4) = {} in one pass", rate.replicas);
         };
         if select_policy == "Disabled" {

@@ -4,7 +4,7 @@ use super::{PodTable, Table, Words};
 use crate::engine::decision::{Clause, Group, MetricStep, PodRow};
 use crate::quantity::Quantity;
 use crate::report::format_of;
-use crate::report::words::{duration, future, quantity};
+use crate::report::words::{duration, future, quantity, time};
 
 /// How many unusual pods the default report shows of each metric.
 const UNUSUAL_PODS: usize = 10;
@@ -67,6 +67,9 @@ impl Words<'_> {
     fn clause(&self, row: &PodRow) -> String {
         let controller = &self.explanation.snapshot.controller;
         let initialization = duration(controller.cpu_initialization_period);
+        let later_sample = row.sample_from.map_or_else(String::new, |from| {
+            format!("until a sample of {} or later", time(self.now(), from))
+        });
         let (because, until) = match row.clause {
             Clause::Deleted => ("is being deleted".to_owned(), "until it is gone"),
             Clause::Failed => ("has failed".to_owned(), "until it is gone"),
@@ -80,19 +83,25 @@ impl Words<'_> {
             }
             Clause::InitializingOldSample => (
                 format!(
-                    "started less than {initialization} ago, and its sample began before it \
-                     turned ready"
+                    "started less than {initialization} ago, and its sample began before its \
+                     readiness last changed"
                 ),
-                "until the next sample",
+                &*later_sample,
             ),
-            Clause::NeverReady => ("is not ready, and never was".to_owned(), "until ready"),
+            Clause::NeverReady => (
+                format!(
+                    "is not ready, and was not after its first {}",
+                    duration(controller.initial_readiness_delay)
+                ),
+                "until ready",
+            ),
             Clause::Counted => return String::new(),
         };
         match row.until {
             Some(at) if row.clause == Clause::Deleted => {
                 format!("{because}, due {}", future(self.now(), at))
             }
-            Some(at) => format!("{because}; {until} or {}", future(self.now(), at)),
+            Some(at) => format!("{because}; {until}, at the latest {}", future(self.now(), at)),
             None => format!("{because}; {until}"),
         }
     }

@@ -11,11 +11,15 @@ impl Words<'_> {
         let outcome = self.explanation.outcome;
         let arrow = self.symbols.arrow;
         let mut why = Vec::new();
-        let Some(scale) = self.scale() else {
+        // The pass may end before it looks at the scale, so the trace decides, not the snapshot.
+        let read = self.steps().iter().find_map(|step| match step {
+            Step::ReadScale { replicas, .. } => *replicas,
+            _ => None,
+        });
+        let Some(current) = read else {
             why.push(sentence(&format!("{}.", self.no_scale())));
             return (Tone::Blocked, "CANNOT SCALE".to_owned(), why);
         };
-        let current = scale.spec_replicas;
         let failed_write = self.steps().iter().find_map(|step| match step {
             Step::Rescale { to, error: Some(error), .. } => Some((*to, error)),
             _ => None,
@@ -34,19 +38,22 @@ impl Words<'_> {
             why.push(format!("Writing the scale fails: {error}."));
             return (Tone::Blocked, format!("CANNOT SCALE {current} {arrow} {to}"), why);
         }
-        let decided = self.steps().iter().any(|step| {
+        let disabled = |step: &Step| matches!(step, Step::ChoosePath { path: Path::Disabled, .. });
+        let undecided = |step: &Step| {
             matches!(
                 step,
-                Step::ChoosePath { path: Path::Disabled, .. }
-                    | Step::RejectSelector { .. }
-                    | Step::CombineMetrics { accepted: false, .. }
+                Step::RejectSelector { .. } | Step::CombineMetrics { accepted: false, .. }
             )
-        });
+        };
         let (tone, verdict) = match outcome.scale_to {
             Some(to) if to > current => (Tone::Up, format!("SCALE UP {current} {arrow} {to}")),
             Some(to) => (Tone::Down, format!("SCALE DOWN {current} {arrow} {to}")),
-            None if decided && current == 0 => (Tone::Blocked, "DISABLED AT 0".to_owned()),
-            None if decided => (Tone::Blocked, format!("CANNOT DECIDE, STAYS AT {current}")),
+            None if self.steps().iter().any(disabled) => {
+                (Tone::Blocked, "DISABLED AT 0".to_owned())
+            }
+            None if self.steps().iter().any(undecided) => {
+                (Tone::Blocked, format!("CANNOT DECIDE, STAYS AT {current}"))
+            }
             None => (Tone::Stay, format!("STAYS AT {current}")),
         };
         (tone, verdict, why)
@@ -153,10 +160,18 @@ impl Words<'_> {
                 percent(1.0 - winner.tolerance.down),
                 percent(1.0 + winner.tolerance.up),
             ),
+            Because::FilledWithinTolerance
+                if proposal.filled.is_some_and(|filled| filled.ratio == proposal.ratio) =>
+            {
+                format!("{label} is at its target, and keeps the replicas")
+            }
             Because::FilledWithinTolerance | Because::DirectionFlips | Because::CountFlips => {
                 format!("{label} keeps the replicas, as pods without usable metrics leave it open")
             }
             _ if highest == current => format!("{label} asks for {highest}, as there are"),
+            _ if highest == i32::MIN => {
+                format!("{label} asks for more than fits 32 bits, which comes out as {highest}")
+            }
             _ => format!("{label} asks for {}", count(highest, "replica")),
         };
         if invalid > 0 {
@@ -214,7 +229,9 @@ impl Words<'_> {
             "ScaleUpLimit" if disabled => "behavior disables scaling up".to_owned(),
             "ScaleDownLimit" if disabled => "behavior disables scaling down".to_owned(),
             "ScaleUpLimit" if rate.is_some_and(|rate| rate.select_policy.is_none()) => {
-                if f64::from(replicas) == 2.0 * f64::from(current) {
+                if replicas < 0 {
+                    format!("twice {current} does not fit 32 bits, and comes out as {replicas}")
+                } else if f64::from(replicas) == 2.0 * f64::from(current) {
                     format!("one pass may at most double the {current} there are")
                 } else {
                     format!("one pass may at most go to {replicas}")

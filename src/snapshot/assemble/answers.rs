@@ -89,7 +89,7 @@ impl Answers<'_> {
         // An object has one value at a time: the one that was read first.
         let value = self.values(&source.metric).find(|value| {
             let object = &value.described_object;
-            object.kind == wanted.kind
+            (object.kind == wanted.kind || object.kind.to_lowercase() == wanted.kind)
                 && object.name == name
                 && (is_namespace(wanted) || object.namespace == self.hpa.namespace)
                 && (object.api_version.is_empty() || group_of(&object.api_version) == group)

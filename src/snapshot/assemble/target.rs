@@ -48,6 +48,10 @@ impl Target<'_> {
             }));
         }
         let Some(workload) = self.workload(hpa)? else {
+            if is_unscalable(group, kind) {
+                let text = "the server could not find the requested resource";
+                return Ok(Err(ScaleError::Get(text.to_owned())));
+            }
             let resource = resource_of(group, kind);
             let text = format!("{resource} {:?} not found", target.name);
             return Ok(Err(ScaleError::Get(text)));
@@ -115,6 +119,12 @@ fn is_in_other_group(group: &str, kind: &str) -> bool {
         _ => return false,
     };
     group != home && matches!(group, "" | "apps" | "extensions")
+}
+
+/// Built-in workloads without a scale: there is no such path, whatever the name.
+fn is_unscalable(group: &str, kind: &str) -> bool {
+    let kind = kind.to_lowercase();
+    matches!((group, &*kind), ("apps", "daemonset") | ("batch", "job" | "cronjob") | ("", "pod"))
 }
 
 /// The resource of a kind, with its group, as the API server names it. For kinds that are not

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use serde::Deserialize;
@@ -192,11 +192,13 @@ impl Objects {
             }
             ("custom.metrics.k8s.io", "MetricValueList") => {
                 let list = Items::deserialize(fields)?;
-                add_answer(&mut self.metric_values, list);
+                add_answer(&mut self.metric_values, list, |value| {
+                    (&value.name, &value.described_object.name)
+                });
             }
             ("external.metrics.k8s.io", "ExternalMetricValueList") => {
                 let list = Items::deserialize(fields)?;
-                add_answer(&mut self.external_values, list);
+                add_answer(&mut self.external_values, list, |value| (&value.metric_name, ""));
             }
             ("kubectl-hpa", "ControllerState") if api_version == OWN_API_VERSION => {
                 let state = ControllerState::deserialize(fields)?;
@@ -333,13 +335,23 @@ struct Items<T> {
 
 /// Adds the answer to one request. What an earlier answer holds just so is the same measurement,
 /// asked for with another selector or saved in two files; one answer may hold it several times.
-fn add_answer<T: PartialEq>(known: &mut Vec<T>, answer: Items<T>) {
-    let mut earlier: Vec<Option<usize>> = (0..known.len()).map(Some).collect();
+fn add_answer<T: PartialEq>(known: &mut Vec<T>, answer: Items<T>, key: fn(&T) -> (&str, &str)) {
+    let owned = |item: &T| {
+        let (metric, object) = key(item);
+        (metric.to_owned(), object.to_owned())
+    };
+    let mut earlier: HashMap<(String, String), Vec<usize>> = HashMap::new();
+    for (place, item) in known.iter().enumerate() {
+        earlier.entry(owned(item)).or_default().push(place);
+    }
     for item in answer.items.into_iter().flatten() {
-        let same = earlier.iter_mut().find(|place| place.is_some_and(|place| known[place] == item));
-        match same {
-            Some(place) => *place = None,
-            None => known.push(item),
+        let places = if earlier.is_empty() { None } else { earlier.get_mut(&owned(&item)) };
+        let same = places.and_then(|places| {
+            let same = places.iter().position(|&place| known[place] == item)?;
+            Some(places.remove(same))
+        });
+        if same.is_none() {
+            known.push(item);
         }
     }
 }

@@ -362,9 +362,9 @@ fn no_line_is_wider_than_the_terminal() {
 /// The page of a recorded pass, and of one put together here.
 fn words(json: &str) -> Page {
     let mut objects = Objects::default();
-    file::read_text(json, "case", &mut objects).unwrap();
+    file::read_text(json, "case", &mut objects).expect("objects");
     let options = Options { name: "web".to_owned(), ..Options::default() };
-    let input = assemble(objects, &options, Timestamp::UNIX_EPOCH).unwrap();
+    let input = assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("an input");
     let remembered = Remembered::from_stated(input.stated_memory.as_ref());
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
     let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);

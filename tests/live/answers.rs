@@ -90,6 +90,7 @@ fn ratio_up(value: i64, target: i64) -> Value {
 #[test]
 fn every_kind_of_metric_counts() {
     let pods = recorded_value("custom pods metric", 0) + recorded_value("custom pods metric", 1);
+    let queues = recorded_value("external metric", 0) + recorded_value("external metric", 1);
     for version in ["v1beta1", "v1beta2"] {
         let mut cluster = recorded();
         cluster.serve_versions("custom.metrics.k8s.io", &[version]);
@@ -101,13 +102,13 @@ fn every_kind_of_metric_counts() {
         let answer = explain(&server, &["-o", "json"]).answer();
         assert_eq!(condition(&answer, "ScalingActive")[1], "ValidMetricFound");
         let found = proposals(&answer);
-        // Two pods are ready; averages over a status are divided among no pods.
+        // Two pods are ready; an average is over whatever replicas there are.
         let ready = |value: i64, target: i64| ratio_up(2 * value, target);
         assert_eq!(found[0], ratio_up(pods, 100_000), "Pods: {found:?}");
         assert_eq!(found[1], ready(recorded_value("custom object metric", 0), 100_000));
         assert_eq!(found[2], ready(recorded_value("custom namespace metric", 0), 10_000));
         assert_eq!(found[3], json!(5));
-        assert_eq!(found[4], ratio_up(recorded_value("external metric", 0), 1000));
+        assert_eq!(found[4], ratio_up(queues, 1000));
         let prefix = format!("/apis/custom.metrics.k8s.io/{version}/namespaces/default/");
         let asked: Vec<String> = server
             .requests()
@@ -154,7 +155,7 @@ fn what_is_saved_gives_the_same_answer_and_holds_nothing_else() {
             pod["spec"]["containers"][0]["env"] =
                 json!([{"name": "PASSWORD", "value": "secret-password"}]);
             pod["metadata"]["annotations"] = json!({"note": "secret-password"});
-            pod["spec"]["volumes"][0]["name"] = json!("secret-password");
+            pod["spec"]["volumes"] = json!([{"name": "secret-password", "emptyDir": {}}]);
         });
         change(&mut cluster);
         let server = Server::start(cluster);

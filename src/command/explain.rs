@@ -58,9 +58,9 @@ fn live(args: &Explain) -> Result<(Input, Vec<String>), Error> {
         let observed = fetch(&session, session.namespace(), bare_name(&args.name)).await?;
         let warnings = session.warnings();
         if args.connection.warnings_as_errors == Some(true) && !warnings.is_empty() {
-            let count = warnings.len();
+            let (count, s) = (warnings.len(), if warnings.len() == 1 { "" } else { "s" });
             let warned = warnings.join("; ");
-            return Err(Error::failed(format!("{count} warnings received: {warned}")));
+            return Err(Error::failed(format!("{count} warning{s} received: {warned}")));
         }
         let warned = session.notices().iter().chain(&warnings);
         let mut messages: Vec<String> = warned.map(|text| format!("Warning: {text}")).collect();

@@ -1,0 +1,196 @@
+//! What the three metrics APIs answer for an HPA. A failure is the controller's outcome for that
+//! metric; what to do about it is told beside. Follows `rest_metrics_client.go` of
+//! `pkg/controller/podautoscaler/metrics`.
+
+use futures_util::{StreamExt, stream};
+use serde::Deserialize;
+
+use super::super::Failure;
+use super::super::discovery::{Discovery, Resource, built_in, segment};
+use super::right::advice;
+use super::{Fetch, List, group_of, is_namespace};
+use crate::selector::LabelSelector;
+use crate::snapshot::hpa::{Hpa, MetricSpec};
+use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
+use crate::snapshot::{ExternalValue, MetricAnswer, PodValue};
+
+/// How many metrics are asked for at once.
+const AT_ONCE: usize = 8;
+
+/// Why there is no answer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Miss {
+    /// What the controller says.
+    pub(super) text: String,
+    /// What to do about it.
+    pub(super) advice: Option<String>,
+}
+
+impl From<Failure> for Miss {
+    fn from(failure: Failure) -> Self {
+        Self { text: failure.client_go(), advice: advice(&failure) }
+    }
+}
+
+impl From<String> for Miss {
+    fn from(text: String) -> Self {
+        Self { text, advice: None }
+    }
+}
+
+impl Fetch<'_> {
+    /// The usage of the pods of a selector.
+    pub(super) async fn pod_metrics(&self, selector: &str) -> Result<Vec<PodMetrics>, Failure> {
+        let (namespace, selector) = (segment(self.namespace), segment(selector));
+        let path = format!(
+            "/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods?labelSelector={selector}"
+        );
+        let page: List<PodMetrics> = self.metrics_json(&path, "PodMetricsList").await?;
+        Ok(page.items.unwrap_or_default())
+    }
+
+    /// The version of the custom metrics API: the server's choice, if the controller knows it.
+    pub(super) async fn custom_version(&self) -> Result<String, Miss> {
+        #[derive(Deserialize, Default)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Group {
+            preferred_version: Version,
+            versions: Vec<Version>,
+        }
+        #[derive(Deserialize, Default)]
+        #[serde(default)]
+        struct Version {
+            version: String,
+        }
+        let known = |version: &&Version| matches!(&*version.version, "v1beta1" | "v1beta2");
+        let group: Group = match self.metrics_json("/apis/custom.metrics.k8s.io", "APIGroup").await
+        {
+            Err(e) if e.is_not_found() => {
+                let text = "no custom metrics API (custom.metrics.k8s.io) registered";
+                return Err(text.to_owned().into());
+            }
+            group => group?,
+        };
+        let preferred = Some(&group.preferred_version).filter(known);
+        match preferred.or_else(|| group.versions.iter().find(known)) {
+            Some(version) => Ok(version.version.clone()),
+            None => Err("no known available metric versions found".to_owned().into()),
+        }
+    }
+
+    /// The answers of the custom and external metrics APIs, one metric of the spec after the other,
+    /// asked for side by side.
+    pub(super) async fn values(
+        &self,
+        hpa: &Hpa,
+        selector: &str,
+        discovery: &Result<Discovery, Failure>,
+        custom: &Result<String, Miss>,
+    ) -> Vec<Result<MetricAnswer, Miss>> {
+        let requests =
+            hpa.spec.metrics.iter().map(|spec| self.value(spec, selector, discovery, custom));
+        stream::iter(requests).buffered(AT_ONCE).collect().await
+    }
+
+    async fn value(
+        &self,
+        spec: &MetricSpec,
+        selector: &str,
+        discovery: &Result<Discovery, Failure>,
+        custom: &Result<String, Miss>,
+    ) -> Result<MetricAnswer, Miss> {
+        let namespace = segment(self.namespace);
+        match spec.type_.as_str() {
+            "Pods" => {
+                let Some(source) = &spec.pods else { return Ok(MetricAnswer::PodMetrics) };
+                let version = custom.as_ref().map_err(Clone::clone)?;
+                let path = format!(
+                    "/apis/custom.metrics.k8s.io/{version}/namespaces/{namespace}/pods/*/{}\
+                     ?labelSelector={}{}",
+                    segment(&source.metric.name),
+                    segment(selector),
+                    metric_query(source.metric.selector.as_ref(), "&metricLabelSelector"),
+                );
+                let values = self.custom_values(&path).await?;
+                let value = |value: MetricValue| PodValue {
+                    pod: value.described_object.name.into(),
+                    value: value.value.milli_value(),
+                    timestamp: value.timestamp,
+                    window: value.window,
+                };
+                Ok(MetricAnswer::Pods(values.into_iter().map(value).collect()))
+            }
+            "Object" => {
+                let Some(source) = &spec.object else { return Ok(MetricAnswer::PodMetrics) };
+                let version = custom.as_ref().map_err(Clone::clone)?;
+                let root = format!("/apis/custom.metrics.k8s.io/{version}/namespaces/{namespace}");
+                let metric = segment(&source.metric.name);
+                let query = metric_query(source.metric.selector.as_ref(), "?metricLabelSelector");
+                let object = &source.described_object;
+                let path = if is_namespace(object) {
+                    format!("{root}/metrics/{metric}{query}")
+                } else {
+                    let group = group_of(&object.api_version);
+                    let resource = match built_in(group, &object.kind) {
+                        Some(resource) => resource,
+                        None => mapped(group, &object.kind, discovery)?,
+                    };
+                    let name = segment(&object.name);
+                    format!("{root}/{}/{name}/{metric}{query}", resource.group_resource())
+                };
+                let values = self.custom_values(&path).await?;
+                let values = values.iter().map(|value| value.value.milli_value());
+                Ok(MetricAnswer::Object(values.collect()))
+            }
+            "External" => {
+                let Some(source) = &spec.external else { return Ok(MetricAnswer::PodMetrics) };
+                let path = format!(
+                    "/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/{}{}",
+                    segment(&source.metric.name),
+                    metric_query(source.metric.selector.as_ref(), "?labelSelector"),
+                );
+                let page: List<ExternalMetricValue> =
+                    self.metrics_json(&path, "ExternalMetricValueList").await?;
+                let values = page.items.into_iter().flatten().map(|value| ExternalValue {
+                    labels: value.metric_labels,
+                    value: value.value.milli_value(),
+                });
+                Ok(MetricAnswer::External(values.collect()))
+            }
+            _ => Ok(MetricAnswer::PodMetrics),
+        }
+    }
+
+    async fn custom_values(&self, path: &str) -> Result<Vec<MetricValue>, Failure> {
+        let page: List<MetricValue> = self.metrics_json(path, "MetricValueList").await?;
+        Ok(page.items.unwrap_or_default())
+    }
+}
+
+fn metric_query(selector: Option<&LabelSelector>, parameter: &str) -> String {
+    let text = selector.and_then(|selector| selector.to_selector().ok());
+    match text.map(|selector| selector.to_string()) {
+        Some(text) if !text.is_empty() => format!("{parameter}={}", segment(&text)),
+        _ => String::new(),
+    }
+}
+
+fn unmapped(group: &str, kind: &str, cause: &str) -> String {
+    let full = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
+    format!("unable to map kind {full} to resource: {cause}")
+}
+
+/// The resource of a kind that discovery has to tell.
+fn mapped(
+    group: &str,
+    kind: &str,
+    discovery: &Result<Discovery, Failure>,
+) -> Result<Resource, Miss> {
+    let failed = |cause: &str| Miss::from(unmapped(group, kind, cause));
+    match discovery {
+        Ok(discovery) => discovery
+            .resource(group, kind)
+            .ok_or_else(|| failed(&format!("no matches for kind {kind:?} in group {group:?}"))),
+        Err(e) => Err(Miss { advice: advice(e), ..failed(&e.client_go()) }),
+    }
+}

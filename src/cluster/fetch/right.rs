@@ -1,0 +1,124 @@
+//! Which right a refused request lacks, read off its path as the API server reads it, and how to
+//! ask whether one has it. Nothing is sent here. Follows `RequestInfoFactory` of apiserver.
+
+use super::super::Failure;
+use crate::error::Error;
+
+/// What a GET of a path asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Request {
+    verb: &'static str,
+    group: String,
+    /// With its subresource, such as `deployments/scale`.
+    resource: String,
+    namespace: Option<String>,
+}
+
+impl Request {
+    /// None for what is no resource, such as `/apis`.
+    fn of(path: &str) -> Option<Self> {
+        let path = path.split('?').next().unwrap_or_default();
+        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        let (group, rest) = match parts.as_slice() {
+            ["api", _, rest @ ..] => ("", rest),
+            ["apis", group, _, rest @ ..] => (*group, rest),
+            _ => return None,
+        };
+        let (namespace, rest) = match rest {
+            ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest),
+            _ => (None, rest),
+        };
+        let (verb, resource) = match rest {
+            [] => return None,
+            [resource] => ("list", (*resource).to_owned()),
+            [resource, _] => ("get", (*resource).to_owned()),
+            [resource, _, sub, ..] => ("get", format!("{resource}/{sub}")),
+        };
+        let namespace = namespace.map(str::to_owned);
+        Some(Self { verb, group: group.to_owned(), resource, namespace })
+    }
+}
+
+/// The failure, with the right that is missing where that is the cause.
+pub(super) fn denied(failure: &Failure) -> Error {
+    let error: Error = failure.clone().into();
+    match missing(failure) {
+        Some(right) => error.hint(right),
+        None => error,
+    }
+}
+
+/// The rule that a role lacks, and how to ask for it.
+pub(super) fn missing(failure: &Failure) -> Option<String> {
+    if !failure.is_forbidden() {
+        return None;
+    }
+    let Some(Request { verb, group, resource, namespace }) = Request::of(&failure.path) else {
+        let path = failure.path.split('?').next().unwrap_or_default();
+        return Some(format!("missing right: {{nonResourceURLs: [{path:?}], verbs: [\"get\"]}}"));
+    };
+    let rule = format!("{{apiGroups: [{group:?}], resources: [{resource:?}], verbs: [{verb:?}]}}");
+    let (name, sub) = resource.split_once('/').unwrap_or((&resource, ""));
+    let mut question = format!("kubectl auth can-i {verb} {name}");
+    if !group.is_empty() {
+        question.push_str(&format!(".{group}"));
+    }
+    if !sub.is_empty() {
+        question.push_str(&format!(" --subresource={sub}"));
+    }
+    if let Some(namespace) = namespace {
+        question.push_str(&format!(" -n {namespace}"));
+    }
+    Some(format!("missing right: {rule}; `{question}` tells whether it is there"))
+}
+
+/// What to do about a metrics API that cannot be asked, beside what the controller says about it.
+pub(super) fn advice(failure: &Failure) -> Option<String> {
+    if let Some(right) = missing(failure) {
+        return Some(right);
+    }
+    let mut parts = failure.path.trim_start_matches('/').split('/');
+    let (Some("apis"), Some(group), Some(version)) = (parts.next(), parts.next(), parts.next())
+    else {
+        return None;
+    };
+    // A Status with details is about one metric, not about the API.
+    let api = failure.api()?;
+    let whole = matches!(api.code, 404 if !api.from_server) || api.code == 503;
+    whole.then(|| {
+        format!(
+            "{group} is not available ({}): `kubectl get apiservice {version}.{group}` tells why",
+            api.code
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{ApiStatus, Failure, FailureKind};
+    use super::missing;
+
+    #[test]
+    fn rights_are_read_off_the_path() {
+        for (path, want) in [
+            (
+                "/api/v1/namespaces/shop/pods?limit=500",
+                "missing right: {apiGroups: [\"\"], resources: [\"pods\"], verbs: [\"list\"]}; \
+                 `kubectl auth can-i list pods -n shop` tells whether it is there",
+            ),
+            (
+                "/apis/apps/v1/namespaces/shop/deployments/web/scale",
+                "missing right: {apiGroups: [\"apps\"], resources: [\"deployments/scale\"], \
+                 verbs: [\"get\"]}; `kubectl auth can-i get deployments.apps --subresource=scale \
+                 -n shop` tells whether it is there",
+            ),
+            ("/apis", "missing right: {nonResourceURLs: [\"/apis\"], verbs: [\"get\"]}"),
+        ] {
+            let mut failure = Failure::unreadable("host", path, "");
+            assert_eq!(missing(&failure), None);
+            let status = ApiStatus { code: 403, ..ApiStatus::default() };
+            failure.kind = FailureKind::Api(Box::new(status));
+            assert_eq!(missing(&failure).as_deref(), Some(want));
+        }
+    }
+}

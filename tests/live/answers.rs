@@ -1,0 +1,184 @@
+//! That an answer is right: what the controller wrote where it was recorded, else what follows from
+//! its rules; and that what is saved of it gives the same answer again and holds nothing else.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::api::{Cluster, CustomMetric, Server, exchange};
+use super::metrics::{external_metric, namespace_metric, pods_metric, with_metrics};
+use super::{NAME, Ran, condition, explain, folder, program, recorded, run};
+
+fn object_metric(api_version: &str, kind: &str, name: &str, metric: &str, target: Value) -> Value {
+    json!({"type": "Object", "object": {
+        "describedObject": {"apiVersion": api_version, "kind": kind, "name": name},
+        "metric": {"name": metric},
+        "target": target,
+    }})
+}
+
+fn ingress_metric() -> Value {
+    let target = json!({"type": "Value", "value": "100"});
+    let name = exchange("custom object metric").response.body["items"][0]["metric"]["name"].clone();
+    let name = name.as_str().expect("a name");
+    object_metric("networking.k8s.io/v1", "Ingress", "main-route", name, target)
+}
+
+fn custom_object_metric(cluster: &mut Cluster) -> Value {
+    cluster.custom_kind("shop.example.com/v1", "Queue", "queues").custom_metric(CustomMetric {
+        name: "depth".to_owned(),
+        resource: "queues.shop.example.com".to_owned(),
+        kind: ["Queue".to_owned(), "shop.example.com/v1".to_owned()],
+        namespace: "default".to_owned(),
+        object: "orders".to_owned(),
+        value: "80".to_owned(),
+        timestamp: "2026-11-21T07:07:00Z".to_owned(),
+        ..CustomMetric::default()
+    });
+    let target = json!({"type": "AverageValue", "averageValue": "16"});
+    object_metric("shop.example.com/v1", "Queue", "orders", "depth", target)
+}
+
+/// The recorded value of a metric, in thousandths.
+fn recorded_value(name: &str, item: usize) -> i64 {
+    let value = exchange(name).response.body["items"][item]["value"].clone();
+    let value = value.as_str().expect("a quantity");
+    match value.strip_suffix('m') {
+        Some(milli) => milli.parse().expect("a number"),
+        None => value.parse::<i64>().expect("a number") * 1000,
+    }
+}
+
+#[test]
+fn the_recorded_pass_comes_to_what_the_controller_wrote() {
+    let server = Server::start(recorded());
+    let answer = explain(&server, &["-o", "json"]).answer();
+    let status = &answer["outcome"]["status"];
+    let written = &exchange("hpa").response.body["status"];
+    for field in ["currentMetrics", "desiredReplicas", "lastScaleTime"] {
+        assert_eq!(status[field], written[field], "{field}");
+    }
+    // The target had been scaled since.
+    let scale = exchange("scale").response.body;
+    assert_eq!(status["currentReplicas"], scale["spec"]["replicas"]);
+    let conditions = written["conditions"].as_array().expect("conditions");
+    for kind in ["ScalingActive", "ScalingLimited"] {
+        let found = conditions.iter().find(|c| c["type"] == kind).expect("a condition");
+        let [status, reason, message] = condition(&answer, kind);
+        assert_eq!(
+            [&*status, &*reason, &*message],
+            [
+                found["status"].as_str().expect("text"),
+                found["reason"].as_str().expect("text"),
+                found["message"].as_str().expect("text"),
+            ]
+        );
+    }
+}
+
+/// The steps of metrics in a trace.
+fn proposals(answer: &Value) -> Vec<Value> {
+    let steps = answer["trace"].as_array().into_iter().flatten();
+    let steps = steps.filter(|step| step["rule"] == "computeMetric");
+    steps.map(|step| step["proposal"]["replicas"].clone()).collect()
+}
+
+fn ratio_up(value: i64, target: i64) -> Value {
+    json!((value + target - 1) / target)
+}
+
+#[test]
+fn every_kind_of_metric_counts() {
+    let pods = recorded_value("custom pods metric", 0) + recorded_value("custom pods metric", 1);
+    let queues = recorded_value("external metric", 0) + recorded_value("external metric", 1);
+    for version in ["v1beta1", "v1beta2"] {
+        let mut cluster = recorded();
+        cluster.serve_versions("custom.metrics.k8s.io", &[version]);
+        let queue = custom_object_metric(&mut cluster);
+        let metrics =
+            json!([pods_metric(), ingress_metric(), namespace_metric(), queue, external_metric(),]);
+        with_metrics(&mut cluster, &metrics);
+        let server = Server::start(cluster);
+        let answer = explain(&server, &["-o", "json"]).answer();
+        assert_eq!(condition(&answer, "ScalingActive")[1], "ValidMetricFound");
+        let found = proposals(&answer);
+        // Two pods are ready; an average is over whatever replicas there are.
+        let ready = |value: i64, target: i64| ratio_up(2 * value, target);
+        assert_eq!(found[0], ratio_up(pods, 100_000), "Pods: {found:?}");
+        assert_eq!(found[1], ready(recorded_value("custom object metric", 0), 100_000));
+        assert_eq!(found[2], ready(recorded_value("custom namespace metric", 0), 10_000));
+        assert_eq!(found[3], json!(5));
+        assert_eq!(found[4], ratio_up(queues, 1000));
+        let prefix = format!("/apis/custom.metrics.k8s.io/{version}/namespaces/default/");
+        let asked: Vec<String> = server
+            .requests()
+            .into_iter()
+            .filter_map(|request| Some(request.path.strip_prefix(&prefix)?.to_owned()))
+            .collect();
+        assert_eq!(asked.len(), 4, "{asked:?}");
+        for path in
+            ["pods/*/http_requests", "metrics/ns_rate", "queues.shop.example.com/orders/depth"]
+        {
+            assert!(asked.iter().any(|asked| asked == path), "no {path} in {asked:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_saved_gives_the_same_answer_and_holds_nothing_else() {
+    let plain = |_: &mut Cluster| {};
+    let every = |cluster: &mut Cluster| {
+        let queue = custom_object_metric(cluster);
+        let metrics =
+            [pods_metric(), ingress_metric(), namespace_metric(), queue, external_metric()];
+        with_metrics(cluster, &json!(metrics));
+    };
+    let failing = |cluster: &mut Cluster| {
+        cluster.as_recorded("pod metrics with the backend down");
+    };
+    let gone = |cluster: &mut Cluster| {
+        cluster.remove("apps/v1", "Deployment", ["default", NAME]);
+    };
+    let ambiguous = |cluster: &mut Cluster| {
+        cluster.hpa(["default", "twin"], ["apps/v1", "Deployment", NAME], &json!({}));
+    };
+    let changes: [(&str, fn(&mut Cluster)); 5] = [
+        ("plain", plain),
+        ("every", every),
+        ("failing", failing),
+        ("gone", gone),
+        ("ambiguous", ambiguous),
+    ];
+    for (name, change) in changes {
+        let mut cluster = recorded();
+        cluster.edit("v1", "Pod", ["default", "nginx-deployment-596d9ffddd-6lrhv"], |pod| {
+            pod["spec"]["containers"][0]["env"] =
+                json!([{"name": "PASSWORD", "value": "secret-password"}]);
+            pod["metadata"]["annotations"] = json!({"note": "secret-password"});
+            pod["spec"]["volumes"] = json!([{"name": "secret-password", "emptyDir": {}}]);
+        });
+        change(&mut cluster);
+        let server = Server::start(cluster);
+        let path = folder().join(format!("saved-{name}-{}.json", std::process::id()));
+        let file = path.to_str().expect("a path");
+        let live = explain(&server, &["-o", "json", "--save", file]).answer();
+        let saved = fs::read_to_string(&path).expect("a saved file");
+        let again = run(program().args(["explain", NAME, "-f", file, "-o", "json"])).answer();
+        fs::remove_file(&path).expect("it was there");
+        for part in ["outcome", "proposal", "range"] {
+            assert_eq!(live[part].to_string(), again[part].to_string(), "{name}: {part}");
+        }
+        for word in
+            ["secret-", "\"env\"", "\"volumes\"", "\"annotations\"", "managedFields", "token"]
+        {
+            assert!(!saved.contains(word), "{name}: {word} is in {saved}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_saved_is_told() {
+    let server = Server::start(recorded());
+    let ran: Ran = explain(&server, &["--save", "/nonexistent/state.json"]);
+    ran.fails(1, &["error: failed to write /nonexistent/state.json: "]);
+}

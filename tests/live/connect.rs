@@ -1,0 +1,237 @@
+//! From a kubeconfig to a connection: what is wrong with the file, the address, the certificate, the
+//! proxy or the credentials, in kubectl's words.
+
+use std::fs;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::api::{Auth, Cluster, Exec, Fault, Kubeconfig, Server, Transport, When};
+use super::{HPA, NAME, explain_with, program, recorded, run};
+
+fn server_with(change: impl FnOnce(&mut Cluster)) -> Server {
+    let mut cluster = recorded();
+    change(&mut cluster);
+    Server::start(cluster)
+}
+
+fn admin(server: &Server) -> Kubeconfig {
+    server.kubeconfig(&Auth::Token("admin"))
+}
+
+/// A port at which nobody listens.
+fn closed_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("an address").port()
+}
+
+#[test]
+fn kubeconfigs_that_are_not_there_or_not_readable() {
+    let bare = ["explain", NAME];
+    run(program().args(bare))
+        .fails(1, &["error: no kubeconfig found (looked at /nonexistent/.kube/config)\n"]);
+    let server = server_with(|_| {});
+    let config = admin(&server);
+    let broken = config.folder().join("broken");
+    fs::write(&broken, "clusters:\n- name: [x\ncontexts: 1\n").expect("a file");
+    let text = broken.display().to_string();
+    // Not even in a pod does anything stand in for a file with a fault.
+    run(program()
+        .args(bare)
+        .env("KUBECONFIG", &broken)
+        .env("KUBERNETES_SERVICE_HOST", "127.0.0.1"))
+    .fails(1, &["error: error loading config file ", &text, "line "]);
+    run(program().args(bare).args(["--kubeconfig", "/nonexistent/config"]))
+        .fails(1, &["error: stat /nonexistent/config: no such file or directory\n"]);
+    for (flag, error) in [
+        (
+            "--context",
+            "error: context \"none\" does not exist\nhint: --context may be one of: test\n",
+        ),
+        (
+            "--cluster",
+            "error: cluster \"none\" does not exist\nhint: --cluster may be one of: test-cluster\n",
+        ),
+        (
+            "--user",
+            "error: auth info \"none\" does not exist\nhint: --user may be one of: test-user\n",
+        ),
+    ] {
+        explain_with(&config, &[flag, "none"]).fails(1, &[error]);
+    }
+}
+
+#[test]
+fn of_a_list_of_kubeconfigs_one_may_be_missing() {
+    let server = server_with(|_| {});
+    let config = admin(&server);
+    let list = std::env::join_paths(["/nonexistent/config".into(), config.path()]).expect("a list");
+    for (flags, stderr) in
+        [(vec![], ""), (vec!["-v", "1"], "no kubeconfig at /nonexistent/config\n")]
+    {
+        let ran = run(program().args(["explain", NAME]).args(flags).env("KUBECONFIG", &list));
+        assert_eq!((ran.code, &*ran.stderr), (Some(0), stderr));
+    }
+}
+
+#[test]
+fn servers_that_cannot_be_reached() {
+    let server = server_with(|_| {});
+    let config = admin(&server);
+    let closed = format!("127.0.0.1:{}", closed_port());
+    let refused = format!(
+        "The connection to the server {closed} was refused - did you specify the right host or port?\n"
+    );
+    explain_with(&config, &["-s", &format!("https://{closed}")]).fails(1, &[&refused]);
+    explain_with(&config, &["-s", "https://no-such-host.invalid:6443"])
+        .fails(1, &["Unable to connect to the server: cannot resolve host no-such-host.invalid: "]);
+    let silent = server_with(|cluster| {
+        cluster.transport(Transport::Silent);
+    });
+    let begun = Instant::now();
+    explain_with(&admin(&silent), &["--request-timeout", "2s"]).fails(
+        1,
+        &[
+            "Unable to connect to the server: timed out after 2s connecting to 127.0.0.1:",
+            "hint: give it more time with --request-timeout\n",
+        ],
+    );
+    assert!(begun.elapsed() < Duration::from_secs(15));
+}
+
+#[test]
+fn certificates_that_are_wrong() {
+    for (transport, cause, hint) in [
+        (
+            Transport::UnknownAuthority,
+            "tls: failed to verify certificate: x509: certificate signed by unknown authority",
+            "--certificate-authority",
+        ),
+        (
+            Transport::Expired,
+            "tls: failed to verify certificate: x509: certificate has expired or is not yet valid",
+            "compare the clocks",
+        ),
+        (
+            Transport::WrongName,
+            "tls: failed to verify certificate: x509: certificate is valid for api.example.test, not 127.0.0.1",
+            "--tls-server-name",
+        ),
+    ] {
+        let server = server_with(|cluster| {
+            cluster.transport(transport);
+        });
+        let ran = explain_with(&admin(&server), &[]);
+        ran.fails(1, &["Unable to connect to the server: ", cause, hint]);
+        assert!(!ran.stderr.contains("insecure"), "{}", ran.stderr);
+        // Nothing was said to a server that did not prove who it is.
+        assert!(server.requests().is_empty());
+    }
+}
+
+#[test]
+fn proxies_are_named_without_their_users() {
+    let server = server_with(|_| {});
+    let config = admin(&server);
+    let port = closed_port();
+    let proxy = format!("http://me:secret-password@127.0.0.1:{port}");
+    // An address that is not the loopback's, to which no proxy ever leads, and yet this machine's.
+    let elsewhere = format!("https://0.0.0.0:{}", server.address().port());
+    let arguments = ["explain", NAME, "-s", &elsewhere, "--tls-server-name", "127.0.0.1"];
+    for (no_proxy, warns) in [
+        ("", None),
+        ("0.0.0.0", Some("")),
+        (":80,0.0.0.0", Some("Warning: NO_PROXY: the entry \":80\" is ignored\n")),
+    ] {
+        let mut command = program();
+        command.args(arguments).arg("--kubeconfig").arg(config.path());
+        let ran = run(command.env("HTTPS_PROXY", &proxy).env("NO_PROXY", no_proxy));
+        match warns {
+            None => {
+                let named = format!("proxy http://127.0.0.1:{port} (from HTTPS_PROXY): ");
+                ran.fails(1, &["Unable to connect to the server: ", &named]);
+            }
+            Some(entry) => {
+                assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+                assert_eq!(ran.stderr.is_empty(), entry.is_empty(), "{}", ran.stderr);
+                assert!(ran.stderr.contains(entry), "{}", ran.stderr);
+            }
+        }
+    }
+    config.edit(|config| config["clusters"][0]["cluster"]["proxy-url"] = json!(proxy));
+    explain_with(&config, &["-v", "9"]).fails(1, &["(from proxy-url): "]);
+}
+
+#[test]
+fn credentials_that_are_wrong() {
+    let server = server_with(|_| {});
+    for auth in [Auth::BadToken, Auth::BadCertificate] {
+        explain_with(&server.kubeconfig(&auth), &[])
+            .fails(1, &["error: You must be logged in to the server (Unauthorized)\n"]);
+    }
+    explain_with(&server.kubeconfig(&Auth::None), &[])
+        .fails(1, &["Error from server (Forbidden): ", "User \"system:anonymous\" cannot get"]);
+    for auth in [Auth::Certificate("admin"), Auth::Exec(Exec::Certificate("admin"))] {
+        let ran = explain_with(&server.kubeconfig(&auth), &[]);
+        assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
+    }
+}
+
+#[test]
+fn credential_plugins() {
+    let server = server_with(|_| {});
+    for (exec, parts) in [
+        (
+            Exec::Fails,
+            vec!["not logged in\n", "exec: executable /bin/sh failed with exit code 3\n"],
+        ),
+        (Exec::Garbage, vec!["exec: executable /bin/sh did not print an ExecCredential\n"]),
+        (
+            Exec::Missing,
+            vec![
+                "exec: executable no-such-credential-plugin not found\n",
+                "hint: Install it with your package manager.\n",
+            ],
+        ),
+    ] {
+        for verbosity in ["0", "9"] {
+            let config = server.kubeconfig(&Auth::Exec(exec));
+            let ran = explain_with(&config, &["-v", verbosity]);
+            ran.fails(1, &["Unable to connect to the server: getting credentials: "]);
+            ran.fails(1, &parts);
+        }
+    }
+    let config = server.kubeconfig(&Auth::Exec(Exec::Token("admin")));
+    config.edit(|config| config["users"][0]["user"]["exec"]["interactiveMode"] = json!("Always"));
+    explain_with(&config, &[]).fails(1, &["standard input is not a terminal\n"]);
+    assert!(server.requests().is_empty() && config.exec_runs().is_empty());
+}
+
+#[test]
+fn a_plugin_is_asked_again_once() {
+    for (faults, code, runs) in [(1, Some(0), 2), (usize::MAX, Some(1), 2)] {
+        let server = server_with(|cluster| {
+            cluster.fault(When::on(HPA).first(faults), Fault::Unauthorized);
+        });
+        let config = server.kubeconfig(&Auth::Exec(Exec::Token("admin")));
+        let ran = explain_with(&config, &["-o", "json"]);
+        assert_eq!((ran.code, config.exec_runs().len()), (code, runs), "{}", ran.stderr);
+        if code == Some(1) {
+            ran.fails(1, &["error: You must be logged in to the server (Unauthorized)\n"]);
+        }
+    }
+}
+
+#[test]
+fn nothing_that_identifies_goes_over_plain_http() {
+    let server = server_with(|cluster| {
+        cluster.transport(Transport::Plain);
+        cluster.grant("system:anonymous");
+    });
+    let ran = explain_with(&admin(&server), &["-o", "json"]);
+    ran.answer();
+    assert_eq!(ran.stderr, "Warning: credentials are not sent over plain HTTP\n");
+    let sent = server.requests();
+    assert!(!sent.is_empty() && sent.iter().all(|r| r.header("authorization").is_none()));
+}

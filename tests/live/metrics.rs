@@ -1,0 +1,283 @@
+//! A metrics API that refuses, fails or is not there: the controller's own outcome for that metric,
+//! in its words, and a note about what to do. Never a failure of the program.
+
+use serde_json::{Value, json};
+
+use super::api::{Cluster, Fault, Server, When};
+use super::{NAME, POD_METRICS, PODS, Ran, condition, explain_as, explain_on, notes, recorded};
+
+const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/";
+const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/";
+
+/// Gives the recorded HPA these metrics instead of its own.
+pub(super) fn with_metrics(cluster: &mut Cluster, metrics: &Value) {
+    let hpa = ["default", NAME];
+    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
+        hpa["spec"]["metrics"] = metrics.clone();
+    });
+}
+
+pub(super) fn pods_metric() -> Value {
+    json!({"type": "Pods", "pods": {
+        "metric": {"name": "http_requests"},
+        "target": {"type": "AverageValue", "averageValue": "100"},
+    }})
+}
+
+pub(super) fn external_metric() -> Value {
+    json!({"type": "External", "external": {
+        "metric": {"name": "queue_depth", "selector": {"matchLabels": {"queue": "a"}}},
+        "target": {"type": "AverageValue", "averageValue": "1"},
+    }})
+}
+
+pub(super) fn namespace_metric() -> Value {
+    json!({"type": "Object", "object": {
+        "describedObject": {"apiVersion": "v1", "kind": "Namespace", "name": "default"},
+        "metric": {"name": "ns_rate"},
+        "target": {"type": "Value", "value": "10"},
+    }})
+}
+
+#[test]
+fn a_denied_metrics_api_is_an_outcome_with_the_right_that_is_missing() {
+    for (metric, denied, reason, message, right) in [
+        (
+            None,
+            ["list", "pods.metrics.k8s.io"],
+            "FailedGetResourceMetric",
+            "the HPA was unable to compute the replica count: failed to get cpu utilization: unable \
+             to get metrics for resource cpu: unable to fetch metrics from resource metrics API: \
+             pods.metrics.k8s.io is forbidden: User \"bob\" cannot list resource \"pods\" in API \
+             group \"metrics.k8s.io\" in the namespace \"default\"",
+            "missing right: {apiGroups: [\"metrics.k8s.io\"], resources: [\"pods\"], verbs: \
+             [\"list\"]}; `kubectl auth can-i list pods.metrics.k8s.io -n default`",
+        ),
+        (
+            Some(pods_metric()),
+            ["*", "*.custom.metrics.k8s.io"],
+            "FailedGetPodsMetric",
+            "unable to fetch metrics from custom metrics API: pods.custom.metrics.k8s.io \"*\" is \
+             forbidden",
+            "missing right: {apiGroups: [\"custom.metrics.k8s.io\"], resources: \
+             [\"pods/http_requests\"], verbs: [\"get\"]}; `kubectl auth can-i get \
+             pods.custom.metrics.k8s.io --subresource=http_requests -n default`",
+        ),
+        (
+            Some(namespace_metric()),
+            ["*", "*.custom.metrics.k8s.io"],
+            "FailedGetObjectMetric",
+            "is forbidden: User \"bob\" cannot get resource \"metrics\"",
+            "missing right: {apiGroups: [\"custom.metrics.k8s.io\"], resources: [\"metrics\"], \
+             verbs: [\"get\"]}",
+        ),
+        (
+            Some(external_metric()),
+            ["*", "*.external.metrics.k8s.io"],
+            "FailedGetExternalMetric",
+            "unable to fetch metrics from external metrics API: queue_depth.external.metrics.k8s.io \
+             is forbidden",
+            "missing right: {apiGroups: [\"external.metrics.k8s.io\"], resources: \
+             [\"queue_depth\"], verbs: [\"list\"]}; `kubectl auth can-i list \
+             queue_depth.external.metrics.k8s.io -n default`",
+        ),
+    ] {
+        let mut cluster = recorded();
+        cluster.grant("bob").deny("bob", denied[0], denied[1]);
+        if let Some(metric) = metric {
+            with_metrics(&mut cluster, &json!([metric]));
+        }
+        let answer = explain_as(&Server::start(cluster), "bob", &["-o", "json"]).answer();
+        let [status, found, text] = condition(&answer, "ScalingActive");
+        assert_eq!((&*status, &*found), ("False", reason));
+        assert!(text.contains(message), "{text}");
+        assert!(notes(&answer).contains(right), "{}", notes(&answer));
+        // The rest of the pass is as without the metric: nothing changes.
+        assert_eq!(answer["outcome"]["scaleTo"], Value::Null);
+    }
+}
+
+/// The outcome of a fault at the resource metrics API.
+fn resource_outcome(ran: &Ran) -> ([String; 3], String) {
+    let answer = ran.answer();
+    (condition(&answer, "ScalingActive"), notes(&answer))
+}
+
+#[test]
+fn a_failing_metrics_api_is_an_outcome() {
+    let unavailable = "metrics.k8s.io is not available";
+    let tells = "kubectl get apiservice v1beta1.metrics.k8s.io";
+    let recorded_as = |name: &'static str| {
+        explain_on(move |cluster| {
+            cluster.as_recorded(name);
+        })
+    };
+    for (ran, message, advice) in [
+        (
+            recorded_as("pod metrics not installed"),
+            "the server could not find the requested \
+          resource (get pods.metrics.k8s.io)",
+            vec![unavailable, "(404)", tells],
+        ),
+        (
+            recorded_as("pod metrics with the backend down"),
+            "the server is currently unable to \
+          handle the request (get pods.metrics.k8s.io)",
+            vec![unavailable, "(503)", tells],
+        ),
+        (
+            fault(Fault::InternalError),
+            "Internal error occurred: etcdserver: leader changed",
+            vec![],
+        ),
+        (fault(Fault::Timeout), "Timeout: request did not complete", vec![]),
+        (fault(Fault::InvalidJson), "invalid", vec![]),
+        (fault(Fault::TruncatedJson), "invalid", vec![]),
+        (fault(Fault::WrongKind), "the kind is \"ConfigMap\", not \"PodMetricsList\"", vec![]),
+        (fault(Fault::CutInBody), "the connection broke in the middle of the answer", vec![]),
+        (fault(Fault::TooManyRequests(None)), "the server has received too many requests", vec![]),
+        (fault(Fault::HtmlBadGateway), "an error on the server", vec![]),
+    ] {
+        let ([status, reason, text], notes) = resource_outcome(&ran);
+        assert_eq!((&*status, &*reason), ("False", "FailedGetResourceMetric"), "{message}");
+        let start = "the HPA was unable to compute the replica count: failed to get cpu utilization: \
+                     unable to get metrics for resource cpu: unable to fetch metrics from resource \
+                     metrics API: ";
+        let cause = text.strip_prefix(start).unwrap_or_else(|| panic!("{text}"));
+        assert!(cause.contains(message) || message == "invalid", "{text}");
+        for part in advice {
+            assert!(notes.contains(part), "no {part} in {notes}");
+        }
+    }
+}
+
+fn fault(fault: Fault) -> Ran {
+    explain_on(|cluster| {
+        cluster.fault(When::on(POD_METRICS), fault);
+    })
+}
+
+#[test]
+fn no_metrics_and_few_metrics_follow_the_controllers_rules() {
+    let none = explain_on(|cluster| {
+        cluster.forget_pod_metrics();
+    });
+    let ([_, reason, text], _) = resource_outcome(&none);
+    assert_eq!(reason, "FailedGetResourceMetric");
+    assert!(text.ends_with("no metrics returned from resource metrics API"), "{text}");
+
+    let lacking = explain_on(|cluster| {
+        let requests = "/spec/containers/0/resources/requests";
+        cluster.pods(["default", "bare"], &[("app", "nginx")], 1);
+        cluster.edit("v1", "Pod", ["default", "bare-00000"], |pod| {
+            pod.pointer_mut(requests).expect("requests").as_object_mut().expect("a map").clear();
+        });
+        cluster.pod_metrics(["default", "bare"], &[("app", "nginx")], 1, ["10m", "1Mi"]);
+    });
+    let ([_, reason, text], _) = resource_outcome(&lacking);
+    assert_eq!(reason, "FailedGetResourceMetric");
+    assert!(
+        text.contains("missing request for cpu in container nginx of Pod bare-00000"),
+        "{text}"
+    );
+}
+
+#[test]
+fn one_failing_metric_of_two_leaves_the_other() {
+    let ran = explain_on(|cluster| {
+        let cpu = json!({"type": "Resource", "resource": {
+            "name": "cpu",
+            "target": {"type": "Utilization", "averageUtilization": 50},
+        }});
+        with_metrics(cluster, &json!([external_metric(), cpu]));
+        cluster.fault(When::on(EXTERNAL), Fault::InternalError);
+    });
+    let answer = ran.answer();
+    // As far up as the maximum: a failure only keeps from scaling down.
+    assert_eq!(condition(&answer, "ScalingActive")[1], "ValidMetricFound");
+    assert_eq!(answer["outcome"]["status"]["desiredReplicas"], 10);
+}
+
+#[test]
+fn without_the_right_to_list_pods_metrics_that_need_none_go_on() {
+    let deny = |metrics: Value| {
+        let mut cluster = recorded();
+        with_metrics(&mut cluster, &metrics);
+        cluster.grant("bob").deny("bob", "list", "pods");
+        explain_as(&Server::start(cluster), "bob", &["-o", "json"])
+    };
+    let answer = deny(json!([external_metric(), pods_metric()])).answer();
+    assert_eq!(condition(&answer, "ScalingActive")[1], "ValidMetricFound");
+    for part in [
+        "missing right: {apiGroups: [\"\"], resources: [\"pods\"], verbs: [\"list\"]}",
+        "the controller, which may list them, can come to another answer",
+    ] {
+        assert!(notes(&answer).contains(part), "{}", notes(&answer));
+    }
+    deny(json!([pods_metric()])).fails(
+        1,
+        &[
+            "Error from server (Forbidden): pods is forbidden: User \"bob\" cannot list resource",
+            "hint: missing right: {apiGroups: [\"\"], resources: [\"pods\"], verbs: [\"list\"]}",
+        ],
+    );
+}
+
+#[test]
+fn custom_metrics_without_an_adapter() {
+    for (change, message) in [
+        (
+            (|cluster: &mut Cluster| {
+                cluster.serve_versions("custom.metrics.k8s.io", &[]);
+            }) as fn(&mut Cluster),
+            "no custom metrics API (custom.metrics.k8s.io) registered",
+        ),
+        (
+            |cluster| {
+                cluster.serve_versions("custom.metrics.k8s.io", &["v1"]);
+            },
+            "no known available metric versions found",
+        ),
+        (
+            |cluster| {
+                cluster.forget_metric("http_requests");
+            },
+            "the server could not find the metric http_requests for pods",
+        ),
+        (
+            |cluster| {
+                cluster.fault(When::on(CUSTOM), Fault::Unavailable(None));
+            },
+            "the server is currently unable to handle the request",
+        ),
+    ] {
+        let ran = explain_on(|cluster| {
+            with_metrics(cluster, &json!([pods_metric()]));
+            change(cluster);
+        });
+        let [_, reason, text] = condition(&ran.answer(), "ScalingActive");
+        assert_eq!(reason, "FailedGetPodsMetric");
+        assert!(text.contains(message), "{text}");
+    }
+}
+
+#[test]
+fn pods_that_fail_to_come_leave_no_answer() {
+    for (fault, parts) in [
+        (Fault::InternalError, vec!["Error from server (InternalError): Internal error occurred"]),
+        (
+            Fault::WrongKind,
+            vec![
+                "invalid response for GET /api/v1/namespaces/default/pods?",
+                "the \
+          kind is \"ConfigMap\"",
+            ],
+        ),
+        (Fault::CutInBody, vec!["invalid response for GET", "the connection broke"]),
+    ] {
+        let ran = explain_on(|cluster| {
+            cluster.fault(When::on(PODS), fault);
+        });
+        ran.fails(1, &parts);
+    }
+}

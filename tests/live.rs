@@ -65,6 +65,9 @@ fn away(command: &mut Command) {
     command.env("HOME", "/nonexistent").env("KUBERC", "off").timeout(LONGEST);
 }
 
+/// A change to the recorded cluster.
+type Change = fn(&mut Cluster);
+
 /// What came of a run; it panics where a secret shows.
 struct Ran {
     code: Option<i32>,

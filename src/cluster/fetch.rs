@@ -199,7 +199,7 @@ impl Fetch<'_> {
         kind: &str,
     ) -> Result<T, Failure> {
         let response = self.session.get(path, JSON).await?;
-        self.read(path, kind, &response.body)
+        read(kind, &response.body).map_err(|cause| self.unreadable(path, cause))
     }
 
     /// Asks as the controller does, whose outcome the answer is.
@@ -209,29 +209,11 @@ impl Fetch<'_> {
         kind: &str,
     ) -> Result<T, Failure> {
         let response = self.session.get_as_controller(path, JSON).await?;
-        self.read(path, kind, &response.body)
+        read(kind, &response.body).map_err(|cause| self.unreadable(path, cause))
     }
 
-    /// Reads an object of a kind, or anything where the kind is empty.
-    fn read<T: for<'de> Deserialize<'de>>(
-        &self,
-        path: &str,
-        kind: &str,
-        body: &[u8],
-    ) -> Result<T, Failure> {
-        #[derive(Deserialize)]
-        struct Kind {
-            kind: Option<String>,
-        }
-        let fail = |cause: String| Failure::unreadable(self.session.host(), path, cause);
-        if !kind.is_empty() {
-            let found: Kind = serde_json::from_slice(body).map_err(|e| fail(e.to_string()))?;
-            let found = found.kind.unwrap_or_default();
-            if found != kind {
-                return Err(fail(format!("the kind is {found:?}, not {kind:?}")));
-            }
-        }
-        serde_json::from_slice(body).map_err(|e| fail(e.to_string()))
+    fn unreadable(&self, path: &str, cause: String) -> Failure {
+        Failure::unreadable(self.session.host(), path, cause)
     }
 
     fn hpas_path(&self) -> String {
@@ -249,7 +231,7 @@ impl Fetch<'_> {
             .map_err(|e| Absent { error: denied(&e), no_hpa: e.is_not_found() })?;
         let hpa = self
             .admit(&response.body)
-            .map_err(|cause| Error::from(Failure::unreadable(self.session.host(), &path, cause)))?;
+            .map_err(|cause| Error::from(self.unreadable(&path, cause)))?;
         let own = Timestamp::now();
         let now = response.date.unwrap_or(own);
         Ok((hpa, now, skew(now, own).into_iter().collect()))
@@ -265,6 +247,22 @@ impl Fetch<'_> {
             Err("the object carries no uid".to_owned())
         }
     }
+}
+
+/// Reads an object of a kind, or anything where the kind is empty.
+fn read<T: for<'de> Deserialize<'de>>(kind: &str, body: &[u8]) -> Result<T, String> {
+    #[derive(Deserialize)]
+    struct Kind {
+        kind: Option<String>,
+    }
+    if !kind.is_empty() {
+        let found: Kind = serde_json::from_slice(body).map_err(|e| e.to_string())?;
+        let found = found.kind.unwrap_or_default();
+        if found != kind {
+            return Err(format!("the kind is {found:?}, not {kind:?}"));
+        }
+    }
+    serde_json::from_slice(body).map_err(|e| e.to_string())
 }
 
 /// A list of objects, or a page of one.

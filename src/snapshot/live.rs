@@ -1,7 +1,7 @@
 //! From what an API server answered to a snapshot. The requests are made elsewhere; here the answers
 //! become the same plain values that files become.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::assemble::{Basis, Input, Options, assumed, controller_settings};
 use super::hpa::Hpa;
@@ -50,6 +50,7 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         let value = crate::json::SecondsTime(now).to_string();
         basis.insert(0, assumed("clock", value, "the API server's"));
     }
+    notes.extend(stale(&observed.pod_metrics, now));
     let snapshot = Snapshot {
         now,
         hpa: observed.hpa,
@@ -62,4 +63,21 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         other_hpas: observed.others,
     };
     Ok(Input { snapshot, stated_memory: None, basis, notes })
+}
+
+/// What to say where usage is older than twice the time in which it was measured: the controller
+/// takes it as it is.
+fn stale(metrics: &[PodMetrics], now: Timestamp) -> Option<String> {
+    let old = metrics.iter().filter_map(|metrics| {
+        let age = now.duration_since(metrics.timestamp);
+        (age > metrics.window.saturating_mul(2)).then_some(age)
+    });
+    let ages: Vec<SignedDuration> = old.collect();
+    let oldest = SignedDuration::from_secs(ages.iter().max()?.as_secs());
+    Some(format!(
+        "the metrics of {} of {} pods are older than twice their window, up to {}",
+        ages.len(),
+        metrics.len(),
+        crate::go::duration(oldest)
+    ))
 }

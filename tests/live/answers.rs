@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::api::{Cluster, CustomMetric, Server, exchange};
 use super::metrics::{external_metric, namespace_metric, pods_metric, with_metrics};
-use super::{NAME, Ran, condition, explain, folder, program, recorded, run};
+use super::{Change, NAME, Ran, condition, explain, folder, program, recorded, run};
 
-fn object_metric(api_version: &str, kind: &str, name: &str, metric: &str, target: Value) -> Value {
+fn object_metric(api_version: &str, kind: &str, name: &str, metric: &str, target: &Value) -> Value {
     json!({"type": "Object", "object": {
         "describedObject": {"apiVersion": api_version, "kind": kind, "name": name},
         "metric": {"name": metric},
@@ -21,7 +21,7 @@ fn ingress_metric() -> Value {
     let target = json!({"type": "Value", "value": "100"});
     let name = exchange("custom object metric").response.body["items"][0]["metric"]["name"].clone();
     let name = name.as_str().expect("a name");
-    object_metric("networking.k8s.io/v1", "Ingress", "main-route", name, target)
+    object_metric("networking.k8s.io/v1", "Ingress", "main-route", name, &target)
 }
 
 fn custom_object_metric(cluster: &mut Cluster) -> Value {
@@ -36,7 +36,7 @@ fn custom_object_metric(cluster: &mut Cluster) -> Value {
         ..CustomMetric::default()
     });
     let target = json!({"type": "AverageValue", "averageValue": "16"});
-    object_metric("shop.example.com/v1", "Queue", "orders", "depth", target)
+    object_metric("shop.example.com/v1", "Queue", "orders", "depth", &target)
 }
 
 /// The recorded value of a metric, in thousandths.
@@ -142,7 +142,7 @@ fn what_is_saved_gives_the_same_answer_and_holds_nothing_else() {
     let ambiguous = |cluster: &mut Cluster| {
         cluster.hpa(["default", "twin"], ["apps/v1", "Deployment", NAME], &json!({}));
     };
-    let changes: [(&str, fn(&mut Cluster)); 5] = [
+    let changes: [(&str, Change); 5] = [
         ("plain", plain),
         ("every", every),
         ("failing", failing),

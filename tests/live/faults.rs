@@ -6,10 +6,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::api::{Auth, Clock, Cluster, Fault, Server, When};
+use super::{Change, notes, program, recorded, run};
 use super::{HPA, LONGEST, NAME, Ran, SCALE, condition, explain, explain_as, explain_on};
-use super::{notes, program, recorded, run};
-
-type Change = fn(&mut Cluster);
 
 fn at(path: &str, fault: Fault) -> Ran {
     explain_on(|cluster| {

@@ -281,3 +281,19 @@ fn pods_that_fail_to_come_leave_no_answer() {
         ran.fails(1, &parts);
     }
 }
+
+#[test]
+fn old_and_unknown_metrics_are_told() {
+    let mut cluster = Cluster::recorded();
+    cluster.clock(super::api::Clock::Ahead(0));
+    let answer = super::explain(&Server::start(cluster), &["-o", "json"]).answer();
+    let note = "the metrics of 2 of 2 pods are older than twice their window, up to ";
+    assert!(notes(&answer).contains(note), "{}", notes(&answer));
+
+    let answer = explain_on(|cluster| {
+        with_metrics(cluster, &json!([{"type": "Quantum", "quantum": {"state": "both"}}]));
+    });
+    let [status, reason, text] = condition(&answer.answer(), "ScalingActive");
+    assert_eq!((&*status, &*reason), ("False", "InvalidMetricSourceType"));
+    assert!(text.contains("Quantum"), "{text}");
+}

@@ -1,10 +1,12 @@
 //! How many requests an answer takes, and how many of them one after the other.
 
+use std::io::Read;
+use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::api::{Cluster, Fault, Server, When};
+use super::api::{Auth, Cluster, Fault, Server, When};
 use super::{HPAS, PODS, explain, explain_as, notes, recorded};
 
 const LATENCY: Duration = Duration::from_millis(60);
@@ -133,4 +135,27 @@ fn what_an_answer_can_do_without_does_not_hold_it_up() {
         assert_eq!(answer["outcome"]["status"]["desiredReplicas"], 10);
         assert!(notes(&answer).contains(note), "{path}: {}", notes(&answer));
     }
+}
+
+#[test]
+fn many_pods_and_a_reader_that_has_seen_enough() {
+    let mut cluster = recorded();
+    let labels = [("app", "nginx")];
+    cluster.pods(["default", "web"], &labels, 20_000);
+    cluster.pod_metrics(["default", "web"], &labels, 20_000, ["10m", "1Mi"]);
+    let server = Server::start(cluster);
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("kubectl-hpa"))
+        .args(["explain", super::NAME, "-o", "json", "--kubeconfig"])
+        .arg(config.path())
+        .env_remove("HTTPS_PROXY")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let mut start = [0; 64];
+    child.stdout.take().expect("its output").read_exact(&mut start).expect("an answer");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+    assert_eq!(page_queries(&server).len(), 41);
 }

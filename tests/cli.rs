@@ -367,7 +367,6 @@ fn the_command_line_is_checked_before_anything_is_read() {
         (vec!["explain", "--help"], 0, "--filename <FILE>", ""),
         (vec![], 2, "", "Usage: kubectl-hpa"),
         (vec!["explain"], 2, "", "<NAME>"),
-        (vec!["explain", "web"], 2, "", "--filename <FILE>"),
         (vec!["explode"], 2, "", "unrecognized subcommand 'explode'"),
         (
             vec!["explain", "web", "-f", "missing", "--verbose"],

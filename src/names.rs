@@ -101,6 +101,11 @@ pub(crate) fn path_segment(name: &str) -> Vec<String> {
     contained.map(|text| format!("may not contain '{text}'")).collect()
 }
 
+/// The group of an `apiVersion`; empty where that cannot be read.
+pub(crate) fn group(api_version: &str) -> &str {
+    group_version(api_version).map_or("", |(group, _)| group)
+}
+
 /// `schema.ParseGroupVersion`: group and version, or the parse error's text.
 pub(crate) fn group_version(api_version: &str) -> Result<(&str, &str), String> {
     if api_version == "/" {

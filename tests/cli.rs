@@ -354,7 +354,7 @@ fn megabytes_of_something_else_end_soon() {
 
 /// `cargo test --release --test cli -- --ignored`
 #[test]
-#[ignore = "writes 1 GB; for a release build"]
+#[ignore = "writes 1 GB: cargo test --release --test cli -- --ignored"]
 fn a_hundred_megabytes_of_something_else_end_soon() {
     ends_soon("hundred_megabytes", 100_000_000, Duration::from_secs(20));
 }

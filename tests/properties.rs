@@ -143,7 +143,7 @@ const PLACES: &str = "
 
 /// The long form, a minute or two: `cargo test --release --test properties -- --ignored`.
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes minutes: cargo test --release --test properties -- --ignored"]
 fn all_of_it_at_length() {
     const CASES: u32 = 20_000;
     holds_for(CASES, scenario(), keeps_bounds);

@@ -22,6 +22,7 @@ use self::right::{advice, denied};
 use super::discovery::{Discovery, built_in, segment};
 use super::{Failure, Session};
 use crate::error::Error;
+use crate::names;
 use crate::selector::Selector;
 use crate::snapshot::admit;
 use crate::snapshot::default::AdmissionGates;
@@ -109,8 +110,7 @@ impl Needs {
         let has = |types: &[&str]| metrics.iter().any(|m| types.contains(&m.type_.as_str()));
         let described = metrics.iter().filter_map(|metric| metric.object.as_ref());
         let unknown = |reference: &CrossVersionObjectReference| {
-            !is_namespace(reference)
-                && built_in(group_of(&reference.api_version), &reference.kind).is_none()
+            !reference.is_namespace() && built_in(reference.group(), &reference.kind).is_none()
         };
         let target = &hpa.spec.scale_target_ref;
         Self {
@@ -315,14 +315,6 @@ fn skew(server: Timestamp, own: Timestamp) -> Option<String> {
     })
 }
 
-fn group_of(api_version: &str) -> &str {
-    api_version.split_once('/').map_or("", |(group, _)| group)
-}
-
 fn is_well_formed(api_version: &str) -> bool {
-    api_version.matches('/').count() <= 1
-}
-
-fn is_namespace(object: &CrossVersionObjectReference) -> bool {
-    group_of(&object.api_version).is_empty() && object.kind == "Namespace"
+    names::group_version(api_version).is_ok()
 }

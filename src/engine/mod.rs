@@ -15,6 +15,7 @@ use conditions::{ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED,
 use decision::{Decision, Event, MetricResult, Outcome, Path, Step};
 
 use crate::memory::{Knowledge, Memory, Remembered};
+use crate::names;
 use crate::selector::Selector;
 use crate::snapshot::hpa::{Hpa, MetricStatus};
 use crate::snapshot::stated::Recommendation;
@@ -156,7 +157,7 @@ impl<'s> Pass<'s> {
     /// Reads the target's scale. Without it the pass ends: only the condition AbleToScale changes.
     fn read_scale(&mut self) -> Option<&'s Scale> {
         let target = &self.snapshot.hpa.spec.scale_target_ref;
-        let failed = match group_of(&target.api_version) {
+        let failed = match names::group_version(&target.api_version) {
             Err(e) => Err((format!("invalid API version in scale target reference: {e}"), e)),
             Ok(_) => match &self.snapshot.scale {
                 Ok(scale) => Ok(scale),
@@ -488,16 +489,5 @@ impl<'s> Pass<'s> {
     ) {
         let list = &mut self.outcome.status.conditions;
         conditions::set(list, type_, status, reason, message, self.snapshot.now);
-    }
-}
-
-/// The group of an `apiVersion` (`ParseGroupVersion`).
-pub fn group_of(api_version: &str) -> Result<&str, String> {
-    match api_version.split_once('/') {
-        None => Ok(""),
-        Some((_, version)) if version.contains('/') => {
-            Err(format!("unexpected GroupVersion string: {api_version}"))
-        }
-        Some((group, _)) => Ok(group),
     }
 }

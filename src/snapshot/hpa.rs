@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::json::{list, null_as_default, nullable_list, optional_time};
+use crate::names;
 use crate::quantity::Quantity;
 use crate::selector::LabelSelector;
 
@@ -60,6 +61,19 @@ pub struct CrossVersionObjectReference {
     /// Group and version; empty means the core group.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub api_version: String,
+}
+
+impl CrossVersionObjectReference {
+    /// The API group; empty also where the version cannot be read, as for the controller's metrics
+    /// client.
+    pub fn group(&self) -> &str {
+        names::group(&self.api_version)
+    }
+
+    /// Whether it is a namespace, whose metrics are asked for without its name.
+    pub fn is_namespace(&self) -> bool {
+        self.group().is_empty() && self.kind == "Namespace"
+    }
 }
 
 /// `MetricSpec`: a type and the source of that type.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::super::Failure;
 use super::super::discovery::{Discovery, Resource, built_in, segment};
 use super::right::advice;
-use super::{Fetch, List, group_of, is_namespace};
+use super::{Fetch, List};
 use crate::selector::LabelSelector;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
@@ -127,10 +127,10 @@ impl Fetch<'_> {
                 let metric = segment(&source.metric.name);
                 let query = metric_query(source.metric.selector.as_ref(), "?metricLabelSelector");
                 let object = &source.described_object;
-                let path = if is_namespace(object) {
+                let path = if object.is_namespace() {
                     format!("{root}/metrics/{metric}{query}")
                 } else {
-                    let group = group_of(&object.api_version);
+                    let group = object.group();
                     let resource = match built_in(group, &object.kind) {
                         Some(resource) => resource,
                         None => mapped(group, &object.kind, discovery)?,

@@ -4,7 +4,7 @@
 use super::super::Failure;
 use super::super::discovery::{Discovery, Resource, built_in};
 use super::right::denied;
-use super::{Fetch, group_of, is_well_formed};
+use super::{Fetch, is_well_formed};
 use crate::error::Error;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::objects::ScaleObject;
@@ -21,7 +21,7 @@ impl Fetch<'_> {
             // The engine words this before it looks at the scale.
             return Some(Ok(Err(ScaleError::Mapping(String::new()))));
         }
-        let resource = built_in(group_of(&target.api_version), &target.kind)?;
+        let resource = built_in(target.group(), &target.kind)?;
         Some(self.scale(&resource, &target.name).await)
     }
 
@@ -32,7 +32,7 @@ impl Fetch<'_> {
         discovery: &Result<Discovery, Failure>,
     ) -> Result<Result<Scale, ScaleError>, Error> {
         let target = &hpa.spec.scale_target_ref;
-        let group = group_of(&target.api_version);
+        let group = target.group();
         let discovery = discovery.as_ref().map_err(denied)?;
         match discovery.resource(group, &target.kind) {
             Some(resource) => self.scale(&resource, &target.name).await,

@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use super::find_error;
-use super::target::{group_of, resource_of};
+use super::target::resource_of;
+use crate::names;
 use crate::selector::{LabelSelector, Labels, Selector};
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSpec, ObjectMetricSource,
@@ -84,15 +85,15 @@ impl Answers<'_> {
 
     fn object(&self, source: &ObjectMetricSource) -> MetricAnswer {
         let wanted = &source.described_object;
-        let group = group_of(&wanted.api_version);
+        let group = wanted.group();
         let name = described_name(wanted, self.hpa);
         // An object has one value at a time: the one that was read first.
         let value = self.values(&source.metric).find(|value| {
             let object = &value.described_object;
             (object.kind == wanted.kind || object.kind.to_lowercase() == wanted.kind)
                 && object.name == name
-                && (is_namespace(wanted) || object.namespace == self.hpa.namespace)
-                && (object.api_version.is_empty() || group_of(&object.api_version) == group)
+                && (wanted.is_namespace() || object.namespace == self.hpa.namespace)
+                && (object.api_version.is_empty() || names::group(&object.api_version) == group)
         });
         match value {
             Some(value) => MetricAnswer::Object(vec![value.value.milli_value()]),
@@ -143,11 +144,7 @@ pub(in crate::snapshot) fn described_name<'a>(
     object: &'a CrossVersionObjectReference,
     hpa: &'a Hpa,
 ) -> &'a str {
-    if is_namespace(object) { &hpa.namespace } else { &object.name }
-}
-
-fn is_namespace(object: &CrossVersionObjectReference) -> bool {
-    group_of(&object.api_version).is_empty() && object.kind == "Namespace"
+    if object.is_namespace() { &hpa.namespace } else { &object.name }
 }
 
 /// What an adapter answers that has no value for an object.
@@ -156,7 +153,7 @@ pub(in crate::snapshot) fn absence(source: &ObjectMetricSource, hpa: &Hpa) -> St
     format!(
         "the server could not find the metric {} for {} {}",
         source.metric.name,
-        resource_of(group_of(&object.api_version), &object.kind),
+        resource_of(object.group(), &object.kind),
         described_name(object, hpa)
     )
 }

@@ -20,7 +20,7 @@ impl Target<'_> {
     /// What the controller would get for the target's scale. An `Err` outside is unusable input.
     pub(super) fn scale(&self, hpa: &Hpa) -> Result<Result<Scale, ScaleError>, Error> {
         let target = &hpa.spec.scale_target_ref;
-        let group = group_of(&target.api_version);
+        let group = target.group();
         let kind = target.kind.as_str();
         if let Some(e) = find_error(self.errors, Api::Mapping, None) {
             return Ok(Err(ScaleError::Mapping(e.message.clone())));
@@ -85,7 +85,7 @@ impl Target<'_> {
         let mut workloads = self.workloads.iter().filter(|workload| {
             // Discovery knows a kind by its lower-case form, too.
             self.is_target(&workload.metadata, hpa)
-                && workload.group == group_of(&target.api_version)
+                && workload.group == target.group()
                 && (workload.kind == kind || workload.kind.to_lowercase() == kind)
         });
         once(kind, workloads.clone().map(|workload| &*workload.metadata.name))?;
@@ -104,10 +104,6 @@ fn workload_scale(workload: &Workload, selector: String) -> Scale {
         status_replicas: workload.status_replicas.unwrap_or(workload.replicas),
         selector,
     }
-}
-
-pub(super) fn group_of(api_version: &str) -> &str {
-    api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
 /// Built-in kinds are in one group each, whatever the cluster has installed beside them.

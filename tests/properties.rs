@@ -163,7 +163,7 @@ fn read(scenario: &Scenario) -> Result<Input, TestCaseError> {
 }
 
 fn remembered(input: &Input) -> Remembered {
-    Remembered::from_stated(input.stated_memory.as_ref())
+    Remembered::of(input)
 }
 
 /// The replicas of the target, where its scale could be read.
@@ -349,6 +349,16 @@ fn answer(input: &Input) -> Value {
     Value::Object(parts.iter().map(|part| ((*part).to_owned(), object[*part].take())).collect())
 }
 
+/// The same scenario with nothing said about the controller's memory.
+fn without_memory(scenario: &Scenario) -> Scenario {
+    let mut unknown = scenario.clone();
+    for list in ["recommendations", "scaleUpEvents", "scaleDownEvents"] {
+        unknown.state[list] = json!([]);
+    }
+    unknown.state["memory"] = json!("unknown");
+    unknown
+}
+
 fn survives_saving(scenario: &Scenario) -> TestCaseResult {
     let save = |input: &Input| {
         let saved = save::to_json(&input.snapshot, input.stated_memory.as_ref());
@@ -405,28 +415,19 @@ fn tolerates_everything(scenario: &Scenario) -> TestCaseResult {
     Ok(())
 }
 
-/// The same scenario with nothing said about the controller's memory.
-fn without_memory(scenario: &Scenario) -> Scenario {
-    let mut unknown = scenario.clone();
-    for list in ["recommendations", "scaleUpEvents", "scaleDownEvents"] {
-        unknown.state[list] = json!([]);
-    }
-    unknown.state["memory"] = json!("unknown");
-    unknown
-}
-
 fn is_inside_the_range(scenario: &Scenario) -> TestCaseResult {
-    let unknown = without_memory(scenario);
-    let (_, object) = common::explain(&read(&unknown)?);
-    let (decision, _) = common::explain(&read(scenario)?);
-    let range = &object["range"];
+    let input = read(scenario)?;
+    let unknown = Remembered::unknown();
+    let likely = reconcile(&input.snapshot, &unknown.likely);
+    let extremes = at_bounds(&input.snapshot, &unknown, &likely);
+    let range = Explanation::new(&input, &unknown, &likely, &extremes).range;
+    let (decision, _) = common::explain(&input);
     let Some(replicas) = decision.replicas_after() else {
-        prop_assert!(range.is_null());
+        prop_assert!(range.is_none());
         return Ok(());
     };
-    let end = |end: &str| range[end].as_i64().expect("a range has two ends");
-    let inside = (end("min")..=end("max")).contains(&i64::from(replicas));
-    prop_assert!(inside, "{} is outside {}", replicas, range);
+    let inside = range.is_some_and(|range| (range.min..=range.max).contains(&replicas));
+    prop_assert!(inside, "{} is outside {:?}", replicas, range);
     Ok(())
 }
 

@@ -207,7 +207,7 @@ fn the_schema_rejects_what_is_not_printed() {
         ("", "apiVersion", &json!("kubectl-hpa/v1alpha2")),
         ("", "kind", &json!("Prediction")),
         ("", "certainty", &json!("likely")),
-        ("/memory", "knowledge", &json!("inferred")),
+        ("/memory", "knowledge", &json!("guessed")),
         ("/outcome/events/0", "reason", &json!("Rescaled")),
         (&metric, "rule", &json!("computeMetrics")),
         (&format!("{metric}/proposal"), "because", &json!("ratio")),

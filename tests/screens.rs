@@ -22,7 +22,7 @@ fn screen(name: &str, files: &[&str], wide: bool, layout: &Layout) -> String {
     let options = Options { name: name.to_owned(), ..Options::default() };
     let clock: Timestamp = "2026-11-21T07:06:29Z".parse().expect("a time");
     let input = assemble(file::read(&files).expect("files"), &options, clock).expect("an input");
-    let remembered = Remembered::from_stated(input.stated_memory.as_ref());
+    let remembered = Remembered::of(&input);
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
     let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
     let explanation = Explanation::new(&input, &remembered, &decision, &extremes);
@@ -365,7 +365,7 @@ fn words(json: &str) -> Page {
     file::read_text(json, "case", &mut objects).expect("objects");
     let options = Options { name: "web".to_owned(), ..Options::default() };
     let input = assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("an input");
-    let remembered = Remembered::from_stated(input.stated_memory.as_ref());
+    let remembered = Remembered::of(&input);
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
     let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
     let explanation = Explanation::new(&input, &remembered, &decision, &extremes);

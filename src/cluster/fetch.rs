@@ -70,7 +70,8 @@ pub async fn fetch(session: &Session, namespace: &str, name: &str) -> Result<Obs
     })?;
     let Needed { hpa, now, scale, pods, pod_metrics, metrics, mut notes } = needed;
     let (version, others) = beside.take(&mut notes);
-    Ok(Observed { now, version, hpa, scale, pods, pod_metrics, metrics, others, notes })
+    let evidence = beside.evidence(&mut notes);
+    Ok(Observed { now, version, hpa, scale, pods, pod_metrics, metrics, others, evidence, notes })
 }
 
 /// What no answer can do without.

@@ -26,7 +26,7 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
         let objects = file::read(&args.filenames)?;
         (assemble(objects, &options(args), Timestamp::now())?, Vec::new())
     };
-    let remembered = Remembered::from_stated(input.stated_memory.as_ref());
+    let remembered = Remembered::of(&input);
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
     let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
     let explanation = Explanation::new(&input, &remembered, &decision, &extremes);

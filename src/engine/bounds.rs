@@ -3,6 +3,7 @@
 //! and in each policy's limit; those limits overflow as the controller's do, so the extreme ones are
 //! looked for rather than computed. Nothing upstream corresponds to it.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
@@ -10,22 +11,63 @@ use jiff::{SignedDuration, Timestamp};
 use super::arith::add;
 use super::behavior::{allowed_by, highest_start};
 use super::decision::Direction;
-use crate::memory::Memory;
-use crate::snapshot::hpa::{HpaSpec, ScalingPolicy, ScalingRules};
+use crate::memory::{Extreme, Memory, Possible, split};
+use crate::snapshot::hpa::{Behavior, HpaSpec, ScalingPolicy, ScalingRules};
 use crate::snapshot::stated::{Recommendation, ScaleEvent};
 
-/// The memories at the bounds, for a pass over `current` replicas.
-pub(super) fn memories(spec: &HpaSpec, current: i32, now: Timestamp) -> Vec<Memory> {
-    let recommended = |replicas| Recommendation { replicas, time: now };
+/// The memories at the bounds, for a pass over `current` replicas that wants `desired`.
+pub(super) fn memories(
+    spec: &HpaSpec,
+    current: i32,
+    desired: i32,
+    now: Timestamp,
+    possible: &Possible,
+) -> Vec<Memory> {
     // An entry older than every window plays no part, but keeps the list from being seeded.
     let forgotten = Recommendation { replicas: 0, time: Timestamp::MIN };
-    let holding = |recommendations| Memory { recommendations, ..Memory::default() };
+    let recommended = |replicas: i32| Recommendation { replicas, time: now };
     let Some(behavior) = &spec.behavior else {
-        // Only higher recommendations count, however high.
-        return vec![holding(vec![forgotten]), holding(vec![recommended(i32::MAX)])];
+        // Only higher recommendations count.
+        let Extreme { at_least, at_most } = possible.highest;
+        let ends =
+            [at_least.map_or(forgotten, recommended), recommended(at_most.unwrap_or(i32::MAX))];
+        return ends.map(|end| Memory { recommendations: vec![end], ..Memory::default() }).into();
     };
-    // Both kinds together keep the replicas as they are, in either direction.
-    let mut memories = vec![holding(vec![recommended(0), recommended(i32::MAX)])];
+    // Going up the lowest counts, going down the highest; what is wanted already cannot be held.
+    let ends = match desired.cmp(&current) {
+        Ordering::Greater => {
+            let Extreme { at_least, at_most } = possible.lowest;
+            [recommended(at_least.unwrap_or(0)), at_most.map_or(forgotten, recommended)]
+        }
+        Ordering::Less => {
+            let Extreme { at_least, at_most } = possible.highest;
+            [at_least.map_or(forgotten, recommended), recommended(at_most.unwrap_or(i32::MAX))]
+        }
+        Ordering::Equal => [forgotten, forgotten],
+    };
+    let changes = match &possible.changes {
+        Some(lists) => lists.iter().map(|list| split(Some(list))).collect(),
+        None => any_changes(spec, behavior, current, now),
+    };
+    let with = |(scale_up_events, scale_down_events): (Vec<_>, Vec<_>)| {
+        ends.map(|end| Memory {
+            recommendations: vec![end],
+            scale_up_events: scale_up_events.clone(),
+            scale_down_events: scale_down_events.clone(),
+        })
+    };
+    changes.into_iter().flat_map(with).collect()
+}
+
+/// Changes that lead to the extreme limits of each direction. Removed replicas count against added
+/// ones, so that one list says it all.
+fn any_changes(
+    spec: &HpaSpec,
+    behavior: &Behavior,
+    current: i32,
+    now: Timestamp,
+) -> Vec<(Vec<ScaleEvent>, Vec<ScaleEvent>)> {
+    let mut changes = Vec::new();
     for (rules, direction) in
         [(&behavior.scale_up, Direction::Up), (&behavior.scale_down, Direction::Down)]
     {
@@ -37,14 +79,10 @@ pub(super) fn memories(spec: &HpaSpec, current: i32, now: Timestamp) -> Vec<Memo
             min: spec.min_replicas.unwrap_or(1),
             max: spec.max_replicas,
         };
-        memories.extend([i64::from, |limit| -i64::from(limit)].map(|wish| Memory {
-            recommendations: vec![forgotten],
-            // Removed replicas count against added ones, so that one list says it all.
-            scale_down_events: limits.events(wish, now),
-            scale_up_events: Vec::new(),
-        }));
+        let wishes = [i64::from, |limit: i32| -i64::from(limit)];
+        changes.extend(wishes.map(|wish| (Vec::new(), limits.events(wish, now))));
     }
-    memories
+    changes
 }
 
 /// The limits of one direction, over every count that a period may have started from. A count below
@@ -107,7 +145,6 @@ impl Limits<'_> {
 mod tests {
     use super::super::behavior::{Wanted, with_behavior};
     use super::*;
-    use crate::snapshot::hpa::Behavior;
 
     fn policies(select: &str, list: &[(&str, i32, i32)]) -> Option<ScalingRules> {
         let policy = |&(type_, value, period_seconds): &(&str, i32, i32)| ScalingPolicy {
@@ -140,7 +177,7 @@ mod tests {
             now: Timestamp::UNIX_EPOCH,
             downscale_stabilization: SignedDuration::ZERO,
         };
-        let replicas: Vec<_> = memories(&spec, 40, wanted.now)
+        let replicas: Vec<_> = memories(&spec, 40, desired, wanted.now, &Possible::default())
             .into_iter()
             .map(|mut memory| with_behavior(wanted, &behavior, &mut memory).replicas)
             .collect();

@@ -14,7 +14,7 @@ mod replicas;
 use conditions::{ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of};
 use decision::{Decision, Event, MetricResult, Outcome, Path, Step};
 
-use crate::memory::{Knowledge, Memory, Remembered};
+use crate::memory::{Memory, Remembered};
 use crate::names;
 use crate::selector::Selector;
 use crate::snapshot::hpa::{Hpa, MetricStatus};
@@ -33,21 +33,22 @@ pub fn reconcile(snapshot: &Snapshot, memory: &Memory) -> Decision {
     }
 }
 
-/// The replicas after the pass at each bound of an unknown memory; empty where the memory is known
+/// The replicas after the pass at each bound of the memory; empty where the memory is known
 /// or plays no part. `decision` is that of the same snapshot with any memory: the metrics do not
 /// depend on it, so they are not evaluated again.
 pub fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<i32> {
-    let (Knowledge::Unknown, Ok(scale), Some(proposal), None) =
-        (remembered.knowledge, &snapshot.scale, decision.proposal, &snapshot.scale_update_error)
+    let (Some(possible), Ok(scale), Some(proposal), None) =
+        (&remembered.possible, &snapshot.scale, decision.proposal, &snapshot.scale_update_error)
     else {
         return Vec::new();
     };
     let current = scale.spec_replicas;
-    bounds::memories(&snapshot.hpa.spec, current, snapshot.now)
+    let desired = proposal.max(0);
+    bounds::memories(&snapshot.hpa.spec, current, desired, snapshot.now, possible)
         .into_iter()
         .map(|memory| {
             let mut pass = Pass::new(snapshot, memory);
-            pass.normalize(current, proposal.max(0)).replicas
+            pass.normalize(current, desired).replicas
         })
         .collect()
 }

@@ -1,9 +1,16 @@
 //! What the controller remembers between passes: recommendations and scale events. It can be
-//! stated, or be that of a controller that has just started; where neither is known, the answer
-//! is bounded over everything that could be remembered. Nothing is guessed silently.
+//! stated, be that of a controller that has just started, or be inferred from what the API shows,
+//! with bounds that hold. Nothing is guessed silently.
 
+pub mod infer;
+mod recommendations;
+mod scale_events;
+mod sighting;
+
+pub use scale_events::split;
 use serde::Serialize;
 
+use crate::snapshot::assemble::{Basis, Input};
 use crate::snapshot::stated::{Recommendation, ScaleEvent, StatedMemory};
 
 /// The controller's three lists for one HPA.
@@ -24,8 +31,10 @@ pub struct Memory {
 pub enum Knowledge {
     /// It is stated, list by list.
     Stated,
-    /// The controller is stated to have just started.
+    /// The controller has not seen the HPA before.
     JustStarted,
+    /// It is bounded by what the API shows.
+    Inferred,
     /// Nothing is known; the memory used is that of a controller that has just started.
     Unknown,
 }
@@ -37,14 +46,40 @@ pub struct Remembered {
     pub likely: Memory,
     /// How well it is known.
     pub knowledge: Knowledge,
+    /// What it may be instead; none where it is known.
+    pub possible: Option<Possible>,
+    /// What the bounds rest on, each with its source.
+    pub basis: Vec<Basis>,
+}
+
+/// All that the memory may be, as far as the next pass depends on it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Possible {
+    /// The highest recommendation that holds against scaling down.
+    pub highest: Extreme,
+    /// The lowest recommendation that holds against scaling up; only with `behavior`.
+    pub lowest: Extreme,
+    /// The changes of scale that a rate limit may count, as lists of which one is true; none where
+    /// they may be anything. Added replicas are positive.
+    pub changes: Option<Vec<Vec<ScaleEvent>>>,
+}
+
+/// Bounds of the highest or lowest recommendation that still counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Extreme {
+    /// For the highest: none where there may be no recommendation at all. For the lowest: none
+    /// where it may be anything.
+    pub at_least: Option<i32>,
+    /// For the highest: none where it may be anything. For the lowest: none where there may be no
+    /// recommendation at all.
+    pub at_most: Option<i32>,
 }
 
 impl Remembered {
     /// The memory that the input states; without any, that of a controller that has just started.
-    pub fn from_stated(stated: Option<&StatedMemory>) -> Self {
-        let Some(stated) = stated else {
-            return Self { likely: Memory::default(), knowledge: Knowledge::Unknown };
-        };
+    pub fn from_stated(stated: &StatedMemory) -> Self {
         let knowledge = if *stated == StatedMemory::default() {
             Knowledge::JustStarted
         } else {
@@ -55,6 +90,37 @@ impl Remembered {
             scale_up_events: stated.scale_up_events.clone(),
             scale_down_events: stated.scale_down_events.clone(),
         };
-        Self { likely, knowledge }
+        Self { likely, knowledge, possible: None, basis: Vec::new() }
     }
+
+    /// The memory that the input states, else what can be inferred.
+    pub fn of(input: &Input) -> Self {
+        let Input { snapshot, stated_memory, evidence, .. } = input;
+        match (stated_memory, &snapshot.scale) {
+            (Some(stated), _) => Self::from_stated(stated),
+            (None, Ok(scale)) => infer::infer(
+                &snapshot.hpa,
+                scale.spec_replicas,
+                &snapshot.controller,
+                snapshot.now,
+                evidence,
+            ),
+            (None, Err(_)) => Self::unknown(),
+        }
+    }
+
+    /// A memory of which nothing is known.
+    pub fn unknown() -> Self {
+        Self {
+            likely: Memory::default(),
+            knowledge: Knowledge::Unknown,
+            possible: Some(Possible::default()),
+            basis: Vec::new(),
+        }
+    }
+}
+
+/// One thing that the bounds rest on.
+fn basis(item: &str, value: impl Into<String>, source: impl Into<String>) -> Basis {
+    Basis { item: item.to_owned(), value: value.into(), source: source.into(), age: None }
 }

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 
 use crate::engine::decision::{Clause, Decision, Group, MetricStep, Outcome, PodRow, Step};
 use crate::json::SecondsTime;
-use crate::memory::{Knowledge, Memory, Remembered};
+use crate::memory::{Knowledge, Memory, Possible, Remembered};
 use crate::quantity::{Format, Quantity};
 use crate::snapshot::Snapshot;
 use crate::snapshot::assemble::{Basis, Input};
@@ -36,7 +36,7 @@ pub struct Explanation<'a> {
     trace: TraceView<'a>,
     memory: MemoryView<'a>,
     /// What the answer rests on.
-    pub basis: &'a [Basis],
+    pub basis: Vec<&'a Basis>,
     /// What was read but not used, and what looks wrong.
     pub notes: &'a [String],
     #[serde(skip)]
@@ -77,6 +77,7 @@ struct HpaView<'a> {
 #[serde(rename_all = "camelCase")]
 struct MemoryView<'a> {
     knowledge: &'static str,
+    possible: Option<&'a Possible>,
     before: &'a Memory,
     after: &'a Memory,
 }
@@ -115,12 +116,14 @@ impl<'a> Explanation<'a> {
                 knowledge: match remembered.knowledge {
                     Knowledge::Stated => "stated",
                     Knowledge::JustStarted => "justStarted",
+                    Knowledge::Inferred => "inferred",
                     Knowledge::Unknown => "unknown",
                 },
+                possible: remembered.possible.as_ref(),
                 before: &remembered.likely,
                 after: &decision.memory,
             },
-            basis,
+            basis: basis.iter().chain(&remembered.basis).collect(),
             notes,
             snapshot,
             decision,

@@ -255,6 +255,7 @@ impl Words<'_> {
                  input states none)"
                     .to_owned()
             }
+            Knowledge::Inferred => return lines,
             Knowledge::Unknown => {
                 "unknown, taken as just started: the replicas there are count as its only \
                  recommendation (nothing states it)"

@@ -18,6 +18,7 @@ use target::Target;
 use super::admit::{self, AdmissionError};
 use super::controller::{Controller, Gates};
 use super::default::AdmissionGates;
+use super::evidence::Evidence;
 use super::hpa::{Hpa, MetricSpec};
 use super::objects::{Api, ApiError, ControllerState, Flags, HpaObject, Objects, StatedAs};
 use super::pod::Pod;
@@ -48,6 +49,8 @@ pub struct Input {
     pub snapshot: Snapshot,
     /// What the input states about the controller's memory.
     pub stated_memory: Option<StatedMemory>,
+    /// What the API shows of the controller's past.
+    pub evidence: Evidence,
     /// What was assumed, and where the rest comes from.
     pub basis: Vec<Basis>,
     /// What was read but not used, and what looks wrong.
@@ -153,7 +156,8 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
             .collect(),
         hpa,
     };
-    Ok(Input { snapshot, stated_memory, basis, notes })
+    let evidence = objects.evidence;
+    Ok(Input { snapshot, stated_memory, evidence, basis, notes })
 }
 
 /// Makes sure that no two objects of a kind have the same name: no API server has both, so one of

@@ -9,6 +9,7 @@ mod legacy;
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::evidence::Written;
 use super::hpa::{
     Behavior, Condition, CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec,
     MetricStatus, MetricValueStatus, ResourceMetricStatus,
@@ -76,6 +77,7 @@ impl HpaObject {
             name: self.metadata.name,
             namespace: self.metadata.namespace,
             uid: Some(self.metadata.uid).filter(|uid| !uid.is_empty()),
+            written: Written::new(self.metadata.creation_timestamp, &self.metadata.managed_fields),
             spec: self.spec,
             status: self.status,
         }

@@ -7,6 +7,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::evidence::Written;
 use crate::json::{list, null_as_default, nullable_list, optional_time};
 use crate::names;
 use crate::quantity::Quantity;
@@ -21,6 +22,8 @@ pub struct Hpa {
     pub namespace: String,
     /// `metadata.uid`; present when an API server has accepted the object.
     pub uid: Option<String>,
+    /// When its parts were written.
+    pub written: Written,
     /// The desired behaviour, with defaults applied.
     pub spec: HpaSpec,
     /// What the controller last wrote.

@@ -4,6 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::assemble::{Basis, Input, Options, assumed, controller_settings};
+use super::evidence::Evidence;
 use super::hpa::Hpa;
 use super::metric::PodMetrics;
 use super::objects::ControllerState;
@@ -30,6 +31,8 @@ pub struct Observed {
     pub metrics: Vec<MetricAnswer>,
     /// The other HPAs whose selector the controller knows.
     pub others: Vec<OtherHpa>,
+    /// What the API shows of the controller's past.
+    pub evidence: Evidence,
     /// What could not be learnt, and what it means.
     pub notes: Vec<String>,
 }
@@ -62,7 +65,7 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         metrics: observed.metrics,
         other_hpas: observed.others,
     };
-    Ok(Input { snapshot, stated_memory: None, basis, notes })
+    Ok(Input { snapshot, stated_memory: None, evidence: observed.evidence, basis, notes })
 }
 
 /// What to say where usage is older than twice the time in which it was measured: the controller

@@ -1,5 +1,5 @@
 //! The parts of `ObjectMeta` that one pass or the API server's checks look at. Reading is as lax
-//! as Go's decoder: null is the zero value, unknown fields (such as `managedFields`) are skipped.
+//! as Go's decoder: null is the zero value, unknown fields are skipped.
 //! Judging names and keys is the business of [`super::validate`].
 
 use std::collections::BTreeMap;
@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::evidence::ManagedFieldsEntry;
 use crate::json::{list, null_as_default, optional_time, string_map};
 
 /// Labels or annotations by key.
@@ -46,6 +47,9 @@ pub struct ObjectMeta {
     /// What has to happen before the object may go.
     #[serde(deserialize_with = "list")]
     pub finalizers: Vec<String>,
+    /// Who has written what, and when.
+    #[serde(deserialize_with = "list")]
+    pub managed_fields: Vec<ManagedFieldsEntry>,
 }
 
 /// `metav1.OwnerReference`.

@@ -7,6 +7,7 @@ pub mod assemble;
 pub mod controller;
 pub mod convert;
 pub mod default;
+pub mod evidence;
 pub mod file;
 pub mod hpa;
 pub mod live;

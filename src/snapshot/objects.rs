@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny};
 
+use super::evidence::Evidence;
 use super::metric::{ExternalMetricValue, GoDuration, MetricValue, PodMetrics};
 use super::pod::{Meta, Pod};
 use super::stated::{Recommendation, ScaleEvent};
@@ -35,6 +36,8 @@ pub struct Objects {
     pub metric_values: Vec<MetricValue>,
     /// Items of the external metrics API.
     pub external_values: Vec<ExternalMetricValue>,
+    /// Events about HPAs, and the controller manager's lease.
+    pub evidence: Evidence,
     /// The controller's state, with where it was read.
     pub state: Option<ControllerState>,
     /// How many objects that a pass does not look at were passed over, by kind and version.

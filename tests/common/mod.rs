@@ -1,5 +1,6 @@
 //! The way of `explain -f` in-process, from the text of an input to the published object, without
-//! files, clock or process. What the suites share, and nothing that only one of them needs.
+//! files, clock or process. What the suites share; not every one of them needs all of it.
+#![allow(dead_code)]
 
 use jiff::Timestamp;
 use kubectl_hpa::engine;
@@ -36,7 +37,7 @@ pub(crate) fn explain_as<T>(
     input: &Input,
     form: impl FnOnce(&Explanation<'_>) -> T,
 ) -> (Decision, T) {
-    let remembered = Remembered::from_stated(input.stated_memory.as_ref());
+    let remembered = Remembered::of(input);
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
     let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
     let formed = form(&Explanation::new(input, &remembered, &decision, &extremes));

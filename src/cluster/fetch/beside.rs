@@ -9,11 +9,15 @@ use serde_json::value::RawValue;
 use tokio::join;
 
 use super::super::Failure;
+use super::super::discovery::segment;
 use super::right::missing;
 use super::{Fetch, List};
 use crate::error::Error;
 use crate::selector::Selector;
 use crate::snapshot::OtherHpa;
+use crate::snapshot::evidence::{
+    Event, Evidence, LEASE_NAME, LEASE_NAMESPACE, Lease, WireEvent, WireLease,
+};
 use crate::snapshot::hpa::Hpa;
 
 /// How many scales are asked for at once.
@@ -28,6 +32,8 @@ pub(super) struct Beside {
     version: RefCell<Option<Result<String, Failure>>>,
     names: RefCell<Vec<String>>,
     others: RefCell<Option<Result<Others, Failure>>>,
+    events: RefCell<Option<Result<Vec<Event>, Failure>>>,
+    lease: RefCell<Option<Result<Option<Lease>, Failure>>>,
 }
 
 /// The other HPAs, and what is not known of them.
@@ -63,6 +69,31 @@ impl Beside {
             }
         };
         (version, others)
+    }
+
+    /// What there is to infer the controller's memory from.
+    pub(super) fn evidence(&self, notes: &mut Vec<String>) -> Evidence {
+        let mut cause = |what: &str, failed: Option<Option<&Failure>>| {
+            let cause = failed.map_or("no answer in time".to_owned(), told);
+            notes.push(format!("{what}: {cause}"));
+        };
+        let events = match self.events.take() {
+            Some(Ok(events)) => events,
+            failed => {
+                let failed = failed.as_ref().map(|e| e.as_ref().err());
+                cause("the HPA's events are not known", failed);
+                Vec::new()
+            }
+        };
+        let lease = match self.lease.take() {
+            Some(Ok(lease)) => lease,
+            failed => {
+                let failed = failed.as_ref().map(|e| e.as_ref().err());
+                cause("since when the controller manager leads is not known", failed);
+                None
+            }
+        };
+        Evidence { events, lease }
     }
 
     /// The error about an HPA that is not there, with those that are, or that none can be.
@@ -111,7 +142,43 @@ impl Fetch<'_> {
             };
             *beside.others.borrow_mut() = Some(others);
         };
-        join!(version, others);
+        let events = async {
+            let events = self.events(name).await;
+            *beside.events.borrow_mut() = Some(events);
+        };
+        let lease = async {
+            let lease = self.lease().await;
+            *beside.lease.borrow_mut() = Some(lease);
+        };
+        join!(version, others, events, lease);
+    }
+
+    /// The events of the HPA, as `kubectl describe` asks for them.
+    async fn events(&self, name: &str) -> Result<Vec<Event>, Failure> {
+        let selector = format!(
+            "involvedObject.kind=HorizontalPodAutoscaler,involvedObject.name={name},\
+             involvedObject.namespace={}",
+            self.namespace
+        );
+        let path = format!(
+            "/api/v1/namespaces/{}/events?fieldSelector={}",
+            segment(self.namespace),
+            segment(&selector)
+        );
+        let list: List<WireEvent> = self.json(&path, "EventList").await?;
+        Ok(list.items.into_iter().flatten().filter_map(WireEvent::about_hpa).collect())
+    }
+
+    /// The lease of the controller manager; none where it has none of the usual name.
+    async fn lease(&self) -> Result<Option<Lease>, Failure> {
+        let path = format!(
+            "/apis/coordination.k8s.io/v1/namespaces/{LEASE_NAMESPACE}/leases/{LEASE_NAME}"
+        );
+        match self.json::<WireLease>(&path, "Lease").await {
+            Ok(lease) => Ok(lease.of_controller_manager()),
+            Err(e) if e.is_not_found() => Ok(None),
+            Err(e) => Err(e),
+        }
     }
 
     async fn version(&self) -> Result<String, Failure> {

@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use super::{ControllerState, HpaObject, OWN_API_VERSION, Objects, ScaleObject, Workload};
 use crate::json::{self, UniqueMap, null_as_default, shortened, string_map};
 use crate::selector::LabelSelector;
+use crate::snapshot::evidence::{WireEvent, WireLease};
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::place::bytes_until;
 use crate::snapshot::pod::{Meta, Pod};
@@ -187,6 +188,14 @@ impl Objects {
                 self.workloads.push(Workload::read(fields, group, kind)?);
             }
             ("", "Pod") => self.pods.push(Pod::deserialize(fields)?),
+            ("" | "events.k8s.io", "Event") => {
+                // Those about anything else are not worth a note: a namespace has thousands.
+                self.evidence.events.extend(WireEvent::deserialize(fields)?.about_hpa());
+            }
+            ("coordination.k8s.io", "Lease") => {
+                let lease = WireLease::deserialize(fields)?.of_controller_manager();
+                self.evidence.lease = lease.or(self.evidence.lease.take());
+            }
             ("metrics.k8s.io", "PodMetrics") => {
                 self.pod_metrics.push(PodMetrics::deserialize(fields)?);
             }

@@ -1,0 +1,283 @@
+//! Infers what the controller remembers from what the API shows: the status that it last wrote, its
+//! events, its lease. Each rule gives bounds that hold whatever else has happened; where nothing
+//! follows, nothing is claimed. The next pass runs at some time within a sync period from now, and
+//! what may have left its windows by then counts as uncertain.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::recommendations::{self, Held};
+use super::{Knowledge, Memory, Possible, Remembered, basis, scale_events, sighting};
+use crate::go;
+use crate::json::SecondsTime;
+use crate::snapshot::assemble::Basis;
+use crate::snapshot::controller::Controller;
+use crate::snapshot::evidence::{Event, Evidence, Lease};
+use crate::snapshot::hpa::{Hpa, ScalingRules};
+
+/// A pass takes this long at most, and starts this late at most.
+const SLACK: SignedDuration = SignedDuration::from_secs(5);
+/// The API's times have whole seconds.
+pub(super) const SECOND: SignedDuration = SignedDuration::from_secs(1);
+/// A leader that has not said for so long that it is there has gone.
+const LIFE: SignedDuration = SignedDuration::from_mins(1);
+
+/// What a rule may look at.
+pub(super) struct Known<'k> {
+    pub(super) hpa: &'k Hpa,
+    /// The replicas that the target is asked for.
+    pub(super) current: i32,
+    pub(super) now: Timestamp,
+    pub(super) sync_period: SignedDuration,
+    /// How long a recommendation holds against scaling up; zero without `behavior`.
+    pub(super) up_window: SignedDuration,
+    /// How long a recommendation holds against scaling down.
+    pub(super) down_window: SignedDuration,
+    /// The lease of a leader that is there.
+    pub(super) lease: Option<Lease>,
+    /// The rescales that events tell of, the oldest first.
+    pub(super) rescales: Vec<Rescale>,
+    /// How many events of the HPA there are, repeats included.
+    pub(super) event_count: i64,
+    /// The spec is as it was when the status was written.
+    pub(super) status_is_current: bool,
+    /// The status shows that its pass remembered the last rescale.
+    pub(super) counts_rescale: bool,
+}
+
+/// A rescale that an event tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rescale {
+    /// When; up to a second later.
+    pub(super) time: Timestamp,
+    /// To how many.
+    pub(super) size: i32,
+    /// Why.
+    pub(super) reason: RescaleReason,
+    /// Whether there were others since the one before that are not told of one by one.
+    pub(super) gap: bool,
+}
+
+/// The reason in an event, fixed before stabilization and limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RescaleReason {
+    /// A metric was above its target.
+    AboveTarget,
+    /// All metrics were below theirs.
+    BelowTarget,
+    /// The count was outside the bounds.
+    AboveMax,
+    BelowMin,
+    /// The metrics asked for no change.
+    None,
+}
+
+impl Known<'_> {
+    /// When the status was written, where no pass can have been made since.
+    fn fresh(&self) -> Option<Timestamp> {
+        let written = self.hpa.written.status?;
+        (self.now <= written + self.sync_period - SECOND).then_some(written)
+    }
+
+    /// The earliest time at which the next pass may look at its clock.
+    pub(super) fn earliest_pass(&self) -> Timestamp {
+        self.fresh().map_or(self.now, |last| self.now.max(last - SECOND + self.sync_period))
+    }
+
+    /// The latest.
+    pub(super) fn latest_pass(&self) -> Timestamp {
+        self.fresh().map_or(self.now, |last| last + SECOND) + self.sync_period + SLACK
+    }
+
+    /// The earliest time at which the last pass, whose status is the one that is seen, may have
+    /// run. A controller that runs has passed since; one that does not has forgotten everything.
+    pub(super) fn last_pass(&self) -> Timestamp {
+        let running = self.now - self.sync_period - self.sync_period;
+        self.hpa.written.status.map_or(running, |written| running.max(written - SECOND))
+    }
+
+    /// Whether the controller may have started anew since. One that does makes its first pass a
+    /// sync period later, at a time when the one that wrote a fresh status would have made its next.
+    pub(super) fn may_have_restarted_since(&self, time: Timestamp) -> bool {
+        match self.lease {
+            Some(lease) => lease.acquired >= time,
+            None => self.running_since().is_none_or(|since| since > time),
+        }
+    }
+
+    /// Since when the controller has been running at least, going by a fresh status.
+    fn running_since(&self) -> Option<Timestamp> {
+        let last_pass = self.fresh()? - SECOND;
+        // It counts its last rescale still.
+        let rescale = self.hpa.status.last_scale_time.filter(|_| self.counts_rescale);
+        Some(rescale.map_or(last_pass, |rescale| last_pass.min(rescale - SECOND)))
+    }
+
+    /// Whether the spec may have been another one then.
+    pub(super) fn spec_may_have_changed_since(&self, time: Timestamp) -> bool {
+        self.hpa.written.spec.is_some_and(|spec| spec + SECOND >= time)
+            && self.hpa.written.spec != self.hpa.written.created
+    }
+
+    /// What the controller remembers of this HPA is not older.
+    pub(super) fn nothing_before(&self) -> Option<Timestamp> {
+        self.hpa.written.created.max(self.lease.map(|lease| lease.acquired))
+    }
+
+    pub(super) fn ago(&self, time: Timestamp) -> String {
+        let seconds = self.now.duration_since(time).as_secs().max(0);
+        format!("{} ago", go::duration(SignedDuration::from_secs(seconds)))
+    }
+}
+
+/// Infers the memory for the next pass over a target that is asked for `current` replicas.
+pub fn infer(
+    hpa: &Hpa,
+    current: i32,
+    controller: &Controller,
+    now: Timestamp,
+    evidence: &Evidence,
+) -> Remembered {
+    if never_reconciled(hpa) {
+        let empty = basis("memory", "empty: no pass has been made over this HPA", "its status");
+        return Remembered {
+            likely: Memory::default(),
+            knowledge: Knowledge::JustStarted,
+            possible: None,
+            basis: vec![empty],
+        };
+    }
+    let known = Known::new(hpa, current, controller, now, evidence);
+    let mut grounds = Vec::new();
+    let sighting = match known.status_is_current {
+        true => sighting::read(&hpa.spec, &hpa.status),
+        false => {
+            grounds.push(basis(
+                "recommendations",
+                "the status tells nothing of them",
+                "the spec was changed after it was written",
+            ));
+            None
+        }
+    };
+    let held = recommendations::held(&known, sighting.as_ref(), &mut grounds);
+    let (highest, lowest) = recommendations::extremes(&known, sighting.as_ref(), &held);
+    let changes = scale_events::changes(&known, &mut grounds);
+    let likely_changes = changes.as_ref().and_then(|lists| lists.first());
+    let (scale_up_events, scale_down_events) = scale_events::split(likely_changes);
+    let likely = Memory {
+        recommendations: held.iter().map(Held::likely).collect(),
+        scale_up_events,
+        scale_down_events,
+    };
+    let possible = Possible { highest, lowest, changes };
+    let knowledge = if sighting.is_none() && held.is_empty() {
+        Knowledge::Unknown
+    } else {
+        Knowledge::Inferred
+    };
+    if knowledge == Knowledge::Inferred {
+        grounds.push(since(known.lease));
+    }
+    Remembered { likely, knowledge, possible: Some(possible), basis: grounds }
+}
+
+/// Since when the controller has been remembering.
+fn since(lease: Option<Lease>) -> Basis {
+    match lease {
+        Some(lease) => basis(
+            "controller",
+            format!("leads since {}, and remembers nothing older", SecondsTime(lease.acquired)),
+            "the controller manager's lease",
+        ),
+        None => basis(
+            "controller",
+            "may have started anew at any time",
+            "no lease of a controller manager that is there",
+        ),
+    }
+}
+
+/// Whether the controller has never written anything about it.
+fn never_reconciled(hpa: &Hpa) -> bool {
+    let status = &hpa.status;
+    status.conditions.is_empty() && status.last_scale_time.is_none() && hpa.written.status.is_none()
+}
+
+impl<'k> Known<'k> {
+    fn new(
+        hpa: &'k Hpa,
+        current: i32,
+        controller: &Controller,
+        now: Timestamp,
+        evidence: &Evidence,
+    ) -> Self {
+        let window = |rules: &Option<ScalingRules>| {
+            let seconds = rules.as_ref().and_then(|rules| rules.stabilization_window_seconds);
+            seconds.map(|seconds| SignedDuration::from_secs(seconds.into()))
+        };
+        let behavior = hpa.spec.behavior.as_ref();
+        let up_window = behavior.and_then(|behavior| window(&behavior.scale_up));
+        let down_window = behavior.and_then(|behavior| window(&behavior.scale_down));
+        let events: Vec<&Event> =
+            evidence.events_of(&hpa.namespace, &hpa.name, hpa.uid.as_deref()).collect();
+        let written = hpa.written;
+        let status_is_current = match (written.status, written.spec) {
+            (Some(status), Some(spec)) => status > spec,
+            (None, Some(_)) => false,
+            (_, None) => true,
+        };
+        Self {
+            hpa,
+            current,
+            now,
+            sync_period: controller.sync_period,
+            up_window: up_window.unwrap_or_default(),
+            down_window: down_window.unwrap_or(controller.downscale_stabilization),
+            lease: evidence.lease.filter(|lease| lease.renewed + LIFE >= now),
+            rescales: rescales(&events),
+            counts_rescale: status_is_current && sighting::counts_rescale(&hpa.spec, &hpa.status),
+            event_count: events.iter().map(|event| i64::from(event.count)).sum(),
+            status_is_current,
+        }
+    }
+}
+
+/// The rescales that events tell of, the oldest first. A repeated event tells of its first and its
+/// last time only.
+fn rescales(events: &[&Event]) -> Vec<Rescale> {
+    let mut rescales = Vec::new();
+    for event in events.iter().filter(|event| event.reason == "SuccessfulRescale") {
+        // The recorder merges what comes too often, and keeps the last message only.
+        let separate = event.message.strip_prefix("(combined from similar events): ");
+        let Some((size, reason)) = size_and_reason(separate.unwrap_or(&event.message)) else {
+            continue;
+        };
+        let reason = match reason {
+            "All metrics below target" => RescaleReason::BelowTarget,
+            "Current number of replicas above Spec.MaxReplicas" => RescaleReason::AboveMax,
+            "Current number of replicas below Spec.MinReplicas" => RescaleReason::BelowMin,
+            reason if reason.ends_with(" above target") => RescaleReason::AboveTarget,
+            _ => RescaleReason::None,
+        };
+        let rescale = |time, gap| Rescale { time, size, reason, gap };
+        let (first, last) = (event.first.or(event.last), event.last.or(event.first));
+        if event.count > 1 {
+            rescales.extend(first.map(|time| rescale(time, separate.is_some())));
+        }
+        rescales.extend(last.map(|time| rescale(time, separate.is_some() || event.count > 2)));
+    }
+    rescales.sort_by_key(|rescale| rescale.time);
+    // What a gap hides lies anywhere since the first of the repeats.
+    if let Some(last_gap) = rescales.iter().rposition(|rescale| rescale.gap) {
+        for rescale in &mut rescales[..last_gap] {
+            rescale.gap = true;
+        }
+    }
+    rescales
+}
+
+/// Reads `New size: 4; reason: cpu resource utilization (...) above target`.
+fn size_and_reason(message: &str) -> Option<(i32, &str)> {
+    let (size, reason) = message.strip_prefix("New size: ")?.split_once("; reason: ")?;
+    Some((size.parse().ok()?, reason))
+}

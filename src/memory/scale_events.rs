@@ -1,0 +1,175 @@
+//! What a rate limit of `behavior` may count at the next pass: the changes of scale that the
+//! controller remembers, in every form that they may have by then. Without trustworthy events
+//! nothing is claimed, but that there was none where the last rescale is too long ago.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::basis;
+use super::infer::{Known, Rescale, RescaleReason, SECOND};
+use crate::json::SecondsTime;
+use crate::snapshot::assemble::Basis;
+use crate::snapshot::hpa::Condition;
+use crate::snapshot::stated::ScaleEvent;
+
+/// How many events about one object the controller's recorder lets through at once, and how long
+/// it takes for one more.
+const BURST: i64 = 25;
+const REFILL: SignedDuration = SignedDuration::from_mins(5);
+/// How long an API server keeps events, unless it is told otherwise.
+const TTL: SignedDuration = SignedDuration::from_hours(1);
+
+/// The lists of changes of which one is true at the next pass, the likeliest first; none where they
+/// may be anything. The times are moved by what the pass is later than now.
+pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec<Vec<ScaleEvent>>> {
+    let nothing = Some(vec![Vec::new()]);
+    let behavior = known.hpa.spec.behavior.as_ref()?;
+    let rules = [&behavior.scale_up, &behavior.scale_down];
+    let policies = rules.into_iter().flatten().flat_map(|rules| rules.policies.iter().flatten());
+    let periods: BTreeSet<SignedDuration> =
+        policies.map(|policy| SignedDuration::from_secs(policy.period_seconds.into())).collect();
+    let Some(longest) = periods.last().copied() else {
+        return nothing;
+    };
+    let Some(last) = known.hpa.status.last_scale_time else {
+        grounds.push(basis(
+            "scale events",
+            "no rescale to count",
+            "status.lastScaleTime is not set",
+        ));
+        return nothing;
+    };
+    let source = format!("status.lastScaleTime, {}", known.ago(last));
+    // A pass comes a whole sync period after the one before, so that one is outside of a period
+    // that is not longer.
+    if last + SECOND <= known.earliest_pass() - longest || longest <= known.sync_period {
+        grounds.push(basis("scale events", "no rescale in the periods of the policies", &source));
+        return nothing;
+    }
+    let Some(counted) = counted(known, last, longest) else {
+        grounds.push(basis(
+            "scale events",
+            "rate limits may count any rescale",
+            "the events do not tell of all",
+        ));
+        return None;
+    };
+    grounds.push(basis(
+        "scale events",
+        worded(&counted),
+        "events SuccessfulRescale, if nobody else scaled",
+    ));
+    let mut lists = Vec::new();
+    let mut seen = BTreeSet::new();
+    for kept in remembered(known, &counted) {
+        for pass in passes(known, &counted, &periods) {
+            for fraction in [SignedDuration::ZERO, SECOND - SignedDuration::from_nanos(1)] {
+                let later = known.now.duration_since(pass) + fraction;
+                let list: Vec<ScaleEvent> = kept
+                    .iter()
+                    .map(|event| ScaleEvent { time: event.time + later, ..*event })
+                    .collect();
+                let sum = |period: &SignedDuration| -> i32 {
+                    let inside = list.iter().filter(|event| event.time > known.now - *period);
+                    inside.map(|event| event.replicas).fold(0, i32::wrapping_add)
+                };
+                if seen.insert(periods.iter().map(sum).collect::<Vec<i32>>()) {
+                    lists.push(list);
+                }
+            }
+        }
+    }
+    Some(lists)
+}
+
+/// The rescales that a period may still contain; none where there may be others.
+fn counted(known: &Known<'_>, last: Timestamp, longest: SignedDuration) -> Option<Vec<ScaleEvent>> {
+    let oldest = known.earliest_pass() - longest;
+    let newest = known.rescales.last()?;
+    let complete = newest.time.duration_since(last).abs() <= SECOND && none_dropped(known, longest);
+    let first = known.rescales.iter().position(|rescale| rescale.time + SECOND > oldest)?;
+    if !complete || known.rescales[first..].iter().any(|rescale| rescale.gap) {
+        return None;
+    }
+    let event = |place: usize| {
+        let Rescale { time, size, reason, .. } = known.rescales[place];
+        let before = match status_of_rescale(known) {
+            Some(before) if place + 1 == known.rescales.len() => before,
+            _ => known.rescales[place.checked_sub(1)?].size,
+        };
+        let replicas = size.checked_sub(before)?;
+        // With `behavior` the change goes where the metrics point; if not, somebody else has scaled.
+        let fits = match reason {
+            RescaleReason::AboveTarget | RescaleReason::BelowMin => replicas > 0,
+            RescaleReason::BelowTarget | RescaleReason::AboveMax => replicas < 0,
+            RescaleReason::None => false,
+        };
+        fits.then_some(ScaleEvent { replicas, time, outdated: false })
+    };
+    (first..known.rescales.len()).map(event).collect()
+}
+
+/// The count before the last rescale, where the status is still that of its pass.
+fn status_of_rescale(known: &Known<'_>) -> Option<i32> {
+    let status = &known.hpa.status;
+    let able = |condition: &Condition| {
+        condition.type_ == "AbleToScale" && condition.reason == "SucceededRescale"
+    };
+    status.conditions.iter().any(able).then_some(status.current_replicas)
+}
+
+/// Whether the recorder, which lets only so many events through, cannot have kept one back.
+fn none_dropped(known: &Known<'_>, longest: SignedDuration) -> bool {
+    let kept_since = known.now - TTL;
+    let (start, full) = match known.nothing_before() {
+        Some(start) if start > kept_since => (start, BURST),
+        _ => (kept_since, 0),
+    };
+    let refilled = (known.now - longest).duration_since(start).as_secs() / REFILL.as_secs();
+    known.event_count < BURST.min(full + refilled.max(0))
+}
+
+/// What may be left of the changes: a controller that has started anew has forgotten the older
+/// ones, and one without `behavior` then has not kept any.
+fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Vec<Vec<ScaleEvent>> {
+    let mut lists = vec![counted.to_vec()];
+    for (place, event) in counted.iter().enumerate() {
+        let time = event.time - SECOND;
+        if known.may_have_restarted_since(time) || known.spec_may_have_changed_since(time) {
+            lists.push(counted[place + 1..].to_vec());
+        }
+    }
+    lists
+}
+
+/// When the next pass may be, as far as it makes a difference.
+fn passes(
+    known: &Known<'_>,
+    counted: &[ScaleEvent],
+    periods: &BTreeSet<SignedDuration>,
+) -> Vec<Timestamp> {
+    let (earliest, latest) = (known.earliest_pass(), known.latest_pass());
+    let leaving = counted.iter().flat_map(|event| {
+        periods.iter().flat_map(|period| [event.time + *period, event.time + *period + SECOND])
+    });
+    let inside = leaving.filter(|time| (earliest..=latest).contains(time));
+    [earliest, latest].into_iter().chain(inside).collect()
+}
+
+/// Added and removed replicas, each as the controller remembers them.
+pub fn split(changes: Option<&Vec<ScaleEvent>>) -> (Vec<ScaleEvent>, Vec<ScaleEvent>) {
+    let of = |up: bool| {
+        let these = changes.into_iter().flatten().filter(|event| (event.replicas > 0) == up);
+        these
+            .map(|event| ScaleEvent { replicas: event.replicas.wrapping_abs(), ..*event })
+            .collect()
+    };
+    (of(true), of(false))
+}
+
+fn worded(counted: &[ScaleEvent]) -> String {
+    let changes =
+        counted.iter().map(|event| format!("{:+} at {}", event.replicas, SecondsTime(event.time)));
+    format!("rate limits count {}", changes.collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,167 @@
+//! What one status of an HPA says about the pass that wrote it: which proposal went into the list,
+//! and between which recommendations the list must have been. The rules are those of the two
+//! normalizations, read backwards; conditions tell which branch was taken.
+
+use std::ops::RangeInclusive;
+
+use crate::snapshot::hpa::{Condition, HpaSpec, HpaStatus, ScalingRules};
+
+/// What a pass that went through its metrics leaves to be known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sighting {
+    /// The proposal that it remembered.
+    pub(super) proposal: RangeInclusive<i32>,
+    /// No recommendation that held against scaling down was above.
+    pub(super) at_most: Option<i32>,
+    /// No recommendation that held against scaling up was below.
+    pub(super) at_least: Option<i32>,
+    /// Some recommendation held against scaling down, of at least this.
+    pub(super) held_down_by: Option<i32>,
+    /// Some recommendation held against scaling up, of at most this.
+    pub(super) held_up_by: Option<i32>,
+    /// The reason of `AbleToScale`.
+    pub(super) reason: &'static str,
+}
+
+/// Reads a status; none where its pass did not get to the recommendations, or does not say.
+pub(super) fn read(spec: &HpaSpec, status: &HpaStatus) -> Option<Sighting> {
+    let reason_of = |type_: &str, wanted: &str| {
+        let found = |condition: &&Condition| condition.type_ == type_;
+        let condition = status.conditions.iter().find(found)?;
+        (condition.status == wanted || wanted.is_empty()).then_some(&*condition.reason)
+    };
+    // A pass that corrects a count outside the bounds leaves these as they were, and no metrics.
+    if reason_of("ScalingActive", "True")? != "ValidMetricFound"
+        || status.current_metrics.as_ref().is_none_or(Vec::is_empty)
+        // Waking up has a rule of its own.
+        || status.current_replicas == 0
+    {
+        return None;
+    }
+    let able = reason_of("AbleToScale", "True")?;
+    let limited = reason_of("ScalingLimited", "")?;
+    let (from, to) = (status.current_replicas, status.desired_replicas);
+    match &spec.behavior {
+        None => without_behavior(able, limited, to),
+        Some(behavior) => {
+            let up_window =
+                behavior.scale_up.as_ref().and_then(|up| up.stabilization_window_seconds);
+            with_behavior(able, limited, from, to, up_window.unwrap_or(0))
+        }
+    }
+}
+
+/// Whether a status shows that its pass remembered the last rescale: it made it, or a rate limit kept
+/// it where it was. Without a rescale to count, each policy leaves room for a change.
+pub(super) fn counts_rescale(spec: &HpaSpec, status: &HpaStatus) -> bool {
+    let has = |type_: &str, reason: &str| {
+        let conditions = &status.conditions;
+        conditions.iter().any(|condition| condition.type_ == type_ && condition.reason == reason)
+    };
+    let enabled = |rules: Option<&ScalingRules>| {
+        rules.is_some_and(|rules| rules.select_policy.as_deref() != Some("Disabled"))
+    };
+    let behavior = spec.behavior.as_ref();
+    let limited = [
+        ("ScaleUpLimit", behavior.and_then(|behavior| behavior.scale_up.as_ref())),
+        ("ScaleDownLimit", behavior.and_then(|behavior| behavior.scale_down.as_ref())),
+    ];
+    has("AbleToScale", "SucceededRescale")
+        || has("ScalingActive", "ValidMetricFound")
+            && limited
+                .into_iter()
+                .any(|(reason, rules)| enabled(rules) && has("ScalingLimited", reason))
+}
+
+/// All from here up.
+fn from(low: i32) -> RangeInclusive<i32> {
+    low..=i32::MAX
+}
+
+/// All up to here; a proposal of less than nothing is remembered as 0.
+fn up_to(high: i32) -> RangeInclusive<i32> {
+    0..=high.max(0)
+}
+
+/// `normalizeDesiredReplicas`: the highest of the list, bounded.
+fn without_behavior(able: &str, limited: &str, to: i32) -> Option<Sighting> {
+    let stabilized = match limited {
+        "DesiredWithinRange" => to..=to,
+        "TooFewReplicas" => up_to(to - 1),
+        "TooManyReplicas" | "ScaleUpLimit" => from(to.saturating_add(1)),
+        _ => return None,
+    };
+    let (low, high) = (*stabilized.start(), *stabilized.end());
+    let (proposal, held_down_by, reason) = match able {
+        "ReadyForNewScale" => (stabilized, None, "ReadyForNewScale"),
+        "ScaleDownStabilized" => (up_to(high.saturating_sub(1)), Some(low), "ScaleDownStabilized"),
+        "SucceededRescale" => (up_to(high), None, "SucceededRescale"),
+        _ => return None,
+    };
+    let at_most = (high < i32::MAX).then_some(high);
+    Some(Sighting { proposal, at_most, at_least: None, held_down_by, held_up_by: None, reason })
+}
+
+/// `normalizeDesiredReplicasWithBehaviors`: the current count, clamped between the lowest and the
+/// highest of the list, then bounded.
+fn with_behavior(
+    able: &str,
+    limited: &str,
+    current: i32,
+    to: i32,
+    up_window: i32,
+) -> Option<Sighting> {
+    enum Limited {
+        No,
+        Up,
+        Down,
+    }
+    let limited = match limited {
+        "DesiredWithinRange" => Limited::No,
+        "TooFewReplicas" | "ScaleDownLimit" => Limited::Down,
+        "TooManyReplicas" | "ScaleUpLimit" => Limited::Up,
+        _ => return None,
+    };
+    let above = to.saturating_add(1);
+    let seen = |proposal, reason| Sighting {
+        proposal,
+        at_most: None,
+        at_least: None,
+        held_down_by: None,
+        held_up_by: None,
+        reason,
+    };
+    Some(match (able, limited) {
+        ("ReadyForNewScale", Limited::No) => seen(to..=to, "ReadyForNewScale"),
+        ("ReadyForNewScale", Limited::Down) => {
+            Sighting { at_most: Some(to - 1), ..seen(up_to(to - 1), "ReadyForNewScale") }
+        }
+        ("ReadyForNewScale", Limited::Up) => {
+            Sighting { at_least: Some(above), ..seen(from(above), "ReadyForNewScale") }
+        }
+        ("ScaleDownStabilized", Limited::No) => {
+            Sighting { held_down_by: Some(to), ..seen(up_to(to - 1), "ScaleDownStabilized") }
+        }
+        ("ScaleDownStabilized", Limited::Down) => {
+            Sighting { at_most: Some(to - 1), ..seen(up_to(to - 2), "ScaleDownStabilized") }
+        }
+        ("ScaleUpStabilized", Limited::No) => {
+            Sighting { held_up_by: Some(to), ..seen(from(above), "ScaleUpStabilized") }
+        }
+        ("ScaleUpStabilized", Limited::Up) => {
+            Sighting { at_least: Some(above), ..seen(from(above), "ScaleUpStabilized") }
+        }
+        ("SucceededRescale", limited) if to > current => {
+            let low = if matches!(limited, Limited::No) { to } else { above };
+            // Without a window nothing but the proposal itself decides.
+            let exact = up_window == 0 && matches!(limited, Limited::No);
+            let proposal = if exact { to..=to } else { from(low) };
+            Sighting { at_least: Some(low), ..seen(proposal, "SucceededRescale") }
+        }
+        ("SucceededRescale", limited) if to < current => {
+            let high = if matches!(limited, Limited::No) { to } else { to - 1 };
+            Sighting { at_most: Some(high), ..seen(up_to(high), "SucceededRescale") }
+        }
+        _ => return None,
+    })
+}

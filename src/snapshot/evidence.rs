@@ -1,0 +1,210 @@
+//! What the API shows of the controller's past. A pass looks at none of it; what it says about the
+//! controller's memory is the business of [`crate::memory`]. Times are those of the API: whole
+//! seconds, the fraction dropped.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::json::{null_as_default, optional_time};
+
+/// What is known beside the HPA itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// The events of the HPA, in any order.
+    pub events: Vec<Event>,
+    /// The lease of the controller manager.
+    pub lease: Option<Lease>,
+}
+
+/// When the parts of an HPA were written, as far as the object tells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Written {
+    /// `metadata.creationTimestamp`.
+    pub created: Option<Timestamp>,
+    /// The last change of anything but the status, by `managedFields`.
+    pub spec: Option<Timestamp>,
+    /// The last change of the status, by `managedFields`.
+    pub status: Option<Timestamp>,
+}
+
+/// `metav1.ManagedFieldsEntry`, without the fields.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ManagedFieldsEntry {
+    /// Who wrote.
+    #[serde(deserialize_with = "null_as_default")]
+    pub manager: String,
+    /// When it last changed something; the scale subresource leaves it out.
+    #[serde(with = "optional_time")]
+    pub time: Option<Timestamp>,
+    /// Through which subresource; empty for the object itself.
+    #[serde(deserialize_with = "null_as_default")]
+    pub subresource: String,
+}
+
+impl Written {
+    /// What creation time and `managedFields` tell. kubectl leaves the latter out unless it is told
+    /// to show them.
+    pub(super) fn new(created: Option<Timestamp>, managed: &[ManagedFieldsEntry]) -> Self {
+        let last = |of_status: bool| {
+            let entries =
+                managed.iter().filter(|entry| (entry.subresource == "status") == of_status);
+            entries.filter_map(|entry| entry.time).max()
+        };
+        Self { created, spec: last(false), status: last(true) }
+    }
+}
+
+/// An event about an HPA (`v1` or `events.k8s.io/v1`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Event {
+    /// The namespace of the HPA.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid; empty where the event leaves it out.
+    pub uid: String,
+    /// The reason, such as `SuccessfulRescale`.
+    pub reason: String,
+    /// The message.
+    pub message: String,
+    /// When it was first seen.
+    pub first: Option<Timestamp>,
+    /// When it was last seen.
+    pub last: Option<Timestamp>,
+    /// How often it was seen.
+    pub count: i32,
+}
+
+/// `Lease` of the controller manager: who leads, since when, and whether it still does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// When the leader took over; nothing that it remembers is older.
+    pub acquired: Timestamp,
+    /// When it last said that it is there.
+    pub renewed: Timestamp,
+}
+
+/// Where the leader of the controller manager is elected.
+pub const LEASE_NAMESPACE: &str = "kube-system";
+/// The name of that lease.
+pub const LEASE_NAME: &str = "kube-controller-manager";
+
+/// An event of either API as it is on the wire.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct WireEvent {
+    #[serde(alias = "regarding", deserialize_with = "null_as_default")]
+    involved_object: ObjectReference,
+    #[serde(deserialize_with = "null_as_default")]
+    reason: String,
+    #[serde(alias = "note", deserialize_with = "null_as_default")]
+    message: String,
+    #[serde(alias = "deprecatedFirstTimestamp", with = "optional_time")]
+    first_timestamp: Option<Timestamp>,
+    #[serde(alias = "deprecatedLastTimestamp", with = "optional_time")]
+    last_timestamp: Option<Timestamp>,
+    #[serde(alias = "deprecatedCount", deserialize_with = "null_as_default")]
+    count: i32,
+    #[serde(with = "optional_time")]
+    event_time: Option<Timestamp>,
+    series: Option<Series>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ObjectReference {
+    #[serde(deserialize_with = "null_as_default")]
+    kind: String,
+    #[serde(deserialize_with = "null_as_default")]
+    namespace: String,
+    #[serde(deserialize_with = "null_as_default")]
+    name: String,
+    #[serde(deserialize_with = "null_as_default")]
+    uid: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Series {
+    #[serde(deserialize_with = "null_as_default")]
+    count: i32,
+    #[serde(with = "optional_time")]
+    last_observed_time: Option<Timestamp>,
+}
+
+impl WireEvent {
+    /// The event, if it is about an HPA.
+    pub(crate) fn about_hpa(self) -> Option<Event> {
+        let object = self.involved_object;
+        if object.kind != "HorizontalPodAutoscaler" {
+            return None;
+        }
+        let series = self.series.unwrap_or_default();
+        Some(Event {
+            namespace: object.namespace,
+            name: object.name,
+            uid: object.uid,
+            reason: self.reason,
+            message: self.message,
+            first: self.first_timestamp.or(self.event_time),
+            last: series.last_observed_time.or(self.last_timestamp).or(self.event_time),
+            count: self.count.max(series.count).max(1),
+        })
+    }
+}
+
+/// A lease as it is on the wire.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct WireLease {
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) metadata: LeaseMeta,
+    #[serde(deserialize_with = "null_as_default")]
+    spec: LeaseSpec,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct LeaseMeta {
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) name: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) namespace: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct LeaseSpec {
+    #[serde(with = "optional_time")]
+    acquire_time: Option<Timestamp>,
+    #[serde(with = "optional_time")]
+    renew_time: Option<Timestamp>,
+}
+
+impl WireLease {
+    /// The lease, if it is that of the controller manager and has been held.
+    pub(crate) fn of_controller_manager(self) -> Option<Lease> {
+        let LeaseMeta { name, namespace } = self.metadata;
+        if (&*namespace, &*name) != (LEASE_NAMESPACE, LEASE_NAME) {
+            return None;
+        }
+        Some(Lease { acquired: self.spec.acquire_time?, renewed: self.spec.renew_time? })
+    }
+}
+
+impl Evidence {
+    /// The events of one HPA. A uid that differs is that of an earlier one of the same name.
+    pub fn events_of<'e>(
+        &'e self,
+        namespace: &'e str,
+        name: &'e str,
+        uid: Option<&'e str>,
+    ) -> impl Iterator<Item = &'e Event> {
+        self.events.iter().filter(move |event| {
+            event.name == name
+                && event.namespace == namespace
+                && (event.uid.is_empty() || uid.is_none_or(|uid| uid == event.uid))
+        })
+    }
+}

@@ -1,0 +1,71 @@
+//! The events of one object, as client-go's recorder sends them (`EventCorrelator`) and an API
+//! server keeps them: repeats are counted, similar ones merged, what comes too often is dropped,
+//! and what is an hour old expires.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use kubectl_hpa::snapshot::evidence::Event;
+
+use super::whole;
+
+const BURST: f64 = 25.0;
+const REFILL: f64 = 300.0;
+const SIMILAR: usize = 10;
+const SIMILAR_WITHIN: SignedDuration = SignedDuration::from_mins(10);
+const TTL: SignedDuration = SignedDuration::from_hours(1);
+
+/// The recorder of one life of the controller.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    tokens: Option<(f64, Timestamp)>,
+    similar: BTreeMap<String, (BTreeSet<String>, Timestamp)>,
+    seen: BTreeMap<(String, String), Event>,
+}
+
+impl Recorder {
+    /// Sends an event; `kept` is what the API server has.
+    pub(crate) fn send(
+        &mut self,
+        reason: &str,
+        message: &str,
+        now: Timestamp,
+        kept: &mut BTreeMap<(String, String), Event>,
+    ) {
+        let similar =
+            self.similar.entry(reason.to_owned()).or_insert_with(|| (BTreeSet::new(), now));
+        if now.duration_since(similar.1) > SIMILAR_WITHIN {
+            similar.0.clear();
+        }
+        similar.1 = now;
+        similar.0.insert(message.to_owned());
+        let (key, message) = if similar.0.len() < SIMILAR {
+            (message.to_owned(), message.to_owned())
+        } else {
+            similar.0.pop_first();
+            (String::new(), format!("(combined from similar events): {message}"))
+        };
+        let key = (reason.to_owned(), key);
+        let event = self.seen.entry(key.clone()).or_insert_with(|| Event {
+            namespace: "default".to_owned(),
+            name: "web".to_owned(),
+            uid: "u".to_owned(),
+            reason: reason.to_owned(),
+            first: Some(whole(now)),
+            ..Event::default()
+        });
+        event.message = message;
+        event.count += 1;
+        event.last = Some(whole(now));
+
+        let (tokens, since) = self.tokens.unwrap_or((BURST, now));
+        let tokens = (tokens + now.duration_since(since).as_secs_f64() / REFILL).min(BURST);
+        if tokens < 1.0 {
+            self.tokens = Some((tokens, now));
+            return;
+        }
+        self.tokens = Some((tokens - 1.0, now));
+        kept.insert(key, event.clone());
+        kept.retain(|_, event| event.last.is_some_and(|last| now.duration_since(last) < TTL));
+    }
+}

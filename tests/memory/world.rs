@@ -1,0 +1,373 @@
+//! A controller with its full memory over one HPA, and everything that happens to it: loads, changes
+//! of the spec, other writers, failures, restarts. Time goes on in nanoseconds; what the API shows
+//! of it has whole seconds.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use kubectl_hpa::engine;
+use kubectl_hpa::engine::decision::Decision;
+use kubectl_hpa::memory::Memory;
+use kubectl_hpa::quantity::Quantity;
+use kubectl_hpa::selector::Labels;
+use kubectl_hpa::snapshot::controller::Controller;
+use kubectl_hpa::snapshot::evidence::{Event, Evidence, Lease, Written};
+use kubectl_hpa::snapshot::hpa::{
+    Behavior, CrossVersionObjectReference, ExternalMetricSource, Hpa, HpaSpec, HpaStatus,
+    MetricIdentifier, MetricSpec, MetricTarget, ScalingPolicy, ScalingRules,
+};
+use kubectl_hpa::snapshot::{ExternalValue, MetricAnswer, Scale, ScaleError, Snapshot};
+
+use super::recorder::Recorder;
+use super::whole;
+
+/// Small numbers from a seed (splitmix64).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// One of `low..=high`.
+    pub(crate) fn within(&mut self, low: i64, high: i64) -> i64 {
+        low + i64::try_from(self.next() % u64::try_from(high - low + 1).unwrap()).unwrap()
+    }
+
+    pub(crate) fn one_in(&mut self, n: i64) -> bool {
+        self.within(1, n) == 1
+    }
+
+    pub(crate) fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+        list[usize::try_from(self.within(0, list.len() as i64 - 1)).unwrap()]
+    }
+
+    /// A duration of up to so many milliseconds.
+    pub(crate) fn up_to_ms(&mut self, ms: i64) -> SignedDuration {
+        SignedDuration::from_nanos(self.within(0, ms * 1_000_000))
+    }
+}
+
+/// How the load of a run goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Steps a few minutes to half an hour apart, flat in between.
+    Steps,
+    /// The same with noise.
+    NoisySteps,
+    /// Up and down within hours.
+    Day,
+    /// Low, with a spike now and then.
+    Spikes,
+    /// Anything at any pass.
+    Wild,
+}
+
+impl Shape {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Steps, Self::NoisySteps, Self::Day, Self::Spikes, Self::Wild];
+}
+
+/// The world of one run.
+pub(crate) struct World {
+    pub(crate) random: Random,
+    pub(crate) now: Timestamp,
+    pub(crate) next_pass: Timestamp,
+    pub(crate) hpa: Hpa,
+    pub(crate) replicas: i32,
+    /// The metric's value, in milli-units; none while it fails.
+    pub(crate) load: Option<i64>,
+    shape: Shape,
+    level: i64,
+    next_level: Timestamp,
+    metric_fails_until: Timestamp,
+    pub(crate) scale_fails: bool,
+    pub(crate) update_fails: bool,
+    pub(crate) memory: Memory,
+    pub(crate) leads_since: Timestamp,
+    recorder: Recorder,
+    kept: BTreeMap<(String, String), Event>,
+    pub(crate) controller: Controller,
+    /// Whether nobody but the controller does anything.
+    quiet: bool,
+    /// When somebody else last scaled the target.
+    pub(crate) scaled_by_others: Option<Timestamp>,
+}
+
+/// Each replica carries this much.
+const TARGET: i64 = 10_000;
+
+impl World {
+    pub(crate) fn new(seed: u64, shape: Shape, behavior: bool, quiet: bool) -> Self {
+        let mut random = Random(seed);
+        let start = Timestamp::from_nanosecond(
+            1_700_000_000_000_000_000 + i128::from(random.within(0, 1_000_000_000_000)),
+        )
+        .unwrap();
+        let min = random.pick(&[1, 1, 2, 3]);
+        let spec = HpaSpec {
+            scale_target_ref: CrossVersionObjectReference {
+                kind: "Deployment".to_owned(),
+                name: "web".to_owned(),
+                api_version: "apps/v1".to_owned(),
+            },
+            min_replicas: Some(min),
+            max_replicas: random.pick(&[10, 20, 50]),
+            metrics: vec![MetricSpec {
+                type_: "External".to_owned(),
+                external: Some(ExternalMetricSource {
+                    metric: MetricIdentifier { name: "load".to_owned(), selector: None },
+                    target: MetricTarget {
+                        type_: "AverageValue".to_owned(),
+                        average_value: Some(Quantity::parse("10").unwrap()),
+                        ..MetricTarget::default()
+                    },
+                }),
+                ..MetricSpec::default()
+            }],
+            behavior: behavior.then(|| some_behavior(&mut random)),
+        };
+        let hpa = Hpa {
+            name: "web".to_owned(),
+            namespace: "default".to_owned(),
+            uid: Some("u".to_owned()),
+            written: Written {
+                created: Some(whole(start)),
+                spec: Some(whole(start)),
+                status: None,
+            },
+            spec,
+            status: HpaStatus::default(),
+        };
+        let before = SignedDuration::from_secs(random.within(0, 7200));
+        let replicas = random.pick(&[min, min, 5]);
+        let mut world = Self {
+            now: start,
+            next_pass: start + SignedDuration::from_secs(15),
+            hpa,
+            replicas,
+            load: Some(TARGET),
+            shape,
+            level: 30_000,
+            next_level: start,
+            metric_fails_until: start,
+            scale_fails: false,
+            update_fails: false,
+            memory: Memory::default(),
+            leads_since: start - before,
+            recorder: Recorder::default(),
+            kept: BTreeMap::new(),
+            controller: Controller::default(),
+            random,
+            quiet,
+            scaled_by_others: None,
+        };
+        world.change_load();
+        world
+    }
+
+    /// What the controller would see now.
+    pub(crate) fn snapshot(&self, now: Timestamp) -> Snapshot {
+        let metric = match self.load {
+            Some(value) => {
+                MetricAnswer::External(vec![ExternalValue { labels: Labels::default(), value }])
+            }
+            None => MetricAnswer::Failed("down".to_owned()),
+        };
+        let scale = Scale {
+            spec_replicas: self.replicas,
+            status_replicas: self.replicas,
+            selector: "app=web".to_owned(),
+        };
+        Snapshot {
+            now,
+            hpa: self.hpa.clone(),
+            controller: self.controller.clone(),
+            scale: match self.scale_fails {
+                true => Err(ScaleError::Get("down".to_owned())),
+                false => Ok(scale),
+            },
+            scale_update_error: self.update_fails.then(|| "down".to_owned()),
+            pods: Vec::new(),
+            pod_metrics: Vec::new(),
+            metrics: vec![metric],
+            other_hpas: Vec::new(),
+        }
+    }
+
+    /// Whether somebody else has scaled the target not long before the rescales that still count.
+    /// That leaves no trace between them, and what follows from them says that it leaves it out.
+    pub(crate) fn others_count(&self) -> bool {
+        let behavior = self.hpa.spec.behavior.iter();
+        let rules = behavior.flat_map(|b| b.scale_up.iter().chain(&b.scale_down));
+        let policies = rules.flat_map(|rules| rules.policies.iter().flatten());
+        let longest = policies.map(|policy| policy.period_seconds).max().unwrap_or(0);
+        let span = SignedDuration::from_secs(i64::from(longest.max(300)) + 900);
+        self.scaled_by_others.is_some_and(|time| time + span > self.now)
+    }
+
+    /// What a user could read beside the HPA.
+    pub(crate) fn evidence(&self, with_lease: bool, with_events: bool) -> Evidence {
+        let lease = Lease { acquired: whole(self.leads_since), renewed: whole(self.now) };
+        Evidence {
+            events: match with_events {
+                true => self.kept.values().cloned().collect(),
+                false => Vec::new(),
+            },
+            lease: with_lease.then_some(lease),
+        }
+    }
+
+    /// The pass that is due; time goes on to it.
+    pub(crate) fn pass(&mut self) -> Decision {
+        self.now = self.next_pass;
+        let decision = engine::reconcile(&self.snapshot(self.now), &self.memory);
+        self.memory = decision.memory.clone();
+        for event in &decision.outcome.events {
+            self.recorder.send(event.reason, &event.message, self.now, &mut self.kept);
+        }
+        if let Some(replicas) = decision.outcome.scale_to {
+            self.replicas = replicas;
+        }
+        let taken = self.random.up_to_ms(300);
+        self.now += taken;
+        let mut status = decision.outcome.status.clone();
+        status.last_scale_time = status.last_scale_time.map(whole);
+        for condition in &mut status.conditions {
+            condition.last_transition_time = condition.last_transition_time.map(whole);
+        }
+        if status != self.hpa.status {
+            self.hpa.status = status;
+            self.hpa.written.status = Some(whole(self.now));
+        }
+        let late = if self.random.one_in(50) { 2_000 } else { 60 };
+        self.next_pass = self.now + self.controller.sync_period + self.random.up_to_ms(late);
+        decision
+    }
+
+    /// What may happen between two passes; true where the next one cannot be foreseen from before.
+    pub(crate) fn live(&mut self) -> bool {
+        let before = (self.load, self.scale_fails, self.update_fails, self.replicas);
+        self.change_load();
+        let mut unforeseen = false;
+        if !self.quiet {
+            self.scale_fails = self.random.one_in(200);
+            self.update_fails = self.random.one_in(200);
+            if self.random.one_in(150) {
+                self.scaled_by_others = Some(self.now);
+                self.replicas = i32::try_from(self.random.within(0, 12)).unwrap();
+                if self.replicas == 0 && !self.random.one_in(4) {
+                    self.replicas = 1;
+                }
+            } else if self.replicas == 0 && self.random.one_in(5) {
+                self.replicas = 2;
+                self.scaled_by_others = Some(self.now);
+            }
+            if self.random.one_in(200) {
+                self.change_spec();
+                unforeseen = true;
+            }
+            if self.random.one_in(200) {
+                self.restart();
+                unforeseen = true;
+            }
+        }
+        unforeseen || before != (self.load, self.scale_fails, self.update_fails, self.replicas)
+    }
+
+    fn change_spec(&mut self) {
+        let spec = &mut self.hpa.spec;
+        match self.random.within(0, 3) {
+            0 => spec.max_replicas = self.random.pick(&[10, 20, 50]),
+            1 => spec.min_replicas = Some(self.random.pick(&[1, 2, 3])),
+            2 => spec.behavior = Some(some_behavior(&mut self.random)),
+            _ => spec.behavior = None,
+        }
+        let since = self.next_pass - self.random.up_to_ms(14_000);
+        self.now = self.now.max(since);
+        self.hpa.written.spec = Some(whole(self.now));
+    }
+
+    /// Another leader takes over, after the lease has run out, and passes a sync period later.
+    fn restart(&mut self) {
+        self.now += SignedDuration::from_secs(13) + self.random.up_to_ms(30_000);
+        self.leads_since = self.now;
+        self.memory = Memory::default();
+        self.recorder = Recorder::default();
+        let late = self.random.up_to_ms(2_000);
+        self.next_pass = self.now + self.controller.sync_period + late;
+    }
+
+    fn change_load(&mut self) {
+        let now = self.now;
+        if !self.quiet && self.random.one_in(300) {
+            let long = SignedDuration::from_secs(self.random.within(10, 600));
+            self.metric_fails_until = now + long;
+        }
+        let most = i64::from(self.hpa.spec.max_replicas) * TARGET;
+        let seconds = now.as_second();
+        let value = match self.shape {
+            Shape::Steps | Shape::NoisySteps => {
+                if now >= self.next_level {
+                    self.level = self.random.within(TARGET / 2, most * 11 / 10);
+                    let span = SignedDuration::from_secs(self.random.within(120, 1800));
+                    self.next_level = now + span;
+                }
+                let noise = if self.shape == Shape::Steps { 0 } else { self.level * 8 / 100 };
+                self.level + self.random.within(-noise, noise)
+            }
+            Shape::Day => {
+                let phase = (seconds % 14_400) as f64 / 14_400.0 * std::f64::consts::TAU;
+                let middle = most as f64 * (0.45 - 0.35 * phase.cos());
+                middle as i64 + self.random.within(-2_000, 2_000)
+            }
+            Shape::Spikes => {
+                if now >= self.next_level {
+                    let calm = self.level > 2 * TARGET;
+                    self.level = if calm { TARGET } else { self.random.within(TARGET, most) };
+                    let (low, high) = if calm { (600, 3600) } else { (30, 300) };
+                    let span = SignedDuration::from_secs(self.random.within(low, high));
+                    self.next_level = now + span;
+                }
+                self.level
+            }
+            Shape::Wild => match self.random.one_in(3) {
+                true => self.random.within(0, most * 12 / 10),
+                false => self.load.unwrap_or(TARGET),
+            },
+        };
+        self.load = (now >= self.metric_fails_until).then_some(value);
+    }
+}
+
+/// Rules as an API server would hold them.
+fn some_behavior(random: &mut Random) -> Behavior {
+    let mut rules = |windows: &[Option<i32>]| {
+        let window = random.pick(windows);
+        let count = random.within(1, 2);
+        let policies = (0..count)
+            .map(|_| {
+                let percent = random.one_in(2);
+                ScalingPolicy {
+                    type_: if percent { "Percent" } else { "Pods" }.to_owned(),
+                    value: random.pick(if percent { &[10, 50, 100] } else { &[1, 3, 5] }),
+                    period_seconds: random.pick(&[15, 15, 30, 60, 60, 120, 300]),
+                }
+            })
+            .collect();
+        ScalingRules {
+            stabilization_window_seconds: window,
+            select_policy: Some(random.pick(&["Max", "Max", "Max", "Min", "Disabled"]).to_owned()),
+            policies: Some(policies),
+            tolerance: None,
+        }
+    };
+    Behavior {
+        scale_up: Some(rules(&[Some(0), Some(0), Some(0), Some(30), Some(60), Some(300)])),
+        scale_down: Some(rules(&[None, Some(300), Some(60), Some(0), Some(600)])),
+    }
+}

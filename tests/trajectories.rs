@@ -1,0 +1,111 @@
+//! Runs of a real v1.36.2 controller (`tests/trajectories`): what a user could see every 5 s, and
+//! what each pass came to. At every moment whose metrics give the proposal of the next pass, that
+//! pass must end inside the range that is inferred; how often the range is one count is printed.
+//! The nodes of the recording were played; it has no lease, so the controller may have started anew
+//! at any time, as far as the inference can tell.
+#![allow(clippy::print_stdout, reason = "the shares are printed")]
+#![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+
+use flate2::read::GzDecoder;
+use jiff::Timestamp;
+use kubectl_hpa::snapshot::Snapshot;
+use kubectl_hpa::snapshot::assemble::{Input, Options, assemble};
+use kubectl_hpa::snapshot::file::read_text;
+use kubectl_hpa::snapshot::objects::Objects;
+use serde::Deserialize;
+
+mod common;
+
+/// A pass that the controller logged.
+#[derive(Debug, Deserialize)]
+struct Pass {
+    time: Timestamp,
+    proposal: i32,
+    from: i32,
+    to: i32,
+}
+
+fn lines(name: &str) -> Box<dyn BufRead> {
+    let path = format!("{}/tests/trajectories/{name}", env!("CARGO_MANIFEST_DIR"));
+    let file = File::open(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    if name.ends_with(".gz") {
+        Box::new(BufReader::new(GzDecoder::new(file)))
+    } else {
+        Box::new(BufReader::new(file))
+    }
+}
+
+/// What was read at one moment, and that moment.
+fn moment(namespace: &str, line: &str) -> (Timestamp, Input) {
+    #[derive(Deserialize)]
+    struct Time {
+        time: Timestamp,
+    }
+    let Time { time } = serde_json::from_str(line).unwrap();
+    let list = line.replacen('{', r#"{"apiVersion":"v1","kind":"List","#, 1);
+    let mut objects = Objects::default();
+    read_text(&list, namespace, &mut objects).unwrap();
+    let options = Options {
+        name: "web".to_owned(),
+        namespace: Some(namespace.to_owned()),
+        now: Some(time),
+        ..Options::default()
+    };
+    (time, assemble(objects, &options, time).unwrap())
+}
+
+/// How many moments could be compared, and at how many the answer was one count.
+#[derive(Debug, Default)]
+struct Share {
+    compared: usize,
+    certain: usize,
+}
+
+fn check(name: &str) -> Share {
+    let passes: Vec<Pass> = lines(&format!("{name}.passes.jsonl"))
+        .lines()
+        .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+        .collect();
+    let mut share = Share::default();
+    let mut outside = Vec::new();
+    for line in lines(&format!("{name}.jsonl.gz")).lines() {
+        let (time, input) = moment(name, &line.unwrap());
+        let Some(next) = passes.iter().find(|pass| pass.time > time) else {
+            continue;
+        };
+        let (decision, explanation) = common::explain(&input);
+        let Snapshot { scale: Ok(scale), .. } = &input.snapshot else {
+            panic!("{name} at {time}: no scale");
+        };
+        if decision.proposal != Some(next.proposal) || scale.spec_replicas != next.from {
+            continue;
+        }
+        let range = &explanation["range"];
+        let (min, max) = (range["min"].as_i64().unwrap(), range["max"].as_i64().unwrap());
+        share.compared += 1;
+        share.certain += usize::from(min == max);
+        if !(min..=max).contains(&i64::from(next.to)) {
+            outside.push(format!("{name} at {time}: {min} to {max}, but then {next:?}"));
+        }
+        if std::env::var_os("SHOW_UNCERTAIN").is_some() && min != max {
+            println!("{name} at {time}: {min} to {max}: {next:?}\n{:#}", explanation["basis"]);
+        }
+    }
+    assert!(outside.is_empty(), "{outside:#?}");
+    share
+}
+
+#[test]
+fn the_next_pass_ends_inside_the_range() {
+    for (name, compared_at_least) in
+        [("plain", 100), ("behave", 100), ("queue", 100), ("nodown", 100)]
+    {
+        let share = check(name);
+        let percent = 100.0 * share.certain as f64 / share.compared as f64;
+        println!("{name}: {} moments compared, {percent:.1} % certain", share.compared);
+        assert!(share.compared >= compared_at_least, "{name}: {share:?}");
+    }
+}

@@ -16,6 +16,8 @@ use crate::error::Error;
 pub struct Failure {
     /// What went wrong.
     pub kind: FailureKind,
+    /// `https` or `http`.
+    pub scheme: String,
     /// The host and port asked.
     pub host: String,
     /// The path and query asked for.
@@ -105,6 +107,7 @@ impl Failure {
     pub fn unreadable(host: &str, path: &str, cause: impl Into<String>) -> Self {
         Self {
             kind: FailureKind::Body(cause.into()),
+            scheme: String::new(),
             host: host.to_owned(),
             path: path.to_owned(),
             tries: 1,
@@ -112,14 +115,16 @@ impl Failure {
         }
     }
 
-    /// ` (tried 4 times in 2s)`, where it was tried again.
+    /// ` (retried 3 times in 2s)`, where it was; and that the server throttles, where it does.
     fn patience(&self) -> String {
-        if self.tries < 2 {
+        let Some(again @ 1..) = self.tries.checked_sub(1) else {
             return String::new();
-        }
+        };
         let took = Duration::from_secs_f64((self.took.as_secs_f64() * 10.0).round() / 10.0);
         let took = crate::go::duration(took.try_into().unwrap_or_default());
-        format!(" (tried {} times in {took})", self.tries)
+        let throttles = if self.status() == Some(429) { ": the server is throttling" } else { "" };
+        let times = if again == 1 { "time" } else { "times" };
+        format!("{throttles} (retried {again} {times} in {took})")
     }
 
     /// The error's text in client-go, which the controller puts into conditions.
@@ -127,7 +132,10 @@ impl Failure {
         match &self.kind {
             FailureKind::Api(status) => status.message.clone(),
             FailureKind::Body(cause) => cause.clone(),
-            _ => format!("Get \"https://{}{}\": {}", self.host, self.path, self.cause()),
+            _ => {
+                let Self { scheme, host, path, .. } = self;
+                format!("Get \"{scheme}://{host}{path}\": {}", self.cause())
+            }
         }
     }
 

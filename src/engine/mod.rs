@@ -33,23 +33,38 @@ pub fn reconcile(snapshot: &Snapshot, memory: &Memory) -> Decision {
     }
 }
 
-/// The replicas after the pass at each bound of an unknown memory; empty where the memory is known
-/// or plays no part. `decision` is that of the same snapshot with any memory: the metrics do not
-/// depend on it, so they are not evaluated again.
+/// The replicas after the pass at each bound of what is unknown: the memory, and metrics that were
+/// refused to us and may not be to the controller. Empty where nothing is, or it plays no part.
+/// `decision` is that of the same snapshot with any memory: the metrics do not depend on it, so they
+/// are not evaluated again.
 pub fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<i32> {
-    let (Knowledge::Unknown, Ok(scale), Some(proposal), None) =
-        (remembered.knowledge, &snapshot.scale, decision.proposal, &snapshot.scale_update_error)
-    else {
+    let (Ok(scale), None) = (&snapshot.scale, &snapshot.scale_update_error) else {
         return Vec::new();
     };
     let current = scale.spec_replicas;
-    bounds::memories(&snapshot.hpa.spec, current, snapshot.now)
-        .into_iter()
-        .map(|memory| {
-            let mut pass = Pass::new(snapshot, memory);
-            pass.normalize(current, proposal.max(0)).replicas
-        })
-        .collect()
+    let known = remembered.knowledge != Knowledge::Unknown;
+    let proposals = match bounds::proposals(snapshot, decision, current) {
+        Some(proposals) => proposals,
+        None if known => return Vec::new(),
+        None => Vec::from_iter(decision.proposal),
+    };
+    let memories = if known {
+        let mut memory = remembered.likely.clone();
+        if memory.recommendations.is_empty() {
+            memory.recommendations.push(Recommendation { replicas: current, time: snapshot.now });
+        }
+        vec![memory]
+    } else {
+        bounds::memories(&snapshot.hpa.spec, current, snapshot.now)
+    };
+    let mut replicas = Vec::new();
+    for memory in memories {
+        for proposal in &proposals {
+            let mut pass = Pass::new(snapshot, memory.clone());
+            replicas.push(pass.normalize(current, (*proposal).max(0)).replicas);
+        }
+    }
+    replicas
 }
 
 const ABOVE_MAX: &str = "Current number of replicas above Spec.MaxReplicas";

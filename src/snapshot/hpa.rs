@@ -21,10 +21,14 @@ pub struct Hpa {
     pub namespace: String,
     /// `metadata.uid`; present when an API server has accepted the object.
     pub uid: Option<String>,
+    /// `metadata.deletionTimestamp`: it is to go.
+    pub deletion_timestamp: Option<Timestamp>,
     /// The desired behaviour, with defaults applied.
     pub spec: HpaSpec,
     /// What the controller last wrote.
     pub status: HpaStatus,
+    /// When that last changed, where `metadata.managedFields` tell.
+    pub status_changed: Option<Timestamp>,
 }
 
 /// `HorizontalPodAutoscalerSpec`.

@@ -1,5 +1,5 @@
 //! The parts of `ObjectMeta` that one pass or the API server's checks look at. Reading is as lax
-//! as Go's decoder: null is the zero value, unknown fields (such as `managedFields`) are skipped.
+//! as Go's decoder: null is the zero value, unknown fields are skipped.
 //! Judging names and keys is the business of [`super::validate`].
 
 use std::collections::BTreeMap;
@@ -34,6 +34,9 @@ pub struct ObjectMeta {
     /// Set by the API server on creation.
     #[serde(with = "optional_time")]
     pub creation_timestamp: Option<Timestamp>,
+    /// Set by the API server when the object is to go.
+    #[serde(with = "optional_time")]
+    pub deletion_timestamp: Option<Timestamp>,
     /// Labels by key.
     #[serde(deserialize_with = "string_map")]
     pub labels: LabelMap,
@@ -46,6 +49,21 @@ pub struct ObjectMeta {
     /// What has to happen before the object may go.
     #[serde(deserialize_with = "list")]
     pub finalizers: Vec<String>,
+    /// Who last changed which part.
+    #[serde(deserialize_with = "list")]
+    pub managed_fields: Vec<ManagedFields>,
+}
+
+/// `metav1.ManagedFieldsEntry`, without the fields.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ManagedFields {
+    /// The part of the API through which the change came; empty for the object itself.
+    #[serde(deserialize_with = "null_as_default")]
+    pub subresource: String,
+    /// When.
+    #[serde(with = "optional_time")]
+    pub time: Option<Timestamp>,
 }
 
 /// `metav1.OwnerReference`.

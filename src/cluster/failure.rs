@@ -162,6 +162,9 @@ impl Failure {
     pub fn hint(&self) -> Option<String> {
         match &self.kind {
             FailureKind::Tls { hint, .. } | FailureKind::Credentials { hint, .. } => hint.clone(),
+            FailureKind::Proxy { cause, .. } if cause.starts_with("407") => {
+                Some("its address may name a user: http://USER:PASSWORD@HOST:PORT".to_owned())
+            }
             FailureKind::Timeout { .. } => {
                 Some("give it more time with --request-timeout".to_owned())
             }
@@ -270,13 +273,20 @@ pub(crate) fn classify(
             hint: Some("log in again".to_owned()),
         };
     }
-    if io_kind == Some(io::ErrorKind::TimedOut) {
-        return FailureKind::Timeout { after: Duration::ZERO, connecting: says("Connect") };
-    }
+    let timed_out = io_kind == Some(io::ErrorKind::TimedOut);
     if let Some(proxy) = proxy
         && says("(Connect)")
     {
-        return FailureKind::Proxy { proxy: proxy.to_owned(), cause: last };
+        let cause = match last.strip_prefix("tunnel error: ") {
+            Some("proxy authorization required") => "407 Proxy Authentication Required".to_owned(),
+            Some("unsuccessful") => format!("it gives no connection to {host}"),
+            _ if timed_out => "no answer in time".to_owned(),
+            _ => last,
+        };
+        return FailureKind::Proxy { proxy: proxy.to_owned(), cause };
+    }
+    if timed_out {
+        return FailureKind::Timeout { after: Duration::ZERO, connecting: says("Connect") };
     }
     match io_kind {
         _ if says("dns error") => FailureKind::Dns(last),

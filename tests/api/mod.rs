@@ -38,6 +38,7 @@ mod list;
 mod log;
 mod metrics;
 mod objects;
+mod proxy;
 mod recorded;
 pub(crate) mod server;
 pub(crate) mod tls;
@@ -55,6 +56,7 @@ pub(crate) use self::{
     log::{Recorded, rounds},
     metrics::{CustomMetric, ExternalMetric},
     objects::{Clock, Cluster, Scale},
+    proxy::{Gate, Proxy},
     recorded::{Exchange, exchange, exchanges},
     server::Server,
     tls::Transport,

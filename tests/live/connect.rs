@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::api::{Auth, Cluster, Exec, Fault, Kubeconfig, Server, Transport, When};
-use super::{HPA, NAME, explain_with, program, recorded, run};
+use super::api::{Auth, Cluster, Exec, Fault, Gate, Kubeconfig, Proxy, Server, Transport, When};
+use super::{HPA, NAME, Ran, explain_with, program, recorded, run};
 
 fn server_with(change: impl FnOnce(&mut Cluster)) -> Server {
     let mut cluster = recorded();
@@ -130,6 +130,72 @@ fn certificates_that_are_wrong() {
     }
 }
 
+/// Explains through a proxy that a variable names. The server is at an address that is not the
+/// loopback's, to which no proxy ever leads, and yet this machine's.
+fn explain_through(server: &Server, proxy: &str) -> Ran {
+    let config = admin(server);
+    let elsewhere = format!("https://0.0.0.0:{}", server.address().port());
+    let mut command = program();
+    command.args(["explain", NAME, "-s", &elsewhere, "--tls-server-name", "127.0.0.1"]);
+    command.args(["-o", "json", "-v", "9", "--request-timeout", "2s", "--kubeconfig"]);
+    run(command.arg(config.path()).env("HTTPS_PROXY", proxy))
+}
+
+/// Row 9 where there is nothing to tell: also with a user, whose password may be escaped.
+#[test]
+fn a_proxy_leads_to_the_server() {
+    let server = server_with(|_| {});
+    for (gate, user) in
+        [(Gate::Open, ""), (Gate::For("me:secret-password@1"), "me:secret-password%401")]
+    {
+        let proxy = Proxy::start(gate);
+        let ran = explain_through(&server, &proxy.url(user));
+        assert_eq!(ran.answer()["outcome"]["status"]["desiredReplicas"], 10);
+        let named = format!("through the proxy {} (from HTTPS_PROXY)\n", proxy.url(""));
+        assert!(ran.stderr.contains(&named), "{}", ran.stderr);
+        let place = format!("0.0.0.0:{}", server.address().port());
+        assert!(!proxy.asked().is_empty() && proxy.asked().iter().all(|asked| *asked == place));
+
+        let config = admin(&server);
+        config
+            .edit(|config| config["clusters"][0]["cluster"]["proxy-url"] = json!(proxy.url(user)));
+        let answer = explain_with(&config, &["-o", "json"]).answer();
+        assert_eq!(answer["outcome"]["status"]["desiredReplicas"], 10);
+        assert_eq!(proxy.asked().last(), Some(&server.address().to_string()));
+    }
+}
+
+/// Row 9.
+#[test]
+fn proxies_that_do_not_let_through() {
+    let server = server_with(|_| {});
+    for (gate, cause, hint) in [
+        (
+            Gate::For("me:secret-password"),
+            "407 Proxy Authentication Required\n",
+            "hint: its address may name a user: http://USER:PASSWORD@HOST:PORT\n",
+        ),
+        (Gate::Closed, "it gives no connection to 0.0.0.0:", ""),
+        (Gate::Silent, "no answer in time\n", ""),
+    ] {
+        let proxy = Proxy::start(gate);
+        let named = |by: &str| {
+            format!("Unable to connect to the server: proxy {} (from {by}): {cause}", proxy.url(""))
+        };
+        explain_through(&server, &proxy.url("me:secret-password-of-old"))
+            .fails(1, &[&named("HTTPS_PROXY"), hint]);
+        let config = admin(&server);
+        config.edit(|config| {
+            config["clusters"][0]["cluster"]["proxy-url"] =
+                json!(proxy.url("me:secret-password-x"));
+        });
+        let cause = named("proxy-url").replace("0.0.0.0", "127.0.0.1");
+        explain_with(&config, &["--request-timeout", "2s"]).fails(1, &[&cause, hint]);
+    }
+    assert!(server.requests().is_empty());
+}
+
+/// Rows 9 and 10.
 #[test]
 fn proxies_are_named_without_their_users() {
     let server = server_with(|_| {});

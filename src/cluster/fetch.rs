@@ -176,6 +176,10 @@ impl Fetch<'_> {
                 Ok(list) => pods = list,
                 Err(e) if e.is_forbidden() => {
                     fail(&hpa, &mut metrics, &mut notes, &e, needs_pods);
+                    notes.push(
+                        "whether another HPA selects the same pods is not known without them"
+                            .to_owned(),
+                    );
                 }
                 Err(e) => return Err(denied(&e).into()),
             }

@@ -26,8 +26,8 @@
 #![allow(dead_code, reason = "every test binary that includes the module uses another part of it")]
 
 pub(crate) mod answer;
-mod authorize;
-mod base64;
+pub(crate) mod authorize;
+pub(crate) mod base64;
 pub(crate) mod client;
 pub(crate) mod discovery;
 mod faults;

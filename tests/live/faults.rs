@@ -1,5 +1,48 @@
 //! What goes wrong between the program and an answer, in kubectl's words: rights, absence, and
 //! servers that throttle, fail, hang or talk nonsense.
+//!
+//! The rows of the fault matrix that concern reading, and where each is tested for its text and exit
+//! code; a test names its rows, too:
+//!
+//! | rows | fault | tests |
+//! | --- | --- | --- |
+//! | 1, 2, 4 | kubeconfig missing or broken, unknown names | `connect::kubeconfigs_that_are_not_there_or_not_readable` |
+//! | 3 | one file of several missing | `connect::of_a_list_of_kubeconfigs_one_may_be_missing` |
+//! | 5, 6, 7 | refused, no such host, a hanging connection | `connect::servers_that_cannot_be_reached`, `a_server_that_hangs_has_a_time` |
+//! | 8 | certificates | `connect::certificates_that_are_wrong`, `connect::certificates_that_are_right_by_another_name_or_not_looked_at` |
+//! | 9 | proxies | `connect::a_proxy_leads_to_the_server`, `connect::proxies_that_do_not_let_through`, `connect::proxies_are_named_without_their_users` |
+//! | 10 | odd `NO_PROXY` | `connect::proxies_are_named_without_their_users` |
+//! | 11, 12, 13 | credential plugins | `connect::credential_plugins`; the minute that one has: `a_plugin_has_a_minute` in the crate |
+//! | 14 | 401 | `connect::credentials_that_are_wrong`, `connect::a_plugin_is_asked_again_once`, `connect::a_token_of_an_identity_provider_is_renewed` |
+//! | 15 | 403 on the HPA | `a_missing_right_is_named` |
+//! | 16 | 403 on the scale | `without_the_right_to_a_scale_the_target_itself_speaks` |
+//! | 17 | 403 on pods | `metrics::without_the_right_to_list_pods_metrics_that_need_none_go_on` |
+//! | 18, 19 | 403 on metrics | `metrics::a_denied_metrics_api_is_an_outcome_with_the_right_that_is_missing`, `metrics::what_is_refused_to_us_leaves_open_what_the_controller_may_read` |
+//! | 21, 23 | no such HPA, no autoscaling/v2 | `an_hpa_that_is_not_there` |
+//! | 22 | HPA under deletion | `an_hpa_under_deletion_says_so` |
+//! | 24, 25 | target of an unknown kind, without a scale, missing | `a_target_that_cannot_be_scaled_is_an_outcome` |
+//! | 26 | selector missing, invalid, shared | `a_selector_or_a_count_of_zero_is_an_outcome`, `rounds::another_hpa_on_the_same_pods_is_seen` |
+//! | 27, 31 | metrics API missing or failing | `metrics::a_failing_metrics_api_is_an_outcome`, `metrics::custom_metrics_without_an_adapter` |
+//! | 28 | no metrics, some pods without | `metrics::no_metrics_and_few_metrics_follow_the_controllers_rules`, `metrics::pods_without_metrics_are_told_by_group` |
+//! | 29 | old metrics | `metrics::old_metrics_are_told` |
+//! | 30 | one of several metrics fails | `metrics::one_failing_metric_of_two_leaves_the_other` |
+//! | 32 | no request | `metrics::no_metrics_and_few_metrics_follow_the_controllers_rules` |
+//! | 33 | type or field of a newer API | `metrics::types_and_fields_of_a_newer_api_are_told` |
+//! | 34 | 429 that passes | `what_passes_is_tried_again_in_silence` |
+//! | 35 | 429 and 503 that do not | `a_server_that_throttles_for_long_meets_the_deadline`, `failures_of_the_server_are_worded_as_kubectl_does` |
+//! | 36, 37, 38 | 500, 504, HTML, nonsense | `failures_of_the_server_are_worded_as_kubectl_does`, `metrics::pods_that_fail_to_come_leave_no_answer` |
+//! | 39 | 410 on a page | `rounds::pods_come_in_pages` |
+//! | 40, 50 | 20,000 pods, a reader that goes | `rounds::many_pods_and_a_reader_that_has_seen_enough` |
+//! | 51 | full disk | `an_answer_that_cannot_be_written_is_a_failure` |
+//! | 55 | a plugin that wants input | `connect::a_plugin_gets_no_input` |
+//! | 56 | clocks apart | `the_servers_clock_counts` |
+//! | 57 | zero replicas | `a_selector_or_a_count_of_zero_is_an_outcome` |
+//! | 58 | an invalid manifest | `bad_input_is_refused_with_one_clear_line` of `cli.rs` |
+//! | 60 | credentials over plain HTTP | `connect::nothing_that_identifies_goes_over_plain_http` |
+//! | 61 | warnings | `warnings_show_once` |
+//! | 62 | control characters | `what_steers_a_terminal_is_not_let_through` |
+//!
+//! Row 20 is about events, leases and the controller's flags, of which nothing is read.
 
 use std::time::{Duration, Instant};
 
@@ -77,6 +120,19 @@ fn without_the_right_to_a_scale_the_target_itself_speaks() {
         cluster.fault(When::on(deployment).from(2), Fault::WrongKind);
     });
     odd.fails(1, &[refused, &hint]);
+
+    // Where a kind of one's own has its replicas, only its scale says.
+    let mut cluster = recorded();
+    super::rounds::rollout(&mut cluster);
+    cluster.grant("bob").deny("bob", "get", "rollouts.argoproj.io/scale");
+    explain_as(&Server::start(cluster), "bob", &[]).fails(
+        1,
+        &[
+            "Error from server (Forbidden): rollouts.argoproj.io \"canary\" is forbidden: ",
+            "rule for a Role: - {apiGroups: [\"argoproj.io\"], resources: [\"rollouts/scale\"], \
+             verbs: [\"get\"]}\n",
+        ],
+    );
 }
 
 /// Row 22.

@@ -270,7 +270,10 @@ fn without_the_right_to_list_pods_metrics_that_need_none_go_on() {
     ] {
         let answer = deny(metrics);
         assert_eq!(condition(&answer, "ScalingActive")[1], reason);
-        assert!(notes(&answer).contains(right), "{}", notes(&answer));
+        let shared = "whether another HPA selects the same pods is not known without them";
+        for note in [right, shared] {
+            assert!(notes(&answer).contains(note), "{}", notes(&answer));
+        }
         assert_eq!(answer["certainty"], certainty);
     }
 }

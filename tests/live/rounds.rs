@@ -12,7 +12,7 @@ use super::{HPAS, PODS, explain, explain_as, notes, recorded};
 const LATENCY: Duration = Duration::from_millis(60);
 
 /// A Rollout with the recorded Deployment's selector, and the HPA for it.
-fn rollout(cluster: &mut Cluster) {
+pub(super) fn rollout(cluster: &mut Cluster) {
     cluster
         .custom_kind("argoproj.io/v1alpha1", "Rollout", "rollouts")
         .put(json!({

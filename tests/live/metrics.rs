@@ -120,10 +120,25 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
         cluster.grant("bob").deny("bob", "*", "*.external.metrics.k8s.io");
         explain_as(&Server::start(cluster), "bob", flags)
     };
-    // The other metric holds the replicas at the maximum, whatever this one says.
-    let answer = explain(json!([external_metric(), cpu]), &["-o", "json"]).answer();
-    assert_eq!(condition(&answer, "ScalingActive")[1], "ValidMetricFound");
-    assert_eq!((&answer["certainty"], &answer["range"]["min"]), (&json!("certain"), &json!(10)));
+    // Five replicas for it, of ten.
+    let less = json!({"type": "Resource", "resource": {
+        "name": "cpu",
+        "target": {"type": "AverageValue", "averageValue": "250m"},
+    }});
+    let mut failing = pods_metric();
+    failing["pods"]["metric"]["name"] = json!("nothing");
+    for (metrics, reason, min, certainty) in [
+        // The other metric holds the replicas at the maximum, whatever this one says.
+        (json!([external_metric(), cpu]), "ValidMetricFound", 10, "certain"),
+        (json!([external_metric(), less]), "FailedGetExternalMetric", 5, "bounded"),
+        // With one that fails for everybody, nothing shrinks.
+        (json!([less, failing, external_metric()]), "FailedGetPodsMetric", 10, "certain"),
+    ] {
+        let answer = explain(metrics, &["-o", "json"]).answer();
+        assert_eq!(condition(&answer, "ScalingActive")[1], reason);
+        assert_eq!(answer["range"], json!({"min": min, "max": 10}), "{reason}");
+        assert_eq!(answer["certainty"], certainty);
+    }
 
     let page = explain(json!([external_metric()]), &[]);
     let verdict = "Not certain: what the controller remembers is unknown, the controller may read \

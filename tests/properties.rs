@@ -1,6 +1,6 @@
 //! What must hold for every input, tried on random ones: the bounds of the HPA, that the order of
 //! what the APIs return plays no role, that saving loses nothing, that the range given for an unknown
-//! memory holds the answer of every memory, and that no input makes the crate panic. It proves nothing
+//! memory or for refused metrics holds the answer of each, and that no input makes the crate panic. It proves nothing
 //! about a single answer; `vectors.rs` does.
 
 mod common;
@@ -51,6 +51,11 @@ fn bounds_are_kept() {
 #[test]
 fn a_fresh_controller_is_held_by_its_windows() {
     holds(scenario(), is_held_when_fresh);
+}
+
+#[test]
+fn the_range_holds_what_refused_metrics_would_say() {
+    holds((scenario(), any::<u8>()), |(scenario, refused)| holds_refused(scenario, *refused));
 }
 
 #[test]
@@ -428,6 +433,30 @@ fn is_inside_the_range(scenario: &Scenario) -> TestCaseResult {
     };
     let inside = range.is_some_and(|range| (range.min..=range.max).contains(&replicas));
     prop_assert!(inside, "{} is outside {:?}", replicas, range);
+    Ok(())
+}
+
+/// Whether the answer of a controller that reads everything is inside the range of whoever is refused
+/// some of the metrics, a bit for each.
+fn holds_refused(scenario: &Scenario, refused: u8) -> TestCaseResult {
+    for scenario in [scenario, &without_memory(scenario)] {
+        let input = read(scenario)?;
+        let remembered = remembered(&input);
+        let read = reconcile(&input.snapshot, &remembered.likely);
+        let mut snapshot = input.snapshot;
+        for (index, answer) in snapshot.metrics.iter_mut().enumerate() {
+            if refused >> (index % 8) & 1 == 1 {
+                *answer = MetricAnswer::Denied("no".to_owned());
+            }
+        }
+        let decision = reconcile(&snapshot, &remembered.likely);
+        let mut range = at_bounds(&snapshot, &remembered, &decision);
+        range.extend(decision.replicas_after());
+        let (least, most) = (range.iter().min(), range.iter().max());
+        let replicas = read.replicas_after();
+        let inside = least <= replicas.as_ref() && replicas.as_ref() <= most;
+        prop_assert!(inside, "{replicas:?} is outside {range:?}");
+    }
     Ok(())
 }
 

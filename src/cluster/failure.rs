@@ -16,6 +16,8 @@ use crate::error::Error;
 pub struct Failure {
     /// What went wrong.
     pub kind: FailureKind,
+    /// `https` or `http`.
+    pub scheme: String,
     /// The host and port asked.
     pub host: String,
     /// The path and query asked for.
@@ -105,6 +107,7 @@ impl Failure {
     pub fn unreadable(host: &str, path: &str, cause: impl Into<String>) -> Self {
         Self {
             kind: FailureKind::Body(cause.into()),
+            scheme: String::new(),
             host: host.to_owned(),
             path: path.to_owned(),
             tries: 1,
@@ -112,14 +115,16 @@ impl Failure {
         }
     }
 
-    /// ` (tried 4 times in 2s)`, where it was tried again.
+    /// ` (retried 3 times in 2s)`, where it was; and that the server throttles, where it does.
     fn patience(&self) -> String {
-        if self.tries < 2 {
+        let Some(again @ 1..) = self.tries.checked_sub(1) else {
             return String::new();
-        }
+        };
         let took = Duration::from_secs_f64((self.took.as_secs_f64() * 10.0).round() / 10.0);
         let took = crate::go::duration(took.try_into().unwrap_or_default());
-        format!(" (tried {} times in {took})", self.tries)
+        let throttles = if self.status() == Some(429) { ": the server is throttling" } else { "" };
+        let times = if again == 1 { "time" } else { "times" };
+        format!("{throttles} (retried {again} {times} in {took})")
     }
 
     /// The error's text in client-go, which the controller puts into conditions.
@@ -127,7 +132,10 @@ impl Failure {
         match &self.kind {
             FailureKind::Api(status) => status.message.clone(),
             FailureKind::Body(cause) => cause.clone(),
-            _ => format!("Get \"https://{}{}\": {}", self.host, self.path, self.cause()),
+            _ => {
+                let Self { scheme, host, path, .. } = self;
+                format!("Get \"{scheme}://{host}{path}\": {}", self.cause())
+            }
         }
     }
 
@@ -154,6 +162,9 @@ impl Failure {
     pub fn hint(&self) -> Option<String> {
         match &self.kind {
             FailureKind::Tls { hint, .. } | FailureKind::Credentials { hint, .. } => hint.clone(),
+            FailureKind::Proxy { cause, .. } if cause.starts_with("407") => {
+                Some("its address may name a user: http://USER:PASSWORD@HOST:PORT".to_owned())
+            }
             FailureKind::Timeout { .. } => {
                 Some("give it more time with --request-timeout".to_owned())
             }
@@ -262,13 +273,20 @@ pub(crate) fn classify(
             hint: Some("log in again".to_owned()),
         };
     }
-    if io_kind == Some(io::ErrorKind::TimedOut) {
-        return FailureKind::Timeout { after: Duration::ZERO, connecting: says("Connect") };
-    }
+    let timed_out = io_kind == Some(io::ErrorKind::TimedOut);
     if let Some(proxy) = proxy
         && says("(Connect)")
     {
-        return FailureKind::Proxy { proxy: proxy.to_owned(), cause: last };
+        let cause = match last.strip_prefix("tunnel error: ") {
+            Some("proxy authorization required") => "407 Proxy Authentication Required".to_owned(),
+            Some("unsuccessful") => format!("it gives no connection to {host}"),
+            _ if timed_out => "no answer in time".to_owned(),
+            _ => last,
+        };
+        return FailureKind::Proxy { proxy: proxy.to_owned(), cause };
+    }
+    if timed_out {
+        return FailureKind::Timeout { after: Duration::ZERO, connecting: says("Connect") };
     }
     match io_kind {
         _ if says("dns error") => FailureKind::Dns(last),

@@ -18,13 +18,17 @@ use tokio::time::timeout;
 use tokio::{join, pin};
 
 use self::beside::Beside;
-use self::right::{advice, denied};
+use self::metrics::Miss;
+use self::right::denied;
+use self::scale::Found;
 use super::discovery::{Discovery, built_in, segment};
 use super::{Failure, Session};
 use crate::error::Error;
 use crate::names;
 use crate::selector::Selector;
 use crate::snapshot::admit;
+use crate::snapshot::assemble::Basis;
+use crate::snapshot::convert::HpaObject;
 use crate::snapshot::default::AdmissionGates;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
 use crate::snapshot::live::Observed;
@@ -68,10 +72,22 @@ pub async fn fetch(session: &Session, namespace: &str, name: &str) -> Result<Obs
         true => beside.about_absence(namespace, absent.error),
         false => absent.error,
     })?;
-    let Needed { hpa, now, scale, pods, pod_metrics, metrics, mut notes } = needed;
+    let Needed { hpa, now, scale, pods, pod_metrics, metrics, basis, mut notes } = needed;
     let (version, others) = beside.take(&mut notes);
     let evidence = beside.evidence(&mut notes);
-    Ok(Observed { now, version, hpa, scale, pods, pod_metrics, metrics, others, evidence, notes })
+    Ok(Observed {
+        now,
+        version,
+        hpa,
+        scale,
+        pods,
+        pod_metrics,
+        metrics,
+        others,
+        evidence,
+        basis,
+        notes,
+    })
 }
 
 /// What no answer can do without.
@@ -82,6 +98,7 @@ struct Needed {
     pods: Vec<Pod>,
     pod_metrics: Vec<PodMetrics>,
     metrics: Vec<MetricAnswer>,
+    basis: Vec<Basis>,
     notes: Vec<String>,
 }
 
@@ -142,8 +159,8 @@ impl Fetch<'_> {
             async { if needs.custom { self.custom_version().await } else { Ok(String::new()) } };
         let direct = self.built_in_scale(&hpa);
         let (discovery, custom, direct) = join!(discovery, custom, direct);
-        let scale = match direct {
-            Some(scale) => scale?,
+        let Found { scale, basis } = match direct {
+            Some(found) => found?,
             None => self.custom_scale(&hpa, &discovery).await?,
         };
 
@@ -159,27 +176,23 @@ impl Fetch<'_> {
             let (listed, resource, values) = join!(self.pods(selector), resource, values);
             for (answer, value) in metrics.iter_mut().zip(values) {
                 *answer = value.unwrap_or_else(|miss| {
+                    let answer = miss.answer();
                     notes.extend(miss.advice);
-                    MetricAnswer::Failed(miss.text)
+                    answer
                 });
             }
             match resource {
                 Ok(list) => pod_metrics = list,
-                Err(e) => {
-                    notes.extend(advice(&e));
-                    fail(&hpa, &mut metrics, &e.client_go(), is_resource);
-                }
+                Err(e) => fail(&hpa, &mut metrics, &mut notes, &e, is_resource),
             }
             match listed {
                 Ok(list) => pods = list,
-                Err(e) if e.is_forbidden() && !hpa.spec.metrics.iter().all(needs_pods) => {
-                    notes.extend(advice(&e));
+                Err(e) if e.is_forbidden() => {
+                    fail(&hpa, &mut metrics, &mut notes, &e, needs_pods);
                     notes.push(
-                        "metrics that depend on pods count as failed; the controller, which may \
-                         list them, can come to another answer"
+                        "whether another HPA selects the same pods is not known without them"
                             .to_owned(),
                     );
-                    fail(&hpa, &mut metrics, &e.client_go(), needs_pods);
                 }
                 Err(e) => return Err(denied(&e).into()),
             }
@@ -191,7 +204,8 @@ impl Fetch<'_> {
             told.push(note.clone());
             first
         });
-        Ok(Needed { hpa, now, scale, pods, pod_metrics, metrics, notes })
+        let basis = Vec::from_iter(basis);
+        Ok(Needed { hpa, now, scale, pods, pod_metrics, metrics, basis, notes })
     }
 
     async fn json<T: for<'de> Deserialize<'de>>(
@@ -230,23 +244,21 @@ impl Fetch<'_> {
             .get(&path, JSON)
             .await
             .map_err(|e| Absent { error: denied(&e), no_hpa: e.is_not_found() })?;
-        let hpa = self
+        let object = self
             .admit(&response.body)
             .map_err(|cause| Error::from(self.unreadable(&path, cause)))?;
         let own = Timestamp::now();
         let now = response.date.unwrap_or(own);
-        Ok((hpa, now, skew(now, own).into_iter().collect()))
+        let mut notes = object.notes.clone();
+        notes.extend(skew(now, own));
+        Ok((object.into_hpa(), now, notes))
     }
 
-    fn admit(&self, body: &[u8]) -> Result<Hpa, String> {
+    fn admit(&self, body: &[u8]) -> Result<HpaObject, String> {
         let text = std::str::from_utf8(body).map_err(|e| e.to_string())?;
         let object = admit::admit(text, self.namespace, AdmissionGates::default())
             .map_err(|e| e.to_string())?;
-        if object.is_admitted() {
-            Ok(object.into_hpa())
-        } else {
-            Err("the object carries no uid".to_owned())
-        }
+        if object.is_admitted() { Ok(object) } else { Err("the object carries no uid".to_owned()) }
     }
 }
 
@@ -280,12 +292,20 @@ struct ListMeta {
 }
 
 /// Lets the metrics that a condition picks fail for one cause, unless they already have another.
-fn fail(hpa: &Hpa, metrics: &mut [MetricAnswer], text: &str, picks: fn(&MetricSpec) -> bool) {
+fn fail(
+    hpa: &Hpa,
+    metrics: &mut [MetricAnswer],
+    notes: &mut Vec<String>,
+    cause: &Failure,
+    picks: fn(&MetricSpec) -> bool,
+) {
+    let miss = Miss::from(cause);
     for (spec, answer) in hpa.spec.metrics.iter().zip(metrics) {
-        if picks(spec) && !matches!(answer, MetricAnswer::Failed(_)) {
-            *answer = MetricAnswer::Failed(text.to_owned());
+        if picks(spec) && !matches!(answer, MetricAnswer::Failed(_) | MetricAnswer::Denied(_)) {
+            *answer = miss.answer();
         }
     }
+    notes.extend(miss.advice);
 }
 
 fn is_resource(spec: &MetricSpec) -> bool {

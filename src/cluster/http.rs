@@ -81,6 +81,12 @@ struct Inner {
     warnings: Mutex<Vec<String>>,
 }
 
+impl Inner {
+    fn scheme(&self) -> &str {
+        self.plan.server.scheme_str().unwrap_or("https")
+    }
+}
+
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session").field("server", &self.server()).finish_non_exhaustive()
@@ -219,6 +225,7 @@ impl Session {
         let fail = |kind| {
             let failure = Failure {
                 kind,
+                scheme: inner.scheme().to_owned(),
                 host: inner.host.clone(),
                 path: path.to_owned(),
                 tries: 1,
@@ -299,6 +306,7 @@ impl Session {
         let begun = Instant::now();
         let fail = |Fault { cause, hint }| Failure {
             kind: FailureKind::Credentials { cause, hint },
+            scheme: inner.scheme().to_owned(),
             host: inner.host.clone(),
             path: String::new(),
             tries: 1,

@@ -1,7 +1,7 @@
-//! What an unknown memory could do to a pass: memories between whose outcomes that of every other
-//! lies. The replicas after a pass are monotone in the highest and lowest remembered recommendation,
-//! and in each policy's limit; those limits overflow as the controller's do, so the extreme ones are
-//! looked for rather than computed. Nothing upstream corresponds to it.
+//! What the unknown could do to a pass: memories and proposals between whose outcomes that of every
+//! other lies. The replicas after a pass are monotone in the proposal, in the highest and lowest
+//! remembered recommendation, and in each policy's limit; those limits overflow as the controller's
+//! do, so the extreme ones are looked for rather than computed. Nothing upstream corresponds to it.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -10,10 +10,33 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::arith::add;
 use super::behavior::{allowed_by, highest_start};
-use super::decision::Direction;
+use super::decision::{Decision, Direction, MetricResult, Step};
 use crate::memory::{Extreme, Memory, Possible, split};
 use crate::snapshot::hpa::{Behavior, HpaSpec, ScalingPolicy, ScalingRules};
 use crate::snapshot::stated::{Recommendation, ScaleEvent};
+use crate::snapshot::{MetricAnswer, Snapshot};
+
+/// The least and the most that the metrics may ask for in all, where some were refused to us; none
+/// where none was, or the pass does not look at them.
+pub(super) fn proposals(
+    snapshot: &Snapshot,
+    decision: &Decision,
+    current: i32,
+) -> Option<Vec<i32>> {
+    let (mut least, mut invalid, mut denied) = (0, false, false);
+    for step in &decision.trace {
+        let Step::ComputeMetric(metric) = step else { continue };
+        match (snapshot.metrics.get(metric.index), &metric.result) {
+            (Some(MetricAnswer::Denied(_)), _) => denied = true,
+            (_, MetricResult::Proposal(proposal)) => least = least.max(proposal.replicas),
+            (_, MetricResult::Error(_)) => invalid = true,
+        }
+    }
+    // With a metric that fails for the controller, too, nothing shrinks: that is the decision's own
+    // outcome.
+    let least = (!invalid || least >= current).then_some(least);
+    denied.then(|| least.into_iter().chain([i32::MAX]).collect())
+}
 
 /// The memories at the bounds, for a pass over `current` replicas that wants `desired`.
 pub(super) fn memories(

@@ -219,7 +219,7 @@ impl<'s> Context<'s> {
         seen: &mut Seen,
     ) -> Result<(Calculated, Usage), String> {
         let metrics = match answer {
-            MetricAnswer::Failed(e) => {
+            MetricAnswer::Failed(e) | MetricAnswer::Denied(e) => {
                 Err(format!("unable to fetch metrics from resource metrics API: {e}"))
             }
             _ if self.snapshot.pod_metrics.is_empty() => {
@@ -250,7 +250,7 @@ impl<'s> Context<'s> {
         let (calculated, usage) = check_selector(&source.metric)
             .and_then(|()| {
                 let values = match answer {
-                    MetricAnswer::Failed(e) => {
+                    MetricAnswer::Failed(e) | MetricAnswer::Denied(e) => {
                         Err(format!("unable to fetch metrics from custom metrics API: {e}"))
                     }
                     MetricAnswer::Pods(values) if !values.is_empty() => Ok(values),
@@ -350,7 +350,7 @@ impl<'s> Context<'s> {
                         values.len()
                     )),
                 },
-                MetricAnswer::Failed(e) => Err(e.clone()),
+                MetricAnswer::Failed(e) | MetricAnswer::Denied(e) => Err(e.clone()),
                 _ => Err("no answer is known".to_owned()),
             }
             // The arguments of the controller's format are in this order, its separators are not.
@@ -427,7 +427,7 @@ impl<'s> Context<'s> {
             check_selector(&source.metric)?;
             match answer {
                 MetricAnswer::External(values) if !values.is_empty() => Ok(values),
-                MetricAnswer::Failed(e) => {
+                MetricAnswer::Failed(e) | MetricAnswer::Denied(e) => {
                     Err(format!("unable to fetch metrics from external metrics API: {e}"))
                 }
                 _ => Err("no metrics returned from external metrics API".to_owned()),

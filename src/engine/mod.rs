@@ -11,6 +11,8 @@ mod metrics;
 mod pods;
 mod replicas;
 
+use jiff::Timestamp;
+
 use conditions::{ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of};
 use decision::{Decision, Event, MetricResult, Outcome, Path, Step};
 
@@ -33,24 +35,46 @@ pub fn reconcile(snapshot: &Snapshot, memory: &Memory) -> Decision {
     }
 }
 
-/// The replicas after the pass at each bound of the memory; empty where the memory is known
-/// or plays no part. `decision` is that of the same snapshot with any memory: the metrics do not
-/// depend on it, so they are not evaluated again.
+/// The replicas after the pass at each bound of what is unknown: the memory, and metrics that were
+/// refused to us and may not be to the controller. Empty where nothing is, or it plays no part.
+/// `decision` is that of the same snapshot with any memory: the metrics do not depend on it, so they
+/// are not evaluated again.
 pub fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<i32> {
-    let (Some(possible), Ok(scale), Some(proposal), None) =
-        (&remembered.possible, &snapshot.scale, decision.proposal, &snapshot.scale_update_error)
-    else {
+    let (Ok(scale), None) = (&snapshot.scale, &snapshot.scale_update_error) else {
         return Vec::new();
     };
     let current = scale.spec_replicas;
-    let desired = proposal.max(0);
-    bounds::memories(&snapshot.hpa.spec, current, desired, snapshot.now, possible)
-        .into_iter()
-        .map(|memory| {
+    let proposals = match bounds::proposals(snapshot, decision, current) {
+        Some(proposals) => proposals,
+        None if remembered.possible.is_none() => return Vec::new(),
+        None => Vec::from_iter(decision.proposal),
+    };
+    let mut replicas = Vec::new();
+    for proposal in proposals {
+        let desired = proposal.max(0);
+        let memories = match &remembered.possible {
+            Some(possible) => {
+                let spec = &snapshot.hpa.spec;
+                bounds::memories(spec, current, desired, snapshot.now, possible)
+            }
+            None => vec![seeded(&remembered.likely, current, snapshot.now)],
+        };
+        for memory in memories {
             let mut pass = Pass::new(snapshot, memory);
-            pass.normalize(current, desired).replicas
-        })
-        .collect()
+            replicas.push(pass.normalize(current, desired).replicas);
+        }
+    }
+    replicas
+}
+
+/// A memory as a pass finds it: without a recommendation, the count is taken for one.
+fn seeded(memory: &Memory, current: i32, now: Timestamp) -> Memory {
+    let mut memory = memory.clone();
+    // Go does not tell an empty list from none.
+    if memory.recommendations.is_empty() {
+        memory.recommendations = vec![Recommendation { replicas: current, time: now }];
+    }
+    memory
 }
 
 const ABOVE_MAX: &str = "Current number of replicas above Spec.MaxReplicas";
@@ -109,10 +133,8 @@ impl<'s> Pass<'s> {
             return;
         };
         let current = scale.spec_replicas;
-        // Go does not tell an empty list from none.
         if self.memory.recommendations.is_empty() {
-            let seed = Recommendation { replicas: current, time: self.snapshot.now };
-            self.memory.recommendations = vec![seed];
+            self.memory = seeded(&self.memory, current, self.snapshot.now);
             self.trace.push(Step::SeedRecommendations { replicas: current });
         }
 

@@ -173,12 +173,13 @@ pub(super) fn extremes(
 
 fn worded(seen: &Sighting) -> String {
     let (low, high) = (*seen.proposal.start(), *seen.proposal.end());
-    let proposal = match (low, high) {
-        (low, high) if low == high => format!("{low} was recommended"),
-        (low, i32::MAX) => format!("at least {low} was recommended"),
-        (_, high) => format!("at most {high} was recommended"),
-    };
-    let mut parts = vec![proposal];
+    let mut parts = Vec::new();
+    match (low, high) {
+        (0, i32::MAX) => {}
+        (low, high) if low == high => parts.push(format!("{low} was recommended")),
+        (low, i32::MAX) => parts.push(format!("at least {low} was recommended")),
+        (_, high) => parts.push(format!("at most {high} was recommended")),
+    }
     match (seen.held_down_by, seen.at_most) {
         (Some(low), Some(high)) if low == high => {
             parts.push(format!("{low} is the highest of the list"));

@@ -95,7 +95,8 @@ fn without_behavior(able: &str, limited: &str, to: i32) -> Option<Sighting> {
     let (proposal, held_down_by, reason) = match able {
         "ReadyForNewScale" => (stabilized, None, "ReadyForNewScale"),
         "ScaleDownStabilized" => (up_to(high.saturating_sub(1)), Some(low), "ScaleDownStabilized"),
-        "SucceededRescale" => (up_to(high), None, "SucceededRescale"),
+        // Its own proposal or an older one; the condition no longer says.
+        "SucceededRescale" => (up_to(high), Some(low), "SucceededRescale"),
         _ => return None,
     };
     let at_most = (high < i32::MAX).then_some(high);

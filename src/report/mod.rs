@@ -57,7 +57,8 @@ pub enum Certainty {
     Bounded,
 }
 
-/// The replicas after the pass, over everything that the controller may remember.
+/// The replicas after the pass, over everything that the controller may remember, and may read where
+/// we may not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Range {
     /// The fewest.
@@ -83,7 +84,7 @@ struct MemoryView<'a> {
 }
 
 impl<'a> Explanation<'a> {
-    /// Explains a decision. `extremes` are the replicas at the bounds of an unknown memory.
+    /// Explains a decision. `extremes` are the replicas at the bounds of what is unknown.
     pub fn new(
         input: &'a Input,
         remembered: &'a Remembered,

@@ -164,7 +164,8 @@ impl Words<'_> {
         let hpa = &self.explanation.snapshot.hpa;
         let target = &hpa.spec.scale_target_ref;
         let arrow = self.symbols.arrow;
-        format!("{}/{} {arrow} {}/{}", hpa.namespace, hpa.name, target.kind, target.name)
+        let deleted = if hpa.deletion_timestamp.is_some() { ", BEING DELETED" } else { "" };
+        format!("{}/{} {arrow} {}/{}{deleted}", hpa.namespace, hpa.name, target.kind, target.name)
     }
 
     fn subtitle(&self) -> String {

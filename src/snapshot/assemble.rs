@@ -23,7 +23,7 @@ use super::hpa::{Hpa, MetricSpec};
 use super::objects::{Api, ApiError, ControllerState, Flags, HpaObject, Objects, StatedAs};
 use super::pod::Pod;
 use super::stated::StatedMemory;
-use super::{OtherHpa, ScaleError, Snapshot};
+use super::{OtherHpa, Scale, ScaleError, Snapshot, file, remarks};
 use crate::error::Error;
 use crate::selector::Selector;
 
@@ -156,8 +156,26 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
             .collect(),
         hpa,
     };
+    notes.extend(remarks::on(&snapshot));
     let evidence = objects.evidence;
     Ok(Input { snapshot, stated_memory, evidence, basis, notes })
+}
+
+/// What the controller would get for the scale of a built-in target, from the target itself.
+///
+/// # Errors
+///
+/// The text is not that of the target.
+pub fn scale_of(hpa: &Hpa, target: &str) -> Result<Result<Scale, ScaleError>, Error> {
+    let mut objects = Objects::default();
+    file::read_text(target, "the answer", &mut objects)?;
+    let Objects { scales, workloads, .. } = &objects;
+    let target = Target { scales, workloads, default_namespace: &hpa.namespace, errors: &[] };
+    if !target.has_workload(hpa) {
+        let kind = &hpa.spec.scale_target_ref.kind;
+        return Err(Error::failed(format!("the answer is not the {kind}")));
+    }
+    target.scale(hpa)
 }
 
 /// Makes sure that no two objects of a kind have the same name: no API server has both, so one of

@@ -8,6 +8,7 @@ mod legacy;
 
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::evidence::Written;
 use super::hpa::{
@@ -78,6 +79,7 @@ impl HpaObject {
             namespace: self.metadata.namespace,
             uid: Some(self.metadata.uid).filter(|uid| !uid.is_empty()),
             written: Written::new(self.metadata.creation_timestamp, &self.metadata.managed_fields),
+            deletion_timestamp: self.metadata.deletion_timestamp,
             spec: self.spec,
             status: self.status,
         }
@@ -104,8 +106,55 @@ pub fn hpa_from_json(json: &str) -> Result<HpaObject, DecodeError> {
         HpaVersion::V2beta1 => decode(json).map(from_v2beta1),
         HpaVersion::V2beta2 => decode(json).and_then(from_v2beta2),
         HpaVersion::V2 => decode(json).map(|object: Object<HpaSpec, HpaStatus>| {
-            object.convert(version, |spec| spec, |status| status)
+            let mut object = object.convert(version, |spec| spec, |status| status);
+            object.notes.extend(unknown_fields(json, &object.spec));
+            object
         }),
+    }
+}
+
+/// The fields of a spec that are not known here, such as those of a newer API.
+fn unknown_fields(json: &str, spec: &HpaSpec) -> Option<String> {
+    let stated: Value = serde_json::from_str(json).ok()?;
+    let known = serde_json::to_value(spec).ok()?;
+    let mut unknown = Vec::new();
+    add_unknown("spec", &stated["spec"], &known, &mut unknown);
+    (!unknown.is_empty()).then(|| {
+        let unknown = unknown.join(", ");
+        format!("not known here and passed over, so the answer may be incomplete: {unknown}")
+    })
+}
+
+/// What is stated and not known. Empty values say nothing, and may be left out of what is known.
+fn add_unknown(path: &str, stated: &Value, known: &Value, unknown: &mut Vec<String>) {
+    match stated {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let path = format!("{path}.{name}");
+                match known.get(name) {
+                    Some(known) => add_unknown(&path, value, known, unknown),
+                    None if is_empty(value) => {}
+                    None => unknown.push(path),
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                let known = known.get(index).unwrap_or(&Value::Null);
+                add_unknown(&format!("{path}[{index}]"), item, known, unknown);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.values().all(is_empty),
+        Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Hpa {
     pub uid: Option<String>,
     /// When its parts were written.
     pub written: Written,
+    /// `metadata.deletionTimestamp`: it is to go.
+    pub deletion_timestamp: Option<Timestamp>,
     /// The desired behaviour, with defaults applied.
     pub spec: HpaSpec,
     /// What the controller last wrote.

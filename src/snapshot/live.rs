@@ -1,7 +1,7 @@
 //! From what an API server answered to a snapshot. The requests are made elsewhere; here the answers
 //! become the same plain values that files become.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::assemble::{Basis, Input, Options, assumed, controller_settings};
 use super::evidence::Evidence;
@@ -9,7 +9,7 @@ use super::hpa::Hpa;
 use super::metric::PodMetrics;
 use super::objects::ControllerState;
 use super::pod::Pod;
-use super::{MetricAnswer, OtherHpa, Scale, ScaleError, Snapshot};
+use super::{MetricAnswer, OtherHpa, Scale, ScaleError, Snapshot, remarks};
 use crate::error::Error;
 
 /// Everything that was asked for.
@@ -33,6 +33,8 @@ pub struct Observed {
     pub others: Vec<OtherHpa>,
     /// What the API shows of the controller's past.
     pub evidence: Evidence,
+    /// What stands for something that could not be read.
+    pub basis: Vec<Basis>,
     /// What could not be learnt, and what it means.
     pub notes: Vec<String>,
 }
@@ -53,7 +55,7 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         let value = crate::json::SecondsTime(now).to_string();
         basis.insert(0, assumed("clock", value, "the API server's"));
     }
-    notes.extend(stale(&observed.pod_metrics, now));
+    basis.extend(observed.basis);
     let snapshot = Snapshot {
         now,
         hpa: observed.hpa,
@@ -65,22 +67,6 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         metrics: observed.metrics,
         other_hpas: observed.others,
     };
+    notes.extend(remarks::on(&snapshot));
     Ok(Input { snapshot, stated_memory: None, evidence: observed.evidence, basis, notes })
-}
-
-/// What to say where usage is older than twice the time in which it was measured: the controller
-/// takes it as it is.
-fn stale(metrics: &[PodMetrics], now: Timestamp) -> Option<String> {
-    let old = metrics.iter().filter_map(|metrics| {
-        let age = now.duration_since(metrics.timestamp);
-        (age > metrics.window.saturating_mul(2)).then_some(age)
-    });
-    let ages: Vec<SignedDuration> = old.collect();
-    let oldest = SignedDuration::from_secs(ages.iter().max()?.as_secs());
-    Some(format!(
-        "the metrics of {} of {} pods are older than twice their window, up to {}",
-        ages.len(),
-        metrics.len(),
-        crate::go::duration(oldest)
-    ))
 }

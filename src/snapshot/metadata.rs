@@ -35,6 +35,9 @@ pub struct ObjectMeta {
     /// Set by the API server on creation.
     #[serde(with = "optional_time")]
     pub creation_timestamp: Option<Timestamp>,
+    /// Set by the API server when the object is to go.
+    #[serde(with = "optional_time")]
+    pub deletion_timestamp: Option<Timestamp>,
     /// Labels by key.
     #[serde(deserialize_with = "string_map")]
     pub labels: LabelMap,

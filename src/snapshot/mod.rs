@@ -16,6 +16,7 @@ pub mod metric;
 pub mod objects;
 mod place;
 pub mod pod;
+mod remarks;
 pub mod save;
 pub mod stated;
 pub mod validate;
@@ -84,6 +85,9 @@ pub enum MetricAnswer {
     External(Vec<ExternalValue>),
     /// The request failed, with this text.
     Failed(String),
+    /// The request was refused to whoever asked, with this text. It counts as failed; the
+    /// controller, which has rights of its own, may well get an answer.
+    Denied(String),
 }
 
 /// The value of a custom metric for one pod.

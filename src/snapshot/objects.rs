@@ -200,6 +200,9 @@ pub struct ApiError {
     pub metric: Option<String>,
     /// The text of the failure.
     pub message: String,
+    /// Whether it was refused to whoever captured this, and perhaps not to the controller.
+    #[serde(default)]
+    pub denied: bool,
 }
 
 /// The requests of a pass that can fail.

@@ -153,8 +153,11 @@ fn scale_event(past: &ScaleEvent) -> Value {
 /// Failed requests. The text of a metric that is merely absent comes about by its absence.
 fn errors(snapshot: &Snapshot) -> Vec<Value> {
     let mut errors = Vec::new();
-    let mut add = |api: &str, metric: Option<&str>, message: &str| {
+    let mut add = |api: &str, metric: Option<&str>, message: &str, denied: bool| {
         let mut error = json!({"api": api, "message": message});
+        if denied {
+            error["denied"] = json!(true);
+        }
         if let Some(metric) = metric {
             error["metric"] = json!(metric);
         }
@@ -163,21 +166,23 @@ fn errors(snapshot: &Snapshot) -> Vec<Value> {
         }
     };
     match &snapshot.scale {
-        Err(ScaleError::Mapping(message)) => add("mapping", None, message),
-        Err(ScaleError::Get(message)) => add("scale", None, message),
+        Err(ScaleError::Mapping(message)) => add("mapping", None, message, false),
+        Err(ScaleError::Get(message)) => add("scale", None, message, false),
         Ok(_) => {}
     }
     if let Some(message) = &snapshot.scale_update_error {
-        add("scaleUpdate", None, message);
+        add("scaleUpdate", None, message, false);
     }
     for (spec, answer) in snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics) {
-        let MetricAnswer::Failed(message) = answer else {
-            continue;
+        let (message, denied) = match answer {
+            MetricAnswer::Failed(message) => (message, false),
+            MetricAnswer::Denied(message) => (message, true),
+            _ => continue,
         };
         let absent = spec.object.as_ref().map(|source| absence(source, &snapshot.hpa));
         if absent.as_ref() != Some(message) {
             let (api, name) = asked(spec);
-            add(api.as_str(), name, message);
+            add(api.as_str(), name, message, denied);
         }
     }
     errors
@@ -187,6 +192,9 @@ fn hpa(hpa: &Hpa) -> Value {
     let mut metadata = json!({"name": hpa.name, "namespace": hpa.namespace});
     if let Some(uid) = &hpa.uid {
         metadata["uid"] = json!(uid);
+    }
+    if let Some(time) = hpa.deletion_timestamp {
+        metadata["deletionTimestamp"] = json!(time.to_string());
     }
     json!({
         "apiVersion": "autoscaling/v2",

@@ -26,8 +26,8 @@
 #![allow(dead_code, reason = "every test binary that includes the module uses another part of it")]
 
 pub(crate) mod answer;
-mod authorize;
-mod base64;
+pub(crate) mod authorize;
+pub(crate) mod base64;
 pub(crate) mod client;
 pub(crate) mod discovery;
 mod faults;
@@ -38,6 +38,7 @@ mod list;
 mod log;
 mod metrics;
 mod objects;
+mod proxy;
 mod recorded;
 pub(crate) mod server;
 pub(crate) mod tls;
@@ -55,6 +56,7 @@ pub(crate) use self::{
     log::{Recorded, rounds},
     metrics::{CustomMetric, ExternalMetric},
     objects::{Clock, Cluster, Scale},
+    proxy::{Gate, Proxy},
     recorded::{Exchange, exchange, exchanges},
     server::Server,
     tls::Transport,

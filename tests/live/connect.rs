@@ -7,8 +7,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::api::{Auth, Cluster, Exec, Fault, Kubeconfig, Server, Transport, When};
-use super::{HPA, NAME, explain_with, program, recorded, run};
+use super::api::{
+    Answer, Auth, Cluster, Exec, Fault, Gate, Kubeconfig, Proxy, Server, Transport, When,
+    authorize, base64,
+};
+use super::{HPA, NAME, Ran, explain_with, program, recorded, run};
 
 fn server_with(change: impl FnOnce(&mut Cluster)) -> Server {
     let mut cluster = recorded();
@@ -26,6 +29,7 @@ fn closed_port() -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
+/// Rows 1, 2 and 4.
 #[test]
 fn kubeconfigs_that_are_not_there_or_not_readable() {
     let bare = ["explain", NAME];
@@ -62,6 +66,7 @@ fn kubeconfigs_that_are_not_there_or_not_readable() {
     }
 }
 
+/// Row 3.
 #[test]
 fn of_a_list_of_kubeconfigs_one_may_be_missing() {
     let server = server_with(|_| {});
@@ -75,6 +80,7 @@ fn of_a_list_of_kubeconfigs_one_may_be_missing() {
     }
 }
 
+/// Rows 5 to 7.
 #[test]
 fn servers_that_cannot_be_reached() {
     let server = server_with(|_| {});
@@ -100,6 +106,7 @@ fn servers_that_cannot_be_reached() {
     assert!(begun.elapsed() < Duration::from_secs(15));
 }
 
+/// Row 8.
 #[test]
 fn certificates_that_are_wrong() {
     for (transport, cause, hint) in [
@@ -130,6 +137,72 @@ fn certificates_that_are_wrong() {
     }
 }
 
+/// Explains through a proxy that a variable names. The server is at an address that is not the
+/// loopback's, to which no proxy ever leads, and yet this machine's.
+fn explain_through(server: &Server, proxy: &str) -> Ran {
+    let config = admin(server);
+    let elsewhere = format!("https://0.0.0.0:{}", server.address().port());
+    let mut command = program();
+    command.args(["explain", NAME, "-s", &elsewhere, "--tls-server-name", "127.0.0.1"]);
+    command.args(["-o", "json", "-v", "9", "--request-timeout", "2s", "--kubeconfig"]);
+    run(command.arg(config.path()).env("HTTPS_PROXY", proxy))
+}
+
+/// Row 9 where there is nothing to tell: also with a user, whose password may be escaped.
+#[test]
+fn a_proxy_leads_to_the_server() {
+    let server = server_with(|_| {});
+    for (gate, user) in
+        [(Gate::Open, ""), (Gate::For("me:secret-password@1"), "me:secret-password%401")]
+    {
+        let proxy = Proxy::start(gate);
+        let ran = explain_through(&server, &proxy.url(user));
+        assert_eq!(ran.answer()["outcome"]["status"]["desiredReplicas"], 10);
+        let named = format!("through the proxy {} (from HTTPS_PROXY)\n", proxy.url(""));
+        assert!(ran.stderr.contains(&named), "{}", ran.stderr);
+        let place = format!("0.0.0.0:{}", server.address().port());
+        assert!(!proxy.asked().is_empty() && proxy.asked().iter().all(|asked| *asked == place));
+
+        let config = admin(&server);
+        config
+            .edit(|config| config["clusters"][0]["cluster"]["proxy-url"] = json!(proxy.url(user)));
+        let answer = explain_with(&config, &["-o", "json"]).answer();
+        assert_eq!(answer["outcome"]["status"]["desiredReplicas"], 10);
+        assert_eq!(proxy.asked().last(), Some(&server.address().to_string()));
+    }
+}
+
+/// Row 9.
+#[test]
+fn proxies_that_do_not_let_through() {
+    let server = server_with(|_| {});
+    for (gate, cause, hint) in [
+        (
+            Gate::For("me:secret-password"),
+            "407 Proxy Authentication Required\n",
+            "hint: its address may name a user: http://USER:PASSWORD@HOST:PORT\n",
+        ),
+        (Gate::Closed, "it gives no connection to 0.0.0.0:", ""),
+        (Gate::Silent, "no answer in time\n", ""),
+    ] {
+        let proxy = Proxy::start(gate);
+        let named = |by: &str| {
+            format!("Unable to connect to the server: proxy {} (from {by}): {cause}", proxy.url(""))
+        };
+        explain_through(&server, &proxy.url("me:secret-password-of-old"))
+            .fails(1, &[&named("HTTPS_PROXY"), hint]);
+        let config = admin(&server);
+        config.edit(|config| {
+            config["clusters"][0]["cluster"]["proxy-url"] =
+                json!(proxy.url("me:secret-password-x"));
+        });
+        let cause = named("proxy-url").replace("0.0.0.0", "127.0.0.1");
+        explain_with(&config, &["--request-timeout", "2s"]).fails(1, &[&cause, hint]);
+    }
+    assert!(server.requests().is_empty());
+}
+
+/// Rows 9 and 10.
 #[test]
 fn proxies_are_named_without_their_users() {
     let server = server_with(|_| {});
@@ -163,6 +236,54 @@ fn proxies_are_named_without_their_users() {
     explain_with(&config, &["-v", "9"]).fails(1, &["(from proxy-url): "]);
 }
 
+/// Row 8: what is said about it helps, and only for the server that it is said of.
+#[test]
+fn certificates_that_are_right_by_another_name_or_not_looked_at() {
+    for (transport, flags, field) in [
+        (
+            Transport::WrongName,
+            ["--tls-server-name", "api.example.test"],
+            ("tls-server-name", json!("api.example.test")),
+        ),
+        (
+            Transport::WrongName,
+            ["--insecure-skip-tls-verify", "--request-timeout=9s"],
+            ("insecure-skip-tls-verify", json!(true)),
+        ),
+        (
+            Transport::UnknownAuthority,
+            ["--insecure-skip-tls-verify", "--request-timeout=9s"],
+            ("insecure-skip-tls-verify", json!(true)),
+        ),
+        (
+            Transport::Expired,
+            ["--insecure-skip-tls-verify", "--request-timeout=9s"],
+            ("insecure-skip-tls-verify", json!(true)),
+        ),
+    ] {
+        let server = server_with(|cluster| {
+            cluster.transport(transport);
+        });
+        let config = admin(&server);
+        let ran = explain_with(&config, &flags);
+        assert_eq!((ran.code, &*ran.stderr), (Some(0), ""), "{flags:?}");
+        config.edit(|config| {
+            let cluster = &mut config["clusters"][0]["cluster"];
+            if field.0.starts_with("insecure") {
+                cluster.as_object_mut().expect("a map").remove("certificate-authority-data");
+            }
+            cluster[field.0] = field.1.clone();
+        });
+        assert_eq!(explain_with(&config, &[]).code, Some(0), "{field:?}");
+    }
+    let server = server_with(|cluster| {
+        cluster.transport(Transport::UnknownAuthority);
+    });
+    explain_with(&admin(&server), &["--tls-server-name", "127.0.0.1"])
+        .fails(1, &["x509: certificate signed by unknown authority"]);
+}
+
+/// Row 14.
 #[test]
 fn credentials_that_are_wrong() {
     let server = server_with(|_| {});
@@ -178,6 +299,7 @@ fn credentials_that_are_wrong() {
     }
 }
 
+/// Rows 11 to 13.
 #[test]
 fn credential_plugins() {
     let server = server_with(|_| {});
@@ -208,6 +330,85 @@ fn credential_plugins() {
     assert!(server.requests().is_empty() && config.exec_runs().is_empty());
 }
 
+/// Row 55: a plugin gets no input that is no terminal, and does not run where no cluster is asked.
+#[test]
+fn a_plugin_gets_no_input() {
+    let server = server_with(|_| {});
+    let config = server.kubeconfig(&Auth::Exec(Exec::Token("admin")));
+    let script = config.folder().join("plugin.sh");
+    let text = fs::read_to_string(&script).expect("a script");
+    let input = config.folder().join("input");
+    fs::write(&script, format!("cat > '{}'\n{text}", input.display())).expect("a script");
+    let explain = |more: &[&str]| {
+        let mut command = program();
+        command.args(["explain", NAME, "-n", "default"]).args(more).arg("--kubeconfig");
+        run(command.arg(config.path()).write_stdin("kind: Nothing\n"))
+    };
+    explain(&["-o", "json"]).answer();
+    assert_eq!(fs::read_to_string(&input).expect("it was run"), "");
+    assert_eq!(config.exec_runs().len(), 1);
+    let told: serde_json::Value = serde_json::from_str(&config.exec_runs()[0]).expect("JSON");
+    assert_eq!(told["spec"]["interactive"], false);
+    explain(&["-f", "-"])
+        .fails(2, &["no HorizontalPodAutoscaler default/nginx-deployment in the input"]);
+    assert_eq!(config.exec_runs().len(), 1);
+}
+
+/// Row 14 for an identity provider: an old token is renewed before anything is asked.
+#[test]
+fn a_token_of_an_identity_provider_is_renewed() {
+    let token = |user: &str, expires: i64| {
+        let claims = base64::url(json!({"exp": expires}).to_string().as_bytes());
+        format!("{user}.{claims}.signature")
+    };
+    let (old, new) = (token("old", 1_000_000_000), token("new", 4_000_000_000));
+    let server = server_with(|cluster| {
+        cluster.grant(&new);
+    });
+    let authority = |config: &Kubeconfig| {
+        let path = config.folder().join("authority.pem");
+        fs::write(&path, server.authority()).expect("a file");
+        path
+    };
+    let explain = || {
+        let config = server.kubeconfig(&Auth::None);
+        config.edit(|config| {
+            config["users"][0]["user"] = json!({"auth-provider": {"name": "oidc", "config": {
+                "id-token": authorize::token(&old),
+                "idp-issuer-url": format!("{}/oidc", server.url()),
+                "client-id": "kubernetes",
+                "client-secret": "secret-password",
+                "refresh-token": "secret-password-of-the-provider",
+            }}});
+        });
+        let mut command = program();
+        command.args(["explain", NAME, "-n", "default", "-o", "json", "-v", "9", "--kubeconfig"]);
+        run(command.arg(config.path()).env("SSL_CERT_FILE", authority(&config)))
+    };
+    explain().fails(
+        1,
+        &[
+            "Unable to connect to the server: getting credentials: the credentials of the \
+             kubeconfig could not be refreshed\n",
+            "hint: log in again\n",
+        ],
+    );
+    let metadata = json!({"token_endpoint": format!("{}/oidc/token", server.url())});
+    let renewed = json!({"id_token": authorize::token(&new), "refresh_token": "secret-password"});
+    server.change(|cluster| {
+        for (path, body) in [("/oidc/.well-known", metadata), ("/oidc/token", renewed)] {
+            let answer = Answer::json(200, body.to_string());
+            cluster.fault(When::on(path), Fault::Answer(answer));
+        }
+    });
+    assert_eq!(explain().answer()["outcome"]["status"]["desiredReplicas"], 10);
+    let asked = server.requests();
+    let own = asked.iter().filter(|request| !request.path.starts_with("/oidc"));
+    assert!(own.map(|request| request.user.as_deref()).all(|user| user == Some(&*new)));
+    assert_eq!(asked.iter().filter(|request| request.method == "POST").count(), 1);
+}
+
+/// Row 14 for a plugin.
 #[test]
 fn a_plugin_is_asked_again_once() {
     for (faults, code, runs) in [(1, Some(0), 2), (usize::MAX, Some(1), 2)] {
@@ -223,6 +424,7 @@ fn a_plugin_is_asked_again_once() {
     }
 }
 
+/// Row 60.
 #[test]
 fn nothing_that_identifies_goes_over_plain_http() {
     let server = server_with(|cluster| {

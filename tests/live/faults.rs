@@ -1,5 +1,48 @@
 //! What goes wrong between the program and an answer, in kubectl's words: rights, absence, and
 //! servers that throttle, fail, hang or talk nonsense.
+//!
+//! The rows of the fault matrix that concern reading, and where each is tested for its text and exit
+//! code; a test names its rows, too:
+//!
+//! | rows | fault | tests |
+//! | --- | --- | --- |
+//! | 1, 2, 4 | kubeconfig missing or broken, unknown names | `connect::kubeconfigs_that_are_not_there_or_not_readable` |
+//! | 3 | one file of several missing | `connect::of_a_list_of_kubeconfigs_one_may_be_missing` |
+//! | 5, 6, 7 | refused, no such host, a hanging connection | `connect::servers_that_cannot_be_reached`, `a_server_that_hangs_has_a_time` |
+//! | 8 | certificates | `connect::certificates_that_are_wrong`, `connect::certificates_that_are_right_by_another_name_or_not_looked_at` |
+//! | 9 | proxies | `connect::a_proxy_leads_to_the_server`, `connect::proxies_that_do_not_let_through`, `connect::proxies_are_named_without_their_users` |
+//! | 10 | odd `NO_PROXY` | `connect::proxies_are_named_without_their_users` |
+//! | 11, 12, 13 | credential plugins | `connect::credential_plugins`; the minute that one has: `a_plugin_has_a_minute` in the crate |
+//! | 14 | 401 | `connect::credentials_that_are_wrong`, `connect::a_plugin_is_asked_again_once`, `connect::a_token_of_an_identity_provider_is_renewed` |
+//! | 15 | 403 on the HPA | `a_missing_right_is_named` |
+//! | 16 | 403 on the scale | `without_the_right_to_a_scale_the_target_itself_speaks` |
+//! | 17 | 403 on pods | `metrics::without_the_right_to_list_pods_metrics_that_need_none_go_on` |
+//! | 18, 19 | 403 on metrics | `metrics::a_denied_metrics_api_is_an_outcome_with_the_right_that_is_missing`, `metrics::what_is_refused_to_us_leaves_open_what_the_controller_may_read` |
+//! | 21, 23 | no such HPA, no autoscaling/v2 | `an_hpa_that_is_not_there` |
+//! | 22 | HPA under deletion | `an_hpa_under_deletion_says_so` |
+//! | 24, 25 | target of an unknown kind, without a scale, missing | `a_target_that_cannot_be_scaled_is_an_outcome` |
+//! | 26 | selector missing, invalid, shared | `a_selector_or_a_count_of_zero_is_an_outcome`, `rounds::another_hpa_on_the_same_pods_is_seen` |
+//! | 27, 31 | metrics API missing or failing | `metrics::a_failing_metrics_api_is_an_outcome`, `metrics::custom_metrics_without_an_adapter` |
+//! | 28 | no metrics, some pods without | `metrics::no_metrics_and_few_metrics_follow_the_controllers_rules`, `metrics::pods_without_metrics_are_told_by_group` |
+//! | 29 | old metrics | `metrics::old_metrics_are_told` |
+//! | 30 | one of several metrics fails | `metrics::one_failing_metric_of_two_leaves_the_other` |
+//! | 32 | no request | `metrics::no_metrics_and_few_metrics_follow_the_controllers_rules` |
+//! | 33 | type or field of a newer API | `metrics::types_and_fields_of_a_newer_api_are_told` |
+//! | 34 | 429 that passes | `what_passes_is_tried_again_in_silence` |
+//! | 35 | 429 and 503 that do not | `a_server_that_throttles_for_long_meets_the_deadline`, `failures_of_the_server_are_worded_as_kubectl_does` |
+//! | 36, 37, 38 | 500, 504, HTML, nonsense | `failures_of_the_server_are_worded_as_kubectl_does`, `metrics::pods_that_fail_to_come_leave_no_answer` |
+//! | 39 | 410 on a page | `rounds::pods_come_in_pages` |
+//! | 40, 50 | 20,000 pods, a reader that goes | `rounds::many_pods_and_a_reader_that_has_seen_enough` |
+//! | 51 | full disk | `an_answer_that_cannot_be_written_is_a_failure` |
+//! | 55 | a plugin that wants input | `connect::a_plugin_gets_no_input` |
+//! | 56 | clocks apart | `the_servers_clock_counts` |
+//! | 57 | zero replicas | `a_selector_or_a_count_of_zero_is_an_outcome` |
+//! | 58 | an invalid manifest | `bad_input_is_refused_with_one_clear_line` of `cli.rs` |
+//! | 60 | credentials over plain HTTP | `connect::nothing_that_identifies_goes_over_plain_http` |
+//! | 61 | warnings | `warnings_show_once` |
+//! | 62 | control characters | `what_steers_a_terminal_is_not_let_through` |
+//!
+//! Row 20 is about events, leases and the controller's flags, of which nothing is read.
 
 use std::time::{Duration, Instant};
 
@@ -15,40 +58,104 @@ fn at(path: &str, fault: Fault) -> Ran {
     })
 }
 
+/// Row 15.
 #[test]
 fn a_missing_right_is_named() {
-    for (verb, resource, parts) in [
-        (
-            "get",
-            "horizontalpodautoscalers.autoscaling",
-            [
-                "Error from server (Forbidden): horizontalpodautoscalers.autoscaling \
-                 \"nginx-deployment\" is forbidden: User \"bob\" cannot get resource \
-                 \"horizontalpodautoscalers\" in API group \"autoscaling\" in the namespace \
-                 \"default\"\n",
-                "hint: missing right: {apiGroups: [\"autoscaling\"], resources: \
-                 [\"horizontalpodautoscalers\"], verbs: [\"get\"]}",
-                "`kubectl auth can-i get horizontalpodautoscalers.autoscaling -n default`",
-            ],
-        ),
-        (
-            "get",
-            "deployments.apps/scale",
-            [
-                "Error from server (Forbidden): deployments.apps \"nginx-deployment\" is \
-                 forbidden: User \"bob\" cannot get resource \"deployments/scale\"",
-                "hint: missing right: {apiGroups: [\"apps\"], resources: [\"deployments/scale\"], \
-                 verbs: [\"get\"]}",
-                "`kubectl auth can-i get deployments.apps --subresource=scale -n default`",
-            ],
-        ),
-    ] {
-        let mut cluster = recorded();
-        cluster.grant("bob").deny("bob", verb, resource);
-        explain_as(&Server::start(cluster), "bob", &[]).fails(1, &parts);
-    }
+    let mut cluster = recorded();
+    cluster.grant("bob").deny("bob", "get", "horizontalpodautoscalers.autoscaling");
+    let ran = explain_as(&Server::start(cluster), "bob", &[]);
+    ran.fails(1, &[]);
+    assert_eq!(
+        ran.stderr,
+        "Error from server (Forbidden): horizontalpodautoscalers.autoscaling \"nginx-deployment\" \
+         is forbidden: User \"bob\" cannot get resource \"horizontalpodautoscalers\" in API group \
+         \"autoscaling\" in the namespace \"default\"\n\
+         hint: missing right: get horizontalpodautoscalers.autoscaling in the namespace default; \
+         `kubectl auth can-i get horizontalpodautoscalers.autoscaling -n default` tells whether it \
+         is there; rule for a Role: - {apiGroups: [\"autoscaling\"], resources: \
+         [\"horizontalpodautoscalers\"], verbs: [\"get\"]}\n"
+    );
 }
 
+/// Row 16: the target itself says the same, if it can be read; without it there is no answer.
+#[test]
+fn without_the_right_to_a_scale_the_target_itself_speaks() {
+    let right = "missing right: get deployments.apps/scale in the namespace default; `kubectl auth \
+                 can-i get deployments.apps --subresource=scale -n default` tells whether it is \
+                 there; rule for a Role: - {apiGroups: [\"apps\"], resources: \
+                 [\"deployments/scale\"], verbs: [\"get\"]}";
+    let denied = |more: &[[&str; 2]], change: Change| {
+        let mut cluster = recorded();
+        cluster.grant("bob").deny("bob", "get", "deployments.apps/scale");
+        for [verb, resource] in more {
+            cluster.deny("bob", verb, resource);
+        }
+        change(&mut cluster);
+        explain_as(&Server::start(cluster), "bob", &["-o", "json"])
+    };
+    let (calm, fallback) = (explain_on(|_| {}).answer(), denied(&[], |_| {}).answer());
+    for field in ["outcome", "trace", "range", "certainty"] {
+        assert_eq!(fallback[field], calm[field], "{field}");
+    }
+    let basis = fallback["basis"].as_array().into_iter().flatten();
+    let scale = basis.into_iter().find(|basis| basis["item"] == "scale").expect("it is marked");
+    assert_eq!(scale["value"], "10 replicas");
+    let source = format!("the Deployment itself, as its scale may not be read; {right}");
+    assert_eq!(scale["source"], source.as_str());
+
+    let gone = denied(&[], |cluster| {
+        cluster.remove("apps/v1", "Deployment", ["default", NAME]);
+    });
+    let [_, reason, text] = condition(&gone.answer(), "AbleToScale");
+    assert_eq!(reason, "FailedGetScale");
+    assert!(text.ends_with("deployments.apps \"nginx-deployment\" not found"), "{text}");
+
+    let refused = "Error from server (Forbidden): deployments.apps \"nginx-deployment\" is \
+                   forbidden: User \"bob\" cannot get resource \"deployments/scale\" in API group \
+                   \"apps\" in the namespace \"default\"\n";
+    let hint = format!("hint: {right}\n");
+    denied(&[["get", "deployments.apps"]], |_| {}).fails(1, &[refused, &hint]);
+    let odd = denied(&[], |cluster| {
+        let deployment = SCALE.strip_suffix("/scale").expect("a subresource");
+        cluster.fault(When::on(deployment).from(2), Fault::WrongKind);
+    });
+    odd.fails(1, &[refused, &hint]);
+
+    // Where a kind of one's own has its replicas, only its scale says.
+    let mut cluster = recorded();
+    super::rounds::rollout(&mut cluster);
+    cluster.grant("bob").deny("bob", "get", "rollouts.argoproj.io/scale");
+    explain_as(&Server::start(cluster), "bob", &[]).fails(
+        1,
+        &[
+            "Error from server (Forbidden): rollouts.argoproj.io \"canary\" is forbidden: ",
+            "rule for a Role: - {apiGroups: [\"argoproj.io\"], resources: [\"rollouts/scale\"], \
+             verbs: [\"get\"]}\n",
+        ],
+    );
+}
+
+/// Row 22.
+#[test]
+fn an_hpa_under_deletion_says_so() {
+    let mut cluster = recorded();
+    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", NAME], |hpa| {
+        hpa["metadata"]["deletionTimestamp"] = json!("2026-11-21T07:07:00Z");
+        hpa["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    });
+    let server = Server::start(cluster);
+    let note = "the HPA is being deleted since 2026-11-21T07:07:00Z; the controller acts on it \
+                until it is gone";
+    let answer = explain(&server, &["-o", "json"]).answer();
+    assert!(notes(&answer).contains(note), "{}", notes(&answer));
+    let page = explain(&server, &[]);
+    let banner = page.stdout.lines().next().unwrap_or_default();
+    assert_eq!(page.code, Some(0));
+    assert!(banner.ends_with("Deployment/nginx-deployment, BEING DELETED"), "{banner}");
+    assert!(page.stdout.contains(note), "{}", page.stdout);
+}
+
+/// Rows 21 and 23.
 #[test]
 fn an_hpa_that_is_not_there() {
     let server = Server::start(recorded());
@@ -69,6 +176,7 @@ fn an_hpa_that_is_not_there() {
         .fails(1, &["error: the server (v1.36.2) does not serve autoscaling/v2\n", "v1.23"]);
 }
 
+/// Rows 24 and 25.
 #[test]
 fn a_target_that_cannot_be_scaled_is_an_outcome() {
     let to = |cluster: &mut Cluster, target: serde_json::Value| {
@@ -104,26 +212,45 @@ fn a_target_that_cannot_be_scaled_is_an_outcome() {
     }
 }
 
+/// Rows 26 and 57.
 #[test]
 fn a_selector_or_a_count_of_zero_is_an_outcome() {
-    let scale = |wanted, selector| {
-        explain_on(|cluster| {
-            let target = ["default", NAME];
-            let scale = super::api::Scale { wanted, current: wanted, selector };
-            cluster.scale("apps/v1", "Deployment", target, scale);
-        })
+    let scale = |wanted, selector, flags: &[&str]| {
+        let mut cluster = recorded();
+        let target = ["default", NAME];
+        let scale = super::api::Scale { wanted, current: wanted, selector };
+        cluster.scale("apps/v1", "Deployment", target, scale);
+        explain(&Server::start(cluster), flags)
     };
-    for (wanted, selector, reason) in [
-        (0, "app=nginx", "ScalingDisabled"),
-        (10, "", "InvalidSelector"),
-        (10, "a=b=c", "InvalidSelector"),
+    let zero = "scaling is disabled since the replica count of the target is zero";
+    for (wanted, selector, reason, message, gates) in [
+        (0, "app=nginx", "ScalingDisabled", zero, "HPAScaleToZero=false"),
+        (0, "app=nginx", "ScalingDisabled", zero, "HPAScaleToZero=true"),
+        (
+            10,
+            "",
+            "InvalidSelector",
+            "the HPA target's scale is missing a selector",
+            "HPAScaleToZero=false",
+        ),
+        (
+            10,
+            "a=b=c",
+            "InvalidSelector",
+            "couldn't convert selector into a corresponding internal selector object: ",
+            "HPAScaleToZero=false",
+        ),
     ] {
-        let answer = scale(wanted, selector).answer();
-        let [status, found, _] = condition(&answer, "ScalingActive");
+        let flags = ["-o", "json", "--feature-gates", gates];
+        let answer = scale(wanted, selector, &flags).answer();
+        let [status, found, text] = condition(&answer, "ScalingActive");
         assert_eq!((&*status, &*found), ("False", reason));
+        assert!(text.starts_with(message), "{text}");
     }
+    assert!(scale(0, "app=nginx", &[]).stdout.contains("DISABLED AT 0"));
 }
 
+/// Rows 14 and 36 to 38.
 #[test]
 fn failures_of_the_server_are_worded_as_kubectl_does() {
     for (path, fault, parts) in [
@@ -145,7 +272,7 @@ fn failures_of_the_server_are_worded_as_kubectl_does() {
             Fault::Timeout,
             vec![
                 "Error from server (Timeout): Timeout: request did not complete within requested timeout",
-                "(tried 4 times in ",
+                "(retried 3 times in ",
             ],
         ),
         (
@@ -153,13 +280,16 @@ fn failures_of_the_server_are_worded_as_kubectl_does() {
             Fault::Unavailable(None),
             vec![
                 "Error from server (ServiceUnavailable): the server is currently unable to handle the \
-             request (tried 4 times in ",
+             request (retried 3 times in ",
             ],
         ),
         (
             HPA,
             Fault::TooManyRequests(Some(1)),
-            vec!["Error from server (TooManyRequests): ", "(tried 4 times in 3"],
+            vec![
+                "Error from server (TooManyRequests): ",
+                ": the server is throttling (retried 3 times in 3",
+            ],
         ),
         (
             HPA,
@@ -195,13 +325,14 @@ fn failures_of_the_server_are_worded_as_kubectl_does() {
         (
             HPA,
             Fault::CutBeforeHead,
-            vec!["Unable to connect to the server: EOF (tried 4 times in "],
+            vec!["Unable to connect to the server: EOF (retried 3 times in "],
         ),
     ] {
         at(path, fault).fails(1, &parts);
     }
 }
 
+/// Row 34.
 #[test]
 fn what_passes_is_tried_again_in_silence() {
     let calm = explain_on(|_| {});
@@ -230,6 +361,7 @@ fn what_passes_is_tried_again_in_silence() {
     }
 }
 
+/// Row 7, once there is a connection.
 #[test]
 fn a_server_that_hangs_has_a_time() {
     for (path, fault) in [
@@ -257,16 +389,24 @@ fn a_server_that_hangs_has_a_time() {
     assert!(text.contains("timed out after 1s"), "{text}");
 }
 
+/// Row 35.
 #[test]
 fn a_server_that_throttles_for_long_meets_the_deadline() {
     let mut cluster = recorded();
     cluster.fault(When::on("/"), Fault::TooManyRequests(Some(3600)));
     let begun = Instant::now();
     let ran = explain(&Server::start(cluster), &[]);
-    ran.fails(1, &["Error from server (TooManyRequests): ", "(tried 3 times in 2"]);
+    ran.fails(
+        1,
+        &[
+            "Error from server (TooManyRequests): ",
+            ": the server is throttling (retried 2 times in 2",
+        ],
+    );
     assert!(begun.elapsed() < LONGEST);
 }
 
+/// Row 56.
 #[test]
 fn the_servers_clock_counts() {
     for (ahead, note) in [
@@ -288,6 +428,7 @@ fn the_servers_clock_counts() {
     }
 }
 
+/// Row 61.
 #[test]
 fn warnings_show_once() {
     let warn: Change = |cluster| {
@@ -303,6 +444,7 @@ fn warnings_show_once() {
     explain(&server, &["--warnings-as-errors"]).fails(1, &["error: 1 warning received: it is"]);
 }
 
+/// Row 62.
 #[test]
 fn what_steers_a_terminal_is_not_let_through() {
     let text = "no \u{1b}]0;owned\u{7} such \u{9b}31m thing";
@@ -338,4 +480,19 @@ fn nothing_tells_a_secret_however_much_is_asked_for() {
             }
         }
     }
+}
+
+/// Row 51.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_written_is_a_failure() {
+    let server = Server::start(recorded());
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a full disk");
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("kubectl-hpa"));
+    command.args(["explain", NAME, "--kubeconfig"]).arg(config.path()).env_remove("HTTPS_PROXY");
+    let output = command.stdout(full).output().expect("it runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.starts_with("error: failed to write the answer: No space left"), "{stderr}");
 }

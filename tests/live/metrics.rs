@@ -1,10 +1,13 @@
 //! A metrics API that refuses, fails or is not there: the controller's own outcome for that metric,
 //! in its words, and a note about what to do. Never a failure of the program.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use super::api::{Cluster, Fault, Server, When};
-use super::{NAME, POD_METRICS, PODS, Ran, condition, explain_as, explain_on, notes, recorded};
+use super::{NAME, POD_METRICS, PODS, Ran, condition, explain_as, explain_on, folder, notes};
+use super::{program, recorded, run};
 
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/";
 const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/";
@@ -39,6 +42,7 @@ pub(super) fn namespace_metric() -> Value {
     }})
 }
 
+/// Rows 18 and 19.
 #[test]
 fn a_denied_metrics_api_is_an_outcome_with_the_right_that_is_missing() {
     for (metric, denied, reason, message, right) in [
@@ -50,8 +54,9 @@ fn a_denied_metrics_api_is_an_outcome_with_the_right_that_is_missing() {
              to get metrics for resource cpu: unable to fetch metrics from resource metrics API: \
              pods.metrics.k8s.io is forbidden: User \"bob\" cannot list resource \"pods\" in API \
              group \"metrics.k8s.io\" in the namespace \"default\"",
-            "missing right: {apiGroups: [\"metrics.k8s.io\"], resources: [\"pods\"], verbs: \
-             [\"list\"]}; `kubectl auth can-i list pods.metrics.k8s.io -n default`",
+            "missing right: list pods.metrics.k8s.io in the namespace default; `kubectl auth can-i \
+             list pods.metrics.k8s.io -n default` tells whether it is there; rule for a Role: - \
+             {apiGroups: [\"metrics.k8s.io\"], resources: [\"pods\"], verbs: [\"list\"]}",
         ),
         (
             Some(pods_metric()),
@@ -59,16 +64,17 @@ fn a_denied_metrics_api_is_an_outcome_with_the_right_that_is_missing() {
             "FailedGetPodsMetric",
             "unable to fetch metrics from custom metrics API: pods.custom.metrics.k8s.io \"*\" is \
              forbidden",
-            "missing right: {apiGroups: [\"custom.metrics.k8s.io\"], resources: \
-             [\"pods/http_requests\"], verbs: [\"get\"]}; `kubectl auth can-i get \
-             pods.custom.metrics.k8s.io --subresource=http_requests -n default`",
+            "missing right: get pods.custom.metrics.k8s.io/http_requests in the namespace default; \
+             `kubectl auth can-i get pods.custom.metrics.k8s.io --subresource=http_requests -n \
+             default` tells whether it is there; rule for a Role: - {apiGroups: \
+             [\"custom.metrics.k8s.io\"], resources: [\"pods/http_requests\"], verbs: [\"get\"]}",
         ),
         (
             Some(namespace_metric()),
             ["*", "*.custom.metrics.k8s.io"],
             "FailedGetObjectMetric",
             "is forbidden: User \"bob\" cannot get resource \"metrics\"",
-            "missing right: {apiGroups: [\"custom.metrics.k8s.io\"], resources: [\"metrics\"], \
+            "rule for a Role: - {apiGroups: [\"custom.metrics.k8s.io\"], resources: [\"metrics\"], \
              verbs: [\"get\"]}",
         ),
         (
@@ -77,9 +83,10 @@ fn a_denied_metrics_api_is_an_outcome_with_the_right_that_is_missing() {
             "FailedGetExternalMetric",
             "unable to fetch metrics from external metrics API: queue_depth.external.metrics.k8s.io \
              is forbidden",
-            "missing right: {apiGroups: [\"external.metrics.k8s.io\"], resources: \
-             [\"queue_depth\"], verbs: [\"list\"]}; `kubectl auth can-i list \
-             queue_depth.external.metrics.k8s.io -n default`",
+            "missing right: list queue_depth.external.metrics.k8s.io in the namespace default; \
+             `kubectl auth can-i list queue_depth.external.metrics.k8s.io -n default` tells whether \
+             it is there; rule for a Role: - {apiGroups: [\"external.metrics.k8s.io\"], resources: \
+             [\"queue_depth\"], verbs: [\"list\"]}",
         ),
     ] {
         let mut cluster = recorded();
@@ -94,6 +101,65 @@ fn a_denied_metrics_api_is_an_outcome_with_the_right_that_is_missing() {
         assert!(notes(&answer).contains(right), "{}", notes(&answer));
         // The rest of the pass is as without the metric: nothing changes.
         assert_eq!(answer["outcome"]["scaleTo"], Value::Null);
+        // For us, that is: what the controller reads may lead anywhere.
+        assert_eq!(answer["certainty"], "bounded");
+        assert_eq!(answer["range"], json!({"min": 2, "max": 10}));
+    }
+}
+
+/// Rows 18 and 19: how far a metric that is refused to us leaves the answer open.
+#[test]
+fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
+    let cpu = json!({"type": "Resource", "resource": {
+        "name": "cpu",
+        "target": {"type": "Utilization", "averageUtilization": 20},
+    }});
+    let explain = |metrics: Value, flags: &[&str]| {
+        let mut cluster = recorded();
+        with_metrics(&mut cluster, &metrics);
+        cluster.grant("bob").deny("bob", "*", "*.external.metrics.k8s.io");
+        explain_as(&Server::start(cluster), "bob", flags)
+    };
+    // Five replicas for it, of ten.
+    let less = json!({"type": "Resource", "resource": {
+        "name": "cpu",
+        "target": {"type": "AverageValue", "averageValue": "250m"},
+    }});
+    let mut failing = pods_metric();
+    failing["pods"]["metric"]["name"] = json!("nothing");
+    for (metrics, reason, min, certainty) in [
+        // The other metric holds the replicas at the maximum, whatever this one says.
+        (json!([external_metric(), cpu]), "ValidMetricFound", 10, "certain"),
+        (json!([external_metric(), less]), "FailedGetExternalMetric", 5, "bounded"),
+        // With one that fails for everybody, nothing shrinks.
+        (json!([less, failing, external_metric()]), "FailedGetPodsMetric", 10, "certain"),
+    ] {
+        let answer = explain(metrics, &["-o", "json"]).answer();
+        assert_eq!(condition(&answer, "ScalingActive")[1], reason);
+        assert_eq!(answer["range"], json!({"min": min, "max": 10}), "{reason}");
+        assert_eq!(answer["certainty"], certainty);
+    }
+
+    let page = explain(json!([external_metric()]), &[]);
+    let verdict = "Not certain: what the controller remembers is known within bounds only, the \
+                   controller may read queue_depth{queue=a} and we may not, and it may end \
+                   anywhere from 2 to 10.\n";
+    assert!(page.stdout.contains(verdict), "{}", page.stdout);
+
+    // What the status says of it is the status's, with its age.
+    let mut cluster = recorded();
+    cluster.grant("bob").deny("bob", "list", "pods.metrics.k8s.io");
+    let server = Server::start(cluster);
+    let file = folder().join(format!("saved-denied-{}.json", std::process::id()));
+    let path = file.to_str().expect("a path");
+    let answer = explain_as(&server, "bob", &["-o", "json", "--save", path]).answer();
+    let note = "cpu: the controller itself last read 2575% (515m), in a status that last changed \
+                14s ago";
+    assert!(notes(&answer).contains(note), "{}", notes(&answer));
+    let again = run(program().args(["explain", NAME, "-f", path, "-o", "json"])).answer();
+    fs::remove_file(&file).expect("it was there");
+    for field in ["outcome", "range", "certainty"] {
+        assert_eq!(again[field], answer[field], "{field}");
     }
 }
 
@@ -103,6 +169,7 @@ fn resource_outcome(ran: &Ran) -> ([String; 3], String) {
     (condition(&answer, "ScalingActive"), notes(&answer))
 }
 
+/// Rows 27 and 31.
 #[test]
 fn a_failing_metrics_api_is_an_outcome() {
     let unavailable = "metrics.k8s.io is not available";
@@ -157,6 +224,7 @@ fn fault(fault: Fault) -> Ran {
     })
 }
 
+/// Rows 28 and 32.
 #[test]
 fn no_metrics_and_few_metrics_follow_the_controllers_rules() {
     let none = explain_on(|cluster| {
@@ -182,6 +250,7 @@ fn no_metrics_and_few_metrics_follow_the_controllers_rules() {
     );
 }
 
+/// Row 30.
 #[test]
 fn one_failing_metric_of_two_leaves_the_other() {
     let ran = explain_on(|cluster| {
@@ -198,31 +267,34 @@ fn one_failing_metric_of_two_leaves_the_other() {
     assert_eq!(answer["outcome"]["status"]["desiredReplicas"], 10);
 }
 
+/// Row 17.
 #[test]
 fn without_the_right_to_list_pods_metrics_that_need_none_go_on() {
     let deny = |metrics: Value| {
         let mut cluster = recorded();
         with_metrics(&mut cluster, &metrics);
         cluster.grant("bob").deny("bob", "list", "pods");
-        explain_as(&Server::start(cluster), "bob", &["-o", "json"])
+        explain_as(&Server::start(cluster), "bob", &["-o", "json"]).answer()
     };
-    let answer = deny(json!([external_metric(), pods_metric()])).answer();
-    assert_eq!(condition(&answer, "ScalingActive")[1], "ValidMetricFound");
-    for part in [
-        "missing right: {apiGroups: [\"\"], resources: [\"pods\"], verbs: [\"list\"]}",
-        "the controller, which may list them, can come to another answer",
+    let right = "missing right: list pods in the namespace default; `kubectl auth can-i list pods -n \
+                 default` tells whether it is there; rule for a Role: - {apiGroups: [\"\"], \
+                 resources: [\"pods\"], verbs: [\"list\"]}";
+    // What needs no pods asks for the maximum, which leaves nothing open.
+    for (metrics, reason, certainty) in [
+        (json!([external_metric(), pods_metric()]), "ValidMetricFound", "certain"),
+        (json!([pods_metric()]), "FailedGetPodsMetric", "bounded"),
     ] {
-        assert!(notes(&answer).contains(part), "{}", notes(&answer));
+        let answer = deny(metrics);
+        assert_eq!(condition(&answer, "ScalingActive")[1], reason);
+        let shared = "whether another HPA selects the same pods is not known without them";
+        for note in [right, shared] {
+            assert!(notes(&answer).contains(note), "{}", notes(&answer));
+        }
+        assert_eq!(answer["certainty"], certainty);
     }
-    deny(json!([pods_metric()])).fails(
-        1,
-        &[
-            "Error from server (Forbidden): pods is forbidden: User \"bob\" cannot list resource",
-            "hint: missing right: {apiGroups: [\"\"], resources: [\"pods\"], verbs: [\"list\"]}",
-        ],
-    );
 }
 
+/// Row 27 for custom metrics.
 #[test]
 fn custom_metrics_without_an_adapter() {
     for (change, message) in [
@@ -261,6 +333,7 @@ fn custom_metrics_without_an_adapter() {
     }
 }
 
+/// Rows 36 to 38 where the controller has a cache of its own.
 #[test]
 fn pods_that_fail_to_come_leave_no_answer() {
     for (fault, parts) in [
@@ -282,18 +355,88 @@ fn pods_that_fail_to_come_leave_no_answer() {
     }
 }
 
+/// Row 29, asked of the cluster and of what was saved.
 #[test]
-fn old_and_unknown_metrics_are_told() {
+fn old_metrics_are_told() {
     let mut cluster = Cluster::recorded();
     cluster.clock(super::api::Clock::Ahead(0));
-    let answer = super::explain(&Server::start(cluster), &["-o", "json"]).answer();
+    let file = folder().join(format!("saved-old-{}.json", std::process::id()));
+    let path = file.to_str().expect("a path");
+    let server = Server::start(cluster);
+    let answer = super::explain(&server, &["-o", "json", "--save", path]).answer();
+    let again = run(program().args(["explain", NAME, "-f", path, "-o", "json"])).answer();
+    let fresh = ["explain", NAME, "-f", path, "-o", "json", "--now", "2026-11-21T07:06:30Z"];
+    let fresh = run(program().args(fresh)).answer();
+    fs::remove_file(&file).expect("it was there");
     let note = "the metrics of 2 of 2 pods are older than twice their window, up to ";
+    for (answer, old) in [(answer, true), (again, true), (fresh, false)] {
+        assert_eq!(notes(&answer).contains(note), old, "{}", notes(&answer));
+    }
+    let mut cluster = Cluster::recorded();
+    with_metrics(&mut cluster, &json!([pods_metric()]));
+    let answer = super::explain(&Server::start(cluster), &["-o", "json"]).answer();
+    let note =
+        "the values of http_requests of 2 of 2 pods are older than twice their window, up to ";
     assert!(notes(&answer).contains(note), "{}", notes(&answer));
+}
 
+/// Row 33.
+#[test]
+fn types_and_fields_of_a_newer_api_are_told() {
+    let mut newer = external_metric();
+    newer["external"]["target"]["smoothing"] = json!({"window": "5m"});
+    newer["external"]["target"]["nothing"] = json!({"empty": []});
     let answer = explain_on(|cluster| {
+        with_metrics(cluster, &json!([{"type": "Quantum", "quantum": {"state": "both"}}, newer]));
+    })
+    .answer();
+    for note in [
+        "spec.metrics[0] has the unknown type \"Quantum\": it counts as failed, and a controller \
+         that knows it can come to another answer",
+        "not known here and passed over, so the answer may be incomplete: \
+         spec.metrics[0].quantum, spec.metrics[1].external.target.smoothing",
+    ] {
+        assert!(notes(&answer).lines().any(|line| line == note), "{}", notes(&answer));
+    }
+    let alone = explain_on(|cluster| {
         with_metrics(cluster, &json!([{"type": "Quantum", "quantum": {"state": "both"}}]));
     });
-    let [status, reason, text] = condition(&answer.answer(), "ScalingActive");
+    let [status, reason, text] = condition(&alone.answer(), "ScalingActive");
     assert_eq!((&*status, &*reason), ("False", "InvalidMetricSourceType"));
     assert!(text.contains("Quantum"), "{text}");
+}
+
+/// Row 28: each pod is in the group into which the controller puts it.
+#[test]
+fn pods_without_metrics_are_told_by_group() {
+    let mut cluster = recorded();
+    let labels = [("app", "nginx")];
+    cluster.pods(["default", "mute"], &labels, 2).pods(["default", "gone"], &labels, 1);
+    cluster.pods(["default", "late"], &labels, 1);
+    cluster.pod_metrics(["default", "late"], &labels, 1, ["10m", "1Mi"]);
+    cluster.edit("v1", "Pod", ["default", "gone-00000"], |pod| {
+        pod["metadata"]["deletionTimestamp"] = json!("2026-11-21T07:07:10Z");
+    });
+    cluster.edit("v1", "Pod", ["default", "late-00000"], |pod| {
+        pod["status"]["phase"] = json!("Pending");
+    });
+    let server = Server::start(cluster);
+    let answer = super::explain(&server, &["-o", "json"]).answer();
+    let steps = answer["trace"].as_array().into_iter().flatten();
+    let metric = steps.into_iter().find(|step| step["rule"] == "computeMetric").expect("a metric");
+    let counted = &metric["proposal"]["counted"];
+    let groups = ["ready", "unready", "missing", "ignored"].map(|group| counted[group].as_i64());
+    assert_eq!(groups, [Some(2), Some(1), Some(2), Some(1)]);
+    let pods = metric["pods"].as_array().into_iter().flatten();
+    let group = |name: &str| {
+        let pod = pods.clone().find(|pod| pod["name"] == name);
+        pod.map_or(Value::Null, |pod| pod["group"].clone())
+    };
+    for (name, wanted) in
+        [("mute-00001", "missing"), ("gone-00000", "ignored"), ("late-00000", "unready")]
+    {
+        assert_eq!(group(name), wanted, "{name}");
+    }
+    let page = super::explain(&server, &[]);
+    assert!(page.stdout.contains("2 ready, 1 unready, 2 missing, 1 ignored"), "{}", page.stdout);
 }

@@ -12,7 +12,7 @@ use super::{HPAS, PODS, explain, explain_as, notes, recorded};
 const LATENCY: Duration = Duration::from_millis(60);
 
 /// A Rollout with the recorded Deployment's selector, and the HPA for it.
-fn rollout(cluster: &mut Cluster) {
+pub(super) fn rollout(cluster: &mut Cluster) {
     cluster
         .custom_kind("argoproj.io/v1alpha1", "Rollout", "rollouts")
         .put(json!({
@@ -59,6 +59,7 @@ fn page_queries(server: &Server) -> Vec<(Option<String>, bool, u16)> {
     pages.map(shape).collect()
 }
 
+/// Row 39.
 #[test]
 fn pods_come_in_pages() {
     let mut cluster = recorded();
@@ -87,6 +88,7 @@ fn pods_come_in_pages() {
     explain(&Server::start(cluster), &[]).fails(1, &["Error from server (Expired): "]);
 }
 
+/// Row 26.
 #[test]
 fn another_hpa_on_the_same_pods_is_seen() {
     let twin = |cluster: &mut Cluster| {
@@ -105,10 +107,9 @@ fn another_hpa_on_the_same_pods_is_seen() {
     twin(cluster.grant("bob").deny("bob", "list", "horizontalpodautoscalers.autoscaling"));
     let answer = explain_as(&Server::start(cluster), "bob", &["-o", "json"]).answer();
     assert_eq!(super::condition(&answer, "ScalingActive")[1], "ValidMetricFound");
-    let right = "whether another HPA selects the same pods is not known: missing right: \
-                 {apiGroups: [\"autoscaling\"], resources: [\"horizontalpodautoscalers\"], \
-                 verbs: [\"list\"]}; `kubectl auth can-i list \
-                 horizontalpodautoscalers.autoscaling -n default`";
+    let right = "whether another HPA selects the same pods is not known: missing right: list \
+                 horizontalpodautoscalers.autoscaling in the namespace default; `kubectl auth can-i \
+                 list horizontalpodautoscalers.autoscaling -n default`";
     assert!(notes(&answer).contains(right), "{answer:#}");
 }
 
@@ -137,6 +138,7 @@ fn what_an_answer_can_do_without_does_not_hold_it_up() {
     }
 }
 
+/// Rows 40 and 50.
 #[test]
 fn many_pods_and_a_reader_that_has_seen_enough() {
     let mut cluster = recorded();

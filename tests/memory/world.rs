@@ -135,6 +135,7 @@ impl World {
             name: "web".to_owned(),
             namespace: "default".to_owned(),
             uid: Some("u".to_owned()),
+            deletion_timestamp: None,
             written: Written {
                 created: Some(whole(start)),
                 spec: Some(whole(start)),

@@ -11,10 +11,12 @@ use tokio::join;
 use super::super::Failure;
 use super::super::discovery::segment;
 use super::right::missing;
+use super::scale::Found;
 use super::{Fetch, List};
 use crate::error::Error;
 use crate::selector::Selector;
 use crate::snapshot::OtherHpa;
+use crate::snapshot::convert::HpaObject;
 use crate::snapshot::evidence::{
     Event, Evidence, LEASE_NAME, LEASE_NAMESPACE, Lease, WireEvent, WireLease,
 };
@@ -199,7 +201,7 @@ impl Fetch<'_> {
             // Items of a list do not state their kind.
             let rest = item.trim_start().strip_prefix('{').unwrap_or_default();
             let head = r#"{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v2","#;
-            self.admit(format!("{head}{rest}").as_bytes()).ok()
+            self.admit(format!("{head}{rest}").as_bytes()).ok().map(HpaObject::into_hpa)
         };
         Ok(items.iter().filter_map(|item| whole(item.get())).collect())
     }
@@ -214,7 +216,7 @@ impl Fetch<'_> {
         let answers: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
         let mut others = Others::default();
         for (hpa, scale) in answers {
-            let Some(Ok(Ok(scale))) = scale else {
+            let Some(Ok(Found { scale: Ok(scale), .. })) = scale else {
                 let key = hpa.key();
                 others
                     .notes

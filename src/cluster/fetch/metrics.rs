@@ -21,20 +21,37 @@ const AT_ONCE: usize = 8;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Miss {
     /// What the controller says.
-    pub(super) text: String,
+    text: String,
+    /// Whether it was refused to us.
+    denied: bool,
     /// What to do about it.
     pub(super) advice: Option<String>,
 }
 
+impl Miss {
+    /// What it is for the pass.
+    pub(super) fn answer(&self) -> MetricAnswer {
+        let text = self.text.clone();
+        if self.denied { MetricAnswer::Denied(text) } else { MetricAnswer::Failed(text) }
+    }
+}
+
+impl From<&Failure> for Miss {
+    fn from(failure: &Failure) -> Self {
+        let denied = failure.is_forbidden();
+        Self { text: failure.client_go(), denied, advice: advice(failure) }
+    }
+}
+
 impl From<Failure> for Miss {
     fn from(failure: Failure) -> Self {
-        Self { text: failure.client_go(), advice: advice(&failure) }
+        Self::from(&failure)
     }
 }
 
 impl From<String> for Miss {
     fn from(text: String) -> Self {
-        Self { text, advice: None }
+        Self { text, ..Self::default() }
     }
 }
 
@@ -191,6 +208,6 @@ fn mapped(
         Ok(discovery) => discovery
             .resource(group, kind)
             .ok_or_else(|| failed(&format!("no matches for kind {kind:?} in group {group:?}"))),
-        Err(e) => Err(Miss { advice: advice(e), ..failed(&e.client_go()) }),
+        Err(e) => Err(Miss { text: failed(&e.client_go()).text, ..e.into() }),
     }
 }

@@ -48,28 +48,33 @@ pub(super) fn denied(failure: &Failure) -> Error {
     }
 }
 
-/// The rule that a role lacks, and how to ask for it.
+/// The right that is missing, how to ask whether it is there, and the rule that gives it.
 pub(super) fn missing(failure: &Failure) -> Option<String> {
     if !failure.is_forbidden() {
         return None;
     }
     let Some(Request { verb, group, resource, namespace }) = Request::of(&failure.path) else {
         let path = failure.path.split('?').next().unwrap_or_default();
-        return Some(format!("missing right: {{nonResourceURLs: [{path:?}], verbs: [\"get\"]}}"));
+        return Some(format!(
+            "missing right: get {path}; `kubectl auth can-i get {path}` tells whether it is there; \
+             rule for a ClusterRole: - {{nonResourceURLs: [{path:?}], verbs: [\"get\"]}}"
+        ));
     };
     let rule = format!("{{apiGroups: [{group:?}], resources: [{resource:?}], verbs: [{verb:?}]}}");
     let (name, sub) = resource.split_once('/').unwrap_or((&resource, ""));
-    let mut question = format!("kubectl auth can-i {verb} {name}");
-    if !group.is_empty() {
-        question.push_str(&format!(".{group}"));
-    }
-    if !sub.is_empty() {
-        question.push_str(&format!(" --subresource={sub}"));
-    }
-    if let Some(namespace) = namespace {
-        question.push_str(&format!(" -n {namespace}"));
-    }
-    Some(format!("missing right: {rule}; `{question}` tells whether it is there"))
+    let name = if group.is_empty() { name.to_owned() } else { format!("{name}.{group}") };
+    let (slash, option) = match sub {
+        "" => (String::new(), String::new()),
+        sub => (format!("/{sub}"), format!(" --subresource={sub}")),
+    };
+    let (place, flag, role) = match namespace {
+        Some(name) => (format!(" in the namespace {name}"), format!(" -n {name}"), "Role"),
+        None => (String::new(), String::new(), "ClusterRole"),
+    };
+    Some(format!(
+        "missing right: {verb} {name}{slash}{place}; `kubectl auth can-i {verb} {name}{option}{flag}` \
+         tells whether it is there; rule for a {role}: - {rule}"
+    ))
 }
 
 /// What to do about a metrics API that cannot be asked, beside what the controller says about it.
@@ -103,16 +108,23 @@ mod tests {
         for (path, want) in [
             (
                 "/api/v1/namespaces/shop/pods?limit=500",
-                "missing right: {apiGroups: [\"\"], resources: [\"pods\"], verbs: [\"list\"]}; \
-                 `kubectl auth can-i list pods -n shop` tells whether it is there",
+                "missing right: list pods in the namespace shop; `kubectl auth can-i list pods -n \
+                 shop` tells whether it is there; rule for a Role: - {apiGroups: [\"\"], \
+                 resources: [\"pods\"], verbs: [\"list\"]}",
             ),
             (
                 "/apis/apps/v1/namespaces/shop/deployments/web/scale",
-                "missing right: {apiGroups: [\"apps\"], resources: [\"deployments/scale\"], \
-                 verbs: [\"get\"]}; `kubectl auth can-i get deployments.apps --subresource=scale \
-                 -n shop` tells whether it is there",
+                "missing right: get deployments.apps/scale in the namespace shop; `kubectl auth \
+                 can-i get deployments.apps --subresource=scale -n shop` tells whether it is \
+                 there; rule for a Role: - {apiGroups: [\"apps\"], resources: \
+                 [\"deployments/scale\"], verbs: [\"get\"]}",
             ),
-            ("/apis", "missing right: {nonResourceURLs: [\"/apis\"], verbs: [\"get\"]}"),
+            (
+                "/apis",
+                "missing right: get /apis; `kubectl auth can-i get /apis` tells whether it is \
+                 there; rule for a ClusterRole: - {nonResourceURLs: [\"/apis\"], verbs: \
+                 [\"get\"]}",
+            ),
         ] {
             let mut failure = Failure::unreadable("host", path, "");
             assert_eq!(missing(&failure), None);

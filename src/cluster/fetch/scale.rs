@@ -1,28 +1,46 @@
-//! The scale of a target. That it is not there is an outcome, as it is for the controller; that we
-//! may not look is an error of ours.
+//! The scale of a target. That it is not there is an outcome, as it is for the controller. Where we
+//! may not look, a built-in target itself says the same; else it is an error of ours.
 
 use super::super::Failure;
 use super::super::discovery::{Discovery, Resource, built_in};
-use super::right::denied;
-use super::{Fetch, is_well_formed};
+use super::right::{denied, missing};
+use super::{Fetch, JSON, is_well_formed};
 use crate::error::Error;
+use crate::snapshot::assemble::{Basis, scale_of};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::objects::ScaleObject;
 use crate::snapshot::{Scale, ScaleError};
 
+/// A scale, or the controller's outcome without one, and what stands for it if not itself.
+pub(super) struct Found {
+    pub(super) scale: Result<Scale, ScaleError>,
+    pub(super) basis: Option<Basis>,
+}
+
+impl From<Result<Scale, ScaleError>> for Found {
+    fn from(scale: Result<Scale, ScaleError>) -> Self {
+        Self { scale, basis: None }
+    }
+}
+
 impl Fetch<'_> {
     /// The scale of a target of a built-in kind; none where discovery has to tell.
-    pub(super) async fn built_in_scale(
-        &self,
-        hpa: &Hpa,
-    ) -> Option<Result<Result<Scale, ScaleError>, Error>> {
+    pub(super) async fn built_in_scale(&self, hpa: &Hpa) -> Option<Result<Found, Error>> {
         let target = &hpa.spec.scale_target_ref;
         if !is_well_formed(&target.api_version) {
             // The engine words this before it looks at the scale.
-            return Some(Ok(Err(ScaleError::Mapping(String::new()))));
+            return Some(Ok(Err(ScaleError::Mapping(String::new())).into()));
         }
         let resource = built_in(target.group(), &target.kind)?;
-        Some(self.scale(&resource, &target.name).await)
+        let failure = match self.scale(&resource, &target.name).await {
+            Ok(scale) => return Some(Ok(scale.into())),
+            Err(failure) => failure,
+        };
+        let Some(right) = missing(&failure) else {
+            return Some(Err(denied(&failure)));
+        };
+        let found = self.in_place_of_scale(hpa, &resource, right).await;
+        Some(found.ok_or_else(|| denied(&failure)))
     }
 
     /// The scale of a target of any other kind.
@@ -30,24 +48,50 @@ impl Fetch<'_> {
         &self,
         hpa: &Hpa,
         discovery: &Result<Discovery, Failure>,
-    ) -> Result<Result<Scale, ScaleError>, Error> {
+    ) -> Result<Found, Error> {
         let target = &hpa.spec.scale_target_ref;
         let group = target.group();
         let discovery = discovery.as_ref().map_err(denied)?;
         match discovery.resource(group, &target.kind) {
-            Some(resource) => self.scale(&resource, &target.name).await,
-            None => Ok(Err(ScaleError::Mapping(format!(
-                "no matches for kind {:?} in group {group:?}",
-                target.kind
-            )))),
+            Some(resource) => {
+                let scale = self.scale(&resource, &target.name).await;
+                scale.map(Found::from).map_err(|e| denied(&e))
+            }
+            None => {
+                let text = format!("no matches for kind {:?} in group {group:?}", target.kind);
+                Ok(Err(ScaleError::Mapping(text)).into())
+            }
         }
+    }
+
+    /// What the target itself says, if it can be read.
+    async fn in_place_of_scale(
+        &self,
+        hpa: &Hpa,
+        resource: &Resource,
+        right: String,
+    ) -> Option<Found> {
+        let target = &hpa.spec.scale_target_ref;
+        let path = resource.path(self.namespace, &target.name);
+        let scale = match self.session.get(&path, JSON).await {
+            Ok(response) => scale_of(hpa, std::str::from_utf8(&response.body).ok()?).ok()?,
+            Err(e) if e.is_not_found() => Err(ScaleError::Get(e.client_go())),
+            Err(_) => return None,
+        };
+        let value = match &scale {
+            Ok(scale) => format!("{} replicas", scale.spec_replicas),
+            Err(_) => "none".to_owned(),
+        };
+        let source = format!("the {} itself, as its scale may not be read; {right}", target.kind);
+        let basis = Basis { item: "scale".to_owned(), value, source, age: None };
+        Some(Found { scale, basis: Some(basis) })
     }
 
     async fn scale(
         &self,
         resource: &Resource,
         name: &str,
-    ) -> Result<Result<Scale, ScaleError>, Error> {
+    ) -> Result<Result<Scale, ScaleError>, Failure> {
         let path = format!("{}/scale", resource.path(self.namespace, name));
         match self.json::<ScaleObject>(&path, "Scale").await {
             Ok(scale) => Ok(Ok(Scale {
@@ -56,7 +100,7 @@ impl Fetch<'_> {
                 selector: scale.status.selector,
             })),
             Err(e) if e.is_not_found() => Ok(Err(ScaleError::Get(e.client_go()))),
-            Err(e) => Err(denied(&e)),
+            Err(e) => Err(e),
         }
     }
 }

@@ -72,6 +72,21 @@ fn faults_show_no_output_and_no_environment() {
 }
 
 #[test]
+fn a_plugin_has_a_minute() {
+    let folder = Folder::new();
+    let (plugin, env) = (plugin("sleep 20"), folder.env(&[]));
+    let cluster = Cluster::default();
+    // The clock goes on whenever there is nothing to do but wait.
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let clock = builder.enable_all().start_paused(true).build().unwrap();
+    let run = super::super::exec::run(&plugin, &cluster, &Policy::AllowAll, &env);
+    let begun = std::time::Instant::now();
+    let fault = clock.block_on(run).unwrap_err();
+    assert_eq!(fault.cause, "exec: executable sh gave nothing in 60s");
+    assert!(begun.elapsed() < Duration::from_secs(15));
+}
+
+#[test]
 fn what_cannot_run_does_not() {
     let folder = Folder::new();
     let ran = folder.path("ran");

@@ -137,6 +137,28 @@ fn the_controllers_patience() {
 }
 
 #[test]
+fn a_failed_connection_in_client_gos_words() {
+    let folder = Folder::new();
+    for scheme in ["http", "https"] {
+        let (address, asked) = server(Vec::new());
+        // The listener goes with its thread.
+        while asked.recv().is_ok() {}
+        let host = address.trim_start_matches("http://").to_owned();
+        let failure = wait(async {
+            let session = session(&to(&format!("{scheme}://{host}")), &folder).await.unwrap();
+            session.get_as_controller("/a?b=c", "application/json").await
+        })
+        .unwrap_err();
+        assert_eq!(
+            failure.client_go(),
+            format!(
+                "Get \"{scheme}://{host}/a?b=c\": dial tcp {host}: connect: connection refused"
+            )
+        );
+    }
+}
+
+#[test]
 fn failures_in_kubectls_words() {
     let status = r#"{"kind":"Status","status":"Failure","message":"hpas \"x\" not found","reason":"NotFound","details":{"name":"x"},"code":404}"#;
     let json = "Content-Type: application/json\r\n";

@@ -2,8 +2,10 @@
 
 use super::{Tone, Words};
 use crate::engine::decision::{Because, MetricResult, Path, RateLimit, Step};
+use crate::memory::Knowledge;
 use crate::report::Certainty;
 use crate::report::words::{count, distance, list, percent, sentence};
+use crate::snapshot::MetricAnswer;
 use crate::snapshot::stated::Recommendation;
 
 impl Words<'_> {
@@ -28,9 +30,9 @@ impl Words<'_> {
         if let Certainty::Bounded = self.explanation.certainty
             && let Some(range) = self.explanation.range
         {
+            let unknown = self.unknown().join(", ");
             why.push(format!(
-                "Not certain: what the controller remembers is unknown, and it may end anywhere \
-                 from {} to {}.",
+                "Not certain: {unknown}, and it may end anywhere from {} to {}.",
                 range.min, range.max
             ));
         }
@@ -57,6 +59,28 @@ impl Words<'_> {
             None => (Tone::Stay, format!("STAYS AT {current}")),
         };
         (tone, verdict, why)
+    }
+
+    /// What keeps the answer from being certain.
+    fn unknown(&self) -> Vec<String> {
+        let memory = match self.explanation.remembered.knowledge {
+            Knowledge::Unknown => Some("what the controller remembers is unknown".to_owned()),
+            Knowledge::Inferred => {
+                Some("what the controller remembers is known within bounds only".to_owned())
+            }
+            Knowledge::Stated | Knowledge::JustStarted => None,
+        };
+        let denied: Vec<String> = self
+            .metric_steps()
+            .filter(|metric| {
+                let answer = self.explanation.snapshot.metrics.get(metric.index);
+                matches!(answer, Some(MetricAnswer::Denied(_)))
+            })
+            .map(|metric| self.label(metric))
+            .collect();
+        let rights = (!denied.is_empty())
+            .then(|| format!("the controller may read {} and we may not", list(&denied)));
+        memory.into_iter().chain(rights).collect()
     }
 
     fn no_scale(&self) -> String {

@@ -41,7 +41,8 @@ impl Answers<'_> {
     pub(super) fn of(&self, spec: &MetricSpec) -> MetricAnswer {
         let (api, name) = asked(spec);
         if let Some(e) = find_error(self.errors, api, name) {
-            return MetricAnswer::Failed(e.message.clone());
+            let text = e.message.clone();
+            return if e.denied { MetricAnswer::Denied(text) } else { MetricAnswer::Failed(text) };
         }
         if let Some(source) = spec.pods.as_ref().filter(|_| spec.type_ == "Pods") {
             self.pods(&source.metric)

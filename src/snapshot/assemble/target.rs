@@ -79,6 +79,11 @@ impl Target<'_> {
         Some(assumed("status.replicas", workload.replicas.to_string(), &source))
     }
 
+    /// Whether the target itself is there.
+    pub(super) fn has_workload(&self, hpa: &Hpa) -> bool {
+        matches!(self.workload(hpa), Ok(Some(_)))
+    }
+
     fn workload(&self, hpa: &Hpa) -> Result<Option<&Workload>, Error> {
         let target = &hpa.spec.scale_target_ref;
         let kind = target.kind.as_str();

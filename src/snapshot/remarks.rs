@@ -1,0 +1,110 @@
+//! What a snapshot gives reason to say beside the answer: the controller takes no notice of it, and
+//! people should. Nothing here changes a snapshot.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::assemble::asked;
+use super::hpa::{MetricSpec, MetricStatus};
+use super::{MetricAnswer, Snapshot};
+use crate::{go, json};
+
+/// The types of metrics that there are.
+const TYPES: [&str; 5] = ["Resource", "ContainerResource", "Pods", "Object", "External"];
+
+/// All that there is to say.
+pub(super) fn on(snapshot: &Snapshot) -> Vec<String> {
+    let deleted = snapshot.hpa.deletion_timestamp.map(|since| {
+        let since = json::SecondsTime(since);
+        format!(
+            "the HPA is being deleted since {since}; the controller acts on it until it is gone"
+        )
+    });
+    deleted
+        .into_iter()
+        .chain(unknown_types(snapshot))
+        .chain(stale(snapshot))
+        .chain(last_read(snapshot))
+        .collect()
+}
+
+fn unknown_types(snapshot: &Snapshot) -> impl Iterator<Item = String> {
+    let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
+    let unknown = metrics.filter(|(_, metric)| !TYPES.contains(&&*metric.type_));
+    unknown.map(|(index, metric)| {
+        let type_ = go::quote(&metric.type_);
+        format!(
+            "spec.metrics[{index}] has the unknown type {type_}: it counts as failed, and a \
+             controller that knows it can come to another answer"
+        )
+    })
+}
+
+/// Where values are older than twice the time in which they were measured: the controller takes
+/// them as they are.
+fn stale(snapshot: &Snapshot) -> Vec<String> {
+    let age = |timestamp: Timestamp, window: SignedDuration| {
+        let age = snapshot.now.duration_since(timestamp);
+        (age > window.saturating_mul(2)).then_some(age)
+    };
+    let mut notes = Vec::new();
+    let mut tell = |what: &str, ages: Vec<Option<SignedDuration>>| {
+        let old: Vec<_> = ages.iter().flatten().collect();
+        if let Some(oldest) = old.iter().max() {
+            let oldest = go::duration(SignedDuration::from_secs(oldest.as_secs()));
+            let (old, all) = (old.len(), ages.len());
+            notes.push(format!(
+                "{what} of {old} of {all} pods are older than twice their window, up to {oldest}"
+            ));
+        }
+    };
+    let usage = snapshot.pod_metrics.iter().map(|item| age(item.timestamp, item.window));
+    tell("the metrics", usage.collect());
+    for (spec, answer) in snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics) {
+        if let (MetricAnswer::Pods(values), (_, Some(name))) = (answer, asked(spec)) {
+            let values = values.iter().map(|value| age(value.timestamp, value.window));
+            tell(&format!("the values of {name}"), values.collect());
+        }
+    }
+    notes
+}
+
+/// What the controller wrote into the status about metrics that were refused to us.
+fn last_read(snapshot: &Snapshot) -> impl Iterator<Item = String> {
+    let hpa = &snapshot.hpa;
+    let statuses = hpa.status.current_metrics.iter().flatten();
+    let metrics = hpa.spec.metrics.iter().zip(&snapshot.metrics).zip(statuses);
+    let denied = metrics.filter(|((_, answer), _)| matches!(answer, MetricAnswer::Denied(_)));
+    denied.filter_map(|((spec, _), status)| {
+        let (name, value) = (asked(spec).1?, value(spec, status)?);
+        let age = hpa.written.status.map_or_else(String::new, |changed| {
+            let age = snapshot.now.duration_since(changed).as_secs().max(0);
+            let age = go::duration(SignedDuration::from_secs(age));
+            format!(", in a status that last changed {age} ago")
+        });
+        Some(format!("{name}: the controller itself last read {value}{age}"))
+    })
+}
+
+/// `63% (12m)`, `12m`: the value in a status, if it is of that metric.
+fn value(spec: &MetricSpec, status: &MetricStatus) -> Option<String> {
+    if status.type_ != spec.type_ {
+        return None;
+    }
+    let current = [
+        status.resource.as_ref().map(|status| &status.current),
+        status.container_resource.as_ref().map(|status| &status.current),
+        status.pods.as_ref().map(|status| &status.current),
+        status.object.as_ref().map(|status| &status.current),
+        status.external.as_ref().map(|status| &status.current),
+    ]
+    .into_iter()
+    .flatten()
+    .next()?;
+    let amount = current.average_value.as_ref().or(current.value.as_ref());
+    match (current.average_utilization, amount) {
+        (Some(percent), Some(amount)) => Some(format!("{percent}% ({amount})")),
+        (Some(percent), None) => Some(format!("{percent}%")),
+        (None, Some(amount)) => Some(amount.to_string()),
+        (None, None) => None,
+    }
+}

@@ -1,0 +1,132 @@
+//! An HTTP proxy on the loopback interface that knows CONNECT and nothing else, with a log of the
+//! places that it was asked for.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use super::base64;
+
+/// Whom a proxy lets through.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Gate {
+    /// Everybody.
+    Open,
+    /// Whoever is `user:password`; all others get a 407.
+    For(&'static str),
+    /// Nobody: 403.
+    Closed,
+    /// It never says.
+    Silent,
+}
+
+/// A running proxy. Dropping it ends it; connections that it made end with their sides.
+pub(crate) struct Proxy {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    gate: Gate,
+    asked: Mutex<Vec<String>>,
+    /// Connections that are held without an answer.
+    held: Mutex<Vec<TcpStream>>,
+    stop: AtomicBool,
+}
+
+impl Proxy {
+    /// Starts a proxy on a free port of 127.0.0.1.
+    pub(crate) fn start(gate: Gate) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on the loopback");
+        let address = listener.local_addr().expect("a bound address");
+        let (asked, held, stop) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
+        let shared = Arc::new(Shared { gate, asked, held, stop });
+        let acceptor = std::thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || {
+                for stream in listener.incoming() {
+                    if shared.stop.load(Ordering::SeqCst) {
+                        return;
+                    }
+                    let (Ok(stream), shared) = (stream, Arc::clone(&shared)) else { continue };
+                    // A client that goes away in the middle is none of the proxy's business.
+                    std::thread::spawn(move || drop(shared.serve(stream)));
+                }
+            }
+        });
+        Self { address, shared, acceptor: Some(acceptor) }
+    }
+
+    /// `http://user@127.0.0.1:port`, the user with its password, if any.
+    pub(crate) fn url(&self, user: &str) -> String {
+        let at = if user.is_empty() { "" } else { "@" };
+        format!("http://{user}{at}{}", self.address)
+    }
+
+    /// The places that it was asked for, as `host:port`.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        // The acceptor waits for a connection, so it gets one.
+        drop(TcpStream::connect(self.address));
+        if let Some(acceptor) = self.acceptor.take() {
+            drop(acceptor.join());
+        }
+    }
+}
+
+impl Shared {
+    fn serve(&self, mut client: TcpStream) -> io::Result<()> {
+        let mut lines = BufReader::new(client.try_clone()?).lines();
+        let request = lines.next().unwrap_or_else(|| Ok(String::new()))?;
+        let mut authorization = None;
+        for line in lines {
+            let line = line?;
+            match line.split_once(": ") {
+                None => break,
+                Some((name, value)) if name.eq_ignore_ascii_case("proxy-authorization") => {
+                    authorization = Some(value.to_owned());
+                }
+                Some(_) => {}
+            }
+        }
+        let place = request.strip_prefix("CONNECT ").and_then(|rest| rest.split(' ').next());
+        let place = place.unwrap_or_default().to_owned();
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(place.clone());
+        let refusal = match self.gate {
+            Gate::Open => None,
+            Gate::For(user) => {
+                let wanted = format!("Basic {}", base64::standard(user.as_bytes()));
+                (authorization != Some(wanted)).then_some(
+                    "407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"test\"",
+                )
+            }
+            Gate::Closed => Some("403 Forbidden"),
+            Gate::Silent => {
+                self.held.lock().unwrap_or_else(PoisonError::into_inner).push(client);
+                return Ok(());
+            }
+        };
+        if let Some(refusal) = refusal {
+            return write!(client, "HTTP/1.1 {refusal}\r\nContent-Length: 0\r\n\r\n");
+        }
+        let mut server = TcpStream::connect(place)?;
+        client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
+        let (mut back, mut forth) = (server.try_clone()?, client.try_clone()?);
+        std::thread::spawn(move || {
+            drop(io::copy(&mut back, &mut forth));
+            drop(forth.shutdown(Shutdown::Write));
+        });
+        // A client speaks after it has been let through, so that nothing was read ahead.
+        drop(io::copy(&mut client, &mut server));
+        server.shutdown(Shutdown::Write)
+    }
+}

@@ -184,12 +184,14 @@ fn worded(seen: &Sighting) -> String {
         (Some(low), Some(high)) if low == high => {
             parts.push(format!("{low} is the highest of the list"));
         }
-        (Some(low), _) => parts.push(format!("at least {low} is the highest of the list")),
-        (None, Some(high)) if high > *seen.proposal.end() => {
+        (Some(low), _) if low > 0 => {
+            parts.push(format!("at least {low} is the highest of the list"));
+        }
+        (_, Some(high)) if high > *seen.proposal.end() => {
             parts.push(format!("nothing above {high} is in the list"));
         }
-        (None, Some(_)) => parts.push("nothing higher is in the list".to_owned()),
-        (None, None) => {}
+        (_, Some(_)) => parts.push("nothing higher is in the list".to_owned()),
+        (_, None) => {}
     }
     if let Some(low) = seen.at_least {
         parts.push(format!("nothing below {low} is in the list"));

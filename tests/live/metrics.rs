@@ -20,6 +20,17 @@ pub(super) fn with_metrics(cluster: &mut Cluster, metrics: &Value) {
     });
 }
 
+/// The recorded cluster, with an HPA so old that what its controller remembers does not follow from
+/// its age.
+fn long_lived() -> Cluster {
+    let mut cluster = recorded();
+    let hpa = ["default", NAME];
+    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
+        hpa["metadata"]["creationTimestamp"] = json!("2026-11-20T07:05:00Z");
+    });
+    cluster
+}
+
 pub(super) fn pods_metric() -> Value {
     json!({"type": "Pods", "pods": {
         "metric": {"name": "http_requests"},
@@ -89,7 +100,7 @@ fn a_denied_metrics_api_is_an_outcome_with_the_right_that_is_missing() {
              [\"queue_depth\"], verbs: [\"list\"]}",
         ),
     ] {
-        let mut cluster = recorded();
+        let mut cluster = long_lived();
         cluster.grant("bob").deny("bob", denied[0], denied[1]);
         if let Some(metric) = metric {
             with_metrics(&mut cluster, &json!([metric]));
@@ -115,7 +126,7 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
         "target": {"type": "Utilization", "averageUtilization": 20},
     }});
     let explain = |metrics: Value, flags: &[&str]| {
-        let mut cluster = recorded();
+        let mut cluster = long_lived();
         with_metrics(&mut cluster, &metrics);
         cluster.grant("bob").deny("bob", "*", "*.external.metrics.k8s.io");
         explain_as(&Server::start(cluster), "bob", flags)
@@ -147,7 +158,7 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
     assert!(page.stdout.contains(verdict), "{}", page.stdout);
 
     // What the status says of it is the status's, with its age.
-    let mut cluster = recorded();
+    let mut cluster = long_lived();
     cluster.grant("bob").deny("bob", "list", "pods.metrics.k8s.io");
     let server = Server::start(cluster);
     let file = folder().join(format!("saved-denied-{}.json", std::process::id()));
@@ -271,7 +282,7 @@ fn one_failing_metric_of_two_leaves_the_other() {
 #[test]
 fn without_the_right_to_list_pods_metrics_that_need_none_go_on() {
     let deny = |metrics: Value| {
-        let mut cluster = recorded();
+        let mut cluster = long_lived();
         with_metrics(&mut cluster, &metrics);
         cluster.grant("bob").deny("bob", "list", "pods");
         explain_as(&Server::start(cluster), "bob", &["-o", "json"]).answer()

@@ -77,6 +77,13 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     out.text
 }
 
+/// A table alone as text, with a line break at the end.
+pub fn table(table: &Table, layout: &Layout) -> String {
+    let mut out = Lines { text: String::new(), layout };
+    out.table(table);
+    out.text
+}
+
 const INDENT: &str = "  ";
 
 struct Lines<'l> {

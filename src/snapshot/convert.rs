@@ -76,6 +76,7 @@ impl HpaObject {
             name: self.metadata.name,
             namespace: self.metadata.namespace,
             uid: Some(self.metadata.uid).filter(|uid| !uid.is_empty()),
+            labels: self.metadata.labels.into_iter().collect(),
             spec: self.spec,
             status: self.status,
         }

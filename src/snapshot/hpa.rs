@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::json::{list, null_as_default, nullable_list, optional_time};
 use crate::names;
 use crate::quantity::Quantity;
-use crate::selector::LabelSelector;
+use crate::selector::{LabelSelector, Labels};
 
 /// A HorizontalPodAutoscaler: identity, spec and the status that the controller last wrote.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,8 @@ pub struct Hpa {
     pub namespace: String,
     /// `metadata.uid`; present when an API server has accepted the object.
     pub uid: Option<String>,
+    /// `metadata.labels`, by which lists of HPAs are selected.
+    pub labels: Labels,
     /// The desired behaviour, with defaults applied.
     pub spec: HpaSpec,
     /// What the controller last wrote.

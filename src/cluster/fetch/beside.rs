@@ -13,8 +13,8 @@ use super::right::missing;
 use super::{Fetch, List};
 use crate::error::Error;
 use crate::selector::Selector;
-use crate::snapshot::OtherHpa;
 use crate::snapshot::hpa::Hpa;
+use crate::snapshot::{OtherHpa, Scale, ScaleError};
 
 /// How many scales are asked for at once.
 const AT_ONCE: usize = 8;
@@ -71,10 +71,7 @@ impl Beside {
         if let Some(Err(e)) = self.others.take()
             && e.api().is_some_and(|api| api.code == 404)
         {
-            let version = self.version.take().and_then(Result::ok);
-            let server = version.map_or("the server".to_owned(), |v| format!("the server ({v})"));
-            return Error::failed(format!("{server} does not serve autoscaling/v2"))
-                .hint("it is served as of Kubernetes v1.23");
+            return unserved(self.version.take().and_then(Result::ok));
         }
         if names.is_empty() {
             return error.hint(format!("looked in the namespace {namespace}; see -n"));
@@ -88,8 +85,37 @@ impl Beside {
     }
 }
 
+/// The error about a server without the version that the controller works on.
+pub(super) fn unserved(version: Option<String>) -> Error {
+    let server = version.map_or("the server".to_owned(), |v| format!("the server ({v})"));
+    Error::failed(format!("{server} does not serve autoscaling/v2"))
+        .hint("it is served as of Kubernetes v1.23")
+}
+
+/// What is known of another HPA: none where the controller knows no selector of it.
+///
+/// # Errors
+///
+/// What to say where its target cannot be read.
+pub(super) fn other(
+    hpa: &Hpa,
+    scale: Option<&Result<Result<Scale, ScaleError>, Error>>,
+) -> Result<Option<OtherHpa>, String> {
+    let Some(Ok(Ok(scale))) = scale else {
+        return Err(format!("the target of {} cannot be read, so it plays no part", hpa.key()));
+    };
+    let bounds = hpa.spec.min_replicas.unwrap_or(1)..=hpa.spec.max_replicas;
+    let active = scale.spec_replicas != 0 && bounds.contains(&scale.spec_replicas);
+    let selector = Selector::parse(&scale.selector).ok().filter(|_| !scale.selector.is_empty());
+    Ok(selector.filter(|_| active).map(|selector| OtherHpa {
+        hpa: hpa.clone(),
+        scale: scale.clone(),
+        selector,
+    }))
+}
+
 /// The missing right, or the failure itself.
-fn told(failure: Option<&Failure>) -> String {
+pub(super) fn told(failure: Option<&Failure>) -> String {
     failure.map_or_else(String::new, |e| missing(e).unwrap_or_else(|| e.to_string()))
 }
 
@@ -114,7 +140,7 @@ impl Fetch<'_> {
         join!(version, others);
     }
 
-    async fn version(&self) -> Result<String, Failure> {
+    pub(super) async fn version(&self) -> Result<String, Failure> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Version {
@@ -128,13 +154,14 @@ impl Fetch<'_> {
         let kind = "HorizontalPodAutoscalerList";
         let list: List<Box<RawValue>> = self.json(&self.hpas_path(), kind).await?;
         let items = list.items.unwrap_or_default();
-        let whole = |item: &str| {
-            // Items of a list do not state their kind.
-            let rest = item.trim_start().strip_prefix('{').unwrap_or_default();
-            let head = r#"{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v2","#;
-            self.admit(format!("{head}{rest}").as_bytes()).ok()
-        };
-        Ok(items.iter().filter_map(|item| whole(item.get())).collect())
+        Ok(items.iter().filter_map(|item| self.admit_item(item.get()).ok()).collect())
+    }
+
+    /// An HPA out of a list, whose items do not state their kind.
+    pub(super) fn admit_item(&self, item: &str) -> Result<Hpa, String> {
+        let rest = item.trim_start().strip_prefix('{').unwrap_or_default();
+        let head = r#"{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v2","#;
+        self.admit(format!("{head}{rest}").as_bytes())
     }
 
     /// The other HPAs whose selector the controller knows, as far as they can be read.
@@ -147,21 +174,9 @@ impl Fetch<'_> {
         let answers: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
         let mut others = Others::default();
         for (hpa, scale) in answers {
-            let Some(Ok(Ok(scale))) = scale else {
-                let key = hpa.key();
-                others
-                    .notes
-                    .push(format!("the target of {key} cannot be read, so it plays no part"));
-                continue;
-            };
-            let bounds = hpa.spec.min_replicas.unwrap_or(1)..=hpa.spec.max_replicas;
-            if scale.spec_replicas == 0 || !bounds.contains(&scale.spec_replicas) {
-                continue;
-            }
-            if let Ok(selector) = Selector::parse(&scale.selector)
-                && !scale.selector.is_empty()
-            {
-                others.known.push(OtherHpa { hpa, scale, selector });
+            match other(&hpa, scale.as_ref()) {
+                Ok(known) => others.known.extend(known),
+                Err(note) => others.notes.push(note),
             }
         }
         others

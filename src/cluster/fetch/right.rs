@@ -66,8 +66,9 @@ pub(super) fn missing(failure: &Failure) -> Option<String> {
     if !sub.is_empty() {
         question.push_str(&format!(" --subresource={sub}"));
     }
-    if let Some(namespace) = namespace {
-        question.push_str(&format!(" -n {namespace}"));
+    match namespace {
+        Some(namespace) => question.push_str(&format!(" -n {namespace}")),
+        None => question.push_str(" -A"),
     }
     Some(format!("missing right: {rule}; `{question}` tells whether it is there"))
 }

@@ -351,7 +351,7 @@ fn answer(input: &Input) -> Value {
 
 fn survives_saving(scenario: &Scenario) -> TestCaseResult {
     let save = |input: &Input| {
-        let saved = save::to_json(&[&input]);
+        let saved = save::to_json(&[input]);
         saved.map_err(|e| TestCaseError::fail(format!("not saved: {e}")))
     };
     let unknown = without_memory(scenario);

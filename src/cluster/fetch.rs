@@ -96,12 +96,7 @@ struct Needed {
 
 impl Needed {
     /// Before anything was asked about pods and metrics.
-    fn new(
-        hpa: Hpa,
-        now: Timestamp,
-        scale: Result<Scale, ScaleError>,
-        notes: Vec<String>,
-    ) -> Self {
+    fn new(hpa: Hpa, now: Timestamp, scale: Result<Scale, ScaleError>, notes: Vec<String>) -> Self {
         let metrics = vec![MetricAnswer::PodMetrics; hpa.spec.metrics.len()];
         Self { hpa, now, scale, pods: Vec::new(), pod_metrics: Vec::new(), metrics, notes }
     }
@@ -240,8 +235,7 @@ impl Fetch<'_> {
         kind: &str,
     ) -> Result<(T, Option<Timestamp>), Failure> {
         let response = self.session.get(path, JSON).await?;
-        let value =
-            read(kind, &response.body).map_err(|cause| self.unreadable(path, cause))?;
+        let value = read(kind, &response.body).map_err(|cause| self.unreadable(path, cause))?;
         Ok((value, response.date))
     }
 

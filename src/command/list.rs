@@ -118,7 +118,7 @@ fn save_all(
         let read = read.and_then(|place| again.swap_remove(place).result.ok()).map(Pass::run);
         if read.is_none_or(|read| read.decision.outcome != pass.decision.outcome) {
             return Err(Error::failed(format!("failed to save: {key} would come out differently"))
-                .hint("the format does not hold what its metrics answer in each namespace; save them one by one"));
+                .hint("what a metric answers in one namespace stands for all in a file; save them one by one"));
         }
     }
     write_saved(path, &saved)?;

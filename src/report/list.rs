@@ -107,9 +107,7 @@ pub fn table(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) -> Ta
 /// `Error from server (Forbidden)` of a sentence that goes on; it stands whole on standard error.
 fn short(message: &str) -> &str {
     match message.split_once("): ") {
-        Some((start, _)) if start.starts_with("Error from server (") => {
-            &message[..start.len() + 1]
-        }
+        Some((start, _)) if start.starts_with("Error from server (") => &message[..start.len() + 1],
         _ => message,
     }
 }
@@ -226,7 +224,8 @@ impl Explanation<'_> {
         }
         let max = self.hpa.spec.max_replicas;
         let reached = |replicas: i32| replicas >= max;
-        if self.current().is_some_and(reached) && self.decision.replicas_after().is_some_and(reached)
+        if self.current().is_some_and(reached)
+            && self.decision.replicas_after().is_some_and(reached)
         {
             return Some("at maxReplicas".to_owned());
         }
@@ -235,8 +234,8 @@ impl Explanation<'_> {
             MetricResult::Error(_) => None,
         });
         if let Some(most) = counted.max_by_key(|counted| (counted.missing, counted.unready)) {
-            let missing = (most.missing > 0).then(|| count_pods(most.missing, "missing"));
-            let unready = (most.unready > 0).then(|| count_pods(most.unready, "unready"));
+            let missing = (most.missing > 0).then(|| format!("{} missing", most.missing));
+            let unready = (most.unready > 0).then(|| format!("{} unready", most.unready));
             let parts: Vec<String> = missing.into_iter().chain(unready).collect();
             if !parts.is_empty() {
                 return Some(parts.join(", "));
@@ -247,8 +246,4 @@ impl Explanation<'_> {
         }
         (!self.notes.is_empty()).then(|| count(self.notes.len() as i64, "note"))
     }
-}
-
-fn count_pods(pods: usize, group: &str) -> String {
-    format!("{} {group}", count(pods as i64, "pod"))
 }

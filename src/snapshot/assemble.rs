@@ -76,7 +76,8 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
     let (mut input, selected) = without_pods(&objects, object, options, clock)?;
     let snapshot = &mut input.snapshot;
     let metrics = objects.pod_metrics.into_iter().zip(selected);
-    snapshot.pod_metrics = metrics.filter_map(|(item, selected)| selected.then_some(item)).collect();
+    snapshot.pod_metrics =
+        metrics.filter_map(|(item, selected)| selected.then_some(item)).collect();
     let default_namespace = options.default_namespace();
     let in_namespace =
         |pod: &Pod| pod.namespace.as_deref().unwrap_or(default_namespace) == snapshot.hpa.namespace;

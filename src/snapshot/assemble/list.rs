@@ -49,8 +49,7 @@ pub fn assemble_all(
     let keys: Vec<String> =
         found.iter().map(|(namespace, object)| format!("{namespace}/{}", object.name)).collect();
     once("HorizontalPodAutoscaler", keys.iter().map(String::as_str))?;
-    if found.len() > 1
-        && state.is_some_and(|state| stated_memory(state) != StatedMemory::default())
+    if found.len() > 1 && state.is_some_and(|state| stated_memory(state) != StatedMemory::default())
     {
         return Err(Error::usage(format!(
             "the ControllerState holds the memory of one HPA, and there are {}",

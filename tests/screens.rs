@@ -7,13 +7,15 @@ mod recorded;
 use jiff::Timestamp;
 use kubectl_hpa::engine;
 use kubectl_hpa::memory::Remembered;
-use kubectl_hpa::render::page::{Layout, page};
+use kubectl_hpa::render::page::{Layout, page, table};
 use kubectl_hpa::render::style::Styles;
 use kubectl_hpa::report::Explanation;
+use kubectl_hpa::report::list::{self, ExplanationList};
 use kubectl_hpa::report::page::{Page, Symbols};
-use kubectl_hpa::snapshot::assemble::{Options, assemble};
-use kubectl_hpa::snapshot::file;
+use kubectl_hpa::selector::Selector;
+use kubectl_hpa::snapshot::assemble::{Options, assemble, assemble_all};
 use kubectl_hpa::snapshot::objects::Objects;
+use kubectl_hpa::snapshot::{Listed, file};
 
 /// The screen for files of the repository.
 fn screen(name: &str, files: &[&str], wide: bool, layout: &Layout) -> String {
@@ -408,4 +410,86 @@ fn a_workload_that_wakes_without_a_metric_is_not_disabled() {
          "now": "2026-11-21T06:00:00Z", "featureGates": {"HPAScaleToZero": true}}]}"#,
     );
     assert_eq!(page.verdict, "CANNOT DECIDE, STAYS AT 0");
+}
+
+/// The list of the HPAs in `examples/shop`.
+fn shop(all_namespaces: bool, wide: bool, layout: &Layout) -> String {
+    let files = [format!("{}/examples/shop", env!("CARGO_MANIFEST_DIR"))];
+    let objects = file::read(&files).expect("files");
+    let (options, all) = (Options::default(), Selector::default());
+    let inputs = assemble_all(&objects, &options, None, &all, Timestamp::UNIX_EPOCH);
+    let passes: Vec<_> = inputs
+        .expect("inputs")
+        .into_iter()
+        .map(|listed| {
+            listed.and_then(|input| {
+                let remembered = Remembered::from_stated(input.stated_memory.as_ref());
+                let decision = engine::reconcile(&input.snapshot, &remembered.likely);
+                let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
+                Ok((input, remembered, decision, extremes))
+            })
+        })
+        .collect();
+    let explained = passes.iter().map(|listed| Listed {
+        namespace: listed.namespace.clone(),
+        name: listed.name.clone(),
+        reference: listed.reference.clone(),
+        result: listed.result.as_ref().map_err(Clone::clone).map(
+            |(input, remembered, decision, extremes)| {
+                Explanation::new(input, remembered, decision, extremes)
+            },
+        ),
+    });
+    let rows = list::table(&ExplanationList(explained.collect()), all_namespaces, wide);
+    table(&rows, (!wide).then_some("REFERENCE"), layout)
+}
+
+#[test]
+fn a_list_leaves_out_what_can_be_told_from_names_where_it_is_too_wide() {
+    insta::assert_snapshot!(shop(false, false, &Layout::default()), @r#"
+NAME       REFERENCE          CURRENT   WANTED  WINNER  LIMIT            FINDING
+cart       Deployment/cart          3        6  cpu     ScaleUpLimit     1 missing
+mail       Deployment/mail          2        -  -       -                FailedGetExternalMetric
+pay        Deployment/pay           2        -  -       -                AmbiguousSelector
+pay-queue  Deployment/pay           2        -  -       -                AmbiguousSelector
+report     Deployment/report        0        0  -       -                ScalingDisabled
+search     Deployment/search        3        3  cpu     TooManyReplicas  at maxReplicas
+web        Deployment/web           3  3 (3-6)  cpu     tolerance        memory unknown
+"#);
+    insta::assert_snapshot!(shop(false, false, &narrow()), @r#"
+NAME       CURRENT   WANTED  WINNER  LIMIT            FINDING
+cart             3        6  cpu     ScaleUpLimit     1 missing
+mail             2        -  -       -                FailedGetExternalMetric
+pay              2        -  -       -                AmbiguousSelector
+pay-queue        2        -  -       -                AmbiguousSelector
+report           0        0  -       -                ScalingDisabled
+search           3        3  cpu     TooManyReplicas  at maxReplicas
+web              3  3 (3-6)  cpu     tolerance        memory unknown
+"#);
+    let wide = Layout { width: Some(100), ..Layout::default() };
+    assert_eq!(shop(false, false, &wide), shop(false, false, &Layout::default()));
+    for line in shop(false, false, &narrow()).lines() {
+        assert!(line.len() <= 80, "{line}");
+    }
+    // Nothing more gives way: reasons stay whole.
+    insta::assert_snapshot!(shop(true, false, &narrow()), @r#"
+NAMESPACE  NAME       CURRENT   WANTED  WINNER  LIMIT            FINDING
+shop       cart             3        6  cpu     ScaleUpLimit     1 missing
+shop       mail             2        -  -       -                FailedGetExternalMetric
+shop       pay              2        -  -       -                AmbiguousSelector
+shop       pay-queue        2        -  -       -                AmbiguousSelector
+shop       report           0        0  -       -                ScalingDisabled
+shop       search           3        3  cpu     TooManyReplicas  at maxReplicas
+shop       web              3  3 (3-6)  cpu     tolerance        memory unknown
+"#);
+    insta::assert_snapshot!(shop(false, true, &narrow()), @r#"
+NAME       REFERENCE          CURRENT   WANTED  WINNER  LIMIT            MIN  MAX  PROPOSAL  FINDING
+cart       Deployment/cart          3        6  cpu     ScaleUpLimit       2   20        10  1 missing
+mail       Deployment/mail          2        -  -       -                  1    5         -  FailedGetExternalMetric
+pay        Deployment/pay           2        -  -       -                  2    6         -  AmbiguousSelector
+pay-queue  Deployment/pay           2        -  -       -                  2    8         -  AmbiguousSelector
+report     Deployment/report        0        0  -       -                  1    5         -  ScalingDisabled
+search     Deployment/search        3        3  cpu     TooManyReplicas    1    3         7  at maxReplicas
+web        Deployment/web           3  3 (3-6)  cpu     tolerance          2   10         3  memory unknown
+"#);
 }

@@ -48,7 +48,9 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
         wide => {
             let wide = wide == Some(Output::Wide);
             let layout = terminal.layout();
-            page::table(&table(&list, args.all_namespaces, wide), &layout)
+            // Targets mostly have the names of their HPAs.
+            let spare = (!wide).then_some("REFERENCE");
+            page::table(&table(&list, args.all_namespaces, wide), spare, &layout)
         }
     };
     if let Some(path) = &args.save {

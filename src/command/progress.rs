@@ -60,3 +60,39 @@ fn line(progress: &Progress) -> String {
         Some(hpas) => format!("reading {hpas} HPAs: {}%", progress.percent()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::time::Duration;
+
+    use tokio::time::sleep;
+
+    use super::shown;
+    use crate::cluster::fetch::list::Progress;
+    use crate::command::Terminal;
+
+    thread_local! {
+        static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// What is told while something takes so long.
+    fn told(took: Duration, rewrites: bool) -> Vec<String> {
+        let tell = |text: &str| TOLD.with_borrow_mut(|told| told.push(text.to_owned()));
+        let terminal = Terminal { rewrites, tell: Some(tell), ..Terminal::default() };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let (progress, work) = (Progress::default(), async { sleep(took).await });
+        runtime.expect("a runtime").block_on(shown(work, &progress, &terminal));
+        TOLD.take()
+    }
+
+    #[test]
+    fn only_what_takes_long_is_shown_and_nothing_of_it_stays_on_a_terminal() {
+        assert_eq!(told(Duration::from_millis(300), true), [""; 0]);
+        let lines = told(Duration::from_millis(1500), true);
+        let [states @ .., end] = &lines[..] else { panic!("nothing was told") };
+        assert!(states.len() > 1 && states.iter().all(|line| line == "\rlisting the HPAs"));
+        assert_eq!(end, "\r                \r");
+        assert_eq!(told(Duration::from_millis(1500), false), ["listing the HPAs\n"]);
+    }
+}

@@ -52,8 +52,7 @@ const NOTHING: &str = "-";
 
 /// A line for each HPA; with its namespace where they may differ, and its limits if `wide`.
 pub fn table(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) -> Table {
-    let namespace = |listed: &Listed<_>| listed.namespace.clone();
-    let several = list.0.iter().any(|listed| listed.namespace != namespace(&list.0[0]));
+    let several = list.0.windows(2).any(|pair| pair[0].namespace != pair[1].namespace);
     let named = all_namespaces || several;
     let own = [
         ("NAME", false),
@@ -68,7 +67,7 @@ pub fn table(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) -> Ta
     let columns = columns.chain(more.into_iter().filter(|_| wide)).chain([("FINDING", false)]);
     let rows = list.0.iter().map(|listed| {
         let mut row = Vec::new();
-        row.extend(named.then(|| namespace(listed)));
+        row.extend(named.then(|| listed.namespace.clone()));
         row.push(listed.name.clone());
         row.push(listed.reference.clone());
         match &listed.result {
@@ -234,11 +233,14 @@ impl Explanation<'_> {
             MetricResult::Error(_) => None,
         });
         if let Some(most) = counted.max_by_key(|counted| (counted.missing, counted.unready)) {
-            let missing = (most.missing > 0).then(|| format!("{} missing", most.missing));
-            let unready = (most.unready > 0).then(|| format!("{} unready", most.unready));
-            let parts: Vec<String> = missing.into_iter().chain(unready).collect();
-            if !parts.is_empty() {
-                return Some(parts.join(", "));
+            match (most.missing, most.unready) {
+                (0, 0) => {}
+                (0, unready) => return Some(count(unready as i64, "unready pod")),
+                (missing, 0) => return Some(count(missing as i64, "missing pod")),
+                (missing, unready) => {
+                    let unready = count(unready as i64, "unready pod");
+                    return Some(format!("{missing} missing, {unready}"));
+                }
             }
         }
         if self.certainty == Certainty::Bounded {

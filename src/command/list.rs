@@ -80,6 +80,7 @@ fn observed(
     options: &Options,
     terminal: &Terminal,
 ) -> Result<Asked, Error> {
+    live::check(options)?;
     let ((observed, namespace), messages) = connected(args, async |session| {
         let namespace = (!args.all_namespaces).then(|| session.namespace().to_owned());
         let progress = Progress::default();

@@ -158,7 +158,7 @@ impl Explanation<'_> {
     /// The last rule that changed the number, as the controller's reason or the field of the spec;
     /// `tolerance` where it is what keeps the replicas.
     fn limit(&self) -> Option<&'static str> {
-        let changed = self.decision.trace.iter().filter_map(|step| match step {
+        let mut changed = self.decision.trace.iter().filter_map(|step| match step {
             Step::ChoosePath { path: Path::AboveMax, .. } => Some("maxReplicas"),
             Step::ChoosePath { path: Path::BelowMin, .. } | Step::RaiseToMin { .. } => {
                 Some("minReplicas")
@@ -171,7 +171,7 @@ impl Explanation<'_> {
             }
             _ => None,
         });
-        changed.last().or_else(|| self.is_tolerated().then_some("tolerance"))
+        changed.next_back().or_else(|| self.is_tolerated().then_some("tolerance"))
     }
 
     fn is_tolerated(&self) -> bool {

@@ -65,6 +65,15 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     Ok(Input { snapshot, stated_memory: None, basis, notes })
 }
 
+/// Makes sure that the command line states only settings that there are, before anything is asked.
+///
+/// # Errors
+///
+/// Those of [`input`].
+pub fn check(options: &Options) -> Result<(), Error> {
+    controller_settings(None, options, &mut Vec::new(), &mut Vec::new()).map(drop)
+}
+
 /// What to say where usage is older than twice the time in which it was measured: the controller
 /// takes it as it is.
 fn stale(metrics: &[PodMetrics], now: Timestamp) -> Option<String> {

@@ -1,6 +1,6 @@
 //! The published schema of lists, which refers to that of their items.
 
-use jsonschema::{Registry, Validator};
+use jsonschema::{Registry, RegistryBuilder, Validator};
 use serde_json::Value;
 
 pub(crate) fn explanation() -> Value {
@@ -15,7 +15,7 @@ pub(crate) fn explanation_list() -> Value {
 
 pub(crate) fn list_validator() -> Validator {
     let registry = Registry::new().add("kubectl-hpa/v1alpha1/explanation", explanation());
-    let registry = registry.and_then(|registry| registry.prepare()).expect("the schema is one");
+    let registry = registry.and_then(RegistryBuilder::prepare).expect("the schema is one");
     let options = jsonschema::options().with_registry(&registry);
     options.build(&explanation_list()).expect("the schema is one")
 }

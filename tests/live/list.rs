@@ -193,6 +193,11 @@ fn what_cannot_be_read_leaves_the_others_their_answers() {
     let note = "the target of shop/db cannot be read, so it plays no part";
     assert!(notes(&answer["items"][0]).contains(note), "{:#}", answer["items"][0]);
 
+    let gate = ["-n", "shop", "--feature-gates", "A=true"];
+    let before = server.requests().len();
+    list(&server, &gate).fails(2, &["error: unknown feature gate A\nhint: "]);
+    assert_eq!(server.requests().len(), before);
+
     // Without the list there is nothing.
     server.change(|cluster| {
         cluster.deny("bob", "list", "horizontalpodautoscalers.autoscaling");

@@ -90,7 +90,7 @@ fn input(
     let snapshot = &mut input.snapshot;
     let metrics = objects.pod_metrics.iter().zip(selected);
     snapshot.pod_metrics =
-        metrics.filter_map(|(item, selected)| selected.then(|| item.clone())).collect();
+        metrics.filter(|(_, selected)| *selected).map(|(item, _)| item.clone()).collect();
     if let Ok(scale) = &snapshot.scale
         && let Ok(selector) = Selector::parse(&scale.selector)
     {

@@ -30,8 +30,9 @@ never\t'Never'"
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_needs_command" -s V -l version -d 'Print version'
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_needs_command" -f -a "explain" -d 'Run the controller\'s pass once and show the decision with every step'
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s l -l selector -d 'Only the HPAs with these labels, such as team=checkout' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s f -l filename -d 'Saved objects instead of a cluster: a file, a folder, or - for standard input; repeatable' -r
-complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s o -l output -d 'The form of the answer; without it, a report for people' -r -f -a "wide\t'The report with every pod'
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s o -l output -d 'The form of the answer; without it, a report for people' -r -f -a "wide\t'The report with every pod, the list with more columns'
 json\t'The published contract as JSON'
 yaml\t'The published contract as YAML'"
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l save -d 'Also write everything that was used to this file, to be read again with -f' -r
@@ -42,7 +43,7 @@ complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l cpu-
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l initial-readiness-delay -d 'How soon after its start a pod turns ready for the first time (default 30s)' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l sync-period -d 'The time between two passes (default 15s)' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l feature-gates -d 'Feature gates, such as HPAScaleToZero=true; separated by commas or repeated' -r
-complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s n -l namespace -d 'The namespace; with -f and without it, the only HPA of that name' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s n -l namespace -d 'The namespace; with -f and without it, the only HPA of that name, or all HPAs' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l kubeconfig -d 'The kubeconfig file; without it KUBECONFIG, then ~/.kube/config' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l context -d 'The context of the kubeconfig' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l cluster -d 'The cluster of the kubeconfig' -r
@@ -65,4 +66,5 @@ complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l warn
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l color -d 'Whether to use colours; NO_COLOR and CLICOLOR_FORCE are honoured' -r -f -a "auto\t'On a terminal that shows them'
 always\t'Always'
 never\t'Never'"
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s A -l all-namespaces -d 'The HPAs of all namespaces'
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'

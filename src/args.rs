@@ -63,7 +63,7 @@ pub enum Color {
 /// The forms of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Output {
-    /// The report with every pod
+    /// The report with every pod, the list with more columns
     Wide,
     /// The published contract as JSON
     Json,
@@ -78,6 +78,11 @@ Examples:
   # explain an HPA of the current context
   kubectl hpa explain web -n shop
 
+  # a line for each HPA of the namespace, of all namespaces, or with a label
+  kubectl hpa explain -n shop
+  kubectl hpa explain -A
+  kubectl hpa explain -A -l team=checkout -o wide
+
   # keep everything that was used, and explain it again elsewhere
   kubectl hpa explain web -n shop --save web.json
   kubectl hpa explain web -f web.json
@@ -89,8 +94,16 @@ Examples:
   # the same as JSON, at a stated time
   kubectl hpa explain web -f state.yaml --now 2026-11-21T06:00:00Z -o json")]
 pub struct Explain {
-    /// The HorizontalPodAutoscaler, as NAME or hpa/NAME
-    pub name: String,
+    /// The HorizontalPodAutoscaler, as NAME or hpa/NAME; without it, a line for each
+    pub name: Option<String>,
+
+    /// The HPAs of all namespaces
+    #[arg(short = 'A', long)]
+    pub all_namespaces: bool,
+
+    /// Only the HPAs with these labels, such as team=checkout
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    pub selector: Option<String>,
 
     /// Saved objects instead of a cluster: a file, a folder, or - for standard input; repeatable
     #[arg(short = 'f', long = "filename", value_name = "FILE")]

@@ -311,6 +311,127 @@ fn the_hpa_is_found_by_name_and_namespace() {
     }
 }
 
+/// `shop/web`, `shop/api` with a label, and `test/web`, of which only the first has a target.
+fn several() -> String {
+    let api = HPA.replace("name: web", "name: api").replace("shop}", "shop, labels: {team: a}}");
+    documents(&[&good(), &api, &HPA.replace("shop", "test")])
+}
+
+#[test]
+fn without_a_name_all_hpas_of_the_files_are_listed() {
+    let list = |more: &[&str]| answer(&[&["explain", "-f", "-"], more].concat(), &several(), &[]);
+    assert_eq!(
+        list(&[]),
+        "\
+NAMESPACE  NAME  REFERENCE       CURRENT  WANTED  WINNER  LIMIT  FINDING
+shop       api   Deployment/api        -       -  -       -      FailedGetScale
+shop       web   Deployment/web        2       3  cpu     -      1 note
+test       web   Deployment/web        -       -  -       -      FailedGetScale
+"
+    );
+    for (args, keys) in [
+        (&[][..], &["shop/api", "shop/web", "test/web"][..]),
+        (&["-A", "-n", "test"], &["shop/api", "shop/web", "test/web"]),
+        (&["-n", "shop"], &["shop/api", "shop/web"]),
+        (&["-l", "team in (a, b)"], &["shop/api"]),
+        (&["-l", "!team", "-n", "shop"], &["shop/web"]),
+        (&["-n", "none"], &[]),
+    ] {
+        let json = list(&[args, &["-o", "json"]].concat());
+        let answer: Value = serde_json::from_str(&json).expect("JSON");
+        let items = answer["items"].as_array().expect("items").iter();
+        let text = |value: &Value| value.as_str().expect("text").to_owned();
+        let found = items
+            .map(|it| format!("{}/{}", text(&it["hpa"]["namespace"]), text(&it["hpa"]["name"])));
+        assert_eq!(found.collect::<Vec<_>>(), keys, "{args:?}");
+        let yaml: Value =
+            serde_yaml::from_str(&list(&[args, &["-o", "yaml"]].concat())).expect("YAML");
+        assert_eq!(yaml, answer, "{args:?}");
+    }
+    let none = run(&["explain", "-f", "-", "-n", "none"], &several(), &[]);
+    assert_eq!((none.status.code(), text(&none.stdout)), (Some(0), ""));
+    assert_eq!(text(&none.stderr), "No resources found in none namespace.\n");
+    let none = run(&["explain", "-f", "-", "-l", "team=none"], &several(), &[]);
+    assert_eq!(text(&none.stderr), "No resources found\n");
+}
+
+#[test]
+fn an_hpa_that_no_server_would_take_leaves_the_others_their_answers() {
+    let bad = HPA.replace("name: web", "name: bad").replace("maxReplicas: 5", "maxReplicas: 0");
+    let input = documents(&[&good(), &bad]);
+    let output = run(&["explain", "-f", "-"], &input, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let rows: Vec<&str> = text(&output.stdout).lines().collect();
+    assert_eq!(rows.len(), 3);
+    let said = "standard input: HorizontalPodAutoscaler.autoscaling \"bad\" is invalid: ";
+    assert!(rows[1].starts_with("bad   -") && rows[1].contains(said), "{}", rows[1]);
+    assert!(rows[2].starts_with("web   Deployment/web        2       3  cpu "), "{}", rows[2]);
+    let errors: Vec<&str> = text(&output.stderr).lines().collect();
+    assert!(errors[0].starts_with(&format!("error: shop/bad: {said}")), "{}", errors[0]);
+    assert_eq!(errors[1], "hint: the API server would reject this manifest with these causes");
+    let output = run(&["explain", "-f", "-", "-o", "json"], &input, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let answer: Value = serde_json::from_str(text(&output.stdout)).expect("JSON");
+    assert_eq!(answer["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        (&answer["errors"][0]["name"], &answer["errors"][0]["namespace"]),
+        (&"bad".into(), &"shop".into())
+    );
+}
+
+#[test]
+fn what_no_list_can_be_made_of_is_refused() {
+    let remembers =
+        format!("{STATE}recommendations: [{{replicas: 4, time: 2026-11-21T07:00:00Z}}]");
+    let remembers = several().replace(STATE, &remembers);
+    let gate = several().replace(STATE, &format!("{STATE}memory: unknown\n"));
+    for (args, input, said, hinted) in [
+        (&[][..], REST, "the input holds no HorizontalPodAutoscaler at all", None),
+        (
+            &[],
+            &documents(&[&good(), HPA]),
+            "the input holds the HorizontalPodAutoscaler shop/web more than once",
+            Some("leave out one of the files that overlap"),
+        ),
+        (
+            &[],
+            &remembers,
+            "the ControllerState holds the memory of one HPA, and there are 3",
+            Some("name the one that it belongs to"),
+        ),
+        (
+            &["--feature-gates", "A=true"],
+            &gate,
+            "unknown feature gate A",
+            Some("a pass depends on HPAScaleToZero, HPAConfigurableTolerance, PodLevelResources"),
+        ),
+    ] {
+        let args = [&["explain", "-f", "-"], args].concat();
+        let (error, hint, code) = refusal(&run(&args, input, &[]));
+        assert_eq!((&*error, hint.as_deref(), code), (said, hinted, Some(2)));
+    }
+    // One is not several, whatever else is there.
+    let one = answer(&["explain", "-f", "-", "-n", "test"], &remembers, &[]);
+    assert_eq!(one.lines().count(), 2);
+}
+
+#[test]
+fn a_saved_list_gives_the_same_list() {
+    let path = folder("saved_list").join("out");
+    let path = path.to_str().expect("a path in UTF-8");
+    for selection in [&[][..], &["-n", "shop"], &["-l", "team"]] {
+        let args = [&["explain", "-o", "json"], selection, &["-f"]].concat();
+        let first = answer(&[&args[..], &["-", "--save", path]].concat(), &several(), &[]);
+        let again = answer(&[&args[..], &[path]].concat(), "", &[]);
+        let [first, again] = [first, again].map(|text| {
+            let list: Value = serde_json::from_str(&text).expect("JSON");
+            let items = list["items"].as_array().expect("items").iter();
+            items.map(|it| [it["hpa"].clone(), it["outcome"].clone()]).collect::<Vec<_>>()
+        });
+        assert_eq!(first, again, "{selection:?}");
+    }
+}
+
 /// Texts of a size that are no input, with what they are.
 fn hostile(size: usize) -> [(&'static str, Vec<u8>); 11] {
     let all = |unit: &str| unit.repeat(size / unit.len()).into_bytes();
@@ -366,7 +487,19 @@ fn the_command_line_is_checked_before_anything_is_read() {
         (vec!["--help"], 0, "Usage: kubectl-hpa", ""),
         (vec!["explain", "--help"], 0, "--filename <FILE>", ""),
         (vec![], 2, "", "Usage: kubectl-hpa"),
-        (vec!["explain"], 2, "", "<NAME>"),
+        (
+            vec!["explain", "web", "-A", "-f", "missing"],
+            2,
+            "",
+            "error: a resource cannot be retrieved by name across all namespaces\n",
+        ),
+        (
+            vec!["explain", "web", "-l", "app=web", "-f", "missing"],
+            2,
+            "",
+            "error: name cannot be provided when a selector is specified\n",
+        ),
+        (vec!["explain", "-l", "app in", "-f", "missing"], 2, "", "invalid label selector: "),
         (vec!["explode"], 2, "", "unrecognized subcommand 'explode'"),
         (
             vec!["explain", "web", "-f", "missing", "--verbose"],
@@ -465,11 +598,15 @@ fn nothing_that_a_terminal_obeys_gets_through() {
         (with("phase: Running", &format!("phase: [{quoted}]")), 2),
         (with("matchLabels: {app: web}", &format!("matchLabels: {{app: {quoted}}}")), 2),
     ] {
-        for form in [&[][..], &["-o", "wide"], &["-o", "json"], &["-o", "yaml"]] {
+        let forms = [&[][..], &["-o", "wide"], &["-o", "json"], &["-o", "yaml"]];
+        for (form, named) in forms.into_iter().flat_map(|form| [(form, true), (form, false)]) {
             for locale in ["C", "C.UTF-8"] {
-                let args = [&["explain", "web", "-f", "-"], form].concat();
+                let name = if named { &["web"][..] } else { &[] };
+                let args = [&["explain", "-f", "-"], name, form].concat();
                 let output = run(&args, &input, &[("LANG", locale)]);
-                assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+                if named {
+                    assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+                }
                 for printed in [&output.stdout, &output.stderr] {
                     let printed = text(printed);
                     let raw =

@@ -10,12 +10,16 @@ mod answers;
 mod connect;
 #[path = "live/faults.rs"]
 mod faults;
+#[path = "live/list.rs"]
+mod list;
 #[path = "live/metrics.rs"]
 mod metrics;
 #[path = "live/names.rs"]
 mod names;
 #[path = "live/rounds.rs"]
 mod rounds;
+#[path = "common/schema.rs"]
+mod schema;
 
 use std::path::Path;
 use std::process::Output;

@@ -3,6 +3,8 @@
 //! YAML form against the JSON form. It says nothing about whether an answer is right.
 
 mod common;
+#[path = "common/schema.rs"]
+mod published;
 #[path = "common/recorded.rs"]
 mod recorded;
 
@@ -17,7 +19,7 @@ use kubectl_hpa::snapshot::file;
 use serde_json::{Value, json};
 
 fn schema() -> Value {
-    serde_json::from_str(include_str!("../schema/explanation.json")).expect("the schema is JSON")
+    published::explanation()
 }
 
 fn validator() -> Validator {
@@ -260,5 +262,52 @@ fn every_property_is_described() {
     }
     let mut bare = Vec::new();
     walk(&schema(), "", &mut bare);
+    walk(&published::explanation_list(), "list", &mut bare);
     assert_eq!(bare, [""; 0]);
+}
+
+/// What the program prints for two HPAs and one that no API server would take.
+fn list(form: &str) -> String {
+    let invalid = "\n---\n{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: \
+                   {name: bad}}";
+    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        .args(["explain", "-f", "-", "-o", form])
+        .write_stdin(format!("{}{invalid}", MADE[1].1))
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn the_schema_of_lists_describes_what_is_printed_and_nothing_else() {
+    let validator = published::list_validator();
+    let right: Value = serde_json::from_str(&list("json")).expect("JSON is printed");
+    if let Err(error) = validator.validate(&right) {
+        panic!("{}: {error}", error.instance_path());
+    }
+    let count = |part: &str| right[part].as_array().map(Vec::len);
+    assert_eq!((count("items"), count("errors")), (Some(2), Some(1)));
+    let gone = Value::Null;
+    for (at, name, value) in [
+        ("", "items", &gone),
+        ("", "errors", &gone),
+        ("", "kind", &json!("List")),
+        ("", "metadata", &json!({})),
+        ("/items/0", "kind", &json!("Prediction")),
+        ("/items/1", "outcome", &gone),
+        ("/items/1/outcome", "scaleTo", &json!("4")),
+        ("/errors/0", "message", &gone),
+        ("/errors/0", "hint", &gone),
+        ("/errors/0", "code", &json!(1)),
+        ("/errors/0", "name", &json!(1)),
+    ] {
+        let mut wrong = right.clone();
+        let object = wrong.pointer_mut(at).and_then(Value::as_object_mut).expect("an object");
+        match value {
+            Value::Null => drop(object.remove(name).expect("a field")),
+            value => drop(object.insert(name.to_owned(), value.clone())),
+        }
+        assert!(!validator.is_valid(&wrong), "{at}/{name}: {value} passes");
+    }
 }

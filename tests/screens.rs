@@ -4,16 +4,20 @@
 #[path = "common/recorded.rs"]
 mod recorded;
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use kubectl_hpa::engine;
 use kubectl_hpa::memory::Remembered;
-use kubectl_hpa::render::page::{Layout, page};
+use kubectl_hpa::render::page::{Layout, page, table};
 use kubectl_hpa::render::style::Styles;
 use kubectl_hpa::report::Explanation;
-use kubectl_hpa::report::page::{Page, Symbols};
-use kubectl_hpa::snapshot::assemble::{Options, assemble};
-use kubectl_hpa::snapshot::file;
+use kubectl_hpa::report::list::{self, ExplanationList};
+use kubectl_hpa::report::page::{Page, Symbols, Table};
+use kubectl_hpa::selector::Selector;
+use kubectl_hpa::snapshot::assemble::{Options, assemble, assemble_all};
 use kubectl_hpa::snapshot::objects::Objects;
+use kubectl_hpa::snapshot::{Listed, file};
 
 /// The screen for files of the repository.
 fn screen(name: &str, files: &[&str], wide: bool, layout: &Layout) -> String {
@@ -408,4 +412,152 @@ fn a_workload_that_wakes_without_a_metric_is_not_disabled() {
          "now": "2026-11-21T06:00:00Z", "featureGates": {"HPAScaleToZero": true}}]}"#,
     );
     assert_eq!(page.verdict, "CANNOT DECIDE, STAYS AT 0");
+}
+
+/// The list of the HPAs in `examples/shop`.
+fn shop(all_namespaces: bool, wide: bool, layout: &Layout) -> String {
+    let files = [format!("{}/examples/shop", env!("CARGO_MANIFEST_DIR"))];
+    let rows = rows(&file::read(&files).expect("files"), all_namespaces, wide);
+    table(&rows, (!wide).then_some("REFERENCE"), layout)
+}
+
+fn rows(objects: &Objects, all_namespaces: bool, wide: bool) -> Table {
+    let (options, all) = (Options::default(), Selector::default());
+    let inputs = assemble_all(objects, &options, None, &all, Timestamp::UNIX_EPOCH);
+    let passes: Vec<_> = inputs
+        .expect("inputs")
+        .into_iter()
+        .map(|listed| {
+            listed.and_then(|input| {
+                let remembered = Remembered::of(&input);
+                let decision = engine::reconcile(&input.snapshot, &remembered.likely);
+                let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
+                Ok((input, remembered, decision, extremes))
+            })
+        })
+        .collect();
+    let explained = passes.iter().map(|listed| Listed {
+        namespace: listed.namespace.clone(),
+        name: listed.name.clone(),
+        reference: listed.reference.clone(),
+        result: listed.result.as_ref().map_err(Clone::clone).map(
+            |(input, remembered, decision, extremes)| {
+                Explanation::new(input, remembered, decision, extremes)
+            },
+        ),
+    });
+    list::table(&ExplanationList(explained.collect()), all_namespaces, wide)
+}
+
+#[test]
+fn a_line_says_what_the_recorded_controller_wrote() {
+    let mut met = BTreeSet::new();
+    for case in recorded::cases() {
+        let mut objects = Objects::default();
+        file::read_text(case.input.get(), "case", &mut objects).expect("objects");
+        objects.hpas.retain(|hpa| hpa.name == "web");
+        let table = rows(&objects, false, false);
+        let row: Vec<&str> = table.rows[0].iter().map(String::as_str).collect();
+        let [.., current, wanted, winner, limit, finding] = row[..] else { panic!("{row:?}") };
+        let about = || format!("{}: {row:?} for {}", case.name, case.expected);
+        let condition = |kind: &str, status: &str| {
+            let conditions = case.expected["status"]["conditions"].as_array()?;
+            let found = conditions.iter().find(|it| it["type"] == kind && it["status"] == status);
+            found?["reason"].as_str()
+        };
+        let events = case.expected["events"].as_array().into_iter().flatten();
+        let reasons: Vec<&str> = events.filter_map(|event| event["reason"].as_str()).collect();
+        let scaled = case.expected["scaleTo"].as_i64().map(|to| to.to_string());
+        if let Some(scaled) = &scaled {
+            assert_eq!(wanted, scaled, "{}", about());
+        } else if wanted != "-" && finding != "FailedUpdateScale" {
+            assert_eq!(wanted, current, "{}", about());
+        }
+        if let Some(reason) = condition("AbleToScale", "False") {
+            assert_eq!(finding, reason, "{}", about());
+        } else if reasons.contains(&"FailedComputeMetricsReplicas") {
+            let reason = condition("ScalingActive", "False").expect("a reason");
+            assert_eq!(finding.split(' ').next(), Some(reason), "{}", about());
+            assert_eq!((wanted, winner), ("-", "-"), "{}", about());
+        } else if let Some(failed) = reasons.iter().find(|reason| reason.starts_with("FailedGet")) {
+            assert!(finding.starts_with(failed) && finding.ends_with(" metrics)"), "{}", about());
+        }
+        if ["ScaleUpLimit", "ScaleDownLimit", "TooManyReplicas", "TooFewReplicas"].contains(&limit)
+        {
+            assert_eq!(condition("ScalingLimited", "True"), Some(limit), "{}", about());
+        }
+        if limit.starts_with("Scale") && limit.ends_with("Stabilized") && scaled.is_none() {
+            assert_eq!(condition("AbleToScale", "True"), Some(limit), "{}", about());
+        }
+        met.extend([limit.to_owned(), finding.to_owned()]);
+    }
+    for word in [
+        "-",
+        "FailedGetScale",
+        "FailedUpdateScale",
+        "InvalidSelector",
+        "ScaleDownLimit",
+        "ScaleDownStabilized",
+        "ScaleUpLimit",
+        "ScaleUpStabilized",
+        "ScalingDisabled",
+        "TooFewReplicas",
+        "TooManyReplicas",
+        "at maxReplicas",
+        "maxReplicas",
+        "minReplicas",
+        "tolerance",
+    ] {
+        assert!(met.contains(word), "no pass comes to {word}: {met:?}");
+    }
+}
+
+#[test]
+fn a_list_leaves_out_what_can_be_told_from_names_where_it_is_too_wide() {
+    insta::assert_snapshot!(shop(false, false, &Layout::default()), @r#"
+NAME       REFERENCE          CURRENT   WANTED  WINNER  LIMIT            FINDING
+cart       Deployment/cart          3        6  cpu     ScaleUpLimit     1 missing pod
+mail       Deployment/mail          2        -  -       -                FailedGetExternalMetric
+pay        Deployment/pay           2        -  -       -                AmbiguousSelector
+pay-queue  Deployment/pay           2        -  -       -                AmbiguousSelector
+report     Deployment/report        0        0  -       -                ScalingDisabled
+search     Deployment/search        3        3  cpu     TooManyReplicas  at maxReplicas
+web        Deployment/web           3  3 (3-6)  cpu     tolerance        memory unknown
+"#);
+    insta::assert_snapshot!(shop(false, false, &narrow()), @r#"
+NAME       CURRENT   WANTED  WINNER  LIMIT            FINDING
+cart             3        6  cpu     ScaleUpLimit     1 missing pod
+mail             2        -  -       -                FailedGetExternalMetric
+pay              2        -  -       -                AmbiguousSelector
+pay-queue        2        -  -       -                AmbiguousSelector
+report           0        0  -       -                ScalingDisabled
+search           3        3  cpu     TooManyReplicas  at maxReplicas
+web              3  3 (3-6)  cpu     tolerance        memory unknown
+"#);
+    let wide = Layout { width: Some(100), ..Layout::default() };
+    assert_eq!(shop(false, false, &wide), shop(false, false, &Layout::default()));
+    for line in shop(false, false, &narrow()).lines() {
+        assert!(line.len() <= 80, "{line}");
+    }
+    // Nothing more gives way: reasons stay whole.
+    insta::assert_snapshot!(shop(true, false, &narrow()), @r#"
+NAMESPACE  NAME       CURRENT   WANTED  WINNER  LIMIT            FINDING
+shop       cart             3        6  cpu     ScaleUpLimit     1 missing pod
+shop       mail             2        -  -       -                FailedGetExternalMetric
+shop       pay              2        -  -       -                AmbiguousSelector
+shop       pay-queue        2        -  -       -                AmbiguousSelector
+shop       report           0        0  -       -                ScalingDisabled
+shop       search           3        3  cpu     TooManyReplicas  at maxReplicas
+shop       web              3  3 (3-6)  cpu     tolerance        memory unknown
+"#);
+    insta::assert_snapshot!(shop(false, true, &narrow()), @r#"
+NAME       REFERENCE          CURRENT   WANTED  WINNER  LIMIT            MIN  MAX  PROPOSAL  FINDING
+cart       Deployment/cart          3        6  cpu     ScaleUpLimit       2   20        10  1 missing pod
+mail       Deployment/mail          2        -  -       -                  1    5         -  FailedGetExternalMetric
+pay        Deployment/pay           2        -  -       -                  2    6         -  AmbiguousSelector
+pay-queue  Deployment/pay           2        -  -       -                  2    8         -  AmbiguousSelector
+report     Deployment/report        0        0  -       -                  1    5         -  ScalingDisabled
+search     Deployment/search        3        3  cpu     TooManyReplicas    1    3         7  at maxReplicas
+web        Deployment/web           3  3 (3-6)  cpu     tolerance          2   10         3  memory unknown
+"#);
 }

@@ -12,7 +12,7 @@ use crate::secret::Secret;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Connection (as in kubectl; with -f only the namespace is used)")]
 pub struct ConnectionFlags {
-    /// The namespace; with -f and without it, the only HPA of that name
+    /// The namespace; with -f and without it, the only HPA of that name, or all HPAs
     #[arg(short = 'n', long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
 

@@ -4,7 +4,9 @@
 //! leaves the question open is an error. What merely sharpens the answer is not waited for.
 
 mod beside;
+pub mod list;
 mod metrics;
+mod past;
 mod pods;
 mod right;
 mod scale;
@@ -53,28 +55,17 @@ const SKEW: Duration = Duration::from_secs(5);
 pub async fn fetch(session: &Session, namespace: &str, name: &str) -> Result<Observed, Error> {
     let asked = Fetch { session, namespace };
     let beside = Beside::default();
-    let needed = asked.needed(name);
-    let more = asked.beside(name, &beside);
-    pin!(needed, more);
-    let needed = match select(needed, more).await {
-        Either::Left((needed, more)) => {
-            // Where there is no HPA of that name, the list has those that there are.
-            let worth = needed.as_ref().map_or_else(|absent| absent.no_hpa, |_| true);
-            if worth {
-                // What has come by then is in `beside`, whether or not all has.
-                let _ = timeout(GRACE, more).await;
-            }
-            needed
-        }
-        Either::Right(((), needed)) => needed.await,
-    };
+    // Where there is no HPA of that name, the list has those that there are.
+    let worth =
+        |needed: &Result<_, Absent>| needed.as_ref().map_or_else(|absent| absent.no_hpa, |_| true);
+    let needed = graceful(asked.needed(name), asked.beside(name, &beside), worth).await;
     let needed = needed.map_err(|absent| match absent.no_hpa {
         true => beside.about_absence(namespace, absent.error),
         false => absent.error,
     })?;
     let Needed { hpa, now, scale, pods, pod_metrics, metrics, basis, mut notes } = needed;
     let (version, others) = beside.take(&mut notes);
-    let evidence = beside.evidence(&mut notes);
+    let evidence = beside.past.take(&mut notes);
     Ok(Observed {
         now,
         version,
@@ -90,6 +81,25 @@ pub async fn fetch(session: &Session, namespace: &str, name: &str) -> Result<Obs
     })
 }
 
+/// Waits for what is needed, and then a little for what merely sharpens it, where that is worth it.
+/// The latter keeps for itself what has come by then.
+async fn graceful<T>(
+    needed: impl Future<Output = T>,
+    more: impl Future<Output = ()>,
+    worth: impl FnOnce(&T) -> bool,
+) -> T {
+    pin!(needed, more);
+    match select(needed, more).await {
+        Either::Left((needed, more)) => {
+            if worth(&needed) {
+                let _ = timeout(GRACE, more).await;
+            }
+            needed
+        }
+        Either::Right(((), needed)) => needed.await,
+    }
+}
+
 /// What no answer can do without.
 struct Needed {
     hpa: Hpa,
@@ -100,6 +110,16 @@ struct Needed {
     metrics: Vec<MetricAnswer>,
     basis: Vec<Basis>,
     notes: Vec<String>,
+}
+
+impl Needed {
+    /// Before anything was asked about pods and metrics.
+    fn new(hpa: Hpa, now: Timestamp, found: Found, notes: Vec<String>) -> Self {
+        let metrics = vec![MetricAnswer::PodMetrics; hpa.spec.metrics.len()];
+        let Found { scale, basis } = found;
+        let (pods, pod_metrics) = (Vec::new(), Vec::new());
+        Self { hpa, now, scale, pods, pod_metrics, metrics, basis: Vec::from_iter(basis), notes }
+    }
 }
 
 /// Why there is no answer.
@@ -147,7 +167,7 @@ struct Fetch<'s> {
 
 impl Fetch<'_> {
     async fn needed(&self, name: &str) -> Result<Needed, Absent> {
-        let (hpa, now, mut notes) = self.hpa(name).await?;
+        let (hpa, now, notes) = self.hpa(name).await?;
         let needs = Needs::of(&hpa);
         let discovery = async {
             match needs.discovery {
@@ -159,20 +179,30 @@ impl Fetch<'_> {
             async { if needs.custom { self.custom_version().await } else { Ok(String::new()) } };
         let direct = self.built_in_scale(&hpa);
         let (discovery, custom, direct) = join!(discovery, custom, direct);
-        let Found { scale, basis } = match direct {
+        let found = match direct {
             Some(found) => found?,
             None => self.custom_scale(&hpa, &discovery).await?,
         };
+        let needed = Needed::new(hpa, now, found, notes);
+        Ok(self.with_pods(needed, &discovery, &custom).await?)
+    }
 
+    /// Adds what depends on the target's selector: pods and metrics.
+    async fn with_pods(
+        &self,
+        needed: Needed,
+        discovery: &Result<Discovery, Failure>,
+        custom: &Result<String, Miss>,
+    ) -> Result<Needed, Error> {
+        let Needed { hpa, now, scale, mut pods, mut pod_metrics, mut metrics, basis, mut notes } =
+            needed;
+        let needs = Needs::of(&hpa);
         let selector = scale.as_ref().map_or("", |scale| &*scale.selector);
-        let mut pods = Vec::new();
-        let mut pod_metrics = Vec::new();
-        let mut metrics = vec![MetricAnswer::PodMetrics; hpa.spec.metrics.len()];
         if !selector.is_empty() && Selector::parse(selector).is_ok() {
             let resource = async {
                 if needs.resource { self.pod_metrics(selector).await } else { Ok(Vec::new()) }
             };
-            let values = self.values(&hpa, selector, &discovery, &custom);
+            let values = self.values(&hpa, selector, discovery, custom);
             let (listed, resource, values) = join!(self.pods(selector), resource, values);
             for (answer, value) in metrics.iter_mut().zip(values) {
                 *answer = value.unwrap_or_else(|miss| {
@@ -194,7 +224,7 @@ impl Fetch<'_> {
                             .to_owned(),
                     );
                 }
-                Err(e) => return Err(denied(&e).into()),
+                Err(e) => return Err(denied(&e)),
             }
         }
         // Several metrics of one API have one cause.
@@ -204,7 +234,6 @@ impl Fetch<'_> {
             told.push(note.clone());
             first
         });
-        let basis = Vec::from_iter(basis);
         Ok(Needed { hpa, now, scale, pods, pod_metrics, metrics, basis, notes })
     }
 
@@ -213,8 +242,18 @@ impl Fetch<'_> {
         path: &str,
         kind: &str,
     ) -> Result<T, Failure> {
+        Ok(self.dated(path, kind).await?.0)
+    }
+
+    /// With the server's clock when it answered.
+    async fn dated<T: for<'de> Deserialize<'de>>(
+        &self,
+        path: &str,
+        kind: &str,
+    ) -> Result<(T, Option<Timestamp>), Failure> {
         let response = self.session.get(path, JSON).await?;
-        read(kind, &response.body).map_err(|cause| self.unreadable(path, cause))
+        let value = read(kind, &response.body).map_err(|cause| self.unreadable(path, cause))?;
+        Ok((value, response.date))
     }
 
     /// Asks as the controller does, whose outcome the answer is.

@@ -152,6 +152,14 @@ impl Session {
         lock(&self.inner.notes).clone()
     }
 
+    /// Puts the end of all requests off, by as much as so many of them may take one after the other.
+    pub fn allow(&self, requests: u32) {
+        let Some(request) = self.inner.plan.limits.request else { return };
+        if let Some(end) = lock(&self.inner.deadline).as_mut() {
+            *end += request * requests;
+        }
+    }
+
     /// Asks for a path with its query, with our own patience.
     ///
     /// # Errors

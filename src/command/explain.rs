@@ -1,14 +1,12 @@
 //! `explain`: read the objects or ask the cluster, run one pass, word it.
 
-use std::fs;
-
 use jiff::Timestamp;
 
-use super::{Answer, Terminal};
+use super::{Answer, Terminal, connected, list, write_saved};
 use crate::args::{ControllerArgs, Explain, Output};
 use crate::cluster::fetch::fetch;
-use crate::cluster::{Environment, connect};
 use crate::engine;
+use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::memory::Remembered;
 use crate::render::{page, structured};
@@ -18,18 +16,29 @@ use crate::snapshot::assemble::{Input, Options, assemble};
 use crate::snapshot::objects::Flags;
 use crate::snapshot::{file, live, save};
 
-/// Explains the HPA; the text is for standard output.
+/// Explains the HPA, or all that are asked for; the text is for standard output.
 pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
+    let Some(name) = &args.name else {
+        return list::run(args, terminal);
+    };
+    if args.all_namespaces {
+        return Err(Error::usage("a resource cannot be retrieved by name across all namespaces"));
+    }
+    if args.selector.is_some() {
+        return Err(Error::usage("name cannot be provided when a selector is specified"));
+    }
+    let options = Options { name: bare_name(name).to_owned(), ..options(args) };
     let (input, messages) = if args.filenames.is_empty() {
-        live(args)?
+        let (observed, messages) = connected(args, async |session| {
+            fetch(session, session.namespace(), &options.name).await
+        })?;
+        (live::input(observed, &options)?, messages)
     } else {
         let objects = file::read(&args.filenames)?;
-        (assemble(objects, &options(args), Timestamp::now())?, Vec::new())
+        (assemble(objects, &options, Timestamp::now())?, Vec::new())
     };
-    let remembered = Remembered::of(&input);
-    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
-    let explanation = Explanation::new(&input, &remembered, &decision, &extremes);
+    let pass = Pass::run(input);
+    let explanation = pass.explanation();
     let text = match args.output {
         Some(Output::Json) => structured::json(&explanation)?,
         Some(Output::Yaml) => structured::yaml(&explanation)?,
@@ -40,38 +49,35 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
         }
     };
     if let Some(path) = &args.save {
-        let saved = save::to_json(&input.snapshot, input.stated_memory.as_ref())?;
-        fs::write(path, saved)
-            .map_err(|e| Error::failed(format!("failed to write {path}: {e}")))?;
+        write_saved(path, &save::to_json(&[&pass.input])?)?;
     }
-    Ok(Answer { text, messages })
+    Ok(Answer { text, messages, errors: Vec::new() })
 }
 
-/// Asks the cluster; with what there is to say about it on standard error.
-fn live(args: &Explain) -> Result<(Input, Vec<String>), Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| Error::failed(format!("failed to start: {e}")))?;
-    runtime.block_on(async {
-        let session = connect(&args.connection, &Environment::of_process(false)).await?;
-        let observed = fetch(&session, session.namespace(), bare_name(&args.name)).await?;
-        let warnings = session.warnings();
-        if args.connection.warnings_as_errors == Some(true) && !warnings.is_empty() {
-            let (count, s) = (warnings.len(), if warnings.len() == 1 { "" } else { "s" });
-            let warned = warnings.join("; ");
-            return Err(Error::failed(format!("{count} warning{s} received: {warned}")));
-        }
-        let warned = session.notices().iter().chain(&warnings);
-        let mut messages: Vec<String> = warned.map(|text| format!("Warning: {text}")).collect();
-        if args.connection.verbosity > 0 {
-            messages.extend(session.notes());
-        }
-        Ok((live::input(observed, &options(args))?, messages))
-    })
+/// A pass that was run, with what it ran on.
+#[derive(Debug)]
+pub(super) struct Pass {
+    pub(super) input: Input,
+    remembered: Remembered,
+    pub(super) decision: Decision,
+    extremes: Vec<i32>,
 }
 
-fn options(args: &Explain) -> Options {
+impl Pass {
+    pub(super) fn run(input: Input) -> Self {
+        let remembered = Remembered::of(&input);
+        let decision = engine::reconcile(&input.snapshot, &remembered.likely);
+        let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
+        Self { input, remembered, decision, extremes }
+    }
+
+    pub(super) fn explanation(&self) -> Explanation<'_> {
+        Explanation::new(&self.input, &self.remembered, &self.decision, &self.extremes)
+    }
+}
+
+/// What the command line says beside the objects, the HPA's name aside.
+pub(super) fn options(args: &Explain) -> Options {
     let ControllerArgs {
         now,
         tolerance,
@@ -82,7 +88,7 @@ fn options(args: &Explain) -> Options {
         ref feature_gates,
     } = args.controller;
     Options {
-        name: bare_name(&args.name).to_owned(),
+        name: String::new(),
         namespace: args.connection.namespace.clone(),
         now,
         flags: Flags {

@@ -1,10 +1,14 @@
 //! One file a verb, each a short pipeline over the other modules, without logic of its own.
 
 pub mod explain;
+mod list;
+mod progress;
 
+use std::fs;
 use std::io::IsTerminal;
 
-use crate::args::{Cli, Verb};
+use crate::args::{Cli, Explain, Verb};
+use crate::cluster::{Environment, Session, connect};
 use crate::error::Error;
 use crate::render::page::Layout;
 use crate::render::style::Styles;
@@ -17,6 +21,8 @@ pub struct Answer {
     pub text: String,
     /// Warnings and notes, a line each, for standard error.
     pub messages: Vec<String>,
+    /// What there is no answer to, although there is one to the rest.
+    pub errors: Vec<Error>,
 }
 
 /// Runs what was typed.
@@ -26,6 +32,37 @@ pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
     }
 }
 
+/// Asks a cluster; with what there is to say about it on standard error.
+fn connected<T>(
+    args: &Explain,
+    ask: impl AsyncFnOnce(&Session) -> Result<T, Error>,
+) -> Result<(T, Vec<String>), Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Error::failed(format!("failed to start: {e}")))?;
+    runtime.block_on(async {
+        let session = connect(&args.connection, &Environment::of_process(false)).await?;
+        let answer = ask(&session).await?;
+        let warnings = session.warnings();
+        if args.connection.warnings_as_errors == Some(true) && !warnings.is_empty() {
+            let (count, s) = (warnings.len(), if warnings.len() == 1 { "" } else { "s" });
+            let warned = warnings.join("; ");
+            return Err(Error::failed(format!("{count} warning{s} received: {warned}")));
+        }
+        let warned = session.notices().iter().chain(&warnings);
+        let mut messages: Vec<String> = warned.map(|text| format!("Warning: {text}")).collect();
+        if args.connection.verbosity > 0 {
+            messages.extend(session.notes());
+        }
+        Ok((answer, messages))
+    })
+}
+
+fn write_saved(path: &str, saved: &str) -> Result<(), Error> {
+    fs::write(path, saved).map_err(|e| Error::failed(format!("failed to write {path}: {e}")))
+}
+
 /// What is known of the place where the answer goes.
 #[derive(Debug, Clone, Default)]
 pub struct Terminal {
@@ -33,6 +70,10 @@ pub struct Terminal {
     pub width: Option<usize>,
     /// Whether it shows ASCII only.
     pub ascii: bool,
+    /// Whether standard error is one, too, on which a line can be written anew.
+    pub rewrites: bool,
+    /// Writes to standard error while the answer is not there yet; none where nobody waits.
+    pub tell: Option<fn(&str)>,
 }
 
 impl Terminal {
@@ -50,7 +91,7 @@ impl Terminal {
             let own = || comfy_table::Table::new().width().map(usize::from);
             columns.or_else(own).unwrap_or(80)
         });
-        Self { width, ascii }
+        Self { width, ascii, rewrites: std::io::stderr().is_terminal(), tell: None }
     }
 
     fn layout(&self) -> Layout {

@@ -129,7 +129,8 @@ impl Known<'_> {
     }
 }
 
-/// Infers the memory for the next pass over a target that is asked for `current` replicas.
+/// Infers the memory for the next pass over a target that is asked for `current` replicas; the
+/// evidence is about this HPA only.
 pub fn infer(
     hpa: &Hpa,
     current: i32,
@@ -218,8 +219,6 @@ impl<'k> Known<'k> {
         let behavior = hpa.spec.behavior.as_ref();
         let up_window = behavior.and_then(|behavior| window(&behavior.scale_up));
         let down_window = behavior.and_then(|behavior| window(&behavior.scale_down));
-        let events: Vec<&Event> =
-            evidence.events_of(&hpa.namespace, &hpa.name, hpa.uid.as_deref()).collect();
         let written = hpa.written;
         let status_is_current = match (written.status, written.spec) {
             (Some(status), Some(spec)) => status > spec,
@@ -234,9 +233,9 @@ impl<'k> Known<'k> {
             up_window: up_window.unwrap_or_default(),
             down_window: down_window.unwrap_or(controller.downscale_stabilization),
             lease: evidence.lease.filter(|lease| lease.renewed + LIFE >= now),
-            rescales: rescales(&events),
+            rescales: rescales(&evidence.events),
             counts_rescale: status_is_current && sighting::counts_rescale(&hpa.spec, &hpa.status),
-            event_count: events.iter().map(|event| i64::from(event.count)).sum(),
+            event_count: evidence.events.iter().map(|event| i64::from(event.count)).sum(),
             status_is_current,
         }
     }
@@ -244,7 +243,7 @@ impl<'k> Known<'k> {
 
 /// The rescales that events tell of, the oldest first. A repeated event tells of its first and its
 /// last time only.
-fn rescales(events: &[&Event]) -> Vec<Rescale> {
+fn rescales(events: &[Event]) -> Vec<Rescale> {
     let mut rescales = Vec::new();
     for event in events.iter().filter(|event| event.reason == "SuccessfulRescale") {
         // The recorder merges what comes too often, and keeps the last message only.

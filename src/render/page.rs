@@ -77,6 +77,30 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     out.text
 }
 
+/// A table alone as text, with a line break at the end. Its lines stay whole, as kubectl's do; where
+/// they are too wide, the column called `spare` is left out.
+pub fn table(table: &Table, spare: Option<&str>, layout: &Layout) -> String {
+    let whole = Layout { width: None, ..layout.clone() };
+    let draw = |table: &Table| {
+        let mut out = Lines { text: String::new(), layout: &whole };
+        out.table(table);
+        out.text
+    };
+    let text = draw(table);
+    let spare = table.columns.iter().position(|(title, _)| Some(*title) == spare);
+    let plain = anstream::adapter::strip_str(&text).to_string();
+    let fits = layout.width.is_none_or(|width| plain.lines().all(|line| width_of(line) <= width));
+    let Some(place) = spare.filter(|_| !fits) else {
+        return text;
+    };
+    let mut narrow = table.clone();
+    narrow.columns.remove(place);
+    for row in &mut narrow.rows {
+        row.remove(place);
+    }
+    draw(&narrow)
+}
+
 const INDENT: &str = "  ";
 
 struct Lines<'l> {

@@ -2,6 +2,7 @@
 //! (`schema/explanation.json`); [`page::Page`] words the same values. Nothing here decides or
 //! prints anything.
 
+pub mod list;
 pub mod page;
 mod words;
 
@@ -130,6 +131,15 @@ impl<'a> Explanation<'a> {
             decision,
             remembered,
         }
+    }
+}
+
+impl Explanation<'_> {
+    fn metric_steps(&self) -> impl Iterator<Item = &MetricStep> {
+        self.decision.trace.iter().filter_map(|step| match step {
+            Step::ComputeMetric(metric) => Some(&**metric),
+            _ => None,
+        })
     }
 }
 

@@ -134,7 +134,7 @@ impl Page {
     }
 }
 
-struct Words<'a> {
+pub(super) struct Words<'a> {
     explanation: &'a Explanation<'a>,
     wide: bool,
     symbols: Symbols,
@@ -146,10 +146,7 @@ impl Words<'_> {
     }
 
     fn metric_steps(&self) -> impl Iterator<Item = &MetricStep> {
-        self.steps().iter().filter_map(|step| match step {
-            Step::ComputeMetric(metric) => Some(&**metric),
-            _ => None,
-        })
+        self.explanation.metric_steps()
     }
 
     fn now(&self) -> Timestamp {
@@ -173,7 +170,7 @@ impl Words<'_> {
     }
 
     /// What a metric is called in the report, without its selector.
-    fn short_label(metric: &MetricStep) -> String {
+    pub(in crate::report) fn short_label(metric: &MetricStep) -> String {
         let mut label = metric.name.clone();
         if let Some(container) = &metric.container {
             label = format!("{label} in {container}");

@@ -3,6 +3,7 @@
 //! read but not used into the notes. Nothing here computes replicas.
 
 mod answers;
+mod list;
 mod settings;
 mod target;
 
@@ -12,6 +13,7 @@ use jiff::Timestamp;
 
 use answers::Answers;
 pub(super) use answers::{absence, asked, described_name, non_empty};
+pub use list::assemble_all;
 pub(super) use settings::controller_settings;
 use target::Target;
 
@@ -30,7 +32,7 @@ use crate::selector::Selector;
 /// What the command line says beside the objects.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The HPA's name.
+    /// The HPA's name; a list has no use for it.
     pub name: String,
     /// Its namespace, if stated.
     pub namespace: Option<String>,
@@ -73,9 +75,38 @@ pub struct Basis {
 /// Finds the HPA among the objects and collects what its pass needs. `clock` is the system's time,
 /// for when neither input nor command line state one.
 pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result<Input, Error> {
+    let object = find(&objects.hpas, options)?;
+    let (mut input, selected) = without_pods(&objects, object, options, clock)?;
+    let snapshot = &mut input.snapshot;
+    let metrics = objects.pod_metrics.into_iter().zip(selected);
+    snapshot.pod_metrics =
+        metrics.filter_map(|(item, selected)| selected.then_some(item)).collect();
+    let default_namespace = options.default_namespace();
+    let in_namespace =
+        |pod: &Pod| pod.namespace.as_deref().unwrap_or(default_namespace) == snapshot.hpa.namespace;
+    snapshot.pods = objects.pods.into_iter().filter(in_namespace).collect();
+    input.notes.extend(remarks::on(&input.snapshot));
+    Ok(input)
+}
+
+impl Options {
+    /// The namespace of objects that state none.
+    fn default_namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or("default")
+    }
+}
+
+/// What the pass of an HPA needs, but for pods and their metrics, of which there may be too many to
+/// copy; and which of the metrics belong to it.
+fn without_pods(
+    objects: &Objects,
+    object: &HpaObject,
+    options: &Options,
+    clock: Timestamp,
+) -> Result<(Input, Vec<bool>), Error> {
     let mut notes = Vec::new();
     let mut basis = Vec::new();
-    let Objects { hpas, scales, workloads, pods, pod_metrics, .. } = &objects;
+    let Objects { scales, workloads, pods, pod_metrics, .. } = objects;
     let state = objects.state.as_ref();
 
     let now = match (options.now, state.and_then(|state| state.now)) {
@@ -89,8 +120,7 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
     };
     let controller = controller_settings(state, options, &mut basis, &mut notes)?;
 
-    let object = find(hpas, options)?;
-    let default_namespace = options.namespace.as_deref().unwrap_or("default");
+    let default_namespace = options.default_namespace();
     let hpa = admitted(object, default_namespace, controller.gates, &mut notes)?;
     let namespace = hpa.namespace.clone();
     let target = Target { scales, workloads, default_namespace, errors: errors_of(state) };
@@ -105,7 +135,7 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
     basis.extend(target.assumption(&hpa).filter(|_| scale.is_ok()));
     let selector = scale.as_ref().ok().and_then(|scale| Selector::parse(&scale.selector).ok());
     let answers = Answers {
-        objects: &objects,
+        objects,
         hpa: &hpa,
         errors: errors_of(state),
         pod_labels: pods
@@ -116,14 +146,14 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
         selector: selector.as_ref(),
     };
     let metrics = hpa.spec.metrics.iter().map(|spec| answers.of(spec)).collect();
-    let selected_metrics: Vec<bool> = pod_metrics
+    let selected_metrics = pod_metrics
         .iter()
         .map(|item| in_namespace(item.namespace.as_deref()) && answers.selects(item))
         .collect();
     let other_hpas =
-        others(&objects, &hpa, object, &target, default_namespace, &controller, &mut notes);
+        others(objects, &hpa, object, &target, default_namespace, &controller, &mut notes);
     let scale_update_error =
-        find_error(errors_of(state), Api::ScaleUpdate, None).map(|e| e.message.clone());
+        find_error(errors_of(state), &hpa, Api::ScaleUpdate, None).map(|e| e.message.clone());
     for ((kind, api_version), count) in &objects.skipped {
         let version = if api_version.is_empty() { "without apiVersion" } else { api_version };
         notes.push(format!("{count} {kind} ({version}) passed over: a pass does not look at it"));
@@ -145,20 +175,12 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
         scale_update_error,
         metrics,
         other_hpas,
-        pods: keep(objects.pods, |pod: &Pod| {
-            pod.namespace.as_deref().unwrap_or(default_namespace) == namespace
-        }),
-        pod_metrics: objects
-            .pod_metrics
-            .into_iter()
-            .zip(selected_metrics)
-            .filter_map(|(item, selected)| selected.then_some(item))
-            .collect(),
+        pods: Vec::new(),
+        pod_metrics: Vec::new(),
         hpa,
     };
-    notes.extend(remarks::on(&snapshot));
-    let evidence = objects.evidence;
-    Ok(Input { snapshot, stated_memory, evidence, basis, notes })
+    let evidence = objects.evidence.of(&snapshot.hpa);
+    Ok((Input { snapshot, stated_memory, evidence, basis, notes }, selected_metrics))
 }
 
 /// What the controller would get for the scale of a built-in target, from the target itself.
@@ -196,10 +218,6 @@ fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Erro
     }
 }
 
-fn keep<T>(list: Vec<T>, wanted: impl Fn(&T) -> bool) -> Vec<T> {
-    list.into_iter().filter(wanted).collect()
-}
-
 pub(super) fn assumed(item: &str, value: impl Into<String>, source: &str) -> Basis {
     Basis { item: item.to_owned(), value: value.into(), source: source.to_owned(), age: None }
 }
@@ -208,10 +226,17 @@ fn errors_of(state: Option<&ControllerState>) -> &[ApiError] {
     state.map_or(&[], |state| &state.errors)
 }
 
-fn find_error<'a>(errors: &'a [ApiError], api: Api, metric: Option<&str>) -> Option<&'a ApiError> {
-    errors
-        .iter()
-        .find(|e| e.api == api && e.metric.as_deref().is_none_or(|limited| Some(limited) == metric))
+fn find_error<'a>(
+    errors: &'a [ApiError],
+    hpa: &Hpa,
+    api: Api,
+    metric: Option<&str>,
+) -> Option<&'a ApiError> {
+    errors.iter().find(|e| {
+        e.api == api
+            && e.metric.as_deref().is_none_or(|limited| Some(limited) == metric)
+            && e.hpa.as_deref().is_none_or(|limited| limited == hpa.key())
+    })
 }
 
 /// The one HPA of the wanted name.
@@ -226,10 +251,6 @@ fn find<'o>(hpas: &'o [HpaObject], options: &Options) -> Result<&'o HpaObject, E
             }
     };
     let found: Vec<&HpaObject> = hpas.iter().filter(fits).collect();
-    let key = |hpa: &HpaObject| match &hpa.namespace {
-        Some(namespace) => format!("{namespace}/{}", hpa.name),
-        None => hpa.name.clone(),
-    };
     match found[..] {
         [hpa] => Ok(hpa),
         [] => {
@@ -238,7 +259,7 @@ fn find<'o>(hpas: &'o [HpaObject], options: &Options) -> Result<&'o HpaObject, E
                 None => name.clone(),
             };
             let error = Error::usage(format!("no HorizontalPodAutoscaler {wanted} in the input"));
-            let mut there: Vec<String> = hpas.iter().map(key).collect();
+            let mut there: Vec<String> = hpas.iter().map(HpaObject::key).collect();
             there.sort();
             Err(if there.is_empty() {
                 error.hint("the input holds no HorizontalPodAutoscaler at all")
@@ -247,9 +268,9 @@ fn find<'o>(hpas: &'o [HpaObject], options: &Options) -> Result<&'o HpaObject, E
             })
         }
         [first, .., last] => {
-            let same = key(first) == key(last) || options.namespace.is_some();
+            let same = first.key() == last.key() || options.namespace.is_some();
             let places: Vec<String> =
-                found.iter().map(|hpa| format!("{} in {}", key(hpa), hpa.origin)).collect();
+                found.iter().map(|hpa| format!("{} in {}", hpa.key(), hpa.origin)).collect();
             let error = Error::usage(format!(
                 "{} HorizontalPodAutoscalers of the name {name} in the input: {}",
                 found.len(),
@@ -260,6 +281,16 @@ fn find<'o>(hpas: &'o [HpaObject], options: &Options) -> Result<&'o HpaObject, E
             } else {
                 error.hint("name the namespace with -n")
             })
+        }
+    }
+}
+
+impl HpaObject {
+    /// `namespace/name`, or the name alone where no namespace is stated.
+    fn key(&self) -> String {
+        match &self.namespace {
+            Some(namespace) => format!("{namespace}/{}", self.name),
+            None => self.name.clone(),
         }
     }
 }

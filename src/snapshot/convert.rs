@@ -80,6 +80,7 @@ impl HpaObject {
             uid: Some(self.metadata.uid).filter(|uid| !uid.is_empty()),
             written: Written::new(self.metadata.creation_timestamp, &self.metadata.managed_fields),
             deletion_timestamp: self.metadata.deletion_timestamp,
+            labels: self.metadata.labels.into_iter().collect(),
             spec: self.spec,
             status: self.status,
         }

@@ -5,12 +5,13 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::hpa::Hpa;
 use crate::json::{null_as_default, optional_time};
 
 /// What is known beside the HPA itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evidence {
-    /// The events of the HPA, in any order.
+    /// Events about HPAs, in any order.
     pub events: Vec<Event>,
     /// The lease of the controller manager.
     pub lease: Option<Lease>,
@@ -194,17 +195,12 @@ impl WireLease {
 }
 
 impl Evidence {
-    /// The events of one HPA. A uid that differs is that of an earlier one of the same name.
-    pub fn events_of<'e>(
-        &'e self,
-        namespace: &'e str,
-        name: &'e str,
-        uid: Option<&'e str>,
-    ) -> impl Iterator<Item = &'e Event> {
-        self.events.iter().filter(move |event| {
-            event.name == name
-                && event.namespace == namespace
-                && (event.uid.is_empty() || uid.is_none_or(|uid| uid == event.uid))
-        })
+    /// What it tells of one HPA. An event with another uid is about an earlier one of its name.
+    pub fn of(&self, hpa: &Hpa) -> Self {
+        let own = |event: &&Event| {
+            let same = event.uid.is_empty() || hpa.uid.as_ref().is_none_or(|uid| *uid == event.uid);
+            event.name == hpa.name && event.namespace == hpa.namespace && same
+        };
+        Self { events: self.events.iter().filter(own).cloned().collect(), lease: self.lease }
     }
 }

@@ -11,7 +11,7 @@ use super::evidence::Written;
 use crate::json::{list, null_as_default, nullable_list, optional_time};
 use crate::names;
 use crate::quantity::Quantity;
-use crate::selector::LabelSelector;
+use crate::selector::{LabelSelector, Labels};
 
 /// A HorizontalPodAutoscaler: identity, spec and the status that the controller last wrote.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +26,8 @@ pub struct Hpa {
     pub written: Written,
     /// `metadata.deletionTimestamp`: it is to go.
     pub deletion_timestamp: Option<Timestamp>,
+    /// `metadata.labels`, by which lists of HPAs are selected.
+    pub labels: Labels,
     /// The desired behaviour, with defaults applied.
     pub spec: HpaSpec,
     /// What the controller last wrote.

@@ -68,5 +68,15 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         other_hpas: observed.others,
     };
     notes.extend(remarks::on(&snapshot));
-    Ok(Input { snapshot, stated_memory: None, evidence: observed.evidence, basis, notes })
+    let evidence = observed.evidence.of(&snapshot.hpa);
+    Ok(Input { snapshot, stated_memory: None, evidence, basis, notes })
+}
+
+/// Makes sure that the command line states only settings that there are, before anything is asked.
+///
+/// # Errors
+///
+/// Those of [`input`].
+pub fn check(options: &Options) -> Result<(), Error> {
+    controller_settings(None, options, &mut Vec::new(), &mut Vec::new()).map(drop)
 }

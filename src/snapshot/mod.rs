@@ -23,6 +23,7 @@ pub mod validate;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::error::Error;
 use crate::selector::{Labels, Selector};
 use controller::Controller;
 use hpa::Hpa;
@@ -123,7 +124,39 @@ pub struct OtherHpa {
     pub selector: Selector,
 }
 
+/// One HPA of a list, with what was made of it or why that could not be had.
+#[derive(Debug, Clone)]
+pub struct Listed<T> {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its target, as `Kind/name`; empty where the HPA cannot be read.
+    pub reference: String,
+    /// What was made of it.
+    pub result: Result<T, Error>,
+}
+
+impl<T> Listed<T> {
+    /// `namespace/name`.
+    pub fn key(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
+    /// The same HPA, with what is made of it now.
+    pub fn and_then<U>(self, make: impl FnOnce(T) -> Result<U, Error>) -> Listed<U> {
+        let Self { namespace, name, reference, result } = self;
+        Listed { namespace, name, reference, result: result.and_then(make) }
+    }
+}
+
 impl Hpa {
+    /// Its target, as `Kind/name`.
+    pub fn reference(&self) -> String {
+        let target = &self.spec.scale_target_ref;
+        format!("{}/{}", target.kind, target.name)
+    }
+
     /// `namespace/name`.
     pub fn key(&self) -> String {
         format!("{}/{}", self.namespace, self.name)

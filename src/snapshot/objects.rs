@@ -198,6 +198,9 @@ pub struct ApiError {
     /// Narrows it to the metric or resource of this name.
     #[serde(default)]
     pub metric: Option<String>,
+    /// Narrows it to this HPA, as `namespace/name`.
+    #[serde(default)]
+    pub hpa: Option<String>,
     /// The text of the failure.
     pub message: String,
     /// Whether it was refused to whoever captured this, and perhaps not to the controller.

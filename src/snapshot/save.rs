@@ -1,10 +1,15 @@
 //! Writes a snapshot in the input format: everything that a pass uses, and nothing else. Reading it
 //! back gives the same snapshot, as far as a pass can tell.
 
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::assemble::{absence, asked, described_name, non_empty};
+use super::assemble::{Input, absence, asked, described_name, non_empty};
 use super::controller::{Controller, Gates};
+use super::evidence::{Event, LEASE_NAME, LEASE_NAMESPACE, Lease, Written};
 use super::hpa::{Hpa, MetricIdentifier};
 use super::metric::PodMetrics;
 use super::objects::OWN_API_VERSION;
@@ -15,31 +20,39 @@ use crate::error::Error;
 use crate::go;
 use crate::selector::Selector;
 
-/// The snapshot as a JSON `List`, one object to a line. `memory` is what was stated about the
-/// controller's memory; without it the reader takes the memory as unknown again.
+/// The snapshots of one clock and controller as a JSON `List`, one object to a line. Where no memory is
+/// stated, the reader takes it as unknown again.
 ///
 /// # Errors
 ///
-/// The scales of two targets cannot be told apart in the format.
-pub fn to_json(snapshot: &Snapshot, memory: Option<&StatedMemory>) -> Result<String, Error> {
-    let mut items = vec![state(snapshot, memory)];
-    items.push(hpa(&snapshot.hpa));
+/// The scales of two targets cannot be told apart in the format, or a pod changed between two looks.
+pub fn to_json(inputs: &[&Input]) -> Result<String, Error> {
+    let mut items = Items::default();
+    if let Some(first) = inputs.first() {
+        items.list.push(state(inputs, &first.snapshot, first.stated_memory.as_ref()));
+    }
+    for Input { snapshot, .. } in inputs {
+        items.add("HorizontalPodAutoscaler", &snapshot.hpa.key(), hpa(&snapshot.hpa))?;
+        // Without its scale a pass gets nowhere near the other HPAs, and the error that stands for
+        // the scale in the format may hide theirs, too.
+        if snapshot.scale.is_ok() {
+            for other in &snapshot.other_hpas {
+                items.add("HorizontalPodAutoscaler", &other.hpa.key(), hpa(&other.hpa))?;
+            }
+        }
+    }
     let mut targets: Vec<(&Hpa, &Scale)> = Vec::new();
-    // Without its scale a pass gets nowhere near the other HPAs, and the error that stands for the
-    // scale in the format would hide theirs, too.
-    if let Ok(own) = &snapshot.scale {
-        targets.push((&snapshot.hpa, own));
-        for other in &snapshot.other_hpas {
-            items.push(hpa(&other.hpa));
-            targets.push((&other.hpa, &other.scale));
+    for Input { snapshot, .. } in inputs {
+        if let Ok(own) = &snapshot.scale {
+            targets.push((&snapshot.hpa, own));
+            targets.extend(snapshot.other_hpas.iter().map(|other| (&other.hpa, &other.scale)));
         }
     }
     for (place, (hpa, own)) in targets.iter().enumerate() {
-        let name = &hpa.spec.scale_target_ref.name;
-        let earlier =
-            targets[..place].iter().find(|(other, _)| other.spec.scale_target_ref.name == *name);
+        let target = |hpa: &Hpa| (hpa.namespace.clone(), hpa.spec.scale_target_ref.name.clone());
+        let earlier = targets[..place].iter().find(|(other, _)| target(other) == target(hpa));
         match earlier {
-            None => items.push(scale(hpa, own)),
+            None => items.list.push(scale(hpa, own)),
             Some((_, scale)) if scale == own => {}
             Some((other, _)) => {
                 return Err(Error::failed(format!(
@@ -50,15 +63,53 @@ pub fn to_json(snapshot: &Snapshot, memory: Option<&StatedMemory>) -> Result<Str
             }
         }
     }
-    if let Ok(own) = &snapshot.scale
-        && let Ok(selector) = Selector::parse(&own.selector)
-    {
-        let used = snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels));
-        items.extend(used.map(|used| pod(used, &snapshot.hpa.namespace)));
+    for Input { snapshot, .. } in inputs {
+        let namespace = &snapshot.hpa.namespace;
+        if let Ok(own) = &snapshot.scale
+            && let Ok(selector) = Selector::parse(&own.selector)
+        {
+            for used in snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels)) {
+                let key = format!("{namespace}/{}", used.name);
+                items.add("Pod", &key, pod(used, namespace))?;
+            }
+        }
     }
-    items.extend(snapshot.pod_metrics.iter().map(|item| pod_metrics(item, &snapshot.hpa)));
-    items.extend(metric_values(snapshot));
-    Ok(lines(&items))
+    for Input { snapshot, .. } in inputs {
+        for item in &snapshot.pod_metrics {
+            let key = format!("{}/{}", snapshot.hpa.namespace, item.name);
+            items.add("PodMetrics", &key, pod_metrics(item, &snapshot.hpa))?;
+        }
+    }
+    items.list.extend(metric_values(inputs));
+    let events = inputs.iter().flat_map(|input| &input.evidence.events);
+    items.list.extend(events.map(event));
+    items.list.extend(inputs.iter().find_map(|input| input.evidence.lease).map(lease));
+    Ok(lines(&items.list))
+}
+
+/// What is written, each object once.
+#[derive(Default)]
+struct Items {
+    list: Vec<Value>,
+    /// Where those with a name are, by kind and key.
+    places: HashMap<(&'static str, String), usize>,
+}
+
+impl Items {
+    fn add(&mut self, kind: &'static str, key: &str, item: Value) -> Result<(), Error> {
+        match self.places.entry((kind, key.to_owned())) {
+            Entry::Vacant(place) => {
+                place.insert(self.list.len());
+                self.list.push(item);
+                Ok(())
+            }
+            Entry::Occupied(place) if self.list[*place.get()] == item => Ok(()),
+            Entry::Occupied(_) => {
+                Err(Error::failed(format!("failed to save: the {kind} {key} changed meanwhile"))
+                    .hint("try again"))
+            }
+        }
+    }
 }
 
 fn lines(items: &[Value]) -> String {
@@ -67,7 +118,7 @@ fn lines(items: &[Value]) -> String {
     format!("{head}\n{}\n]}}\n", items.join(",\n"))
 }
 
-fn state(snapshot: &Snapshot, memory: Option<&StatedMemory>) -> Value {
+fn state(inputs: &[&Input], snapshot: &Snapshot, memory: Option<&StatedMemory>) -> Value {
     let controller = &snapshot.controller;
     let mut state = json!({
         "apiVersion": OWN_API_VERSION,
@@ -75,7 +126,7 @@ fn state(snapshot: &Snapshot, memory: Option<&StatedMemory>) -> Value {
         "now": snapshot.now.to_string(),
         "flags": flags(controller),
         "featureGates": gates(controller.gates),
-        "errors": errors(snapshot),
+        "errors": errors(inputs),
     });
     if let Some(version) = &controller.version {
         state["kubernetesVersion"] = json!(version);
@@ -151,12 +202,24 @@ fn scale_event(past: &ScaleEvent) -> Value {
 }
 
 /// Failed requests. The text of a metric that is merely absent comes about by its absence.
-fn errors(snapshot: &Snapshot) -> Vec<Value> {
+fn errors(inputs: &[&Input]) -> Vec<Value> {
+    let several = inputs.len() > 1;
+    let lists = inputs.iter().map(|Input { snapshot, .. }| {
+        errors_of(snapshot, several.then(|| snapshot.hpa.key()).as_deref())
+    });
+    lists.flatten().collect()
+}
+
+/// Those of one snapshot, limited to its HPA where there are others.
+fn errors_of(snapshot: &Snapshot, hpa: Option<&str>) -> Vec<Value> {
     let mut errors = Vec::new();
     let mut add = |api: &str, metric: Option<&str>, message: &str, denied: bool| {
         let mut error = json!({"api": api, "message": message});
         if denied {
             error["denied"] = json!(true);
+        }
+        if let Some(hpa) = hpa {
+            error["hpa"] = json!(hpa);
         }
         if let Some(metric) = metric {
             error["metric"] = json!(metric);
@@ -196,12 +259,59 @@ fn hpa(hpa: &Hpa) -> Value {
     if let Some(time) = hpa.deletion_timestamp {
         metadata["deletionTimestamp"] = json!(time.to_string());
     }
+    if !hpa.labels.is_empty() {
+        metadata["labels"] = json!(hpa.labels);
+    }
+    let Written { created, spec, status } = hpa.written;
+    if let Some(time) = created {
+        metadata["creationTimestamp"] = json!(time.to_string());
+    }
+    let entry = |time: Timestamp, subresource: &str| json!({"time": time.to_string(), "subresource": subresource});
+    let managed = [spec.map(|time| entry(time, "")), status.map(|time| entry(time, "status"))];
+    let managed: Vec<Value> = managed.into_iter().flatten().collect();
+    if !managed.is_empty() {
+        metadata["managedFields"] = json!(managed);
+    }
     json!({
         "apiVersion": "autoscaling/v2",
         "kind": "HorizontalPodAutoscaler",
         "metadata": metadata,
         "spec": hpa.spec,
         "status": hpa.status,
+    })
+}
+
+fn event(event: &Event) -> Value {
+    let mut object = json!({
+        "kind": "HorizontalPodAutoscaler",
+        "namespace": event.namespace,
+        "name": event.name,
+    });
+    if !event.uid.is_empty() {
+        object["uid"] = json!(event.uid);
+    }
+    let time = |time: Option<Timestamp>| time.map(|time| time.to_string());
+    json!({
+        "apiVersion": "v1",
+        "kind": "Event",
+        "involvedObject": object,
+        "reason": event.reason,
+        "message": event.message,
+        "firstTimestamp": time(event.first),
+        "lastTimestamp": time(event.last),
+        "count": event.count,
+    })
+}
+
+fn lease(lease: Lease) -> Value {
+    json!({
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": LEASE_NAME, "namespace": LEASE_NAMESPACE},
+        "spec": {
+            "acquireTime": lease.acquired.to_string(),
+            "renewTime": lease.renewed.to_string(),
+        },
     })
 }
 
@@ -293,7 +403,42 @@ fn pod_metrics(item: &PodMetrics, hpa: &Hpa) -> Value {
 
 /// The answers of the custom and external metrics APIs, without repeating what answers several
 /// metrics of the spec.
-fn metric_values(snapshot: &Snapshot) -> Vec<Value> {
+fn metric_values(inputs: &[&Input]) -> Vec<Value> {
+    let mut custom: Vec<Value> = Vec::new();
+    let mut external_answers: Vec<Vec<Value>> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
+    for Input { snapshot, .. } in inputs {
+        let (own, external) = answers_of(snapshot);
+        // Two HPAs may be about the same object. What one answer holds twice counts twice.
+        let new: Vec<Value> =
+            own.into_iter().filter(|item| !seen.contains(&item.to_string())).collect();
+        seen.extend(new.iter().map(Value::to_string));
+        custom.extend(new);
+        external_answers.extend(external);
+    }
+    // A longer answer usually contains the shorter ones, in the order of the whole.
+    external_answers.sort_by_key(|answer| std::cmp::Reverse(answer.len()));
+    let mut external = Vec::new();
+    for answer in external_answers {
+        merge(&mut external, answer);
+    }
+    let list = |api_version: &str, kind: &str, items: Vec<Value>| {
+        let list = json!({
+            "apiVersion": api_version, "kind": kind, "metadata": {}, "items": items,
+        });
+        list["items"].as_array().is_some_and(|items| !items.is_empty()).then_some(list)
+    };
+    [
+        list("custom.metrics.k8s.io/v1beta2", "MetricValueList", custom),
+        list("external.metrics.k8s.io/v1beta1", "ExternalMetricValueList", external),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Those of one snapshot: the custom values, and the external ones answer by answer.
+fn answers_of(snapshot: &Snapshot) -> (Vec<Value>, Vec<Vec<Value>>) {
     let hpa = &snapshot.hpa;
     let mut custom: Vec<Value> = Vec::new();
     let mut external_answers: Vec<Vec<Value>> = Vec::new();
@@ -357,25 +502,7 @@ fn metric_values(snapshot: &Snapshot) -> Vec<Value> {
             _ => {}
         }
     }
-    // A longer answer usually contains the shorter ones, in the order of the whole.
-    external_answers.sort_by_key(|answer| std::cmp::Reverse(answer.len()));
-    let mut external = Vec::new();
-    for answer in external_answers {
-        merge(&mut external, answer);
-    }
-    let list = |api_version: &str, kind: &str, items: Vec<Value>| {
-        let list = json!({
-            "apiVersion": api_version, "kind": kind, "metadata": {}, "items": items,
-        });
-        list["items"].as_array().is_some_and(|items| !items.is_empty()).then_some(list)
-    };
-    [
-        list("custom.metrics.k8s.io/v1beta2", "MetricValueList", custom),
-        list("external.metrics.k8s.io/v1beta1", "ExternalMetricValueList", external),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    (custom, external_answers)
 }
 
 /// The metric that a value belongs to. An empty selector is the same as none, and written in one way,

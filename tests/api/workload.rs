@@ -72,6 +72,26 @@ impl Cluster {
         self
     }
 
+    /// Adds a Deployment with so many running pods, each of which uses 10m of its 20m of CPU, and
+    /// an HPA of the same name for it, with the recorded one's spec.
+    pub(crate) fn autoscaled(
+        &mut self,
+        [namespace, name]: [&str; 2],
+        replicas: usize,
+    ) -> &mut Self {
+        let labels = [("app", name)];
+        self.put(json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": name}}},
+            "status": {"replicas": replicas},
+        }));
+        self.pods([namespace, name], &labels, replicas);
+        self.pod_metrics([namespace, name], &labels, replicas, ["10m", "1Mi"]);
+        self.hpa([namespace, name], ["apps/v1", "Deployment", name], &json!({}))
+    }
+
     /// Adds an HPA for a target `[apiVersion, kind, name]`, with the recorded one's defaults for
     /// what `spec` does not say, and without a status.
     pub(crate) fn hpa(

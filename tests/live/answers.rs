@@ -168,9 +168,15 @@ fn what_is_saved_gives_the_same_answer_and_holds_nothing_else() {
         for part in ["outcome", "proposal", "range"] {
             assert_eq!(live[part].to_string(), again[part].to_string(), "{name}: {part}");
         }
-        for word in
-            ["secret-", "\"env\"", "\"volumes\"", "\"annotations\"", "managedFields", "token"]
-        {
+        for word in [
+            "secret-",
+            "\"env\"",
+            "\"volumes\"",
+            "\"annotations\"",
+            "fieldsV1",
+            "manager\"",
+            "token",
+        ] {
             assert!(!saved.contains(word), "{name}: {word} is in {saved}");
         }
     }

@@ -136,6 +136,7 @@ impl World {
             namespace: "default".to_owned(),
             uid: Some("u".to_owned()),
             deletion_timestamp: None,
+            labels: Labels::default(),
             written: Written {
                 created: Some(whole(start)),
                 spec: Some(whole(start)),

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use tokio::join;
 
 use super::super::Failure;
-use super::super::discovery::segment;
+use super::past::Past;
 use super::right::missing;
 use super::scale::Found;
 use super::{Fetch, List};
@@ -17,9 +17,6 @@ use crate::error::Error;
 use crate::selector::Selector;
 use crate::snapshot::OtherHpa;
 use crate::snapshot::convert::HpaObject;
-use crate::snapshot::evidence::{
-    Event, Evidence, LEASE_NAME, LEASE_NAMESPACE, Lease, WireEvent, WireLease,
-};
 use crate::snapshot::hpa::Hpa;
 
 /// How many scales are asked for at once.
@@ -34,8 +31,8 @@ pub(super) struct Beside {
     version: RefCell<Option<Result<String, Failure>>>,
     names: RefCell<Vec<String>>,
     others: RefCell<Option<Result<Others, Failure>>>,
-    events: RefCell<Option<Result<Vec<Event>, Failure>>>,
-    lease: RefCell<Option<Result<Option<Lease>, Failure>>>,
+    /// What tells of the controller's past.
+    pub(super) past: Past,
 }
 
 /// The other HPAs, and what is not known of them.
@@ -73,41 +70,13 @@ impl Beside {
         (version, others)
     }
 
-    /// What there is to infer the controller's memory from.
-    pub(super) fn evidence(&self, notes: &mut Vec<String>) -> Evidence {
-        let mut cause = |what: &str, failed: Option<Option<&Failure>>| {
-            let cause = failed.map_or("no answer in time".to_owned(), told);
-            notes.push(format!("{what}: {cause}"));
-        };
-        let events = match self.events.take() {
-            Some(Ok(events)) => events,
-            failed => {
-                let failed = failed.as_ref().map(|e| e.as_ref().err());
-                cause("the HPA's events are not known", failed);
-                Vec::new()
-            }
-        };
-        let lease = match self.lease.take() {
-            Some(Ok(lease)) => lease,
-            failed => {
-                let failed = failed.as_ref().map(|e| e.as_ref().err());
-                cause("since when the controller manager leads is not known", failed);
-                None
-            }
-        };
-        Evidence { events, lease }
-    }
-
     /// The error about an HPA that is not there, with those that are, or that none can be.
     pub(super) fn about_absence(&self, namespace: &str, error: Error) -> Error {
         let names = self.names.take();
         if let Some(Err(e)) = self.others.take()
             && e.api().is_some_and(|api| api.code == 404)
         {
-            let version = self.version.take().and_then(Result::ok);
-            let server = version.map_or("the server".to_owned(), |v| format!("the server ({v})"));
-            return Error::failed(format!("{server} does not serve autoscaling/v2"))
-                .hint("it is served as of Kubernetes v1.23");
+            return unserved(self.version.take().and_then(Result::ok));
         }
         if names.is_empty() {
             return error.hint(format!("looked in the namespace {namespace}; see -n"));
@@ -121,8 +90,37 @@ impl Beside {
     }
 }
 
+/// The error about a server without the version that the controller works on.
+pub(super) fn unserved(version: Option<String>) -> Error {
+    let server = version.map_or("the server".to_owned(), |v| format!("the server ({v})"));
+    Error::failed(format!("{server} does not serve autoscaling/v2"))
+        .hint("it is served as of Kubernetes v1.23")
+}
+
+/// What is known of another HPA: none where the controller knows no selector of it.
+///
+/// # Errors
+///
+/// What to say where its target cannot be read.
+pub(super) fn other(
+    hpa: &Hpa,
+    found: Option<&Result<Found, Error>>,
+) -> Result<Option<OtherHpa>, String> {
+    let Some(Ok(Found { scale: Ok(scale), .. })) = found else {
+        return Err(format!("the target of {} cannot be read, so it plays no part", hpa.key()));
+    };
+    let bounds = hpa.spec.min_replicas.unwrap_or(1)..=hpa.spec.max_replicas;
+    let active = scale.spec_replicas != 0 && bounds.contains(&scale.spec_replicas);
+    let selector = Selector::parse(&scale.selector).ok().filter(|_| !scale.selector.is_empty());
+    Ok(selector.filter(|_| active).map(|selector| OtherHpa {
+        hpa: hpa.clone(),
+        scale: scale.clone(),
+        selector,
+    }))
+}
+
 /// The missing right, or the failure itself.
-fn told(failure: Option<&Failure>) -> String {
+pub(super) fn told(failure: Option<&Failure>) -> String {
     failure.map_or_else(String::new, |e| missing(e).unwrap_or_else(|| e.to_string()))
 }
 
@@ -144,46 +142,10 @@ impl Fetch<'_> {
             };
             *beside.others.borrow_mut() = Some(others);
         };
-        let events = async {
-            let events = self.events(name).await;
-            *beside.events.borrow_mut() = Some(events);
-        };
-        let lease = async {
-            let lease = self.lease().await;
-            *beside.lease.borrow_mut() = Some(lease);
-        };
-        join!(version, others, events, lease);
+        join!(version, others, self.past(Some(self.namespace), Some(name), &beside.past));
     }
 
-    /// The events of the HPA, as `kubectl describe` asks for them.
-    async fn events(&self, name: &str) -> Result<Vec<Event>, Failure> {
-        let selector = format!(
-            "involvedObject.kind=HorizontalPodAutoscaler,involvedObject.name={name},\
-             involvedObject.namespace={}",
-            self.namespace
-        );
-        let path = format!(
-            "/api/v1/namespaces/{}/events?fieldSelector={}",
-            segment(self.namespace),
-            segment(&selector)
-        );
-        let list: List<WireEvent> = self.json(&path, "EventList").await?;
-        Ok(list.items.into_iter().flatten().filter_map(WireEvent::about_hpa).collect())
-    }
-
-    /// The lease of the controller manager; none where it has none of the usual name.
-    async fn lease(&self) -> Result<Option<Lease>, Failure> {
-        let path = format!(
-            "/apis/coordination.k8s.io/v1/namespaces/{LEASE_NAMESPACE}/leases/{LEASE_NAME}"
-        );
-        match self.json::<WireLease>(&path, "Lease").await {
-            Ok(lease) => Ok(lease.of_controller_manager()),
-            Err(e) if e.is_not_found() => Ok(None),
-            Err(e) => Err(e),
-        }
-    }
-
-    async fn version(&self) -> Result<String, Failure> {
+    pub(super) async fn version(&self) -> Result<String, Failure> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Version {
@@ -197,13 +159,17 @@ impl Fetch<'_> {
         let kind = "HorizontalPodAutoscalerList";
         let list: List<Box<RawValue>> = self.json(&self.hpas_path(), kind).await?;
         let items = list.items.unwrap_or_default();
-        let whole = |item: &str| {
-            // Items of a list do not state their kind.
-            let rest = item.trim_start().strip_prefix('{').unwrap_or_default();
-            let head = r#"{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v2","#;
-            self.admit(format!("{head}{rest}").as_bytes()).ok().map(HpaObject::into_hpa)
-        };
-        Ok(items.iter().filter_map(|item| whole(item.get())).collect())
+        Ok(items
+            .iter()
+            .filter_map(|item| self.admit_item(item.get()).ok().map(HpaObject::into_hpa))
+            .collect())
+    }
+
+    /// An HPA out of a list, whose items do not state their kind.
+    pub(super) fn admit_item(&self, item: &str) -> Result<HpaObject, String> {
+        let rest = item.trim_start().strip_prefix('{').unwrap_or_default();
+        let head = r#"{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v2","#;
+        self.admit(format!("{head}{rest}").as_bytes())
     }
 
     /// The other HPAs whose selector the controller knows, as far as they can be read.
@@ -216,21 +182,9 @@ impl Fetch<'_> {
         let answers: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
         let mut others = Others::default();
         for (hpa, scale) in answers {
-            let Some(Ok(Found { scale: Ok(scale), .. })) = scale else {
-                let key = hpa.key();
-                others
-                    .notes
-                    .push(format!("the target of {key} cannot be read, so it plays no part"));
-                continue;
-            };
-            let bounds = hpa.spec.min_replicas.unwrap_or(1)..=hpa.spec.max_replicas;
-            if scale.spec_replicas == 0 || !bounds.contains(&scale.spec_replicas) {
-                continue;
-            }
-            if let Ok(selector) = Selector::parse(&scale.selector)
-                && !scale.selector.is_empty()
-            {
-                others.known.push(OtherHpa { hpa, scale, selector });
+            match other(&hpa, scale.as_ref()) {
+                Ok(known) => others.known.extend(known),
+                Err(note) => others.notes.push(note),
             }
         }
         others

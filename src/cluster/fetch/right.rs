@@ -69,7 +69,7 @@ pub(super) fn missing(failure: &Failure) -> Option<String> {
     };
     let (place, flag, role) = match namespace {
         Some(name) => (format!(" in the namespace {name}"), format!(" -n {name}"), "Role"),
-        None => (String::new(), String::new(), "ClusterRole"),
+        None => (String::new(), " -A".to_owned(), "ClusterRole"),
     };
     Some(format!(
         "missing right: {verb} {name}{slash}{place}; `kubectl auth can-i {verb} {name}{option}{flag}` \

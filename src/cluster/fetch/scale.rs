@@ -12,6 +12,7 @@ use crate::snapshot::objects::ScaleObject;
 use crate::snapshot::{Scale, ScaleError};
 
 /// A scale, or the controller's outcome without one, and what stands for it if not itself.
+#[derive(Clone)]
 pub(super) struct Found {
     pub(super) scale: Result<Scale, ScaleError>,
     pub(super) basis: Option<Basis>,

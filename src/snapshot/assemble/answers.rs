@@ -40,7 +40,7 @@ impl Answers<'_> {
 
     pub(super) fn of(&self, spec: &MetricSpec) -> MetricAnswer {
         let (api, name) = asked(spec);
-        if let Some(e) = find_error(self.errors, api, name) {
+        if let Some(e) = find_error(self.errors, self.hpa, api, name) {
             let text = e.message.clone();
             return if e.denied { MetricAnswer::Denied(text) } else { MetricAnswer::Failed(text) };
         }

@@ -22,14 +22,14 @@ impl Target<'_> {
         let target = &hpa.spec.scale_target_ref;
         let group = target.group();
         let kind = target.kind.as_str();
-        if let Some(e) = find_error(self.errors, Api::Mapping, None) {
+        if let Some(e) = find_error(self.errors, hpa, Api::Mapping, None) {
             return Ok(Err(ScaleError::Mapping(e.message.clone())));
         }
         if is_in_other_group(group, kind) {
             let text = format!("no matches for kind {kind:?} in group {group:?}");
             return Ok(Err(ScaleError::Mapping(text)));
         }
-        if let Some(e) = find_error(self.errors, Api::Scale, None) {
+        if let Some(e) = find_error(self.errors, hpa, Api::Scale, None) {
             return Ok(Err(ScaleError::Get(e.message.clone())));
         }
         let mut scales = self.scales.iter().filter(|scale| self.is_target(&scale.metadata, hpa));

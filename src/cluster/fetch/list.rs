@@ -1,0 +1,292 @@
+//! Several HPAs at once: one list of them, the scales of their targets, and then what each pass
+//! needs, a few HPAs at a time. What all of them need is asked for once. What cannot be read for
+//! one HPA does not keep the others from their answers.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+
+use futures_util::{StreamExt, stream};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::join;
+
+use super::super::discovery::{Discovery, segment};
+use super::super::{Failure, Session};
+use super::beside::{other, told, unserved};
+use super::metrics::Miss;
+use super::past::Past;
+use super::right::denied;
+use super::scale::Found;
+use super::{Fetch, Needed, Needs, graceful, skew};
+use crate::error::Error;
+use crate::selector::Selector;
+use crate::snapshot::Listed;
+use crate::snapshot::convert::HpaObject;
+use crate::snapshot::evidence::Evidence;
+use crate::snapshot::hpa::Hpa;
+use crate::snapshot::live::Observed;
+use crate::snapshot::pod::Meta;
+
+/// How many HPAs are asked about at once.
+const AT_ONCE: usize = 4;
+
+/// How far a list is.
+#[derive(Debug, Default)]
+pub struct Progress {
+    hpas: Cell<usize>,
+    done: Cell<usize>,
+    steps: Cell<usize>,
+}
+
+impl Progress {
+    /// The HPAs that are asked about; none while their list has not come.
+    pub fn hpas(&self) -> Option<usize> {
+        Some(self.hpas.get()).filter(|hpas| *hpas > 0)
+    }
+
+    /// The share of what is to be done, in percent.
+    pub fn percent(&self) -> usize {
+        100 * self.done.get() / self.steps.get().max(1)
+    }
+
+    fn begin(&self, hpas: usize, steps: usize) {
+        self.hpas.set(hpas);
+        self.steps.set(steps);
+    }
+
+    fn step(&self) {
+        self.done.set(self.done.get() + 1);
+    }
+}
+
+/// Fetches the HPAs of a namespace, or of all of them, whose labels a selector matches, and
+/// everything that their passes need; by namespace and name.
+///
+/// # Errors
+///
+/// The list itself cannot be had.
+pub async fn fetch_all(
+    session: &Session,
+    namespace: Option<&str>,
+    selector: &Selector,
+    progress: &Progress,
+) -> Result<Vec<Listed<Observed>>, Error> {
+    let asked = Fetch { session, namespace: session.namespace() };
+    let version: RefCell<Option<Result<String, Failure>>> = RefCell::default();
+    let ask_version = async {
+        let answer = asked.version().await;
+        *version.borrow_mut() = Some(answer);
+    };
+    let past = Past::default();
+    let more = async {
+        join!(ask_version, asked.past(namespace, None, &past));
+    };
+    let needed = asked.list(namespace, selector, progress);
+    let worth = |needed: &Result<_, Failure>| {
+        needed.as_ref().map_or_else(Failure::is_not_found, |list: &Vec<_>| !list.is_empty())
+    };
+    let listed = graceful(needed, more, worth).await;
+    let version = version.take();
+    let mut listed = listed.map_err(|e| match e.is_not_found() {
+        true => unserved(version.clone().and_then(Result::ok)),
+        false => denied(&e),
+    })?;
+    let mut notes = Vec::new();
+    let version = match version {
+        Some(Ok(version)) => Some(version),
+        failed => {
+            let cause = failed.map_or("no answer in time".to_owned(), |e| told(e.as_ref().err()));
+            notes.push(format!("the server's version is not known: {cause}"));
+            None
+        }
+    };
+    let past = past.take(&mut notes);
+    for observed in listed.iter_mut().filter_map(|listed| listed.result.as_mut().ok()) {
+        observed.version.clone_from(&version);
+        observed.evidence = past.of(&observed.hpa);
+        observed.notes.extend(notes.iter().cloned());
+    }
+    Ok(listed)
+}
+
+/// An HPA of the list.
+struct Item {
+    namespace: String,
+    name: String,
+    /// Whether its explanation is asked for; the others matter for shared pods.
+    wanted: bool,
+    hpa: Result<Hpa, Error>,
+    /// What was ignored while reading it.
+    notes: Vec<String>,
+}
+
+/// What all passes have in common.
+struct Shared<'s> {
+    items: &'s [Item],
+    /// The scales of their targets, in the same order.
+    scales: Vec<Result<Found, Error>>,
+    now: Timestamp,
+    note: Option<String>,
+    discovery: Result<Discovery, Failure>,
+    custom: Result<String, Miss>,
+}
+
+impl Fetch<'_> {
+    async fn list(
+        &self,
+        namespace: Option<&str>,
+        selector: &Selector,
+        progress: &Progress,
+    ) -> Result<Vec<Listed<Observed>>, Failure> {
+        let (items, date) = self.items(namespace, selector).await?;
+        let own = Timestamp::now();
+        let now = date.unwrap_or(own);
+        let wanted: Vec<usize> = (0..items.len()).filter(|place| items[*place].wanted).collect();
+        progress.begin(wanted.len(), items.len() + wanted.len());
+        let rounds = progress.steps.get().div_ceil(AT_ONCE);
+        self.session.allow(rounds.try_into().unwrap_or(u32::MAX));
+
+        let needs = items.iter().filter_map(|item| item.hpa.as_ref().ok().map(Needs::of));
+        let needs: Vec<Needs> = needs.collect();
+        let discovery = async {
+            match needs.iter().any(|needs| needs.discovery) {
+                true => Discovery::ask(self.session).await,
+                false => Ok(Discovery::default()),
+            }
+        };
+        let custom = async {
+            match needs.iter().any(|needs| needs.custom) {
+                true => self.custom_version().await,
+                false => Ok(String::new()),
+            }
+        };
+        let (discovery, custom) = join!(discovery, custom);
+        let scales = items.iter().map(|item| self.item_scale(item, &discovery, progress));
+        let scales = stream::iter(scales).buffered(AT_ONCE).collect().await;
+
+        let note = skew(now, own);
+        let shared = Shared { items: &items, scales, now, note, discovery, custom };
+        let observed = wanted.iter().map(|place| self.observe(*place, &shared, progress));
+        Ok(stream::iter(observed).buffered(AT_ONCE).collect().await)
+    }
+
+    /// The HPAs of all namespaces that a wanted one is in. Which labels are wanted is decided here,
+    /// as the others may select the same pods.
+    async fn items(
+        &self,
+        namespace: Option<&str>,
+        selector: &Selector,
+    ) -> Result<(Vec<Item>, Option<Timestamp>), Failure> {
+        #[derive(Deserialize)]
+        struct Object {
+            metadata: Meta,
+        }
+        let path = match namespace {
+            Some(name) => format!("/namespaces/{}", segment(name)),
+            None => String::new(),
+        };
+        let path = format!("/apis/autoscaling/v2{path}/horizontalpodautoscalers");
+        let kind = "HorizontalPodAutoscalerList";
+        let (list, date): (Vec<Box<RawValue>>, _) = self.pages(&path, "", kind).await?;
+        let mut items = Vec::with_capacity(list.len());
+        for object in &list {
+            let Object { metadata } = serde_json::from_str(object.get())
+                .map_err(|e| self.unreadable(&path, e.to_string()))?;
+            let hpa = self.admit_item(object.get());
+            let notes = hpa.as_ref().map_or_else(|_| Vec::new(), |hpa| hpa.notes.clone());
+            items.push(Item {
+                namespace: metadata.namespace.unwrap_or_default().into(),
+                name: metadata.name.into(),
+                wanted: selector.matches(&metadata.labels),
+                hpa: hpa
+                    .map(HpaObject::into_hpa)
+                    .map_err(|cause| self.unreadable(&path, cause).into()),
+                notes,
+            });
+        }
+        let wanted = items.iter().filter(|item| item.wanted);
+        let namespaces: HashSet<String> = wanted.map(|item| item.namespace.clone()).collect();
+        items.retain(|item| namespaces.contains(&item.namespace));
+        items.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        Ok((items, date))
+    }
+
+    async fn item_scale(
+        &self,
+        item: &Item,
+        discovery: &Result<Discovery, Failure>,
+        progress: &Progress,
+    ) -> Result<Found, Error> {
+        let fetch = Fetch { session: self.session, namespace: &item.namespace };
+        let scale = match &item.hpa {
+            Err(e) => Err(e.clone()),
+            Ok(hpa) => match fetch.built_in_scale(hpa).await {
+                Some(scale) => scale,
+                None => fetch.custom_scale(hpa, discovery).await,
+            },
+        };
+        progress.step();
+        scale
+    }
+
+    async fn observe(
+        &self,
+        place: usize,
+        shared: &Shared<'_>,
+        progress: &Progress,
+    ) -> Listed<Observed> {
+        let item = &shared.items[place];
+        let fetch = Fetch { session: self.session, namespace: &item.namespace };
+        let result = fetch.observed(place, shared).await;
+        progress.step();
+        Listed {
+            namespace: item.namespace.clone(),
+            name: item.name.clone(),
+            reference: item.hpa.as_ref().map_or_else(|_| String::new(), Hpa::reference),
+            result,
+        }
+    }
+
+    async fn observed(&self, place: usize, shared: &Shared<'_>) -> Result<Observed, Error> {
+        let item = &shared.items[place];
+        let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
+        let found = shared.scales[place].clone()?;
+        let notes = item.notes.iter().chain(&shared.note).cloned().collect();
+        let needed = Needed::new(hpa.clone(), shared.now, found, notes);
+        let needed = self.with_pods(needed, &shared.discovery, &shared.custom).await?;
+        let Needed { hpa, now, scale, pods, pod_metrics, metrics, basis, mut notes } = needed;
+        let mut others = Vec::new();
+        for (neighbour, scale) in shared.items.iter().zip(&shared.scales) {
+            if neighbour.namespace != item.namespace || neighbour.name == item.name {
+                continue;
+            }
+            let Ok(neighbour) = &neighbour.hpa else {
+                let key = format!("{}/{}", neighbour.namespace, neighbour.name);
+                notes.push(format!("{key} cannot be read, so it plays no part"));
+                continue;
+            };
+            match other(neighbour, Some(scale)) {
+                // Those of other pods play no part, and there may be many.
+                Ok(Some(known)) if pods.iter().any(|pod| known.selector.matches(&pod.labels)) => {
+                    others.push(known);
+                }
+                Ok(_) => {}
+                Err(note) => notes.push(note),
+            }
+        }
+        Ok(Observed {
+            now,
+            version: None,
+            hpa,
+            scale,
+            pods,
+            pod_metrics,
+            metrics,
+            others,
+            evidence: Evidence::default(),
+            basis,
+            notes,
+        })
+    }
+}

@@ -1,0 +1,130 @@
+//! `explain` without a name: every HPA of a namespace, or of all of them, each with its own pass, in
+//! a line. What cannot be had for one is told beside the answers for the others.
+
+use jiff::Timestamp;
+
+use super::explain::{Pass, options};
+use super::progress::shown;
+use super::{Answer, Terminal, connected, write_saved};
+use crate::args::{Explain, Output};
+use crate::cluster::fetch::list::{Progress, fetch_all};
+use crate::error::Error;
+use crate::render::{page, structured};
+use crate::report::list::{ExplanationList, table};
+use crate::selector::Selector;
+use crate::snapshot::assemble::{Input, Options, assemble_all};
+use crate::snapshot::objects::Objects;
+use crate::snapshot::{Listed, file, live, save};
+
+/// Explains all that are asked for; the text is for standard output.
+pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
+    let options = options(args);
+    let selector = Selector::parse(args.selector.as_deref().unwrap_or_default())
+        .map_err(|e| Error::usage(format!("invalid label selector: {e}")))?;
+    let Asked { inputs, namespace, mut messages } = if args.filenames.is_empty() {
+        observed(args, &selector, &options, terminal)?
+    } else {
+        read(args, &selector, &options)?
+    };
+    let passes: Vec<Listed<Pass>> =
+        inputs.into_iter().map(|listed| listed.and_then(|input| Ok(Pass::run(input)))).collect();
+    let explained = passes.iter().map(|listed| Listed {
+        namespace: listed.namespace.clone(),
+        name: listed.name.clone(),
+        reference: listed.reference.clone(),
+        result: listed.result.as_ref().map(Pass::explanation).map_err(Clone::clone),
+    });
+    let list = ExplanationList(explained.collect());
+    let text = match args.output {
+        Some(Output::Json) => structured::json(&list)?,
+        Some(Output::Yaml) => structured::yaml(&list)?,
+        _ if passes.is_empty() => {
+            messages.push(match &namespace {
+                Some(namespace) => format!("No resources found in {namespace} namespace."),
+                None => "No resources found".to_owned(),
+            });
+            String::new()
+        }
+        wide => {
+            let wide = wide == Some(Output::Wide);
+            let layout = terminal.layout();
+            // Targets mostly have the names of their HPAs.
+            let spare = (!wide).then_some("REFERENCE");
+            page::table(&table(&list, args.all_namespaces, wide), spare, &layout)
+        }
+    };
+    if let Some(path) = &args.save {
+        let again = |objects: &Objects| {
+            assemble_all(objects, &options, namespace.as_deref(), &selector, Timestamp::now())
+        };
+        messages.extend(save_all(path, &passes, again)?);
+    }
+    let errors = passes.iter().filter_map(|listed| {
+        let e = listed.result.as_ref().err()?;
+        let message = format!("{}: {}", listed.key(), e.message);
+        Some(Error { message, bare: false, ..e.clone() })
+    });
+    Ok(Answer { text, messages, errors: errors.collect() })
+}
+
+/// What there is to explain, the namespace that was looked in where it is one, and messages.
+struct Asked {
+    inputs: Vec<Listed<Input>>,
+    namespace: Option<String>,
+    messages: Vec<String>,
+}
+
+fn observed(
+    args: &Explain,
+    selector: &Selector,
+    options: &Options,
+    terminal: &Terminal,
+) -> Result<Asked, Error> {
+    live::check(options)?;
+    let ((observed, namespace), messages) = connected(args, async |session| {
+        let namespace = (!args.all_namespaces).then(|| session.namespace().to_owned());
+        let progress = Progress::default();
+        let fetched = fetch_all(session, namespace.as_deref(), selector, &progress);
+        Ok((shown(fetched, &progress, terminal).await?, namespace))
+    })?;
+    let inputs = observed.into_iter().map(|it| it.and_then(|it| live::input(it, options)));
+    Ok(Asked { inputs: inputs.collect(), namespace, messages })
+}
+
+fn read(args: &Explain, selector: &Selector, options: &Options) -> Result<Asked, Error> {
+    let objects = file::read(&args.filenames)?;
+    let namespace = args.connection.namespace.clone().filter(|_| !args.all_namespaces);
+    let clock = Timestamp::now();
+    let inputs = assemble_all(&objects, options, namespace.as_deref(), selector, clock)?;
+    Ok(Asked { inputs, namespace, messages: Vec::new() })
+}
+
+/// Writes everything that was used, if reading it back in the same way gives the same answers. What
+/// could not be explained is not in it, and the messages say so.
+fn save_all(
+    path: &str,
+    passes: &[Listed<Pass>],
+    again: impl FnOnce(&Objects) -> Result<Vec<Listed<Input>>, Error>,
+) -> Result<Vec<String>, Error> {
+    let explained: Vec<&Pass> = passes.iter().filter_map(|it| it.result.as_ref().ok()).collect();
+    if explained.is_empty() {
+        return Ok(vec![format!("Warning: there is nothing to save in {path}")]);
+    }
+    let inputs: Vec<&Input> = explained.iter().map(|pass| &pass.input).collect();
+    let saved = save::to_json(&inputs)?;
+    let mut objects = Objects::default();
+    file::read_text(&saved, path, &mut objects)?;
+    let mut again = again(&objects)?;
+    for pass in explained {
+        let key = pass.input.snapshot.hpa.key();
+        let read = again.iter().position(|listed| listed.key() == key);
+        let read = read.and_then(|place| again.swap_remove(place).result.ok()).map(Pass::run);
+        if read.is_none_or(|read| read.decision.outcome != pass.decision.outcome) {
+            return Err(Error::failed(format!("failed to save: {key} would come out differently"))
+                .hint("what a metric answers in one namespace stands for all in a file; save them one by one"));
+        }
+    }
+    write_saved(path, &saved)?;
+    let missing = passes.iter().filter(|listed| listed.result.is_err());
+    Ok(missing.map(|it| format!("Warning: {} is not in {path}", it.key())).collect())
+}

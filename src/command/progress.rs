@@ -1,0 +1,98 @@
+//! Says how far a list is where it takes longer than a moment: on a terminal in a line that is
+//! written anew and goes away at the end, elsewhere in one plain line. All of it is for standard
+//! error.
+
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use tokio::pin;
+use tokio::time::sleep;
+
+use super::Terminal;
+use crate::cluster::fetch::list::Progress;
+
+/// The moment in which nobody needs to be told anything.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// The time between two states of the line.
+const BETWEEN: Duration = Duration::from_millis(200);
+
+/// Waits for something, and shows how far it is.
+pub(super) async fn shown<T>(
+    work: impl Future<Output = T>,
+    progress: &Progress,
+    terminal: &Terminal,
+) -> T {
+    let Some(tell) = terminal.tell else {
+        return work.await;
+    };
+    pin!(work);
+    let mut longest = 0;
+    let mut wait = MOMENT;
+    loop {
+        let pause = sleep(wait);
+        pin!(pause);
+        match select(work.as_mut(), pause).await {
+            Either::Left((done, _)) => {
+                if terminal.rewrites && longest > 0 {
+                    tell(&format!("\r{:longest$}\r", ""));
+                }
+                return done;
+            }
+            Either::Right(_) if terminal.rewrites => {
+                let line = line(progress);
+                longest = longest.max(line.len());
+                tell(&format!("\r{line:longest$}"));
+                wait = BETWEEN;
+            }
+            Either::Right(_) => {
+                tell(&format!("{}\n", line(progress)));
+                return work.await;
+            }
+        }
+    }
+}
+
+fn line(progress: &Progress) -> String {
+    match progress.hpas() {
+        None => "listing the HPAs".to_owned(),
+        Some(1) => format!("reading 1 HPA: {}%", progress.percent()),
+        Some(hpas) => format!("reading {hpas} HPAs: {}%", progress.percent()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::time::Duration;
+
+    use tokio::time::sleep;
+
+    use super::shown;
+    use crate::cluster::fetch::list::Progress;
+    use crate::command::Terminal;
+
+    thread_local! {
+        static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// What is told while something takes so long.
+    fn told(took: Duration, rewrites: bool) -> Vec<String> {
+        let tell = |text: &str| TOLD.with_borrow_mut(|told| told.push(text.to_owned()));
+        let terminal = Terminal { rewrites, tell: Some(tell), ..Terminal::default() };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let (progress, work) = (Progress::default(), async { sleep(took).await });
+        runtime.expect("a runtime").block_on(shown(work, &progress, &terminal));
+        TOLD.take()
+    }
+
+    #[test]
+    fn only_what_takes_long_is_shown_and_nothing_of_it_stays_on_a_terminal() {
+        assert_eq!(told(Duration::from_millis(300), true), [""; 0]);
+        let lines = told(Duration::from_millis(1500), true);
+        let [states @ .., end] = &lines[..] else { panic!("nothing was told") };
+        assert!(states.len() > 1 && states.iter().all(|line| line == "\rlisting the HPAs"));
+        assert_eq!(end, "\r                \r");
+        assert_eq!(told(Duration::from_millis(1500), false), ["listing the HPAs\n"]);
+    }
+}

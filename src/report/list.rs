@@ -1,0 +1,251 @@
+//! Several passes: the published list of explanations, and a line for each with what happens, what
+//! decided, what limits it and the worst that was found. The words are the controller's own reasons,
+//! so that they lead from here to a pass's conditions and events.
+
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
+
+use super::page::{Table, Words};
+use super::words::count;
+use super::{Certainty, Explanation};
+use crate::engine::decision::{Because, MetricResult, Path, Step};
+use crate::snapshot::Listed;
+use crate::snapshot::objects::OWN_API_VERSION;
+
+/// The passes of several HPAs, by namespace and name. Serializes as the contract's object.
+#[derive(Debug)]
+pub struct ExplanationList<'a>(pub Vec<Listed<Explanation<'a>>>);
+
+/// An HPA that could not be explained.
+#[derive(Serialize)]
+struct NotExplained<'a> {
+    namespace: &'a str,
+    name: &'a str,
+    message: &'a str,
+    hint: Option<&'a str>,
+}
+
+impl Serialize for ExplanationList<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let items: Vec<_> = self.0.iter().filter_map(|it| it.result.as_ref().ok()).collect();
+        let errors = self.0.iter().filter_map(|listed| {
+            let e = listed.result.as_ref().err()?;
+            Some(NotExplained {
+                namespace: &listed.namespace,
+                name: &listed.name,
+                message: &e.message,
+                hint: e.hint.as_deref(),
+            })
+        });
+        let errors: Vec<_> = errors.collect();
+        let mut list = serializer.serialize_struct("ExplanationList", 4)?;
+        list.serialize_field("apiVersion", OWN_API_VERSION)?;
+        list.serialize_field("kind", "ExplanationList")?;
+        list.serialize_field("items", &items)?;
+        list.serialize_field("errors", &errors)?;
+        list.end()
+    }
+}
+
+/// What stands where there is nothing to say.
+const NOTHING: &str = "-";
+
+/// A line for each HPA; with its namespace where they may differ, and its limits if `wide`.
+pub fn table(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) -> Table {
+    let several = list.0.windows(2).any(|pair| pair[0].namespace != pair[1].namespace);
+    let named = all_namespaces || several;
+    let own = [
+        ("NAME", false),
+        ("REFERENCE", false),
+        ("CURRENT", true),
+        ("WANTED", true),
+        ("WINNER", false),
+        ("LIMIT", false),
+    ];
+    let more = [("MIN", true), ("MAX", true), ("PROPOSAL", true)];
+    let columns = named.then_some(("NAMESPACE", false)).into_iter().chain(own);
+    let columns = columns.chain(more.into_iter().filter(|_| wide)).chain([("FINDING", false)]);
+    let rows = list.0.iter().map(|listed| {
+        let mut row = Vec::new();
+        row.extend(named.then(|| listed.namespace.clone()));
+        row.push(listed.name.clone());
+        row.push(listed.reference.clone());
+        match &listed.result {
+            Ok(explanation) => {
+                row.extend([
+                    explanation.current().map(|replicas| replicas.to_string()).unwrap_or_default(),
+                    explanation.wanted().unwrap_or_default(),
+                    explanation.winner().unwrap_or_default(),
+                    explanation.limit().unwrap_or_default().to_owned(),
+                ]);
+                if wide {
+                    let spec = explanation.hpa.spec;
+                    let proposal = explanation.proposal.map(|replicas| replicas.to_string());
+                    row.extend([
+                        spec.min_replicas.unwrap_or(1).to_string(),
+                        spec.max_replicas.to_string(),
+                        proposal.unwrap_or_default(),
+                    ]);
+                }
+                row.push(explanation.worst().unwrap_or_default());
+            }
+            Err(e) => {
+                let unknown = if wide { 7 } else { 4 };
+                row.extend(std::iter::repeat_n(String::new(), unknown));
+                row.push(short(&e.message).to_owned());
+            }
+        }
+        for cell in row.iter_mut().filter(|cell| cell.is_empty()) {
+            NOTHING.clone_into(cell);
+        }
+        row
+    });
+    Table { columns: columns.collect(), rows: rows.collect() }
+}
+
+/// `Error from server (Forbidden)` of a sentence that goes on; it stands whole on standard error.
+fn short(message: &str) -> &str {
+    match message.split_once("): ") {
+        Some((start, _)) if start.starts_with("Error from server (") => &message[..start.len() + 1],
+        _ => message,
+    }
+}
+
+impl Explanation<'_> {
+    fn current(&self) -> Option<i32> {
+        self.decision.trace.iter().find_map(|step| match step {
+            Step::ReadScale { replicas, .. } => *replicas,
+            _ => None,
+        })
+    }
+
+    /// The replicas after the pass, with their range where it is not certain; none where the
+    /// controller cannot decide.
+    fn wanted(&self) -> Option<String> {
+        let undecided = |step: &Step| {
+            matches!(
+                step,
+                Step::RejectSelector { .. } | Step::CombineMetrics { accepted: false, .. }
+            )
+        };
+        let trace = &self.decision.trace;
+        if trace.iter().any(undecided) {
+            return None;
+        }
+        let refused = trace.iter().find_map(|step| match step {
+            Step::Rescale { to, error: Some(_), .. } => Some(*to),
+            _ => None,
+        });
+        if let Some(refused) = refused {
+            return Some(refused.to_string());
+        }
+        let likely = self.decision.replicas_after()?;
+        Some(match (self.certainty, self.range) {
+            (Certainty::Bounded, Some(range)) => format!("{likely} ({}-{})", range.min, range.max),
+            _ => likely.to_string(),
+        })
+    }
+
+    /// The metric with the highest proposal.
+    fn winner(&self) -> Option<String> {
+        let by = self.decision.trace.iter().find_map(|step| match step {
+            Step::CombineMetrics { by, accepted: true, .. } => *by,
+            _ => None,
+        })?;
+        self.metric_steps().find(|metric| metric.index == by).map(Words::short_label)
+    }
+
+    /// The last rule that changed the number, as the controller's reason or the field of the spec;
+    /// `tolerance` where it is what keeps the replicas.
+    fn limit(&self) -> Option<&'static str> {
+        let mut changed = self.decision.trace.iter().filter_map(|step| match step {
+            Step::ChoosePath { path: Path::AboveMax, .. } => Some("maxReplicas"),
+            Step::ChoosePath { path: Path::BelowMin, .. } | Step::RaiseToMin { .. } => {
+                Some("minReplicas")
+            }
+            Step::Stabilize { desired, result, reason, .. }
+            | Step::Limit { desired, result, reason, .. }
+                if desired != result =>
+            {
+                Some(*reason)
+            }
+            _ => None,
+        });
+        changed.next_back().or_else(|| self.is_tolerated().then_some("tolerance"))
+    }
+
+    fn is_tolerated(&self) -> bool {
+        let kept = |step: &Step| match step {
+            Step::CombineMetrics { by, highest, accepted: true, .. } => {
+                by.filter(|_| self.current() == Some(*highest))
+            }
+            _ => None,
+        };
+        let by = self.decision.trace.iter().find_map(kept);
+        self.metric_steps().any(|metric| {
+            Some(metric.index) == by
+                && matches!(&metric.result, MetricResult::Proposal(proposal)
+                    if proposal.because == Because::WithinTolerance && proposal.ratio != 1.0)
+        })
+    }
+
+    /// The worst that was found, in this order: the scale cannot be read or written; the
+    /// controller decides nothing, for the reason of ScalingActive; some metrics fail; the maximum
+    /// is reached; pods are without usable metrics; what the controller remembers is not known and
+    /// matters; there are notes.
+    fn worst(&self) -> Option<String> {
+        let trace = &self.decision.trace;
+        let find = |pick: fn(&Step) -> Option<&'static str>| trace.iter().find_map(pick);
+        let blocked = find(|step| match step {
+            Step::ReadScale { error: Some(_), .. } => Some("FailedGetScale"),
+            Step::Rescale { error: Some(_), .. } => Some("FailedUpdateScale"),
+            Step::RejectSelector { reason, .. } => Some(reason),
+            Step::ChoosePath { path: Path::Disabled, .. } => Some("ScalingDisabled"),
+            _ => None,
+        });
+        if let Some(reason) = blocked {
+            return Some(reason.to_owned());
+        }
+        let failed: Vec<&str> = self
+            .metric_steps()
+            .filter_map(|metric| match &metric.result {
+                MetricResult::Error(e) => Some(e.reason),
+                MetricResult::Proposal(_) => None,
+            })
+            .collect();
+        let total = self.metric_steps().count();
+        match failed[..] {
+            [] => {}
+            [first, ..] if failed.len() == total => return Some(first.to_owned()),
+            [first, ..] => {
+                return Some(format!("{first} ({} of {total} metrics)", failed.len()));
+            }
+        }
+        let max = self.hpa.spec.max_replicas;
+        let reached = |replicas: i32| replicas >= max;
+        if self.current().is_some_and(reached)
+            && self.decision.replicas_after().is_some_and(reached)
+        {
+            return Some("at maxReplicas".to_owned());
+        }
+        let counted = self.metric_steps().filter_map(|metric| match &metric.result {
+            MetricResult::Proposal(proposal) => proposal.counted,
+            MetricResult::Error(_) => None,
+        });
+        if let Some(most) = counted.max_by_key(|counted| (counted.missing, counted.unready)) {
+            match (most.missing, most.unready) {
+                (0, 0) => {}
+                (0, unready) => return Some(count(unready as i64, "unready pod")),
+                (missing, 0) => return Some(count(missing as i64, "missing pod")),
+                (missing, unready) => {
+                    let unready = count(unready as i64, "unready pod");
+                    return Some(format!("{missing} missing, {unready}"));
+                }
+            }
+        }
+        if self.certainty == Certainty::Bounded {
+            return Some("memory unknown".to_owned());
+        }
+        (!self.notes.is_empty()).then(|| count(self.notes.len() as i64, "note"))
+    }
+}

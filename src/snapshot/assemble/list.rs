@@ -1,0 +1,107 @@
+//! Several HPAs from the same saved objects: each gets what it would get alone, and what cannot be
+//! had for one does not keep the others from it.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::{Input, Options, controller_settings, once, stated_memory, without_pods};
+use crate::error::Error;
+use crate::selector::Selector;
+use crate::snapshot::Listed;
+use crate::snapshot::objects::{HpaObject, Objects};
+use crate::snapshot::pod::Meta;
+use crate::snapshot::remarks;
+use crate::snapshot::stated::StatedMemory;
+
+/// Everything for the passes of all HPAs of a namespace, or of every one, whose labels a selector
+/// matches; by namespace and name. `clock` is as for [`super::assemble`].
+///
+/// # Errors
+///
+/// The objects or the options are not usable for any of them.
+pub fn assemble_all(
+    objects: &Objects,
+    options: &Options,
+    namespace: Option<&str>,
+    selector: &Selector,
+    clock: Timestamp,
+) -> Result<Vec<Listed<Input>>, Error> {
+    if objects.hpas.is_empty() {
+        return Err(Error::usage("the input holds no HorizontalPodAutoscaler at all"));
+    }
+    let state = objects.state.as_ref();
+    controller_settings(state, options, &mut Vec::new(), &mut Vec::new())?;
+    let default_namespace = options.default_namespace();
+    let in_namespace = |stated: Option<&str>| {
+        namespace.is_none_or(|wanted| stated.unwrap_or(default_namespace) == wanted)
+    };
+    let wanted = |object: &&HpaObject| {
+        in_namespace(object.namespace.as_deref())
+            // What cannot be read is told of rather than left out.
+            && labels(&object.json).is_none_or(|labels| selector.matches(&labels))
+    };
+    let mut found: Vec<(&str, &HpaObject)> = objects
+        .hpas
+        .iter()
+        .filter(wanted)
+        .map(|object| (object.namespace.as_deref().unwrap_or(default_namespace), object))
+        .collect();
+    found.sort_by_key(|(namespace, object)| (*namespace, &*object.name));
+    let keys: Vec<String> =
+        found.iter().map(|(namespace, object)| format!("{namespace}/{}", object.name)).collect();
+    once("HorizontalPodAutoscaler", keys.iter().map(String::as_str))?;
+    if found.len() > 1 && state.is_some_and(|state| stated_memory(state) != StatedMemory::default())
+    {
+        return Err(Error::usage(format!(
+            "the ControllerState holds the memory of one HPA, and there are {}",
+            found.len()
+        ))
+        .hint("name the one that it belongs to"));
+    }
+    let listed = found.into_iter().map(|(namespace, object)| {
+        let result = input(objects, object, options, clock);
+        let snapshot = result.as_ref().ok().map(|input| &input.snapshot);
+        Listed {
+            namespace: namespace.to_owned(),
+            name: object.name.clone(),
+            reference: snapshot.map_or_else(String::new, |it| it.hpa.reference()),
+            result,
+        }
+    });
+    Ok(listed.collect())
+}
+
+/// The labels of an HPA; none where they cannot be read.
+fn labels(json: &str) -> Option<crate::selector::Labels> {
+    #[derive(Deserialize)]
+    struct Object {
+        metadata: Meta,
+    }
+    serde_json::from_str::<Object>(json).ok().map(|object| object.metadata.labels)
+}
+
+/// Everything for one of them, with copies of only those pods that its target selects.
+fn input(
+    objects: &Objects,
+    object: &HpaObject,
+    options: &Options,
+    clock: Timestamp,
+) -> Result<Input, Error> {
+    let (mut input, selected) = without_pods(objects, object, options, clock)?;
+    let snapshot = &mut input.snapshot;
+    let metrics = objects.pod_metrics.iter().zip(selected);
+    snapshot.pod_metrics =
+        metrics.filter(|(_, selected)| *selected).map(|(item, _)| item.clone()).collect();
+    if let Ok(scale) = &snapshot.scale
+        && let Ok(selector) = Selector::parse(&scale.selector)
+    {
+        let default_namespace = options.default_namespace();
+        let own = objects.pods.iter().filter(|pod| {
+            pod.namespace.as_deref().unwrap_or(default_namespace) == snapshot.hpa.namespace
+                && selector.matches(&pod.labels)
+        });
+        snapshot.pods = own.cloned().collect();
+    }
+    input.notes.extend(remarks::on(&input.snapshot));
+    Ok(input)
+}

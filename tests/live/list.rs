@@ -1,0 +1,396 @@
+//! `explain` without a name: which HPAs are in the list, what one that cannot be read does to it, what
+//! it takes, how it is kept, and what is said while it takes long.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::api::{Auth, Cluster, CustomMetric, ExternalMetric, Fault, Recorded, Server, When};
+use super::metrics::external_metric;
+use super::{HPAS, Ran, folder, notes, program, recorded, run, schema};
+
+/// Four HPAs in `shop`, of which `api` has a label, one in `test`, and the recorded one.
+fn shop() -> Cluster {
+    let mut cluster = recorded();
+    for name in ["web", "cart", "pay"] {
+        cluster.autoscaled(["shop", name], 3);
+    }
+    cluster.autoscaled(["shop", "api"], 12).autoscaled(["test", "web"], 4);
+    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["shop", "api"], |hpa| {
+        hpa["metadata"]["labels"] = json!({"team": "checkout"});
+    });
+    cluster
+}
+
+fn list_as(server: &Server, user: &str, more: &[&str]) -> Ran {
+    let config = server.kubeconfig(&Auth::Token(user));
+    run(program().arg("explain").args(more).arg("--kubeconfig").arg(config.path()))
+}
+
+fn list(server: &Server, more: &[&str]) -> Ran {
+    list_as(server, "admin", more)
+}
+
+/// The rows of a table without its header, each as its words.
+fn rows(ran: &Ran) -> Vec<Vec<&str>> {
+    ran.stdout.lines().skip(1).map(|line| line.split_whitespace().collect()).collect()
+}
+
+/// The namespaces and names of the items of a list.
+fn keys(list: &Value) -> Vec<String> {
+    let items = list["items"].as_array().expect("items").iter();
+    let text = |value: &Value| value.as_str().expect("text").to_owned();
+    items
+        .map(|it| format!("{}/{}", text(&it["hpa"]["namespace"]), text(&it["hpa"]["name"])))
+        .collect()
+}
+
+#[test]
+fn a_namespace_all_of_them_or_a_selection() {
+    let server = Server::start(shop());
+    let ran = list(&server, &["-n", "shop"]);
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
+    assert_eq!(
+        ran.stdout,
+        "\
+NAME  REFERENCE        CURRENT  WANTED  WINNER  LIMIT         FINDING
+api   Deployment/api        12      10  -       maxReplicas   at maxReplicas
+cart  Deployment/cart        3       6  cpu     ScaleUpLimit  2 notes
+pay   Deployment/pay         3       6  cpu     ScaleUpLimit  2 notes
+web   Deployment/web         3       6  cpu     ScaleUpLimit  2 notes
+"
+    );
+    for (args, want) in [
+        (
+            &["-A"][..],
+            &[
+                "default/nginx-deployment",
+                "shop/api",
+                "shop/cart",
+                "shop/pay",
+                "shop/web",
+                "test/web",
+            ][..],
+        ),
+        (&["-A", "-n", "shop", "-l", "team"], &["shop/api"]),
+        (&["-n", "shop", "-l", "team!=checkout"], &["shop/cart", "shop/pay", "shop/web"]),
+        (&["-n", "default"], &["default/nginx-deployment"]),
+        (&["-n", "shop", "-l", "team=none"], &[]),
+    ] {
+        let answer = list(&server, &[args, &["-o", "json"]].concat()).answer();
+        assert_eq!(keys(&answer), want, "{args:?}");
+        assert_eq!((&answer["kind"], &answer["errors"]), (&json!("ExplanationList"), &json!([])));
+        let table = list(&server, args);
+        assert_eq!(rows(&table).len(), want.len(), "{args:?}");
+        let namespaces = table.stdout.starts_with("NAMESPACE  NAME");
+        assert_eq!(namespaces, args.contains(&"-A"), "{args:?}");
+    }
+}
+
+#[test]
+fn nothing_there_is_said_as_kubectl_says_it() {
+    let server = Server::start(Cluster::empty());
+    for (args, said) in [
+        (&["-n", "shop"][..], "No resources found in shop namespace.\n"),
+        (&["-A"], "No resources found\n"),
+        (&["-n", "shop", "-o", "wide"], "No resources found in shop namespace.\n"),
+    ] {
+        let ran = list(&server, args);
+        assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (Some(0), "", said));
+    }
+    let ran = list(&server, &["-n", "shop", "-o", "json"]);
+    assert_eq!(ran.stderr, "");
+    let empty = json!({
+        "apiVersion": "kubectl-hpa/v1alpha1", "kind": "ExplanationList", "items": [], "errors": [],
+    });
+    assert_eq!(ran.answer(), empty);
+}
+
+#[test]
+fn each_is_explained_as_it_would_be_alone() {
+    let mut cluster = shop();
+    cluster.hpa(["shop", "twin"], ["apps/v1", "Deployment", "cart"], &json!({}));
+    cluster.hpa(["shop", "lost"], ["apps/v1", "Deployment", "lost"], &json!({}));
+    let server = Server::start(cluster);
+    let whole = list(&server, &["-n", "shop", "-o", "json"]).answer();
+    let items = whole["items"].as_array().expect("items");
+    assert_eq!(items.len(), 6);
+    for item in items {
+        let name = item["hpa"]["name"].as_str().expect("a name");
+        let alone = list(&server, &[name, "-n", "shop", "-o", "json"]).answer();
+        // The first note tells how far the clocks are apart, which grows.
+        let [item, alone] = [item, &alone].map(|answer| {
+            let mut answer = answer.clone();
+            let skew = answer["notes"].as_array_mut().map(|notes| notes.remove(0));
+            assert!(skew.is_some_and(|skew| skew.to_string().contains("clock")), "{name}");
+            answer
+        });
+        assert_eq!(item, alone, "{name}");
+    }
+    let worst = |name: &str| {
+        let table = list(&server, &["-n", "shop"]);
+        let row = table.stdout.lines().find(|line| line.starts_with(name)).map(str::to_owned);
+        row.and_then(|row| Some(row.rsplit_once("  ")?.1.trim().to_owned())).expect("a row")
+    };
+    assert_eq!(worst("twin"), "AmbiguousSelector");
+    assert_eq!(worst("lost"), "FailedGetScale");
+    // One that is not asked for selects the same pods all the same.
+    let ran = list(&server, &["-n", "shop", "-l", "!team", "-o", "json"]);
+    assert!(keys(&ran.answer()).contains(&"shop/twin".to_owned()));
+    server.change(|cluster| {
+        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["shop", "cart"], |hpa| {
+            hpa["metadata"]["labels"] = json!({"team": "checkout"});
+        });
+    });
+    let ran = list(&server, &["-n", "shop", "-l", "team"]);
+    assert_eq!(rows(&ran)[1], ["cart", "Deployment/cart", "3", "-", "-", "-", "AmbiguousSelector"]);
+}
+
+#[test]
+fn what_cannot_be_read_leaves_the_others_their_answers() {
+    let mut cluster = shop();
+    cluster.put(json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet",
+        "metadata": {"name": "db", "namespace": "shop"},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "db"}}},
+    }));
+    for name in ["db", "log"] {
+        cluster.hpa(["shop", name], ["apps/v1", "StatefulSet", "db"], &json!({}));
+    }
+    cluster.grant("bob");
+    for resource in ["statefulsets.apps/scale", "statefulsets.apps"] {
+        cluster.deny("bob", "get", resource);
+    }
+    let server = Server::start(cluster);
+    let ran = list_as(&server, "bob", &["-n", "shop"]);
+    assert_eq!(ran.code, Some(1));
+    let found = rows(&ran);
+    let names: Vec<&str> = found.iter().map(|row| row[0]).collect();
+    assert_eq!(names, ["api", "cart", "db", "log", "pay", "web"]);
+    let row =
+        ["db", "StatefulSet/db", "-", "-", "-", "-", "Error", "from", "server", "(Forbidden)"];
+    assert_eq!(found[2], row);
+    assert_eq!(found[1][..4], ["cart", "Deployment/cart", "3", "6"]);
+    let refused = "Error from server (Forbidden): statefulsets.apps \"db\" is forbidden: User \"bob\" \
+                   cannot get resource \"statefulsets/scale\" in API group \"apps\" in the namespace \
+                   \"shop\"";
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    assert_eq!(
+        lines[..2],
+        [format!("error: shop/db: {refused}"), format!("error: shop/log: {refused}")]
+    );
+    assert!(
+        lines[2].starts_with("hint: missing right: get statefulsets.apps/scale in "),
+        "{}",
+        lines[2]
+    );
+    assert_eq!(lines.len(), 3);
+
+    let ran = list_as(&server, "bob", &["-n", "shop", "-o", "json"]);
+    assert_eq!(ran.code, Some(1));
+    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(keys(&answer), ["shop/api", "shop/cart", "shop/pay", "shop/web"]);
+    assert_eq!(answer["errors"][1]["name"], "log");
+    assert_eq!(answer["errors"][1]["message"], refused);
+    if let Err(error) = schema::list_validator().validate(&answer) {
+        panic!("{}: {error}", error.instance_path());
+    }
+    // Whether they select the same pods is not known.
+    let note = "the target of shop/db cannot be read, so it plays no part";
+    assert!(notes(&answer["items"][0]).contains(note), "{:#}", answer["items"][0]);
+
+    let gate = ["-n", "shop", "--feature-gates", "A=true"];
+    let before = server.requests().len();
+    list(&server, &gate).fails(2, &["error: unknown feature gate A\nhint: "]);
+    assert_eq!(server.requests().len(), before);
+
+    // Without the list there is nothing.
+    server.change(|cluster| {
+        cluster.deny("bob", "list", "horizontalpodautoscalers.autoscaling");
+    });
+    let refused =
+        "Error from server (Forbidden): horizontalpodautoscalers.autoscaling is forbidden";
+    list_as(&server, "bob", &["-n", "shop"]).fails(1, &[refused, " -n shop` tells"]);
+    list_as(&server, "bob", &["-A"]).fails(1, &[refused, " -A` tells"]);
+    server.change(|cluster| {
+        cluster.remove_version("autoscaling/v2");
+    });
+    list(&server, &["-A"]).fails(1, &["(v1.36.2) does not serve autoscaling/v2\nhint: "]);
+}
+
+/// The most requests of a sort that were under way at once.
+fn at_once(requests: &[Recorded], sort: impl Fn(&Recorded) -> bool) -> usize {
+    let spans: Vec<_> = requests
+        .iter()
+        .filter(|it| sort(it))
+        .map(|it| (it.at, it.done.expect("an answer")))
+        .collect();
+    let under_way = |at| spans.iter().filter(|(from, to)| *from <= at && at < *to).count();
+    spans.iter().map(|(at, _)| under_way(*at)).max().unwrap_or(0)
+}
+
+#[test]
+fn what_all_need_is_asked_for_once_and_few_at_a_time() {
+    let mut cluster = recorded();
+    cluster.latency(Duration::from_millis(40)).custom_metric(CustomMetric {
+        name: "depth".to_owned(),
+        resource: "namespaces".to_owned(),
+        ..CustomMetric::default()
+    });
+    cluster.custom_kind("argoproj.io/v1alpha1", "Rollout", "rollouts");
+    let metric = json!([{"type": "Object", "object": {
+        "describedObject": {"apiVersion": "v1", "kind": "Service", "name": "queue"},
+        "metric": {"name": "depth"}, "target": {"type": "Value", "value": "1"},
+    }}]);
+    for number in 0..10 {
+        let name = format!("web-{number}");
+        cluster.autoscaled(["shop", &name], 1);
+        let hpa = ["shop", &*format!("rollout-{number}")];
+        cluster.hpa(hpa, ["argoproj.io/v1alpha1", "Rollout", &name], &json!({}));
+        let change = |hpa: &mut Value| hpa["spec"]["metrics"] = metric.clone();
+        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["shop", &name], change);
+    }
+    let server = Server::start(cluster);
+    let answer = list(&server, &["-n", "shop", "-o", "json"]).answer();
+    assert_eq!(keys(&answer).len(), 20);
+    let requests = server.requests();
+    let count = |end: &str| requests.iter().filter(|it| it.path.ends_with(end)).count();
+    let shared = [
+        "/version",
+        "/apis",
+        "/apis/custom.metrics.k8s.io",
+        "/horizontalpodautoscalers",
+        "/events",
+        "/kube-controller-manager",
+    ];
+    assert_eq!(shared.map(count), [1; 6]);
+    // Rollouts are not there, so they have no pods.
+    assert_eq!((count("/scale"), count("/shop/pods"), count("/depth")), (20, 10, 10));
+    assert_eq!(requests.len(), 6 + 40);
+    for end in ["/scale", "/shop/pods"] {
+        let most = at_once(&requests, |it| it.path.ends_with(end));
+        assert!((2..=4).contains(&most), "{most} at once of {end}");
+    }
+}
+
+#[test]
+fn long_lists_come_in_pages() {
+    let mut cluster = Cluster::empty();
+    for number in 0..501 {
+        let name = format!("web-{number:03}");
+        cluster.hpa(["shop", &name], ["apps/v1", "Deployment", "none"], &json!({}));
+    }
+    let server = Server::start(cluster);
+    assert_eq!(rows(&list(&server, &["-A"])).len(), 501);
+    let lists = || {
+        let path = "/apis/autoscaling/v2/horizontalpodautoscalers";
+        let requests = server.requests().into_iter().filter(|request| request.path == path);
+        requests.map(|request| request.parameter("limit").map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let limit = Some("500".to_owned());
+    assert_eq!(lists(), [limit.clone(), limit.clone()]);
+    server.change(|cluster| {
+        let all = "/apis/autoscaling/v2/horizontalpodautoscalers";
+        cluster.fault(When::on(all).nth(2), Fault::Expired);
+    });
+    assert_eq!(rows(&list(&server, &["-A"])).len(), 501);
+    assert_eq!(lists()[2..], [limit.clone(), limit, None]);
+}
+
+#[test]
+fn what_takes_long_says_so_on_standard_error() {
+    for (delay, said) in [(0, false), (1500, true)] {
+        let mut cluster = shop();
+        let pods = "/api/v1/namespaces/shop/pods";
+        let delay = Fault::DelayAnswer(Duration::from_millis(delay));
+        cluster.fault(When::on(pods).first(1), delay);
+        let ran = list(&Server::start(cluster), &["-n", "shop"]);
+        assert_eq!((ran.code, rows(&ran).len()), (Some(0), 4));
+        let lines: Vec<&str> = ran.stderr.lines().collect();
+        assert_eq!(lines.len(), usize::from(said), "{lines:?}");
+        assert!(lines.iter().all(|line| line.starts_with("reading 4 HPAs: ")), "{lines:?}");
+    }
+    let mut cluster = shop();
+    cluster.fault(When::on(HPAS), Fault::DelayAnswer(Duration::from_millis(1500)));
+    let ran = list(&Server::start(cluster), &["-n", "default"]);
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), "listing the HPAs\n"));
+}
+
+/// A table without its last column, where notes about the connection are counted, too.
+fn without_findings(ran: &Ran) -> Vec<&str> {
+    let end = ran.stdout.find("FINDING").expect("a header");
+    ran.stdout.lines().map(|line| &line[..end]).collect()
+}
+
+#[test]
+fn what_is_saved_of_a_list_gives_the_same_list() {
+    let mut cluster = shop();
+    cluster.hpa(["shop", "twin"], ["apps/v1", "Deployment", "cart"], &json!({}));
+    cluster.hpa(["shop", "lost"], ["apps/v1", "Deployment", "lost"], &json!({}));
+    let server = Server::start(cluster);
+    let path = folder().join(format!("saved-list-{}.json", std::process::id()));
+    let file = path.to_str().expect("a path");
+    for selection in [&["-A"][..], &["-n", "shop"], &["-A", "-l", "team"]] {
+        let live = list(&server, &[selection, &["-o", "json", "--save", file]].concat()).answer();
+        let args = [&["explain", "-o", "json", "-f", file], selection].concat();
+        let again = run(program().args(args)).answer();
+        assert_eq!(keys(&live), keys(&again));
+        for (live, again) in live["items"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .zip(again["items"].as_array().into_iter().flatten())
+        {
+            for part in ["hpa", "outcome", "proposal", "range"] {
+                assert_eq!(live[part], again[part], "{part} of {}", live["hpa"]["name"]);
+            }
+        }
+        let [live, again] = [
+            list(&server, selection),
+            run(program().args(["explain", "-f", file]).args(selection)),
+        ];
+        assert_eq!(without_findings(&live), without_findings(&again));
+        fs::remove_file(&path).expect("it was there");
+    }
+
+    // What cannot be read is told not to be in it.
+    server.change(|cluster| {
+        cluster
+            .fault(When::on("/apis/apps/v1/namespaces/shop/deployments/pay"), Fault::InvalidJson);
+    });
+    let ran = list(&server, &["-n", "shop", "--save", file]);
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr.starts_with(&format!("Warning: shop/pay is not in {file}\nerror: shop/pay: ")),
+        "{}",
+        ran.stderr
+    );
+    let again = run(program().args(["explain", "-f", file]));
+    assert_eq!((again.code, rows(&again).len()), (Some(0), 5));
+    fs::remove_file(&path).expect("it was there");
+
+    // External values do not say which namespace they are for.
+    let mut cluster = Cluster::empty();
+    for (namespace, value) in [("shop", "3"), ("test", "4")] {
+        cluster.autoscaled([namespace, "web"], 2);
+        let change = |hpa: &mut Value| hpa["spec"]["metrics"] = json!([external_metric()]);
+        let object = [namespace, "web"];
+        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", object, change);
+        cluster.external_metric(ExternalMetric {
+            name: "queue_depth".to_owned(),
+            namespace: namespace.to_owned(),
+            labels: [("queue", "a")].into_iter().collect(),
+            value: value.to_owned(),
+            timestamp: "2026-11-21T07:07:00Z".to_owned(),
+        });
+    }
+    let other = Server::start(cluster);
+    list(&other, &["-A", "--save", file]).fails(1, &["failed to save: ", "save them one by one"]);
+    assert!(!path.exists());
+
+    let none = list(&server, &["-n", "none", "--save", file]);
+    assert_eq!(none.code, Some(0));
+    assert!(none.stderr.contains("Warning: there is nothing to save in "), "{}", none.stderr);
+    assert!(!path.exists());
+}

@@ -71,7 +71,7 @@ fn run(seed: u64, shape: Shape, behavior: bool, quiet: bool, sees: Sees, shares:
         let remembered = infer::infer(&snapshot.hpa, current, controller, seen_at, &evidence);
         let decision = engine::reconcile(&snapshot, &remembered.likely);
         assert_eq!(decision.proposal, truth.proposal, "the metrics have not changed");
-        let range = Range::of(&decision, &engine::at_bounds(&snapshot, &remembered, &decision));
+        let range = Range::of(&decision, &engine::outlook(&snapshot, &remembered, &decision));
         assert!(
             (range.min..=range.max).contains(&after),
             "seed {seed} {shape:?} pass {pass} at {seen_at}: {range:?}, but the pass at {} came \
@@ -104,9 +104,9 @@ struct Range {
 }
 
 impl Range {
-    fn of(decision: &engine::decision::Decision, extremes: &[i32]) -> Self {
+    fn of(decision: &engine::decision::Decision, outlook: &engine::decision::Outlook) -> Self {
         let likely = decision.replicas_after().expect("the scale was read");
-        let all = extremes.iter().copied().chain([likely]);
+        let all = outlook.extremes.iter().copied().chain([likely]);
         let (min, max) = all.fold((likely, likely), |(min, max), n| (min.min(n), max.max(n)));
         Self { min, max }
     }

@@ -10,7 +10,7 @@ mod scenario;
 use std::collections::BTreeSet;
 
 use kubectl_hpa::engine::decision::{Because, Decision, MetricResult, Path, Step};
-use kubectl_hpa::engine::{at_bounds, reconcile};
+use kubectl_hpa::engine::{outlook, reconcile};
 use kubectl_hpa::error::{Error, ErrorKind};
 use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::render::page::{Layout, page};
@@ -422,10 +422,10 @@ fn tolerates_everything(scenario: &Scenario) -> TestCaseResult {
 
 fn is_inside_the_range(scenario: &Scenario) -> TestCaseResult {
     let input = read(scenario)?;
-    let unknown = Remembered::unknown();
+    let unknown = Remembered::unknown(input.snapshot.now);
     let likely = reconcile(&input.snapshot, &unknown.likely);
-    let extremes = at_bounds(&input.snapshot, &unknown, &likely);
-    let range = Explanation::new(&input, &unknown, &likely, &extremes).range;
+    let outlook = outlook(&input.snapshot, &unknown, &likely);
+    let range = Explanation::new(&input, &unknown, &likely, &outlook).range;
     let (decision, _) = common::explain(&input);
     let Some(replicas) = decision.replicas_after() else {
         prop_assert!(range.is_none());
@@ -450,7 +450,7 @@ fn holds_refused(scenario: &Scenario, refused: u8) -> TestCaseResult {
             }
         }
         let decision = reconcile(&snapshot, &remembered.likely);
-        let mut range = at_bounds(&snapshot, &remembered, &decision);
+        let mut range = outlook(&snapshot, &remembered, &decision).extremes;
         range.extend(decision.replicas_after());
         let (least, most) = (range.iter().min(), range.iter().max());
         let replicas = read.replicas_after();
@@ -470,8 +470,8 @@ fn is_worded(scenario: &Scenario) -> TestCaseResult {
 fn word(input: &Input) {
     let remembered = remembered(input);
     let decision = reconcile(&input.snapshot, &remembered.likely);
-    let extremes = at_bounds(&input.snapshot, &remembered, &decision);
-    let explanation = Explanation::new(input, &remembered, &decision, &extremes);
+    let outlook = outlook(&input.snapshot, &remembered, &decision);
+    let explanation = Explanation::new(input, &remembered, &decision, &outlook);
     serde_json::to_string(&explanation).expect("an explanation is JSON");
     for (width, symbols) in [(None, Symbols::UNICODE), (Some(20), Symbols::ASCII)] {
         let layout = Layout { width, ascii: symbols == Symbols::ASCII, ..Layout::default() };

@@ -28,8 +28,8 @@ fn screen(name: &str, files: &[&str], wide: bool, layout: &Layout) -> String {
     let input = assemble(file::read(&files).expect("files"), &options, clock).expect("an input");
     let remembered = Remembered::of(&input);
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
-    let explanation = Explanation::new(&input, &remembered, &decision, &extremes);
+    let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+    let explanation = Explanation::new(&input, &remembered, &decision, &outlook);
     let symbols = if layout.ascii { Symbols::ASCII } else { Symbols::UNICODE };
     page(&Page::new(&explanation, wide, symbols), layout)
 }
@@ -56,6 +56,10 @@ FROM PROPOSAL TO REPLICAS
   258  stabilization: nothing higher remembered in the last 5m
     4  rate: up to max(2 × 2, 4) = 4 in one pass  ScaleUpLimit
     4  bounds: 2 to 10
+
+NEXT, IF THE METRICS KEEP ASKING FOR 258
+   8  at 07:06:44Z (in 15s)
+  10  at 07:06:59Z (in 30s)
 
 IN THE CONTROLLER'S WORDS
   AbleToScale     True  SucceededRescale
@@ -101,6 +105,10 @@ FROM PROPOSAL TO REPLICAS
   258  stabilization: 258 was recommended 15s ago  ScaleDownStabilized
     8  rate: up to max(2 × 4, 4) = 8 in one pass  ScaleUpLimit
     8  bounds: 2 to 10
+
+NEXT, IF THE METRICS KEEP ASKING FOR 4
+  10  at 07:06:59Z (in 15s)
+   4  at 07:11:29Z (in 4m45s)
 
 PODS FOR cpu
   POD                                USAGE  REQUEST  GROUP    COUNTED  BECAUSE
@@ -150,6 +158,10 @@ FROM PROPOSAL TO REPLICAS
   8  stabilization: just started, so the 8 there are count  ScaleDownStabilized
   8  rate: up to max(2 × 8, 4) = 16 in one pass
   8  bounds: 2 to 10
+
+NEXT, IF THE METRICS KEEP ASKING FOR 0
+  10  at the next pass, later, or not at all
+   2  by 07:11:29Z (in 5m)
 
 PODS FOR cpu
   POD                                USAGE  REQUEST  GROUP    COUNTED  BECAUSE
@@ -212,6 +224,9 @@ FROM PROPOSAL TO REPLICAS
   7  rate: up to 7 (2 pods in 60s from 5 gives 7)  ScaleUpLimit
   7  bounds: 2 to 20
 
+NEXT, IF THE METRICS KEEP ASKING FOR 8
+  8  at 07:00:45Z (in 45s)
+
 PODS FOR cpu
   POD       USAGE  REQUEST  GROUP    COUNTED  BECAUSE
   worker-0   890m     500m  ready       890m
@@ -270,6 +285,9 @@ FROM PROPOSAL TO REPLICAS
   8  stabilization: nothing remembered holds it (up 0s, down 5m)
   7  rate: up to 7 (2 pods in 60s from 5 gives 7)  ScaleUpLimit
   7  bounds: 2 to 20
+
+NEXT, IF THE METRICS KEEP ASKING FOR 8
+  8  at 07:00:45Z (in 45s)
 
 PODS FOR cpu
   POD       USAGE  REQUEST  GROUP    COUNTED  BECAUSE
@@ -371,8 +389,8 @@ fn words(json: &str) -> Page {
     let input = assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("an input");
     let remembered = Remembered::of(&input);
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
-    let explanation = Explanation::new(&input, &remembered, &decision, &extremes);
+    let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+    let explanation = Explanation::new(&input, &remembered, &decision, &outlook);
     Page::new(&explanation, false, Symbols::ASCII)
 }
 
@@ -431,8 +449,8 @@ fn rows(objects: &Objects, all_namespaces: bool, wide: bool) -> Table {
             listed.and_then(|input| {
                 let remembered = Remembered::of(&input);
                 let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-                let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
-                Ok((input, remembered, decision, extremes))
+                let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+                Ok((input, remembered, decision, outlook))
             })
         })
         .collect();
@@ -441,8 +459,8 @@ fn rows(objects: &Objects, all_namespaces: bool, wide: bool) -> Table {
         name: listed.name.clone(),
         reference: listed.reference.clone(),
         result: listed.result.as_ref().map_err(Clone::clone).map(
-            |(input, remembered, decision, extremes)| {
-                Explanation::new(input, remembered, decision, extremes)
+            |(input, remembered, decision, outlook)| {
+                Explanation::new(input, remembered, decision, outlook)
             },
         ),
     });

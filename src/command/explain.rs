@@ -6,7 +6,7 @@ use super::{Answer, Terminal, connected, list, write_saved};
 use crate::args::{ControllerArgs, Explain, Output};
 use crate::cluster::fetch::fetch;
 use crate::engine;
-use crate::engine::decision::Decision;
+use crate::engine::decision::{Decision, Outlook};
 use crate::error::Error;
 use crate::memory::Remembered;
 use crate::render::{page, structured};
@@ -60,19 +60,19 @@ pub(super) struct Pass {
     pub(super) input: Input,
     remembered: Remembered,
     pub(super) decision: Decision,
-    extremes: Vec<i32>,
+    outlook: Outlook,
 }
 
 impl Pass {
     pub(super) fn run(input: Input) -> Self {
         let remembered = Remembered::of(&input);
         let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-        let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
-        Self { input, remembered, decision, extremes }
+        let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+        Self { input, remembered, decision, outlook }
     }
 
     pub(super) fn explanation(&self) -> Explanation<'_> {
-        Explanation::new(&self.input, &self.remembered, &self.decision, &self.extremes)
+        Explanation::new(&self.input, &self.remembered, &self.decision, &self.outlook)
     }
 }
 

@@ -5,6 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
+use crate::json::{optional_time, time};
 use crate::memory::Memory;
 use crate::quantity::Quantity;
 use crate::snapshot::hpa::{HpaStatus, MetricTarget, MetricValueStatus, ScalingPolicy};
@@ -34,6 +35,28 @@ impl Decision {
             })
         })
     }
+}
+
+/// What is open about a decision, and what follows on it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outlook {
+    /// The replicas after the pass at each bound of what is unknown; empty where nothing is.
+    pub extremes: Vec<i32>,
+    /// The counts that follow, by time.
+    pub upcoming: Vec<Upcoming>,
+}
+
+/// A count of replicas after a later pass, if the metrics keep asking for the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Upcoming {
+    /// The count.
+    pub replicas: i32,
+    /// It is not reached before.
+    #[serde(serialize_with = "time::serialize")]
+    pub earliest: Timestamp,
+    /// It is reached by then; none where it may not be reached at all.
+    #[serde(serialize_with = "optional_time::serialize")]
+    pub latest: Option<Timestamp>,
 }
 
 /// What the controller would do in this pass.

@@ -2,6 +2,7 @@
 //! Kubernetes v1.36.2). It knows no cluster, clock or command line, and returns each step that it
 //! took, so that whatever explains the decision only has to word it.
 
+mod ahead;
 mod arith;
 mod behavior;
 mod bounds;
@@ -14,7 +15,7 @@ mod replicas;
 use jiff::Timestamp;
 
 use conditions::{ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of};
-use decision::{Decision, Event, MetricResult, Outcome, Path, Step};
+use decision::{Decision, Event, MetricResult, Outcome, Outlook, Path, Step};
 
 use crate::memory::{Memory, Remembered};
 use crate::names;
@@ -35,11 +36,19 @@ pub fn reconcile(snapshot: &Snapshot, memory: &Memory) -> Decision {
     }
 }
 
+/// What is open about a decision, and what follows on it.
+pub fn outlook(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Outlook {
+    Outlook {
+        extremes: at_bounds(snapshot, remembered, decision),
+        upcoming: ahead::ahead(snapshot, remembered, decision),
+    }
+}
+
 /// The replicas after the pass at each bound of what is unknown: the memory, and metrics that were
 /// refused to us and may not be to the controller. Empty where nothing is, or it plays no part.
 /// `decision` is that of the same snapshot with any memory: the metrics do not depend on it, so they
 /// are not evaluated again.
-pub fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<i32> {
+fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<i32> {
     let (Ok(scale), None) = (&snapshot.scale, &snapshot.scale_update_error) else {
         return Vec::new();
     };

@@ -170,7 +170,8 @@ pub fn infer(
         scale_up_events,
         scale_down_events,
     };
-    let possible = Possible { highest, lowest, changes };
+    let (down, up) = recommendations::ends(&known, sighting.as_ref(), &held);
+    let possible = Possible { highest, lowest, changes, down, up };
     let knowledge = if sighting.is_none() && held.is_empty() {
         Knowledge::Unknown
     } else {

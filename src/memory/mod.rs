@@ -7,6 +7,7 @@ mod recommendations;
 mod scale_events;
 mod sighting;
 
+use jiff::Timestamp;
 pub use scale_events::split;
 use serde::Serialize;
 
@@ -63,6 +64,21 @@ pub struct Possible {
     /// The changes of scale that a rate limit may count, as lists of which one is true; none where
     /// they may be anything. Added replicas are positive.
     pub changes: Option<Vec<Vec<ScaleEvent>>>,
+    /// The lists with which a hold against scaling down ends soonest and last.
+    #[serde(skip)]
+    pub down: Ends,
+    /// The same for scaling up.
+    #[serde(skip)]
+    pub up: Ends,
+}
+
+/// Lists of recommendations between which every possible one ends its hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// With this one it ends soonest.
+    pub soonest: Vec<Recommendation>,
+    /// With this one it ends last.
+    pub last: Vec<Recommendation>,
 }
 
 /// Bounds of the highest or lowest recommendation that still counts.
@@ -105,16 +121,21 @@ impl Remembered {
                 snapshot.now,
                 evidence,
             ),
-            (None, Err(_)) => Self::unknown(),
+            (None, Err(_)) => Self::unknown(snapshot.now),
         }
     }
 
-    /// A memory of which nothing is known.
-    pub fn unknown() -> Self {
+    /// A memory of which nothing is known at a time.
+    pub fn unknown(now: Timestamp) -> Self {
+        let ends = |replicas| Ends {
+            soonest: Vec::new(),
+            last: vec![Recommendation { replicas, time: now }],
+        };
+        let possible = Possible { down: ends(i32::MAX), up: ends(0), ..Possible::default() };
         Self {
             likely: Memory::default(),
             knowledge: Knowledge::Unknown,
-            possible: Some(Possible::default()),
+            possible: Some(possible),
             basis: Vec::new(),
         }
     }

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::infer::{Known, RescaleReason, SECOND};
 use super::sighting::Sighting;
-use super::{Extreme, basis};
+use super::{Ends, Extreme, basis};
 use crate::json::SecondsTime;
 use crate::snapshot::assemble::Basis;
 use crate::snapshot::stated::Recommendation;
@@ -140,6 +140,47 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
         }
     }
     list
+}
+
+/// The lists with which a hold against scaling down, and one against scaling up, end soonest and
+/// last.
+pub(super) fn ends(known: &Known<'_>, sighting: Option<&Sighting>, held: &[Held]) -> (Ends, Ends) {
+    let restarted = known.may_have_restarted_since(known.last_pass());
+    let seed = restarted.then_some(Recommendation { replicas: known.current, time: known.now });
+    let written = known.hpa.written.status.map_or(known.now, |written| written + SECOND);
+    let sure = |replicas: fn(&Held) -> i32, seeded: fn(i32, i32) -> i32| -> Vec<Recommendation> {
+        let replicas = |held| match restarted {
+            true => seeded(replicas(held), known.current),
+            false => replicas(held),
+        };
+        held.iter()
+            .map(|held| Recommendation { replicas: replicas(held), time: held.earliest })
+            .collect()
+    };
+    // What was in the list of the last pass was made before it, and what it made itself may have
+    // been made again since.
+    let possible = |extreme: Option<i32>, proposal: Option<i32>, any: i32| -> Vec<Recommendation> {
+        let older = Recommendation { replicas: extreme.unwrap_or(any), time: written };
+        let newer = Recommendation { replicas: proposal.unwrap_or(any), time: known.now };
+        [older, newer].into_iter().chain(seed).collect()
+    };
+    let down = Ends {
+        soonest: sure(|held| *held.replicas.start(), Ord::min),
+        last: possible(
+            sighting.and_then(|seen| seen.at_most),
+            sighting.map(|seen| *seen.proposal.end()),
+            i32::MAX,
+        ),
+    };
+    let up = Ends {
+        soonest: sure(|held| *held.replicas.end(), Ord::max),
+        last: possible(
+            sighting.and_then(|seen| seen.at_least),
+            sighting.map(|seen| *seen.proposal.start()),
+            0,
+        ),
+    };
+    (down, up)
 }
 
 /// Bounds of the highest recommendation that holds against scaling down at the next pass, and of

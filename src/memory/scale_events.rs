@@ -24,7 +24,9 @@ const TTL: SignedDuration = SignedDuration::from_hours(1);
 /// may be anything. The times are moved by what the pass is later than now.
 pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec<Vec<ScaleEvent>>> {
     let nothing = Some(vec![Vec::new()]);
-    let behavior = known.hpa.spec.behavior.as_ref()?;
+    let Some(behavior) = &known.hpa.spec.behavior else {
+        return nothing;
+    };
     let rules = [&behavior.scale_up, &behavior.scale_down];
     let policies = rules.into_iter().flatten().flat_map(|rules| rules.policies.iter().flatten());
     let periods: BTreeSet<SignedDuration> =

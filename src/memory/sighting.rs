@@ -94,7 +94,10 @@ fn without_behavior(able: &str, limited: &str, to: i32) -> Option<Sighting> {
     let (low, high) = (*stabilized.start(), *stabilized.end());
     let (proposal, held_down_by, reason) = match able {
         "ReadyForNewScale" => (stabilized, None, "ReadyForNewScale"),
-        "ScaleDownStabilized" => (up_to(high.saturating_sub(1)), Some(low), "ScaleDownStabilized"),
+        "ScaleDownStabilized" => {
+            let below = if high == i32::MAX { high } else { high - 1 };
+            (up_to(below), Some(low), "ScaleDownStabilized")
+        }
         // Its own proposal or an older one; the condition no longer says.
         "SucceededRescale" => (up_to(high), Some(low), "SucceededRescale"),
         _ => return None,

@@ -9,7 +9,7 @@ use owo_colors::{OwoColorize, Style};
 use textwrap::WordSplitter;
 
 use super::style::{Styles, clean};
-use crate::report::page::{Page, PodTable, Table, Tone};
+use crate::report::page::{Page, PathLine, PodTable, Table, Tone};
 
 /// How a page is laid out.
 #[derive(Debug, Clone, Default)]
@@ -46,11 +46,11 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     }
     if !page.path.is_empty() {
         out.heading("FROM PROPOSAL TO REPLICAS");
-        let width = page.path.iter().map(|line| line.replicas.to_string().len()).max();
-        for line in &page.path {
-            let number = format!("{INDENT}{:>1$}  ", line.replicas, width.unwrap_or(0));
-            out.path(&number, &line.rule, line.reason);
-        }
+        out.steps(&page.path);
+    }
+    if let Some(asked) = page.asked.filter(|_| !page.upcoming.is_empty()) {
+        out.heading(&format!("NEXT, IF THE METRICS KEEP ASKING FOR {asked}"));
+        out.steps(&page.upcoming);
     }
     for PodTable { metric, table, left_out } in &page.pods {
         out.heading(&format!("PODS FOR {metric}"));
@@ -158,6 +158,15 @@ impl Lines<'_> {
             } else {
                 self.paragraph(&prefix, text, Style::new());
             }
+        }
+    }
+
+    /// Counts below one another, each with what it rests on.
+    fn steps(&mut self, steps: &[PathLine]) {
+        let width = steps.iter().map(|line| line.replicas.to_string().len()).max();
+        for line in steps {
+            let number = format!("{INDENT}{:>1$}  ", line.replicas, width.unwrap_or(0));
+            self.path(&number, &line.rule, line.reason);
         }
     }
 

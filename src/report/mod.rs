@@ -9,7 +9,9 @@ mod words;
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
-use crate::engine::decision::{Clause, Decision, Group, MetricStep, Outcome, PodRow, Step};
+use crate::engine::decision::{
+    Clause, Decision, Group, MetricStep, Outcome, Outlook, PodRow, Step, Upcoming,
+};
 use crate::json::SecondsTime;
 use crate::memory::{Knowledge, Memory, Possible, Remembered};
 use crate::quantity::{Format, Quantity};
@@ -34,6 +36,8 @@ pub struct Explanation<'a> {
     pub certainty: Certainty,
     /// The replicas after the pass, over everything that is unknown.
     pub range: Option<Range>,
+    /// The counts that follow, if the metrics keep asking for the same.
+    pub upcoming: &'a [Upcoming],
     trace: TraceView<'a>,
     memory: MemoryView<'a>,
     /// What the answer rests on.
@@ -85,16 +89,16 @@ struct MemoryView<'a> {
 }
 
 impl<'a> Explanation<'a> {
-    /// Explains a decision. `extremes` are the replicas at the bounds of what is unknown.
+    /// Explains a decision.
     pub fn new(
         input: &'a Input,
         remembered: &'a Remembered,
         decision: &'a Decision,
-        extremes: &[i32],
+        outlook: &'a Outlook,
     ) -> Self {
         let Input { snapshot, basis, notes, .. } = input;
         let range = decision.replicas_after().map(|likely| {
-            let all = extremes.iter().copied();
+            let all = outlook.extremes.iter().copied();
             all.fold(Range { min: likely, max: likely }, |range, replicas| Range {
                 min: range.min.min(replicas),
                 max: range.max.max(replicas),
@@ -113,6 +117,7 @@ impl<'a> Explanation<'a> {
             proposal: decision.proposal,
             certainty,
             range,
+            upcoming: &outlook.upcoming,
             trace: TraceView { steps: &decision.trace, pods: &snapshot.pods },
             memory: MemoryView {
                 knowledge: match remembered.knowledge {

@@ -5,6 +5,7 @@
 mod metrics;
 mod path;
 mod pods;
+mod upcoming;
 mod verdict;
 
 use jiff::Timestamp;
@@ -36,6 +37,10 @@ pub struct Page {
     pub metric_details: Vec<(String, String)>,
     /// From the highest proposal to the replicas.
     pub path: Vec<PathLine>,
+    /// What the metrics ask for, where other counts follow on it.
+    pub asked: Option<i32>,
+    /// The counts that follow.
+    pub upcoming: Vec<PathLine>,
     /// For each metric, its pods.
     pub pods: Vec<PodTable>,
     /// Conditions as the controller would write them.
@@ -125,6 +130,8 @@ impl Page {
             metrics: words.metrics(),
             metric_details: words.metric_details(),
             path: words.path(),
+            asked: explanation.proposal,
+            upcoming: words.upcoming(),
             pods: words.pods(),
             conditions: words.conditions(),
             events: words.events(),

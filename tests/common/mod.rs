@@ -39,7 +39,7 @@ pub(crate) fn explain_as<T>(
 ) -> (Decision, T) {
     let remembered = Remembered::of(input);
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let extremes = engine::at_bounds(&input.snapshot, &remembered, &decision);
-    let formed = form(&Explanation::new(input, &remembered, &decision, &extremes));
+    let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+    let formed = form(&Explanation::new(input, &remembered, &decision, &outlook));
     (decision, formed)
 }

@@ -33,6 +33,10 @@ impl Words<'_> {
                             "stabilization: just started, so the {} there are count",
                             past.replicas
                         ),
+                        Some(past) if self.is_inferred() => format!(
+                            "stabilization: {} was recommended, by what the API shows",
+                            past.replicas
+                        ),
                         Some(past) => format!(
                             "stabilization: {} was recommended {} ago",
                             past.replicas,

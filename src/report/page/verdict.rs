@@ -3,8 +3,8 @@
 use super::{Tone, Words};
 use crate::engine::decision::{Because, MetricResult, Path, RateLimit, Step};
 use crate::memory::Knowledge;
-use crate::report::Certainty;
-use crate::report::words::{count, distance, list, percent, sentence};
+use crate::report::words::{count, distance, duration, list, percent, sentence, time};
+use crate::report::{Certainty, Range};
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::stated::Recommendation;
 
@@ -30,11 +30,7 @@ impl Words<'_> {
         if let Certainty::Bounded = self.explanation.certainty
             && let Some(range) = self.explanation.range
         {
-            let unknown = self.unknown().join(", ");
-            why.push(format!(
-                "Not certain: {unknown}, and it may end anywhere from {} to {}.",
-                range.min, range.max
-            ));
+            why.push(self.open(range));
         }
         if let Some((to, error)) = failed_write {
             why.push(format!("Writing the scale fails: {error}."));
@@ -59,6 +55,37 @@ impl Words<'_> {
             None => (Tone::Stay, format!("STAYS AT {current}")),
         };
         (tone, verdict, why)
+    }
+
+    /// What else may come out, and what that depends on.
+    fn open(&self, range: Range) -> String {
+        let unknown = self.unknown();
+        let held = self.steps().iter().find_map(|step| match step {
+            Step::Stabilize { desired, held_by: Some(past), down_window, .. }
+                if past.replicas > *desired =>
+            {
+                Some((past.replicas, *down_window))
+            }
+            _ => None,
+        });
+        if let (Some((replicas, window)), true, 1) = (held, self.is_inferred(), unknown.len())
+            && self.explanation.decision.replicas_after() == Some(range.max)
+        {
+            let upcoming = self.explanation.upcoming;
+            let then = upcoming.iter().find(|step| step.replicas == range.min);
+            let latest = then.and_then(|step| step.latest).map_or_else(String::new, |latest| {
+                format!(", and with this load at {} at the latest", time(self.now(), latest))
+            });
+            return format!(
+                "Not certain: it goes to {} if the recommendation of {replicas} is older than {} \
+                 by the next pass{latest}.",
+                range.min,
+                duration(window)
+            );
+        }
+        let unknown = unknown.join(", ");
+        let Range { min, max } = range;
+        format!("Not certain: {unknown}, and it may end anywhere from {min} to {max}.")
     }
 
     /// What keeps the answer from being certain.
@@ -221,14 +248,23 @@ impl Words<'_> {
                 past.replicas
             );
         }
-        let ago = distance(past.time, self.now());
         let compared = if past.replicas > desired { "higher" } else { "lower" };
         let effect =
             if result == current { String::new() } else { format!(", which makes it {result}") };
-        format!(
-            "; the {compared} recommendation of {} from {ago} ago still counts{effect}",
-            past.replicas
-        )
+        let replicas = past.replicas;
+        if self.is_inferred() {
+            return format!(
+                "; a {compared} recommendation of {replicas} still counts, by what the API \
+                 shows{effect}"
+            );
+        }
+        let ago = distance(past.time, self.now());
+        format!("; the {compared} recommendation of {replicas} from {ago} ago still counts{effect}")
+    }
+
+    /// Whether the memory is concluded rather than known.
+    pub(super) fn is_inferred(&self) -> bool {
+        self.explanation.remembered.knowledge == Knowledge::Inferred
     }
 
     /// Whether a recommendation is the one that a controller without memory begins with.

@@ -1,0 +1,149 @@
+//! The passes after this one, if the metrics keep asking for the same: when holds and rate limits
+//! end, and what happens then. It runs the same normalizations as the pass itself, one sync period
+//! after the other. Nothing upstream corresponds to it.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::arith::add;
+use super::behavior::{self, Wanted};
+use super::decision::{Decision, Upcoming};
+use super::seeded;
+use crate::memory::{Ends, Memory, Possible, Remembered};
+use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::HpaSpec;
+use crate::snapshot::stated::{Recommendation, ScaleEvent};
+
+/// As many passes as are looked at; with the usual flags a few hundred cover every window.
+const PASSES: i32 = 10_000;
+
+/// The counts that follow on that of this pass while the metrics ask for the same, each with the
+/// bounds of when. Empty where the metrics do not decide.
+pub(super) fn ahead(
+    snapshot: &Snapshot,
+    remembered: &Remembered,
+    decision: &Decision,
+) -> Vec<Upcoming> {
+    let (Ok(scale), Some(proposal), None) =
+        (&snapshot.scale, decision.proposal, &snapshot.scale_update_error)
+    else {
+        return Vec::new();
+    };
+    let run = Run { snapshot, current: scale.spec_replicas, desired: proposal.max(0) };
+    let runs: Vec<Vec<(i32, Timestamp)>> = match &remembered.possible {
+        None => vec![run.steps(seeded(&remembered.likely, run.current, snapshot.now))],
+        Some(possible) => run.memories(possible).into_iter().map(|m| run.steps(m)).collect(),
+    };
+    // A count that comes back is another step.
+    let mut counts: BTreeMap<(i32, usize), Vec<Timestamp>> = BTreeMap::new();
+    for run in &runs {
+        for (place, (replicas, time)) in run.iter().enumerate() {
+            let before = run[..place].iter().filter(|(earlier, _)| earlier == replicas).count();
+            counts.entry((*replicas, before)).or_default().push(*time);
+        }
+    }
+    let known = remembered.possible.as_ref().is_none_or(|possible| possible.changes.is_some());
+    let mut upcoming: Vec<Upcoming> = counts
+        .into_iter()
+        .filter_map(|((replicas, _), times)| {
+            // What some pasts lead to and others do not has no latest time.
+            let everywhere = known && times.len() == runs.len();
+            let latest = times.iter().max().copied().filter(|_| everywhere);
+            Some(Upcoming { replicas, earliest: *times.iter().min()?, latest })
+        })
+        .collect();
+    let decided = decision.replicas_after();
+    upcoming.retain(|step| step.earliest > snapshot.now || Some(step.replicas) != decided);
+    upcoming.sort_by_key(|step| (step.earliest, step.latest));
+    upcoming
+}
+
+struct Run<'s> {
+    snapshot: &'s Snapshot,
+    current: i32,
+    desired: i32,
+}
+
+impl Run<'_> {
+    /// Memories between which everything happens.
+    fn memories(&self, possible: &Possible) -> Vec<Memory> {
+        let Ends { soonest, last } =
+            if self.desired < self.current { &possible.down } else { &possible.up };
+        let none = [Vec::new()];
+        let changes: &[Vec<ScaleEvent>] = possible.changes.as_deref().unwrap_or(&none);
+        let mut memories = Vec::new();
+        for recommendations in [soonest, last] {
+            for changes in changes {
+                // An entry older than every window keeps the list from being seeded.
+                let forgotten = Recommendation { replicas: 0, time: Timestamp::MIN };
+                let (scale_up_events, scale_down_events) = crate::memory::split(Some(changes));
+                memories.push(Memory {
+                    recommendations: [forgotten]
+                        .into_iter()
+                        .chain(recommendations.clone())
+                        .collect(),
+                    scale_up_events,
+                    scale_down_events,
+                });
+            }
+        }
+        memories
+    }
+
+    /// The counts that this pass and the later ones lead to, with the times of their passes.
+    fn steps(&self, mut memory: Memory) -> Vec<(i32, Timestamp)> {
+        let Snapshot { hpa, controller, now, .. } = self.snapshot;
+        let period = controller.sync_period.max(SignedDuration::from_secs(1));
+        let longest = longest(&hpa.spec).max(controller.downscale_stabilization);
+        let (min, max) = (hpa.spec.min_replicas.unwrap_or(1), hpa.spec.max_replicas);
+        let mut current = self.current;
+        let mut steps = Vec::new();
+        let mut until = add(*now, longest + period);
+        for pass in 0..PASSES {
+            let time = add(*now, period.saturating_mul(pass));
+            if time > until || current == 0 {
+                break;
+            }
+            let wanted = Wanted {
+                current,
+                desired: self.desired,
+                min,
+                max,
+                now: time,
+                downscale_stabilization: controller.downscale_stabilization,
+            };
+            let replicas = if current > max {
+                max
+            } else if current < min {
+                min
+            } else {
+                match &hpa.spec.behavior {
+                    None => behavior::without_behavior(wanted, &mut memory).replicas,
+                    Some(rules) => behavior::with_behavior(wanted, rules, &mut memory).replicas,
+                }
+            };
+            // What is wanted anyway holds nothing, and need not pile up.
+            memory.recommendations.retain(|past| past.replicas != self.desired);
+            if replicas != current {
+                if let Some(rules) = &hpa.spec.behavior {
+                    behavior::store_scale_event(rules, &mut memory, current, replicas, time);
+                }
+                current = replicas;
+                steps.push((replicas, time));
+                until = add(time, longest + period);
+            }
+        }
+        steps
+    }
+}
+
+/// The longest window or period of the rules.
+fn longest(spec: &HpaSpec) -> SignedDuration {
+    let rules = spec.behavior.iter().flat_map(|b| b.scale_up.iter().chain(&b.scale_down));
+    let seconds = rules.flat_map(|rules| {
+        let periods = rules.policies.iter().flatten().map(|policy| policy.period_seconds);
+        periods.chain(rules.stabilization_window_seconds)
+    });
+    SignedDuration::from_secs(seconds.max().unwrap_or(0).into())
+}

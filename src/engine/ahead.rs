@@ -17,6 +17,8 @@ use crate::snapshot::stated::{Recommendation, ScaleEvent};
 
 /// As many passes as are looked at; with the usual flags a few hundred cover every window.
 const PASSES: i32 = 10_000;
+/// As many changes as are looked at: small steps to a far goal could go on for long.
+const STEPS: usize = 32;
 
 /// The counts that follow on that of this pass while the metrics ask for the same, each with the
 /// bounds of when. Empty where the metrics do not decide.
@@ -102,7 +104,7 @@ impl Run<'_> {
         let mut until = add(*now, longest + period);
         for pass in 0..PASSES {
             let time = add(*now, period.saturating_mul(pass));
-            if time > until || current == 0 {
+            if time > until || current == 0 || steps.len() == STEPS {
                 break;
             }
             let wanted = Wanted {

@@ -82,6 +82,10 @@ _kubectl__hpa() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --kubernetes-version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --tolerance)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

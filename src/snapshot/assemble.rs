@@ -330,7 +330,8 @@ fn admitted(
             return Err(Error::usage(format!(
                 "{}: HorizontalPodAutoscaler {}: spec.metrics[{index}]: no source for the type {}",
                 object.origin, hpa.name, metric.type_
-            )));
+            ))
+            .hint(format!("the controller of {} would crash over it", controller.version)));
         }
     }
     Ok(hpa)

@@ -480,7 +480,7 @@ fn what_no_list_can_be_made_of_is_refused() {
             &["--feature-gates", "A=true"],
             &gate,
             "unknown feature gate A",
-            Some("a pass depends on HPAScaleToZero, HPAConfigurableTolerance, PodLevelResources"),
+            Some("a pass of v1.37 depends on HPAScaleToZero, PodLevelResources"),
         ),
     ] {
         let args = [&["explain", "-f", "-"], args].concat();

@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 /// The oldest minor version whose rules are known: the first with `autoscaling/v2`.
 const OLDEST: u32 = 23;
+/// The newest one whose rules recorded answers confirm.
+const CONFIRMED: u32 = 36;
 /// The newest one that is released.
 const NEWEST: u32 = 37;
 
@@ -18,9 +20,9 @@ pub struct Version {
 }
 
 impl Version {
-    /// The newest version whose rules are known, for where nothing states one.
+    /// The newest version whose rules recorded answers confirm, for where nothing states one.
     pub fn newest() -> Self {
-        Self { minor: NEWEST, stated: None }
+        Self { minor: CONFIRMED, stated: None }
     }
 
     /// The minor version. It may be newer than all that is known.

@@ -120,7 +120,7 @@ fn the_version_decides_the_rules_and_gates() {
     let typed =
         |more: &[&'static str]| [&["explain", "web", "-f", "-", "-o", "json"], more].concat();
     for (state, more, rules) in [
-        ("", &[][..], "v1.37"),
+        ("", &[][..], "v1.36.2"),
         ("kubernetesVersion: v1.31.0+k3s1\n", &[], "v1.31.14"),
         ("kubernetesVersion: v1.31.0\n", &["--kubernetes-version", "v1.28"], "v1.28.15"),
     ] {
@@ -166,7 +166,7 @@ fn the_version_decides_the_rules_and_gates() {
     // 55m of 100m are at the edge of the tolerance around 50%, which v1.33 moved.
     let edge =
         good().replace("cpu: 150m", "cpu: 55m").replace("{replicas: 2, s", "{replicas: 1, s");
-    let moved = "by the rules of v1.37 this pass would end at 1 replica";
+    let moved = "by the rules of v1.36.2 this pass would end at 1 replica";
     for (state, more, said) in [
         (gates("v1.30.1"), &["--feature-gates", "HPAContainerMetrics=true"][..], vec![moved]),
         (
@@ -480,7 +480,9 @@ fn what_no_list_can_be_made_of_is_refused() {
             &["--feature-gates", "A=true"],
             &gate,
             "unknown feature gate A",
-            Some("a pass of v1.37 depends on HPAScaleToZero, PodLevelResources"),
+            Some(
+                "a pass of v1.36.2 depends on HPAScaleToZero, HPAConfigurableTolerance, PodLevelResources",
+            ),
         ),
     ] {
         let args = [&["explain", "-f", "-"], args].concat();

@@ -208,7 +208,7 @@ fn the_rules_are_those_of_the_server() {
         (json!({"gitVersion": "v1.36.9-eks-1", "minor": "36+"}), &[], "v1.36.2", ""),
         (json!({"emulationMinor": "35"}), &[], "v1.35.6", behaves),
         (json!({"emulationMinor": "35"}), &["--kubernetes-version", "1.33"], "v1.33.13", behaves),
-        (with(json!({"gitVersion": "x"})), &[], "v1.37", unread),
+        (with(json!({"gitVersion": "x"})), &[], "v1.36.2", unread),
         (with(json!({"gitVersion": "v1.41.0", "minor": "41"})), &[], "v1.37", newer),
     ] {
         let mut cluster = recorded();

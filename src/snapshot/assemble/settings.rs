@@ -68,7 +68,7 @@ pub(in crate::snapshot) fn controller_settings(
     })
 }
 
-/// The version whose rules apply: typed, stated, or the newest that is known.
+/// The version whose rules apply: typed, stated, or the newest that is confirmed.
 fn version(
     state: Option<&ControllerState>,
     options: &Options,
@@ -83,7 +83,7 @@ fn version(
         })?,
         (None, None) => Version::newest(),
     };
-    let unstated = version.stated().is_none().then_some("the newest rules known");
+    let unstated = version.stated().is_none().then_some("the newest confirmed rules");
     let sources: Vec<&str> = unstated.into_iter().chain(version.caveat()).collect();
     if !sources.is_empty() {
         basis.push(assumed("version", version.to_string(), &sources.join("; ")));

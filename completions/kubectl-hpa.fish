@@ -37,6 +37,7 @@ json\t'The published contract as JSON'
 yaml\t'The published contract as YAML'"
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l save -d 'Also write everything that was used to this file, to be read again with -f' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l now -d 'The controller\'s clock, such as 2026-11-21T06:00:00Z' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l kubernetes-version -d 'The version whose rules apply, such as v1.31 (default: the input\'s or the server\'s)' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l tolerance -d 'Ratios this close to 1 change nothing (default 0.1)' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l downscale-stabilization -d 'How long recommendations hold against scaling down (default 5m)' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l cpu-initialization-period -d 'How long after its start a pod\'s CPU may be that of its start (default 5m)' -r

@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::go;
+use crate::version::Version;
 
 pub use connection::ConnectionFlags;
 
@@ -134,6 +135,10 @@ pub struct ControllerArgs {
     /// The controller's clock, such as 2026-11-21T06:00:00Z
     #[arg(long, value_name = "TIME")]
     pub now: Option<Timestamp>,
+
+    /// The version whose rules apply, such as v1.31 (default: the input's or the server's)
+    #[arg(long, value_name = "VERSION")]
+    pub kubernetes_version: Option<Version>,
 
     /// Ratios this close to 1 change nothing (default 0.1)
     #[arg(long, value_name = "SHARE", value_parser = tolerance)]

@@ -1,5 +1,5 @@
 //! Text as Go's standard library prints it, which shows in the API server's and the controller's
-//! messages. Nothing here knows Kubernetes. Follows `strconv.Quote`,
+//! messages. Nothing here knows Kubernetes. Follows `strconv.Quote`, `fmt.Sprintf`,
 //! `encoding/json` and `time.Duration`.
 
 use jiff::SignedDuration;
@@ -27,6 +27,104 @@ pub(crate) fn quote(text: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+/// Text as `fmt.Sprintf` makes of a format without arguments: what looks like a verb says what it
+/// misses. Follows `doPrintf`.
+pub(crate) fn sprintf(format: &str) -> String {
+    let mut text = String::with_capacity(format.len());
+    let start = format.find('%').unwrap_or(format.len());
+    text.push_str(&format[..start]);
+    let mut rest = &format[start..];
+    while let Some(directive) = rest.strip_prefix('%') {
+        let (printed, after) = verb(directive);
+        text.push_str(&printed);
+        let end = after.find('%').unwrap_or(after.len());
+        text.push_str(&after[..end]);
+        rest = &after[end..];
+    }
+    text
+}
+
+/// What a directive after its `%` prints, and what is left of the format.
+fn verb(directive: &str) -> (String, &str) {
+    let mut printed = String::new();
+    let rest = directive.trim_start_matches(['#', '0', '+', '-', ' ']);
+    let mut index = Index { seen: false, good: true };
+    let mut rest = index.skip(rest);
+    if let Some(after) = rest.strip_prefix('*') {
+        printed.push_str("%!(BADWIDTH)");
+        rest = after;
+        index.seen = false;
+    } else {
+        let (after, number) = skip_number(rest);
+        rest = after;
+        index.good &= !(index.seen && number);
+    }
+    if let Some(after) = rest.strip_prefix('.') {
+        index.good &= !index.seen;
+        rest = index.skip(after);
+        if let Some(after) = rest.strip_prefix('*') {
+            printed.push_str("%!(BADPREC)");
+            rest = after;
+            index.seen = false;
+        } else {
+            rest = skip_number(rest).0;
+        }
+    }
+    if !index.seen {
+        rest = index.skip(rest);
+    }
+    let mut letters = rest.chars();
+    match letters.next() {
+        None => printed.push_str("%!(NOVERB)"),
+        Some('%') => printed.push('%'),
+        Some(verb) => {
+            let lack = if index.good { "MISSING" } else { "BADINDEX" };
+            printed.push_str(&format!("%!{verb}({lack})"));
+        }
+    }
+    (printed, letters.as_str())
+}
+
+/// The explicit indices of arguments in a directive.
+struct Index {
+    /// There was one last.
+    seen: bool,
+    /// Every one of them so far named an argument; without arguments none does.
+    good: bool,
+}
+
+impl Index {
+    /// Skips an index such as `[1]`.
+    fn skip<'f>(&mut self, rest: &'f str) -> &'f str {
+        self.seen = false;
+        if !rest.starts_with('[') {
+            return rest;
+        }
+        self.good = false;
+        match rest.find(']').filter(|_| rest.len() >= 3) {
+            Some(end) => {
+                let (left, number) = skip_number(&rest[1..end]);
+                self.seen = number && left.is_empty();
+                &rest[end + 1..]
+            }
+            None => &rest[1..],
+        }
+    }
+}
+
+/// Skips a number, and says whether there was one. One that is too large takes all that follows.
+fn skip_number(rest: &str) -> (&str, bool) {
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let mut number = 0u32;
+    for digit in rest[..end].bytes() {
+        if number > 1_000_000 {
+            return ("", false);
+        }
+        number = number * 10 + u32::from(digit - b'0');
+    }
+    (&rest[end..], end > 0)
 }
 
 /// A finite float as `encoding/json` writes it, through which kubectl sends the numbers of a YAML
@@ -205,6 +303,25 @@ mod tests {
             (-1.25e22, "-1.25e+22"),
         ] {
             assert_eq!(float(number), text);
+        }
+    }
+
+    #[test]
+    fn formats_without_arguments_say_what_they_miss() {
+        for (format, want) in [
+            ("", ""),
+            ("plain größe", "plain größe"),
+            ("100%", "100%!(NOVERB)"),
+            ("5% of", "5%!o(MISSING)f"),
+            ("a%%b%d%s", "a%b%!d(MISSING)%!s(MISSING)"),
+            ("%2Fx%-08.3fy", "%!F(MISSING)x%!f(MISSING)y"),
+            ("%ß", "%!ß(MISSING)"),
+            ("%*d%.*d", "%!(BADWIDTH)%!d(MISSING)%!(BADPREC)%!d(MISSING)"),
+            ("%[1]d%[x]d%[]d%[1", "%!d(BADINDEX)%!d(BADINDEX)%!d(BADINDEX)%!(NOVERB)"),
+            ("%.[1]%", "%"),
+            ("%99999999999d left", "%!(NOVERB)"),
+        ] {
+            assert_eq!(sprintf(format), want, "{format}");
         }
     }
 

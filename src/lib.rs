@@ -26,4 +26,5 @@ pub mod report;
 pub mod secret;
 pub mod selector;
 pub mod snapshot;
+pub mod version;
 mod yaml;

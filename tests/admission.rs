@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use kubectl_hpa::snapshot::admit::{AdmissionError, admit};
-use kubectl_hpa::snapshot::default::AdmissionGates;
+use kubectl_hpa::snapshot::default::AdmissionRules;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -37,7 +37,8 @@ struct ExpectedCause {
 const SURPLUS: &str = "Forbidden: must populate the given metric source only";
 
 fn differs(case: &Case) -> Option<String> {
-    let got = admit(case.input.get(), "", AdmissionGates::default());
+    let rules = AdmissionRules::of(&"v1.36.2".parse().expect("a version"));
+    let got = admit(case.input.get(), "", rules);
     match (case.expected.status, got) {
         (201, Ok(object)) => {
             let spec = serde_json::to_value(&object.spec).expect("a spec is JSON");

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: [&str; 7] = ["args", "snapshot", "cluster", "memory", "engine", "report", "render"];
 
 /// What the layers share, and which therefore knows none of them.
-const SHARED: [&str; 6] = ["error", "go", "json", "names", "quantity", "selector"];
+const SHARED: [&str; 7] = ["error", "go", "json", "names", "quantity", "selector", "version"];
 
 /// What would make two runs of the engine differ, or tie it to a cluster or a terminal.
 const IMPURE: [&str; 15] = [

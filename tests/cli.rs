@@ -115,6 +115,83 @@ fn refusal(output: &Output) -> (String, Option<String>, Option<i32>) {
 }
 
 #[test]
+fn the_version_decides_the_rules_and_gates() {
+    let stating = |more: &str| documents(&[HPA, REST, &format!("{STATE}{more}")]);
+    let typed =
+        |more: &[&'static str]| [&["explain", "web", "-f", "-", "-o", "json"], more].concat();
+    for (state, more, rules) in [
+        ("", &[][..], "v1.36.2"),
+        ("kubernetesVersion: v1.31.0+k3s1\n", &[], "v1.31.14"),
+        ("kubernetesVersion: v1.31.0\n", &["--kubernetes-version", "v1.28"], "v1.28.15"),
+    ] {
+        let printed = answer(&typed(more), &stating(state), &[]);
+        let object: Value = serde_json::from_str(&printed).expect("JSON");
+        assert_eq!(object["rules"], rules, "{state} {more:?}");
+    }
+
+    let gates = |version: &str| format!("kubernetesVersion: {version}\n");
+    let old = "kubernetesVersion: v1.22 is older than v1.23, the oldest rules known";
+    let odd = "kubernetesVersion: \"new\" is not a version such as v1.31.4";
+    let first = "--kubernetes-version goes first";
+    let removed = "unknown feature gate HPAConfigurableTolerance";
+    for (state, more, error, hint) in [
+        (gates("v1.22.1"), &[][..], old, Some(first)),
+        (gates("new"), &[], odd, Some(first)),
+        (
+            gates("v1.26.4"),
+            &["--feature-gates", "HPAConfigurableTolerance=true"],
+            removed,
+            Some("a pass of v1.26.4 depends on HPAScaleToZero, HPAContainerMetrics"),
+        ),
+        (
+            gates("v1.37.0"),
+            &["--feature-gates", "HPAConfigurableTolerance=true"],
+            removed,
+            Some("a pass of v1.37 depends on HPAScaleToZero, PodLevelResources"),
+        ),
+        (
+            gates("v1.30.1"),
+            &["--feature-gates", "HPAContainerMetrics=false"],
+            "cannot set feature gate HPAContainerMetrics to false: v1.30.14 has it locked to true",
+            None,
+        ),
+    ] {
+        let refused = refusal(&run(&typed(more), &stating(&state), &[]));
+        assert_eq!(refused, (error.to_owned(), hint.map(str::to_owned), Some(2)), "{state}");
+    }
+    let output = run(&typed(&["--kubernetes-version", "v1.22"]), &good(), &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("v1.22 is older than v1.23"), "{output:?}");
+
+    // 55m of 100m are at the edge of the tolerance around 50%, which v1.33 moved.
+    let edge =
+        good().replace("cpu: 150m", "cpu: 55m").replace("{replicas: 2, s", "{replicas: 1, s");
+    let moved = "by the rules of v1.36.2 this pass would end at 1 replica";
+    for (state, more, said) in [
+        (gates("v1.30.1"), &["--feature-gates", "HPAContainerMetrics=true"][..], vec![moved]),
+        (
+            gates("v1.33.1"),
+            &["--feature-gates", "PodLevelResources=true"],
+            vec!["feature gate PodLevelResources: a pass of v1.33.13 does not depend on it"],
+        ),
+        (
+            gates("v1.26.4") + "featureGates: {HPAConfigurableTolerance: true}\n",
+            &[],
+            vec![
+                "feature gate HPAConfigurableTolerance: a pass of v1.26.4 does not depend on it",
+                moved,
+            ],
+        ),
+        (gates("v1.32.1"), &[], vec![moved]),
+        (gates("v1.33.1"), &[], vec![]),
+    ] {
+        let printed = answer(&typed(more), &format!("{edge}{state}"), &[]);
+        let object: Value = serde_json::from_str(&printed).expect("JSON");
+        assert_eq!(object["notes"], serde_json::json!(said), "{state} {more:?}");
+    }
+}
+
+#[test]
 fn bad_input_is_refused_with_one_clear_line() {
     let quantities = "quantities must match the regular expression \
                       '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
@@ -403,7 +480,9 @@ fn what_no_list_can_be_made_of_is_refused() {
             &["--feature-gates", "A=true"],
             &gate,
             "unknown feature gate A",
-            Some("a pass depends on HPAScaleToZero, HPAConfigurableTolerance, PodLevelResources"),
+            Some(
+                "a pass of v1.36.2 depends on HPAScaleToZero, HPAConfigurableTolerance, PodLevelResources",
+            ),
         ),
     ] {
         let args = [&["explain", "-f", "-"], args].concat();
@@ -547,7 +626,7 @@ fn colours_width_and_letters_suit_the_place() {
         assert_eq!(shown, plain, "{args:?} {variables:?}");
     }
 
-    let odd = documents(&[HPA, REST, &format!("{STATE}kubernetesVersion: größe")]);
+    let odd = documents(&[HPA, REST, &format!("{STATE}featureGates: {{größe: true}}\n")]);
     let shown = answer(&args, &odd, &[utf8]);
     assert!(shown.contains("größe"), "{shown}");
     for variables in [&[][..], &[("LANG", "C")], &[("LC_ALL", "C"), ("LANG", "C.UTF-8")]] {
@@ -587,7 +666,8 @@ fn nothing_that_a_terminal_obeys_gets_through() {
         (with("type: Resource", &format!("type: {quoted}")), 0),
         (with("u, namespace: shop", &format!("u, namespace: {quoted}")), 0),
         (with("namespace: shop}", &format!("namespace: {quoted}}}")), 0),
-        (with(STATE, &format!("{STATE}kubernetesVersion: {quoted}\n")), 0),
+        (with(STATE, &format!("{STATE}kubernetesVersion: {quoted}\n")), 2),
+        (with(STATE, &format!("{STATE}featureGates: {{{quoted}: true}}\n")), 0),
         (with(STATE, &format!("{STATE}errors: [{{api: scale, message: {quoted}}}]\n")), 0),
         (with(STATE, &format!("{STATE}---\nkind: {quoted}\napiVersion: {quoted}\n")), 0),
         (with("name: web, uid: u", &format!("name: web, x: {quoted}, uid: {quoted}")), 0),

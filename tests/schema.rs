@@ -43,8 +43,9 @@ fn example(folder: &str, name: &str) -> Input {
     assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("an example")
 }
 
-/// What no recorded pass came to, as an API server lets neither through.
-const MADE: [(&str, &str); 2] = [
+/// What no recorded pass came to: no API server lets the first two through, and the third is of a
+/// version without recorded passes.
+const MADE: [(&str, &str); 3] = [
     (
         "a metric of an unknown type",
         "{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: web, uid: u},
@@ -66,6 +67,23 @@ const MADE: [(&str, &str); 2] = [
   status: {replicas: 1, selector: app=web}}
 ---
 {kind: Pod, apiVersion: v1, metadata: {name: web-1, labels: {app: web}}}",
+    ),
+    (
+        "a pod that has succeeded",
+        "{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2,
+          metadata: {name: web, uid: u, generation: 7},
+          spec: {maxReplicas: 3, scaleTargetRef: {kind: Scalable, name: web, apiVersion: a/v1}}}
+---
+{kind: ControllerState, apiVersion: kubectl-hpa/v1alpha1, kubernetesVersion: v1.38.0}
+---
+{kind: Scale, apiVersion: autoscaling/v1, metadata: {name: web}, spec: {replicas: 1},
+  status: {replicas: 1, selector: app=web}}
+---
+{kind: Pod, apiVersion: v1, metadata: {name: web-1, labels: {app: web}},
+  status: {phase: Succeeded}}
+---
+{kind: PodMetrics, apiVersion: metrics.k8s.io/v1beta1, metadata: {name: web-1},
+  timestamp: 2026-11-21T06:00:00Z, window: 30s, containers: [{name: app, usage: {cpu: 1m}}]}",
     ),
 ];
 

@@ -191,7 +191,7 @@ ASSUMED
                     sync-period 15s (the defaults)
   feature gates     HPAScaleToZero=false, HPAConfigurableTolerance=true,
                     PodLevelResources=true (the defaults)
-  version           v1.36.2 (the newest rules known)
+  version           v1.36.2 (the newest confirmed rules)
   memory            unknown, taken as just started: the replicas there are count
                     as its only recommendation (nothing states it)
 "#);
@@ -349,7 +349,7 @@ ASSUMED
                     sync-period 15s (the defaults)
   feature gates     HPAScaleToZero=false, HPAConfigurableTolerance=true,
                     PodLevelResources=true (the defaults)
-  version           v1.36.2 (the newest rules known)
+  version           v1.36.2 (the newest confirmed rules)
   memory            1 recommendation and 0 scale events (stated in the input)
 "#);
 }

@@ -1,5 +1,5 @@
-//! What the controller of Kubernetes v1.36.2 answered to 507 recorded inputs, against this crate's
-//! answer to the same: proposal, written scale, status, events, error, and the recommendations that
+//! What the controller of Kubernetes v1.36.2 answered to 507 recorded inputs, and those of v1.26 to
+//! v1.35 to 572, against this crate's answer to the same: proposal, written scale, status, events, error, and the recommendations that
 //! are remembered afterwards, in order. It proves that a pass is the controller's, bit for bit; it
 //! runs no binary, so what it says is about the library alone.
 
@@ -15,7 +15,17 @@ const COMPARED: [&str; 6] = ["proposal", "scaleTo", "error", "events", "status",
 
 #[test]
 fn each_recorded_pass_is_answered_as_by_the_controller() {
-    let cases = recorded::cases();
+    assert_answered(&recorded::cases());
+}
+
+#[test]
+fn each_pass_of_an_older_version_is_answered_as_by_its_controller() {
+    let cases = recorded::read("tests/vectors/versions");
+    assert_eq!(cases.len(), 572, "cases are missing or were added");
+    assert_answered(&cases);
+}
+
+fn assert_answered(cases: &[Case]) {
     let differ = |case: &Case| Some(format!("{}: {}", case.name, difference(case)?));
     let wrong: Vec<String> = cases.iter().filter_map(differ).collect();
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));

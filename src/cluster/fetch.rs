@@ -31,12 +31,13 @@ use crate::selector::Selector;
 use crate::snapshot::admit;
 use crate::snapshot::assemble::Basis;
 use crate::snapshot::convert::HpaObject;
-use crate::snapshot::default::AdmissionGates;
+use crate::snapshot::default::AdmissionRules;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
 use crate::snapshot::live::Observed;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{MetricAnswer, Scale, ScaleError};
+use crate::version::Version;
 
 const JSON: &str = "application/json";
 
@@ -295,8 +296,9 @@ impl Fetch<'_> {
 
     fn admit(&self, body: &[u8]) -> Result<HpaObject, String> {
         let text = std::str::from_utf8(body).map_err(|e| e.to_string())?;
-        let object = admit::admit(text, self.namespace, AdmissionGates::default())
-            .map_err(|e| e.to_string())?;
+        // An object that the server has accepted is not judged again, by whichever rules.
+        let rules = AdmissionRules::of(&Version::newest());
+        let object = admit::admit(text, self.namespace, rules).map_err(|e| e.to_string())?;
         if object.is_admitted() { Ok(object) } else { Err("the object carries no uid".to_owned()) }
     }
 }

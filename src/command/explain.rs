@@ -10,11 +10,12 @@ use crate::engine::decision::{Decision, Outlook};
 use crate::error::Error;
 use crate::memory::Remembered;
 use crate::render::{page, structured};
-use crate::report::Explanation;
 use crate::report::page::Page;
+use crate::report::{self, Explanation};
 use crate::snapshot::assemble::{Input, Options, assemble};
 use crate::snapshot::objects::Flags;
 use crate::snapshot::{file, live, save};
+use crate::version::Version;
 
 /// Explains the HPA, or all that are asked for; the text is for standard output.
 pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
@@ -64,10 +65,15 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    pub(super) fn run(input: Input) -> Self {
+    pub(super) fn run(mut input: Input) -> Self {
         let remembered = Remembered::of(&input);
         let decision = engine::reconcile(&input.snapshot, &remembered.likely);
         let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+        let newest = Version::newest();
+        if input.snapshot.controller.version.minor() < newest.minor() {
+            let newer = engine::reconcile_in(&newest, &input.snapshot, &remembered.likely);
+            input.notes.extend(report::difference(&newest, &decision, &newer));
+        }
         Self { input, remembered, decision, outlook }
     }
 
@@ -85,12 +91,14 @@ pub(super) fn options(args: &Explain) -> Options {
         cpu_initialization_period,
         initial_readiness_delay,
         sync_period,
+        ref kubernetes_version,
         ref feature_gates,
     } = args.controller;
     Options {
         name: String::new(),
         namespace: args.connection.namespace.clone(),
         now,
+        version: kubernetes_version.clone(),
         flags: Flags {
             tolerance,
             downscale_stabilization,

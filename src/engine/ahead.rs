@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::arith::add;
 use super::behavior::{self, Wanted};
 use super::decision::{Decision, Upcoming};
+use super::rules::Rules;
 use super::seeded;
 use crate::memory::{Ends, Memory, Possible, Remembered};
 use crate::snapshot::Snapshot;
@@ -32,7 +33,9 @@ pub(super) fn ahead(
     else {
         return Vec::new();
     };
-    let run = Run { snapshot, current: scale.spec_replicas, desired: proposal.max(0) };
+    let controller = &snapshot.controller;
+    let rules = Rules::of(&controller.version, controller.gates);
+    let run = Run { snapshot, current: scale.spec_replicas, desired: proposal.max(0), rules };
     let runs: Vec<Vec<(i32, Timestamp)>> = match &remembered.possible {
         None => vec![run.steps(seeded(&remembered.likely, run.current, snapshot.now))],
         Some(possible) => run.memories(possible).into_iter().map(|m| run.steps(m)).collect(),
@@ -65,6 +68,7 @@ struct Run<'s> {
     snapshot: &'s Snapshot,
     current: i32,
     desired: i32,
+    rules: Rules,
 }
 
 impl Run<'_> {
@@ -122,7 +126,9 @@ impl Run<'_> {
             } else {
                 match &hpa.spec.behavior {
                     None => behavior::without_behavior(wanted, &mut memory).replicas,
-                    Some(rules) => behavior::with_behavior(wanted, rules, &mut memory).replicas,
+                    Some(behavior) => {
+                        behavior::with_behavior(wanted, behavior, &self.rules, &mut memory).replicas
+                    }
                 }
             };
             // What is wanted anyway holds nothing, and need not pile up.

@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::arith::{cutoff, to_i32};
 use super::decision::{Direction, PolicyLimit, RateLimit, Step};
+use super::rules::Rules;
 use crate::memory::Memory;
 use crate::snapshot::hpa::{Behavior, ScalingPolicy, ScalingRules};
 use crate::snapshot::stated::{Recommendation, ScaleEvent};
@@ -96,6 +97,7 @@ pub(super) fn without_behavior(wanted: Wanted, memory: &mut Memory) -> Normalize
 pub(super) fn with_behavior(
     wanted: Wanted,
     behavior: &Behavior,
+    rules: &Rules,
     memory: &mut Memory,
 ) -> Normalized {
     let Wanted { current, desired, min, max, now, downscale_stabilization } = wanted;
@@ -153,7 +155,12 @@ pub(super) fn with_behavior(
         "ScaleDownStabilized"
     };
 
-    let events = Events { up: &memory.scale_up_events, down: &memory.scale_down_events, now };
+    let events = Events {
+        up: &memory.scale_up_events,
+        down: &memory.scale_down_events,
+        both: rules.both_directions,
+        now,
+    };
     let (replicas, limited_reason, rate) = if stabilized > current {
         let rate = events.limit(current, up_rules, Direction::Up);
         let limit = rate.replicas.max(current);
@@ -218,12 +225,14 @@ fn remember(list: &mut Vec<Recommendation>, stale: Option<usize>, entry: Recomme
 struct Events<'m> {
     up: &'m [ScaleEvent],
     down: &'m [ScaleEvent],
+    /// Whether changes in both directions count for each.
+    both: bool,
     now: Timestamp,
 }
 
 impl Events<'_> {
     /// How far the policies of a direction allow to go (`calculateScaleUpLimitWithScalingRules` and
-    /// its twin). Both directions' events give the replicas at the start of a period.
+    /// its twin). The events give the replicas at the start of a period.
     fn limit(&self, current: i32, rules: &ScalingRules, direction: Direction) -> RateLimit {
         let select_policy = rules.select_policy.clone().unwrap_or_else(|| "Max".to_owned());
         if select_policy == "Disabled" {
@@ -237,9 +246,13 @@ impl Events<'_> {
         let mut policies = Vec::new();
         for policy in rules.policies.iter().flatten() {
             let since = cutoff(self.now, SignedDuration::from_secs(policy.period_seconds.into()));
+            let changed = |events, own| match self.both || direction == own {
+                true => changed_since(events, since),
+                false => 0,
+            };
             let start = current
-                .wrapping_sub(changed_since(self.up, since))
-                .wrapping_add(changed_since(self.down, since));
+                .wrapping_sub(changed(self.up, Direction::Up))
+                .wrapping_add(changed(self.down, Direction::Down));
             // A policy of an unknown type repeats the one before it.
             allowed = allowed_by(policy, start, direction).unwrap_or(allowed);
             limit = if lowest { limit.min(allowed) } else { limit.max(allowed) };

@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::arith::add;
 use super::behavior::{allowed_by, highest_start};
 use super::decision::{Decision, Direction, MetricResult, Step};
+use super::rules::Rules;
 use crate::memory::{Extreme, Memory, Possible, split};
 use crate::snapshot::hpa::{Behavior, HpaSpec, ScalingPolicy, ScalingRules};
 use crate::snapshot::stated::{Recommendation, ScaleEvent};
@@ -45,6 +46,7 @@ pub(super) fn memories(
     desired: i32,
     now: Timestamp,
     possible: &Possible,
+    version: &Rules,
 ) -> Vec<Memory> {
     // An entry older than every window plays no part, but keeps the list from being seeded.
     let forgotten = Recommendation { replicas: 0, time: Timestamp::MIN };
@@ -70,7 +72,7 @@ pub(super) fn memories(
     };
     let changes = match &possible.changes {
         Some(lists) => lists.iter().map(|list| split(Some(list))).collect(),
-        None => any_changes(spec, behavior, current, now),
+        None => any_changes(spec, behavior, current, now, version),
     };
     let with = |(scale_up_events, scale_down_events): (Vec<_>, Vec<_>)| {
         ends.map(|end| Memory {
@@ -82,13 +84,13 @@ pub(super) fn memories(
     changes.into_iter().flat_map(with).collect()
 }
 
-/// Changes that lead to the extreme limits of each direction. Removed replicas count against added
-/// ones, so that one list says it all.
+/// Changes that lead to the extreme limits of each direction.
 fn any_changes(
     spec: &HpaSpec,
     behavior: &Behavior,
     current: i32,
     now: Timestamp,
+    version: &Rules,
 ) -> Vec<(Vec<ScaleEvent>, Vec<ScaleEvent>)> {
     let mut changes = Vec::new();
     for (rules, direction) in
@@ -98,12 +100,24 @@ fn any_changes(
         let limits = Limits {
             rules: rules.as_ref().unwrap_or(&no_rules),
             direction,
+            both_directions: version.both_directions,
             current,
             min: spec.min_replicas.unwrap_or(1),
             max: spec.max_replicas,
         };
-        let wishes = [i64::from, |limit: i32| -i64::from(limit)];
-        changes.extend(wishes.map(|wish| (Vec::new(), limits.events(wish, now))));
+        for wish in [i64::from, |limit: i32| -i64::from(limit)] {
+            let events = limits.events(wish, now);
+            // Where removed replicas count against added ones, one list says it all.
+            changes.push(if version.both_directions || direction == Direction::Down {
+                (Vec::new(), events)
+            } else {
+                let added = |event: ScaleEvent| ScaleEvent {
+                    replicas: event.replicas.wrapping_neg(),
+                    ..event
+                };
+                (events.into_iter().map(added).collect(), Vec::new())
+            });
+        }
     }
     changes
 }
@@ -113,6 +127,7 @@ fn any_changes(
 struct Limits<'r> {
     rules: &'r ScalingRules,
     direction: Direction,
+    both_directions: bool,
     current: i32,
     min: i32,
     max: i32,
@@ -131,7 +146,7 @@ impl Limits<'_> {
         let mut events = Vec::with_capacity(by_period.len());
         for (period, policies) in by_period {
             let best = self
-                .starts(&policies)
+                .starts(&policies, start)
                 .max_by_key(|start| wish(self.limit(&policies, *start)))
                 .unwrap_or(self.current);
             events.push(ScaleEvent { replicas: best.wrapping_sub(start), time, outdated: false });
@@ -141,10 +156,18 @@ impl Limits<'_> {
         events
     }
 
-    /// Starts among which there are the ones with the highest and the lowest limit.
-    fn starts(&self, policies: &[&ScalingPolicy]) -> impl Iterator<Item = i32> {
+    /// Starts among which there are the ones with the highest and the lowest limit. Where only
+    /// changes in one direction count, a longer period starts no nearer than the shorter one.
+    fn starts(&self, policies: &[&ScalingPolicy], shorter: i32) -> impl Iterator<Item = i32> {
         let own = policies.iter().map(|policy| highest_start(policy, self.direction));
-        [i32::MIN, 0, i32::MAX].into_iter().chain(own)
+        let possible = move |start: &i32| {
+            self.both_directions
+                || match self.direction {
+                    Direction::Up => *start <= shorter,
+                    Direction::Down => *start >= shorter,
+                }
+        };
+        [i32::MIN, 0, shorter, i32::MAX].into_iter().chain(own).filter(possible)
     }
 
     /// What the policies of one period allow, as far as it makes a difference.
@@ -168,6 +191,7 @@ impl Limits<'_> {
 mod tests {
     use super::super::behavior::{Wanted, with_behavior};
     use super::*;
+    use crate::snapshot::controller::Gates;
 
     fn policies(select: &str, list: &[(&str, i32, i32)]) -> Option<ScalingRules> {
         let policy = |&(type_, value, period_seconds): &(&str, i32, i32)| ScalingPolicy {
@@ -183,8 +207,13 @@ mod tests {
         })
     }
 
+    fn version(text: &str) -> Rules {
+        let version = text.parse().unwrap();
+        Rules::of(&version, Gates::new(&version, |_| None))
+    }
+
     /// The fewest and the most replicas after a pass from 40 to what is wanted, between 1 and 50.
-    fn range(rules: Option<ScalingRules>, desired: i32) -> (i32, i32) {
+    fn range(rules: Option<ScalingRules>, desired: i32, version: &Rules) -> (i32, i32) {
         let behavior = Behavior { scale_up: rules.clone(), scale_down: rules };
         let spec = HpaSpec {
             min_replicas: Some(1),
@@ -200,10 +229,11 @@ mod tests {
             now: Timestamp::UNIX_EPOCH,
             downscale_stabilization: SignedDuration::ZERO,
         };
-        let replicas: Vec<_> = memories(&spec, 40, desired, wanted.now, &Possible::default())
-            .into_iter()
-            .map(|mut memory| with_behavior(wanted, &behavior, &mut memory).replicas)
-            .collect();
+        let replicas: Vec<_> =
+            memories(&spec, 40, desired, wanted.now, &Possible::default(), version)
+                .into_iter()
+                .map(|mut memory| with_behavior(wanted, &behavior, version, &mut memory).replicas)
+                .collect();
         (*replicas.iter().min().unwrap(), *replicas.iter().max().unwrap())
     }
 
@@ -225,7 +255,23 @@ mod tests {
             (policies("Max", &[("Percent", 100, 15)]), 5, (5, 5)),
             (policies("Disabled", &[("Pods", 1, 15)]), 5, (40, 40)),
         ] {
-            assert_eq!(range(rules.clone(), desired), expected, "{rules:?} to {desired}");
+            let range = range(rules.clone(), desired, &version("v1.36"));
+            assert_eq!(range, expected, "{rules:?} to {desired}");
+        }
+    }
+
+    #[test]
+    fn where_one_direction_counts_nothing_starts_on_the_other_side() {
+        for (rules, desired, expected) in [
+            // At most 5 more than the 40 there are, and none with 5 added before.
+            (policies("Max", &[("Pods", 5, 60)]), 90, (40, 45)),
+            (policies("Max", &[("Pods", 5, 60)]), 5, (35, 40)),
+            (policies("Max", &[("Percent", 100, 60)]), 90, (40, 50)),
+            // A period of 60 s starts no higher than one of 15 s.
+            (policies("Min", &[("Pods", 1, 15), ("Percent", 900, 60)]), 90, (40, 41)),
+        ] {
+            let range = range(rules.clone(), desired, &version("v1.24"));
+            assert_eq!(range, expected, "{rules:?} to {desired}");
         }
     }
 }

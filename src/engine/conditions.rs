@@ -36,15 +36,14 @@ pub(super) fn message_of(reason: &str) -> &'static str {
     }
 }
 
-/// Sets a condition: found by type or appended; the time moves only when the status changes.
-pub(super) fn set(
-    conditions: &mut Vec<Condition>,
+/// Sets a condition's status: found by type or appended; the time moves only when the status
+/// changes. The caller says why.
+pub(super) fn set<'c>(
+    conditions: &'c mut Vec<Condition>,
     type_: &str,
     status: bool,
-    reason: &str,
-    message: impl Into<String>,
     now: Timestamp,
-) {
+) -> &'c mut Condition {
     let status = if status { "True" } else { "False" };
     let place = conditions.iter().position(|c| c.type_ == type_).unwrap_or_else(|| {
         conditions.push(Condition { type_: type_.to_owned(), ..Condition::default() });
@@ -55,8 +54,7 @@ pub(super) fn set(
         status.clone_into(&mut condition.status);
         condition.last_transition_time = Some(now);
     }
-    reason.clone_into(&mut condition.reason);
-    condition.message = message.into();
+    condition
 }
 
 /// Removes a condition, keeping the order of the others.

@@ -285,13 +285,6 @@ pub struct Tolerances {
     pub up: f64,
 }
 
-impl Tolerances {
-    /// Whether a ratio is close enough to 1 to change nothing. Both ends count; NaN is outside.
-    pub fn is_within(&self, ratio: f64) -> bool {
-        (1.0 - self.down) <= ratio && ratio <= (1.0 + self.up)
-    }
-}
-
 /// The outcome of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -300,6 +293,13 @@ pub enum MetricResult {
     Proposal(Proposal),
     /// It could not be evaluated.
     Error(MetricError),
+}
+
+impl MetricError {
+    /// Whether the controller says nothing of it outside of the pass's error.
+    pub(super) fn is_silent(&self) -> bool {
+        self.reason.is_empty()
+    }
 }
 
 /// What a metric proposes, and how it came to it.
@@ -451,6 +451,8 @@ pub enum Clause {
     Deleted,
     /// The pod has failed.
     Failed,
+    /// The pod has succeeded (after 1.37).
+    Succeeded,
     /// The pod is pending.
     Pending,
     /// No metric under its name.

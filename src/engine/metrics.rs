@@ -4,14 +4,15 @@
 
 use super::decision::{MetricError, MetricResult, MetricStep, PodRow, Proposal, Tolerances};
 use super::pods::{Grouped, Sample, Selected};
-use super::replicas::{self, Calculated, NO_PODS, Target, Usage};
+use super::replicas::{self, Calculated, NO_PODS, Target, Terms, Usage};
+use super::rules::Rules;
 use crate::quantity::{Format, Quantity};
 use crate::selector::LabelSelector;
 use crate::snapshot::hpa::{
-    ContainerResourceMetricSource, ContainerResourceMetricStatus, ExternalMetricSource,
-    ExternalMetricStatus, MetricIdentifier, MetricSpec, MetricStatus, MetricTarget,
-    MetricValueStatus, ObjectMetricSource, ObjectMetricStatus, PodsMetricSource, PodsMetricStatus,
-    ResourceMetricSource, ResourceMetricStatus,
+    ContainerResourceMetricSource, ContainerResourceMetricStatus, CrossVersionObjectReference,
+    ExternalMetricSource, ExternalMetricStatus, MetricIdentifier, MetricSpec, MetricStatus,
+    MetricTarget, MetricValueStatus, ObjectMetricSource, ObjectMetricStatus, PodsMetricSource,
+    PodsMetricStatus, ResourceMetricSource, ResourceMetricStatus,
 };
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::{ExternalValue, MetricAnswer, Scale, Snapshot};
@@ -19,6 +20,7 @@ use crate::snapshot::{ExternalValue, MetricAnswer, Scale, Snapshot};
 /// What all metrics of a pass have in common.
 pub(super) struct Context<'s> {
     pub(super) snapshot: &'s Snapshot,
+    pub(super) rules: Rules,
     pub(super) scale: &'s Scale,
     pub(super) pods: Selected<'s>,
     pub(super) tolerances: Tolerances,
@@ -48,8 +50,17 @@ struct Failure {
 }
 
 impl<'s> Context<'s> {
-    pub(super) fn new(snapshot: &'s Snapshot, scale: &'s Scale, pods: Selected<'s>) -> Self {
-        Self { snapshot, scale, pods, tolerances: tolerances(snapshot) }
+    pub(super) fn new(
+        snapshot: &'s Snapshot,
+        rules: Rules,
+        scale: &'s Scale,
+        pods: Selected<'s>,
+    ) -> Self {
+        Self { snapshot, rules, scale, pods, tolerances: tolerances(snapshot, &rules) }
+    }
+
+    fn terms(&self) -> Terms<'_> {
+        Terms { rules: &self.rules, tolerances: &self.tolerances }
     }
 
     /// Evaluates the metric at a place of the spec. The status is zero-valued where it fails.
@@ -154,26 +165,43 @@ impl<'s> Context<'s> {
         };
         let fail = |e: String| Failure {
             reason,
-            error: format!("failed to get {subject} metric value: {e}"),
+            error: match self.rules.errors_name_metric {
+                true => format!("failed to get {subject} metric value: {e}"),
+                false => e.clone(),
+            },
             event: e,
         };
+        if container.is_some() && self.rules.rejects_container_metrics {
+            let error = "ContainerResource metric type is not supported: disabled by the feature \
+                         gate";
+            let (reason, event) = ("", String::new());
+            return Err(Failure { reason, event, error: error.to_owned() });
+        }
         // The fields decide, not the target's type.
         let (wanted, kind) = match (&target.average_value, target.average_utilization) {
-            (Some(average), _) => (Target::Average(average.milli_value()), "usage"),
+            (Some(average), _) => {
+                let kind = if self.rules.usage_words { "usage" } else { "utilization" };
+                (Target::Average(average.milli_value()), kind)
+            }
             (None, Some(percent)) => (Target::Utilization(percent), "utilization"),
             (None, None) => {
-                return Err(fail(
-                    "invalid resource metric source: neither an average utilization target nor \
-                     an average value (usage) target was set"
-                        .to_owned(),
-                ));
+                let neither = match self.rules.usage_words {
+                    true => "an average utilization target nor an average value (usage) target",
+                    false => "a utilization target nor a value target",
+                };
+                return Err(fail(format!(
+                    "invalid resource metric source: neither {neither} was set"
+                )));
             }
         };
         let (calculated, usage) = self
             .resource_replicas(resource, container, wanted, answer, seen)
             .map_err(|e| fail(format!("failed to get {resource} {kind}: {e}")))?;
 
-        let format = if resource == "memory" { Format::BinarySI } else { Format::DecimalSI };
+        let format = match self.rules.binary_memory && resource == "memory" {
+            true => Format::BinarySI,
+            false => Format::DecimalSI,
+        };
         let current = MetricValueStatus {
             average_value: Some(Quantity::from_milli(usage.value, format)),
             average_utilization: usage.percent,
@@ -181,11 +209,11 @@ impl<'s> Context<'s> {
         };
         let name = match (wanted, container) {
             (Target::Average(_), _) => format!("{resource} resource"),
-            (Target::Utilization(_), None) => {
-                format!("{resource} resource utilization (percentage of request)")
-            }
-            (Target::Utilization(_), Some(_)) => {
+            (Target::Utilization(_), Some(_)) if self.rules.container_words => {
                 format!("{resource} container resource utilization (percentage of request)")
+            }
+            (Target::Utilization(_), _) => {
+                format!("{resource} resource utilization (percentage of request)")
             }
         };
         let status = match container {
@@ -227,6 +255,12 @@ impl<'s> Context<'s> {
             }
             _ => Ok(&self.snapshot.pod_metrics),
         }
+        .and_then(|metrics| match container {
+            Some(container) if !self.rules.container_may_be_missing => {
+                self.check_container(metrics, container).map(|()| metrics)
+            }
+            _ => Ok(metrics),
+        })
         .map_err(|e| format!("unable to get metrics for resource {resource}: {e}"))?;
         let samples = metrics.iter().filter_map(|pod| {
             let value = match container {
@@ -237,6 +271,20 @@ impl<'s> Context<'s> {
             Some((&*pod.name, sample))
         });
         self.replicas_from_pods(samples, resource, container, target, seen)
+    }
+
+    /// Makes sure that the metrics of each pod know the container (`getContainerMetrics`).
+    fn check_container(&self, metrics: &[PodMetrics], container: &str) -> Result<(), String> {
+        let lacks = |pod: &&PodMetrics| pod.containers.iter().all(|c| &*c.name != container);
+        match metrics.iter().find(lacks) {
+            None => Ok(()),
+            Some(pod) => Err(format!(
+                "failed to get container metrics: container {container} not present in metrics \
+                 for pod {}/{}",
+                pod.namespace.as_deref().unwrap_or(&self.snapshot.hpa.namespace),
+                pod.name
+            )),
+        }
     }
 
     /// `computeStatusForPodsMetric`.
@@ -303,26 +351,27 @@ impl<'s> Context<'s> {
         }
         let controller = &self.snapshot.controller;
         let mut grouped: Grouped<'_> =
-            self.pods.group(samples, resource, controller, self.snapshot.now);
-        let result = if grouped.counts.ready + grouped.counts.strangers == 0 {
-            Err("did not receive metrics for targeted pods (pods might be unready)".to_owned())
-        } else {
-            let pod_level = controller.gates.pod_level_resources;
-            let requests = match target {
-                Target::Utilization(_) => {
-                    self.pods.fill_requests(&mut grouped.rows, resource, container, pod_level)
-                }
-                Target::Average(_) => Ok(()),
-            };
-            requests.and_then(|()| {
-                replicas::from_pods(
-                    &mut grouped,
-                    target,
-                    &self.tolerances,
-                    self.scale.spec_replicas,
-                )
-            })
+            self.pods.group(samples, resource, controller, &self.rules, self.snapshot.now);
+        let left = match grouped.counts.ready + grouped.counts.strangers {
+            0 if self.rules.container_words => {
+                Err("did not receive metrics for targeted pods (pods might be unready)".to_owned())
+            }
+            0 => Err("did not receive metrics for any ready pods".to_owned()),
+            _ => Ok(()),
         };
+        let mut requests = || match target {
+            Target::Utilization(_) => {
+                self.pods.fill_requests(&mut grouped.rows, resource, container, &self.rules)
+            }
+            Target::Average(_) => Ok(()),
+        };
+        let checked = match self.rules.requests_last {
+            true => left.and_then(|()| requests()),
+            false => requests().and(left),
+        };
+        let current = self.scale.spec_replicas;
+        let result =
+            checked.and_then(|()| replicas::from_pods(&mut grouped, target, self.terms(), current));
         *seen = Seen { strangers: grouped.strangers.len(), rows: grouped.rows };
         result
     }
@@ -353,13 +402,16 @@ impl<'s> Context<'s> {
                 MetricAnswer::Failed(e) | MetricAnswer::Denied(e) => Err(e.clone()),
                 _ => Err("no answer is known".to_owned()),
             }
-            // The arguments of the controller's format are in this order, its separators are not.
             .map_err(|e| {
-                format!(
-                    "unable to get metric {metric}: {} on {} {}/unable to fetch metrics from \
-                     custom metrics API: {e}",
-                    described.kind, self.snapshot.hpa.namespace, described.name
-                )
+                let (kind, namespace) = (&described.kind, &self.snapshot.hpa.namespace);
+                let name = &described.name;
+                let e = format!("unable to fetch metrics from custom metrics API: {e}");
+                match self.rules.object_words {
+                    true => format!("unable to get metric {metric} on {kind} {namespace}/{name}: {e}"),
+                    // The arguments of the controller's format are in this order, its separators
+                    // are not.
+                    false => format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}"),
+                }
             })
         };
         let target = &source.target;
@@ -373,7 +425,7 @@ impl<'s> Context<'s> {
                 let calculated = replicas::from_value(
                     usage,
                     wanted.milli_value(),
-                    &self.tolerances,
+                    self.terms(),
                     self.scale.spec_replicas,
                     &self.pods,
                 )
@@ -387,7 +439,7 @@ impl<'s> Context<'s> {
                 let calculated = replicas::from_total(
                     usage,
                     wanted.milli_value(),
-                    &self.tolerances,
+                    self.terms(),
                     self.scale.status_replicas,
                     false,
                 );
@@ -404,7 +456,12 @@ impl<'s> Context<'s> {
             object: Some(ObjectMetricStatus {
                 metric: source.metric.clone(),
                 current: current.clone(),
-                described_object: described.clone(),
+                described_object: match self.rules.reports_described_object
+                    || current.value.is_some()
+                {
+                    true => described.clone(),
+                    false => CrossVersionObjectReference::default(),
+                },
             }),
             ..MetricStatus::default()
         };
@@ -420,7 +477,10 @@ impl<'s> Context<'s> {
         let metric = &source.metric.name;
         let fail = |prefix: &str, e: String| Failure {
             reason: "FailedGetExternalMetric",
-            error: format!("failed to get {metric} external metric value: {prefix}{e}"),
+            error: match self.rules.errors_name_metric {
+                true => format!("failed to get {metric} external metric value: {prefix}{e}"),
+                false => format!("{prefix}{e}"),
+            },
             event: e,
         };
         let values = || {
@@ -443,15 +503,16 @@ impl<'s> Context<'s> {
         let (calculated, current) = if let Some(wanted) = &source.target.average_value {
             let values = values()
                 .map_err(|e| fail(&format!("failed to get {metric} external metric: "), e))?;
-            let usage = sum_until_negative(values);
+            let saturate = self.rules.average_saturates;
+            let usage = if saturate { sum_until_negative(values) } else { sum(values) };
             let calculated = replicas::from_total(
                 usage,
                 wanted.milli_value(),
-                &self.tolerances,
+                self.terms(),
                 self.scale.status_replicas,
-                true,
+                saturate,
             );
-            let mean = if usage as f64 >= i64::MAX as f64 {
+            let mean = if saturate && usage as f64 >= i64::MAX as f64 {
                 i64::MAX
             } else {
                 replicas::average_over(usage, self.scale.status_replicas)
@@ -459,11 +520,12 @@ impl<'s> Context<'s> {
             (calculated, average(mean))
         } else if let Some(wanted) = &source.target.value {
             let prefix = format!("failed to get external metric {metric}: ");
-            let usage = sum_capped(values().map_err(|e| fail(&prefix, e))?);
+            let values = values().map_err(|e| fail(&prefix, e))?;
+            let usage = if self.rules.value_saturates { sum_capped(values) } else { sum(values) };
             let calculated = replicas::from_value(
                 usage,
                 wanted.milli_value(),
-                &self.tolerances,
+                self.terms(),
                 self.scale.spec_replicas,
                 &self.pods,
             )
@@ -532,10 +594,10 @@ fn describe(name: &str, selector: Option<&LabelSelector>, target: &MetricTarget)
 }
 
 /// The tolerances of the HPA, or the controller's.
-fn tolerances(snapshot: &Snapshot) -> Tolerances {
+fn tolerances(snapshot: &Snapshot, rules: &Rules) -> Tolerances {
     let global = snapshot.controller.tolerance;
     let mut tolerances = Tolerances { down: global, up: global };
-    if !snapshot.controller.gates.configurable_tolerance {
+    if !rules.own_tolerances {
         return tolerances;
     }
     if let Some(behavior) = &snapshot.hpa.spec.behavior {
@@ -562,6 +624,11 @@ fn pod_usage(pod: &PodMetrics, resource: &str) -> Option<i64> {
 
 fn container_usage(pod: &PodMetrics, resource: &str, container: &str) -> Option<i64> {
     pod.containers.iter().find(|c| &*c.name == container)?.get(resource)
+}
+
+/// The sum, wrapping.
+fn sum(values: &[ExternalValue]) -> i64 {
+    values.iter().fold(0, |sum, ExternalValue { value, .. }| sum.wrapping_add(*value))
 }
 
 /// The sum for an average target: any negative partial sum is taken for an overflow.

@@ -1,5 +1,5 @@
-//! The controller, pure: one pass over a snapshot and a memory (`reconcileAutoscaler` upstream, of
-//! Kubernetes v1.36.2). It knows no cluster, clock or command line, and returns each step that it
+//! The controller, pure: one pass over a snapshot and a memory (`reconcileAutoscaler` upstream), by
+//! the rules of the snapshot's version. It knows no cluster, clock or command line, and returns each step that it
 //! took, so that whatever explains the decision only has to word it.
 
 mod ahead;
@@ -11,22 +11,32 @@ pub mod decision;
 mod metrics;
 mod pods;
 mod replicas;
+mod rules;
 
 use jiff::Timestamp;
 
 use conditions::{ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of};
-use decision::{Decision, Event, MetricResult, Outcome, Outlook, Path, Step};
+use decision::{Decision, Event, MetricError, MetricResult, Outcome, Outlook, Path, Step};
+use rules::Rules;
 
 use crate::memory::{Memory, Remembered};
 use crate::names;
 use crate::selector::Selector;
-use crate::snapshot::hpa::{Hpa, MetricStatus};
+use crate::snapshot::hpa::{Condition, Hpa, MetricStatus};
 use crate::snapshot::stated::Recommendation;
 use crate::snapshot::{Scale, ScaleError, Snapshot};
+use crate::version::Version;
 
 /// Runs one pass.
 pub fn reconcile(snapshot: &Snapshot, memory: &Memory) -> Decision {
-    let mut pass = Pass::new(snapshot, memory.clone());
+    reconcile_in(&snapshot.controller.version, snapshot, memory)
+}
+
+/// Runs one pass as the controller of another version would, with the flags and gates of the
+/// snapshot's own.
+pub fn reconcile_in(version: &Version, snapshot: &Snapshot, memory: &Memory) -> Decision {
+    let rules = Rules::of(version, snapshot.controller.gates_in(version));
+    let mut pass = Pass::new(snapshot, rules, memory.clone());
     pass.run();
     Decision {
         outcome: pass.outcome,
@@ -53,6 +63,8 @@ fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) 
         return Vec::new();
     };
     let current = scale.spec_replicas;
+    let controller = &snapshot.controller;
+    let rules = Rules::of(&controller.version, controller.gates);
     let proposals = match bounds::proposals(snapshot, decision, current) {
         Some(proposals) => proposals,
         None if remembered.possible.is_none() => return Vec::new(),
@@ -64,12 +76,12 @@ fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) 
         let memories = match &remembered.possible {
             Some(possible) => {
                 let spec = &snapshot.hpa.spec;
-                bounds::memories(spec, current, desired, snapshot.now, possible)
+                bounds::memories(spec, current, desired, snapshot.now, possible, &rules)
             }
             None => vec![seeded(&remembered.likely, current, snapshot.now)],
         };
         for memory in memories {
-            let mut pass = Pass::new(snapshot, memory);
+            let mut pass = Pass::new(snapshot, rules, memory);
             replicas.push(pass.normalize(current, desired).replicas);
         }
     }
@@ -92,6 +104,7 @@ const BELOW_MIN: &str = "Current number of replicas below Spec.MinReplicas";
 /// The state of a pass under way.
 struct Pass<'s> {
     snapshot: &'s Snapshot,
+    rules: Rules,
     min: i32,
     max: i32,
     memory: Memory,
@@ -120,18 +133,20 @@ struct NoProposal {
 }
 
 impl<'s> Pass<'s> {
-    fn new(snapshot: &'s Snapshot, memory: Memory) -> Self {
+    fn new(snapshot: &'s Snapshot, rules: Rules, memory: Memory) -> Self {
+        let mut status = snapshot.hpa.status.clone();
+        if !rules.generations {
+            for condition in &mut status.conditions {
+                condition.observed_generation = None;
+            }
+        }
         Self {
             snapshot,
+            rules,
             min: snapshot.hpa.spec.min_replicas.unwrap_or(1),
             max: snapshot.hpa.spec.max_replicas,
             memory,
-            outcome: Outcome {
-                scale_to: None,
-                status: snapshot.hpa.status.clone(),
-                events: Vec::new(),
-                error: None,
-            },
+            outcome: Outcome { scale_to: None, status, events: Vec::new(), error: None },
             proposal: None,
             trace: Vec::new(),
         }
@@ -154,7 +169,7 @@ impl<'s> Pass<'s> {
         let want = match path {
             Path::Disabled => {
                 self.condition(SCALING_ACTIVE, false, "ScalingDisabled");
-                if !self.snapshot.controller.gates.scale_to_zero {
+                if self.rules.zero_by_condition && !self.rules.scale_to_zero {
                     conditions::remove(&mut self.outcome.status.conditions, SCALED_TO_ZERO);
                 }
                 Want { replicas: current, reason: String::new() }
@@ -164,8 +179,7 @@ impl<'s> Pass<'s> {
             Path::Metrics => match self.follow_metrics(scale, &mut statuses) {
                 Ok(want) => want,
                 Err(failed) => {
-                    let previous = self.snapshot.hpa.status.desired_replicas;
-                    self.set_status(current, previous, failed.statuses, false);
+                    self.set_failed_status(current, failed.statuses);
                     self.event("Warning", "FailedComputeMetricsReplicas", failed.error.clone());
                     self.outcome.error = Some(format!(
                         "failed to compute desired number of replicas based on listed metrics \
@@ -179,8 +193,7 @@ impl<'s> Pass<'s> {
         };
         let rescale = want.replicas != current;
         if rescale && !self.rescale(current, &want) {
-            let previous = self.snapshot.hpa.status.desired_replicas;
-            self.set_status(current, previous, statuses, false);
+            self.set_failed_status(current, statuses);
             return;
         }
         self.set_status(current, want.replicas, statuses, rescale);
@@ -274,7 +287,7 @@ impl<'s> Pass<'s> {
         };
         let normalized = match &self.snapshot.hpa.spec.behavior {
             None => behavior::without_behavior(wanted, &mut self.memory),
-            Some(rules) => behavior::with_behavior(wanted, rules, &mut self.memory),
+            Some(own) => behavior::with_behavior(wanted, own, &self.rules, &mut self.memory),
         };
         self.condition(ABLE_TO_SCALE, true, normalized.able_reason);
         self.condition(SCALING_LIMITED, normalized.limited, normalized.limited_reason);
@@ -296,7 +309,7 @@ impl<'s> Pass<'s> {
         statuses: &mut Option<Vec<MetricStatus>>,
     ) -> Result<(i32, String), NoProposal> {
         let pods = self.select_pods(scale)?;
-        let context = metrics::Context::new(self.snapshot, scale, pods);
+        let context = metrics::Context::new(self.snapshot, self.rules, scale, pods);
         let total = self.snapshot.hpa.spec.metrics.len();
         let (mut highest, mut name, mut by) = (0, String::new(), None);
         let mut first_error = None;
@@ -316,7 +329,9 @@ impl<'s> Pass<'s> {
                     }
                 }
                 MetricResult::Error(error) => {
-                    self.event("Warning", error.reason, error.message.clone());
+                    if !error.is_silent() {
+                        self.event("Warning", error.reason, error.message.clone());
+                    }
                     invalid += 1;
                     first_error.get_or_insert_with(|| error.clone());
                 }
@@ -334,9 +349,7 @@ impl<'s> Pass<'s> {
         self.trace.push(Step::CombineMetrics { highest, by, invalid, total, accepted });
         match (first_error, error) {
             (Some(first), Some(error)) if !accepted => {
-                let message =
-                    format!("the HPA was unable to compute the replica count: {}", first.message);
-                self.condition_with(SCALING_ACTIVE, false, first.reason, message);
+                self.deactivate(&first);
                 Err(NoProposal { error, statuses: statuses.take() })
             }
             (_, error) => {
@@ -348,7 +361,7 @@ impl<'s> Pass<'s> {
                         "the HPA was able to successfully calculate a replica count from {name}"
                     ),
                 );
-                self.outcome.error = error;
+                self.outcome.error = error.filter(|_| self.rules.partial_error);
                 Ok((highest, name))
             }
         }
@@ -374,6 +387,9 @@ impl<'s> Pass<'s> {
             self.reject_selector("InvalidSelector", &error, "InvalidSelector", &error)
         })?;
         let pods = pods::Selected::new(&self.snapshot.pods, &selector);
+        if !self.rules.rejects_shared_pods {
+            return Ok(pods);
+        }
         let shares = |selector: &Selector| pods.iter().any(|pod| selector.matches(&pod.labels));
         let others = self.snapshot.other_hpas.iter().filter(|other| shares(&other.selector));
         let hpas: Vec<String> = std::iter::once(&self.snapshot.hpa)
@@ -402,7 +418,7 @@ impl<'s> Pass<'s> {
         error: &str,
     ) -> NoProposal {
         self.event("Warning", event, error.to_owned());
-        self.condition_with(SCALING_ACTIVE, false, reason, message);
+        self.condition_with(SCALING_ACTIVE, false, reason, self.as_format(message));
         let message = message.to_owned();
         self.trace.push(Step::RejectSelector { reason, message, hpas: Vec::new() });
         NoProposal { error: error.to_owned(), statuses: None }
@@ -438,16 +454,52 @@ impl<'s> Pass<'s> {
             let now = self.snapshot.now;
             behavior::store_scale_event(rules, &mut self.memory, current, *replicas, now);
         }
-        if self.snapshot.controller.gates.scale_to_zero {
-            let to_zero =
-                current > 0 && *replicas == 0 && self.min == 0 && self.has_object_or_external();
-            let reason = if to_zero { "ScaledToZero" } else { "NotScaledToZero" };
-            self.condition(SCALED_TO_ZERO, to_zero, reason);
-        } else {
-            conditions::remove(&mut self.outcome.status.conditions, SCALED_TO_ZERO);
+        if self.rules.zero_by_condition {
+            self.mark_zero(current, *replicas);
         }
         self.outcome.scale_to = Some(*replicas);
         true
+    }
+
+    /// Remembers in the status whether it was the controller that left no replicas.
+    fn mark_zero(&mut self, from: i32, to: i32) {
+        if !self.rules.scale_to_zero {
+            conditions::remove(&mut self.outcome.status.conditions, SCALED_TO_ZERO);
+            return;
+        }
+        let to_zero = from > 0 && to == 0 && self.min == 0 && self.has_object_or_external();
+        let reason = if to_zero { "ScaledToZero" } else { "NotScaledToZero" };
+        self.condition(SCALED_TO_ZERO, to_zero, reason);
+    }
+
+    /// Says why no metric could decide. Silent failures come without a condition of their own, so an
+    /// empty one is set.
+    fn deactivate(&mut self, first: &MetricError) {
+        if first.is_silent() {
+            self.outcome.status.conditions.push(Condition::default());
+            return;
+        }
+        let message = format!("the HPA was unable to compute the replica count: {}", first.message);
+        self.condition_with(SCALING_ACTIVE, false, first.reason, self.as_format(&message));
+    }
+
+    /// A message that the controller takes from elsewhere.
+    fn as_format(&self, message: &str) -> String {
+        if self.rules.messages_are_formats {
+            crate::go::sprintf(message)
+        } else {
+            message.to_owned()
+        }
+    }
+
+    /// The status of a pass that could not decide or scale.
+    fn set_failed_status(&mut self, current: i32, metrics: Option<Vec<MetricStatus>>) {
+        let previous = &self.snapshot.hpa.status;
+        let metrics = match self.rules.reports_failed_metrics {
+            true => metrics,
+            false => previous.current_metrics.clone(),
+        };
+        self.set_status(current, previous.desired_replicas, metrics, false);
     }
 
     /// Rebuilds the status around the conditions. `current` is the count before a rescale.
@@ -459,7 +511,8 @@ impl<'s> Pass<'s> {
         rescaled: bool,
     ) {
         let status = &mut self.outcome.status;
-        status.observed_generation = None;
+        status.observed_generation =
+            self.snapshot.hpa.generation.filter(|_| self.rules.generations);
         status.current_replicas = current;
         status.desired_replicas = desired;
         status.current_metrics = metrics;
@@ -468,11 +521,14 @@ impl<'s> Pass<'s> {
         }
     }
 
-    /// Which way the pass takes (v1.36 rules).
+    /// Which way the pass takes.
     fn choose_path(&self, current: i32) -> Path {
-        let was_zeroed = self.was_zeroed();
-        let can_wake = was_zeroed && self.has_object_or_external();
-        if current == 0 && !((self.min != 0 && was_zeroed) || can_wake) {
+        let wakes = if self.rules.zero_by_condition {
+            self.was_zeroed() && (self.min != 0 || self.has_object_or_external())
+        } else {
+            self.min == 0
+        };
+        if current == 0 && !wakes {
             Path::Disabled
         } else if current == 0 {
             Path::Metrics
@@ -487,7 +543,8 @@ impl<'s> Pass<'s> {
 
     /// Whether the controller itself scaled the workload to zero.
     fn was_zeroed(&self) -> bool {
-        self.snapshot.controller.gates.scale_to_zero
+        self.rules.zero_by_condition
+            && self.rules.scale_to_zero
             && conditions::is_true(&self.snapshot.hpa.status.conditions, SCALED_TO_ZERO)
     }
 
@@ -519,7 +576,11 @@ impl<'s> Pass<'s> {
         reason: &str,
         message: impl Into<String>,
     ) {
+        let generation = self.snapshot.hpa.generation.filter(|_| self.rules.generations);
         let list = &mut self.outcome.status.conditions;
-        conditions::set(list, type_, status, reason, message, self.snapshot.now);
+        let condition = conditions::set(list, type_, status, self.snapshot.now);
+        reason.clone_into(&mut condition.reason);
+        condition.message = message.into();
+        condition.observed_generation = generation;
     }
 }

@@ -9,10 +9,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::arith::add;
 use super::decision::{Clause, Group, PodCounts, PodRow};
+use super::rules::Rules;
 use crate::quantity::Amount;
 use crate::selector::Selector;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::pod::{ConditionStatus, Phase, Pod};
+use crate::snapshot::pod::{ConditionStatus, Container, Phase, Pod};
 
 /// The pods that the target's selector matches.
 pub(super) struct Selected<'s> {
@@ -76,6 +77,7 @@ impl<'s> Selected<'s> {
         samples: impl Iterator<Item = (&'s str, Sample)>,
         resource: &str,
         controller: &Controller,
+        rules: &Rules,
         now: Timestamp,
     ) -> Grouped<'s> {
         let mut found: Vec<Option<Sample>> = vec![None; self.places.len()];
@@ -101,7 +103,7 @@ impl<'s> Selected<'s> {
         for (&place, sample) in self.places.iter().zip(found) {
             let pod = &self.all[place as usize];
             let (group, clause, until) =
-                classify(pod, sample.as_ref(), readiness_applies, controller, now);
+                classify(pod, sample.as_ref(), readiness_applies, controller, rules, now);
             *match group {
                 Group::Ready => &mut counts.ready,
                 Group::Unready => &mut counts.unready,
@@ -141,16 +143,17 @@ impl<'s> Selected<'s> {
         rows: &mut [PodRow],
         resource: &str,
         container: Option<&str>,
-        pod_level: bool,
+        rules: &Rules,
     ) -> Result<(), String> {
         for row in rows {
             let pod = &self.all[row.pod as usize];
-            row.request =
-                Some(if pod_level && container.is_none() && has_pod_level_requests(pod) {
-                    pod_level_request(pod, resource)?
+            row.request = Some(
+                if rules.pod_level_requests && container.is_none() && has_pod_level_requests(pod) {
+                    pod_level_request(pod, resource, rules)?
                 } else {
-                    container_requests(pod, resource, container)?
-                });
+                    container_requests(pod, resource, container, rules)?
+                },
+            );
         }
         Ok(())
     }
@@ -164,6 +167,7 @@ fn classify(
     sample: Option<&Sample>,
     readiness_applies: bool,
     controller: &Controller,
+    rules: &Rules,
     now: Timestamp,
 ) -> (Group, Clause, Option<Timestamp>) {
     if pod.deletion_timestamp.is_some() {
@@ -171,6 +175,9 @@ fn classify(
     }
     if pod.phase == Phase::Failed {
         return (Group::Ignored, Clause::Failed, None);
+    }
+    if rules.ignores_succeeded && pod.phase == Phase::Succeeded {
+        return (Group::Ignored, Clause::Succeeded, None);
     }
     if pod.phase == Phase::Pending {
         return (Group::Unready, Clause::Pending, None);
@@ -216,13 +223,13 @@ fn is_pod_level_resource(name: &str) -> bool {
 /// The request of the pod as a whole (`calculatePodLevelRequests` over `PodRequests`): what its
 /// containers need together, at start or later, overwritten where the pod states it, and the
 /// overhead added.
-fn pod_level_request(pod: &Pod, resource: &str) -> Result<i64, String> {
+fn pod_level_request(pod: &Pod, resource: &str, rules: &Rules) -> Result<i64, String> {
     let stated = pod.requests.get(resource).filter(|_| is_pod_level_resource(resource));
     let mut request = match stated {
         Some(request) => Some(request.clone()),
         None => aggregate_request(pod, resource),
     };
-    if let Some(overhead) = pod.overhead.get(resource) {
+    if let Some(overhead) = pod.overhead.get(resource).filter(|_| rules.overhead) {
         add_to(&mut request, overhead);
     }
     request
@@ -270,8 +277,14 @@ fn add_to(sum: &mut Option<Amount>, amount: &Amount) {
 
 /// The requests of the containers (`calculatePodRequestsFromContainers`): containers and sidecars,
 /// or the one named container.
-fn container_requests(pod: &Pod, resource: &str, only: Option<&str>) -> Result<i64, String> {
-    let sidecars = pod.init_containers.iter().filter(|container| container.restart_always);
+fn container_requests(
+    pod: &Pod,
+    resource: &str,
+    only: Option<&str>,
+    rules: &Rules,
+) -> Result<i64, String> {
+    let counts = |container: &&Container| rules.sidecars && container.restart_always;
+    let sidecars = pod.init_containers.iter().filter(counts);
     let mut sum = 0i64;
     for container in pod.containers.iter().chain(sidecars) {
         if only.is_some_and(|only| only != &*container.name) {
@@ -280,6 +293,9 @@ fn container_requests(pod: &Pod, resource: &str, only: Option<&str>) -> Result<i
         let Some(request) = container.requests.get(resource) else {
             let container = &container.name;
             let pod = &pod.name;
+            if !rules.usage_words {
+                return Err(format!("missing request for {resource}"));
+            }
             return Err(format!(
                 "missing request for {resource} in container {container} of Pod {pod}"
             ));
@@ -290,7 +306,9 @@ fn container_requests(pod: &Pod, resource: &str, only: Option<&str>) -> Result<i
         }
     }
     match only {
-        Some(only) => Err(format!("container {only} not found in Pod {}", pod.name)),
-        None => Ok(sum),
+        Some(only) if rules.container_must_exist => {
+            Err(format!("container {only} not found in Pod {}", pod.name))
+        }
+        _ => Ok(sum),
     }
 }

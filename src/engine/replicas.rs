@@ -5,6 +5,27 @@
 use super::arith::{to_i32, to_i64};
 use super::decision::{Because, Fill, Filled, Group, PodCounts, Tolerances};
 use super::pods::{Grouped, Selected};
+use super::rules::Rules;
+
+/// By which terms a ratio becomes replicas.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms<'r> {
+    pub(super) rules: &'r Rules,
+    pub(super) tolerances: &'r Tolerances,
+}
+
+impl Terms<'_> {
+    fn is_within(self, ratio: f64) -> bool {
+        self.rules.is_within(self.tolerances, ratio)
+    }
+
+    /// Whether a ratio that asks for no change lets missing pods count as using nothing. A ratio
+    /// that is no number is not below 1 either.
+    fn fills_zero(self, target: Target, ratio: f64) -> bool {
+        let plain = matches!(target, Target::Average(_));
+        plain && self.rules.balanced_fills_zero && (ratio == 1.0 || ratio.is_nan())
+    }
+}
 
 /// What a calculator found.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +62,7 @@ pub(super) enum Target {
 pub(super) fn from_pods(
     grouped: &mut Grouped<'_>,
     target: Target,
-    tolerances: &Tolerances,
+    terms: Terms<'_>,
     current: i32,
 ) -> Result<(Calculated, Usage), String> {
     for row in &mut grouped.rows {
@@ -58,7 +79,7 @@ pub(super) fn from_pods(
 
     let unready_as_zero = counts.unready > 0 && ratio > 1.0;
     if !unready_as_zero && counts.missing == 0 {
-        if tolerances.is_within(ratio) {
+        if terms.is_within(ratio) {
             return done(current, Because::WithinTolerance, None);
         }
         // Only ready pods are multiplied: the answer may go against the direction of the ratio.
@@ -70,10 +91,13 @@ pub(super) fn from_pods(
     if counts.missing > 0 && ratio < 1.0 {
         missing = Fill::Target;
         missing_percent = match target {
-            Target::Utilization(percent) => Some(i64::from(percent.max(100))),
+            Target::Utilization(percent) if terms.rules.missing_at_target => {
+                Some(i64::from(percent.max(100)))
+            }
+            Target::Utilization(_) => Some(100),
             Target::Average(_) => None,
         };
-    } else if counts.missing > 0 && ratio > 1.0 {
+    } else if counts.missing > 0 && (ratio > 1.0 || terms.fills_zero(target, ratio)) {
         missing = Fill::Zero;
     }
     for row in &mut grouped.rows {
@@ -98,7 +122,7 @@ pub(super) fn from_pods(
     let size =
         grouped.strangers.len() + grouped.rows.iter().filter(|row| row.counted.is_some()).count();
     let filled = Some(Filled { ratio: new_ratio, size, missing_percent, missing, unready_as_zero });
-    if tolerances.is_within(new_ratio) {
+    if terms.is_within(new_ratio) {
         return done(current, Because::FilledWithinTolerance, filled);
     }
     if (ratio < 1.0 && new_ratio > 1.0) || (ratio > 1.0 && new_ratio < 1.0) {
@@ -154,7 +178,7 @@ fn average_ratio(grouped: &Grouped<'_>, target: i64) -> (f64, Usage) {
 pub(super) fn from_value(
     usage: i64,
     target: i64,
-    tolerances: &Tolerances,
+    terms: Terms<'_>,
     current: i32,
     pods: &Selected<'_>,
 ) -> Result<Calculated, String> {
@@ -165,14 +189,18 @@ pub(super) fn from_value(
     if current == 0 {
         return done(to_i32(ratio.ceil()), Because::FromZero, None);
     }
-    if tolerances.is_within(ratio) {
+    if terms.is_within(ratio) {
         return done(current, Because::WithinTolerance, None);
     }
     if pods.is_empty() {
         return Err(format!("unable to calculate ready pods: {NO_PODS}"));
     }
     let ready = pods.ready_count();
-    let replicas = capped(ratio * ready as f64, f64::ceil);
+    let wanted = ratio * ready as f64;
+    let replicas = match terms.rules.value_saturates {
+        true => capped(wanted, f64::ceil),
+        false => to_i32(wanted.ceil()),
+    };
     let counted = PodCounts { ready, ..PodCounts::default() };
     done(replicas, Because::RatioTimesReady, Some(counted))
 }
@@ -181,17 +209,17 @@ pub(super) fn from_value(
 pub(super) const NO_PODS: &str = "no pods returned by selector while calculating replica count";
 
 /// Replicas from a target per pod (`AverageValue` of Object and External metrics). Looks at
-/// `status.replicas`, not at pods. `saturate` caps the replicas at the largest count, as the
+/// `status.replicas`, not at pods. `saturate` caps the replicas at the largest count, which the
 /// controller does for External metrics only.
 pub(super) fn from_total(
     usage: i64,
     target: i64,
-    tolerances: &Tolerances,
+    terms: Terms<'_>,
     status_replicas: i32,
     saturate: bool,
 ) -> Calculated {
     let ratio = usage as f64 / (target as f64 * f64::from(status_replicas));
-    let (replicas, because) = if tolerances.is_within(ratio) {
+    let (replicas, because) = if terms.is_within(ratio) {
         (status_replicas, Because::WithinTolerance)
     } else {
         let wanted = (usage as f64 / target as f64).ceil();

@@ -20,6 +20,7 @@ use crate::snapshot::assemble::{Basis, Input};
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::objects::OWN_API_VERSION;
 use crate::snapshot::pod::Pod;
+use crate::version::Version;
 
 /// A pass, explained. Serializes as the contract's object.
 #[derive(Debug, Serialize)]
@@ -27,6 +28,8 @@ use crate::snapshot::pod::Pod;
 pub struct Explanation<'a> {
     api_version: &'static str,
     kind: &'static str,
+    /// The version whose rules were followed.
+    pub rules: String,
     hpa: HpaView<'a>,
     /// What the controller would do.
     pub outcome: &'a Outcome,
@@ -112,6 +115,7 @@ impl<'a> Explanation<'a> {
         Self {
             api_version: OWN_API_VERSION,
             kind: "Explanation",
+            rules: snapshot.controller.version.to_string(),
             hpa: HpaView { name: &hpa.name, namespace: &hpa.namespace, spec: &hpa.spec },
             outcome: &decision.outcome,
             proposal: decision.proposal,
@@ -146,6 +150,18 @@ impl Explanation<'_> {
             _ => None,
         })
     }
+}
+
+/// What to say where a newer version would come to other replicas from the same input.
+pub fn difference(version: &Version, decision: &Decision, newer: &Decision) -> Option<String> {
+    let replicas =
+        newer.replicas_after().filter(|_| newer.replicas_after() != decision.replicas_after());
+    replicas.map(|replicas| {
+        format!(
+            "by the rules of {version} this pass would end at {}",
+            words::count(replicas, "replica")
+        )
+    })
 }
 
 /// The steps, with the pods of each metric by name.

@@ -16,7 +16,6 @@ use crate::engine::decision::{MetricStep, Step};
 use crate::json::SecondsTime;
 use crate::memory::Knowledge;
 use crate::snapshot::Scale;
-use crate::snapshot::controller::RULES_VERSION;
 
 /// A report, section by section.
 #[derive(Debug, Clone, PartialEq)]
@@ -173,7 +172,8 @@ impl Words<'_> {
     }
 
     fn subtitle(&self) -> String {
-        format!("rules of {RULES_VERSION}, at {}", SecondsTime(self.now()))
+        let rules = &self.explanation.rules;
+        format!("rules of {rules}, at {}", SecondsTime(self.now()))
     }
 
     /// What a metric is called in the report, without its selector.

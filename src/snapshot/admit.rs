@@ -3,8 +3,8 @@
 //! [`super::convert`], [`super::default`] and [`super::validate`]; here is only their order. Follows
 //! the generic registry's create.
 
-use super::convert::{self, HpaObject};
-use super::default::{self, AdmissionGates};
+use super::convert::{self, HpaObject, HpaVersion};
+use super::default::{self, AdmissionRules};
 use super::hpa::HpaStatus;
 use super::validate::{self, Invalid};
 use crate::json::DecodeError;
@@ -30,11 +30,14 @@ pub enum AdmissionError {
 pub fn admit(
     json: &str,
     namespace: &str,
-    gates: AdmissionGates,
+    rules: AdmissionRules,
 ) -> Result<HpaObject, AdmissionError> {
     let mut object = convert::hpa_from_json(json)?;
     if object.metadata.namespace.is_empty() {
         namespace.clone_into(&mut object.metadata.namespace);
+    }
+    if object.version == HpaVersion::V1 && (object.is_admitted() || rules.zero_value_dropped) {
+        default::drop_zero_values(&mut object.spec);
     }
     default::set_on_decode(&mut object.spec, object.version);
     if !object.is_admitted() {
@@ -46,8 +49,8 @@ pub fn admit(
             );
             object.status = HpaStatus::default();
         }
-        default::drop_disabled(&mut object.spec, gates);
-        let causes = validate::validate(&object.metadata, &object.spec, gates);
+        default::drop_disabled(&mut object.spec, rules);
+        let causes = validate::validate(&object.metadata, &object.spec, rules);
         if !causes.is_empty() {
             return Err(Invalid { name: object.metadata.name, causes }.into());
         }
@@ -59,9 +62,14 @@ pub fn admit(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::version::Version;
+
+    fn rules() -> AdmissionRules {
+        AdmissionRules::of(&Version::newest())
+    }
 
     fn causes(json: &str) -> Vec<String> {
-        match admit(json, "default", AdmissionGates::default()) {
+        match admit(json, "default", rules()) {
             Err(AdmissionError::Invalid(invalid)) => {
                 invalid.causes.iter().map(ToString::to_string).collect()
             }
@@ -76,7 +84,7 @@ mod tests {
     fn an_admitted_object_is_defaulted_but_not_judged() {
         let json = r#"{"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler",
             "metadata": {"name": "A", "uid": "u"}, "spec": {"minReplicas": 0}}"#;
-        let object = admit(json, "default", AdmissionGates::default()).unwrap();
+        let object = admit(json, "default", rules()).unwrap();
         assert_eq!(object.metadata.namespace, "default");
         assert_eq!(object.spec.min_replicas, Some(0));
         assert_eq!(object.spec.metrics.len(), 1);
@@ -113,7 +121,7 @@ mod tests {
         );
         let policies =
             r#"{"ScaleUp": {"Policies": [{"Type": "Pods", "Value": 1, "PeriodSeconds": 1}]}}"#;
-        let read = admit(&object(policies), "default", AdmissionGates::default()).unwrap();
+        let read = admit(&object(policies), "default", rules()).unwrap();
         let behavior = read.spec.behavior.unwrap();
         assert_eq!(behavior.scale_up.unwrap().select_policy.as_deref(), Some("Max"));
         assert_eq!(behavior.scale_down.unwrap().policies.unwrap().len(), 1);
@@ -125,7 +133,7 @@ mod tests {
             r#"{{"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
             "metadata": {{"name": "a"}}, "spec": {{{TARGET}, "metrics": [{{"type": "x"}}]}}}}"#
         );
-        let error = admit(&json, "default", AdmissionGates::default()).unwrap_err();
+        let error = admit(&json, "default", rules()).unwrap_err();
         assert_eq!(
             error.to_string(),
             "HorizontalPodAutoscaler.autoscaling \"a\" is invalid: spec.metrics[0].type: \

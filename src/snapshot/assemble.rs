@@ -14,20 +14,21 @@ use jiff::Timestamp;
 use answers::Answers;
 pub(super) use answers::{absence, asked, described_name, non_empty};
 pub use list::assemble_all;
-pub(super) use settings::controller_settings;
+pub(super) use settings::{controller_settings, known_gates};
 use target::Target;
 
 use super::admit::{self, AdmissionError};
-use super::controller::{Controller, Gates};
-use super::default::AdmissionGates;
+use super::controller::Controller;
+use super::default::AdmissionRules;
 use super::evidence::Evidence;
-use super::hpa::{Hpa, MetricSpec};
+use super::hpa::{Hpa, MetricSpec, ObjectMetricSource};
 use super::objects::{Api, ApiError, ControllerState, Flags, HpaObject, Objects, StatedAs};
 use super::pod::Pod;
 use super::stated::StatedMemory;
 use super::{OtherHpa, Scale, ScaleError, Snapshot, file, remarks};
 use crate::error::Error;
 use crate::selector::Selector;
+use crate::version::Version;
 
 /// What the command line says beside the objects.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +39,8 @@ pub struct Options {
     pub namespace: Option<String>,
     /// The clock, if stated.
     pub now: Option<Timestamp>,
+    /// The version, which goes before that of the input.
+    pub version: Option<Version>,
     /// Controller flags, which go before those of the input.
     pub flags: Flags,
     /// Feature gates, which go before those of the input.
@@ -121,7 +124,7 @@ fn without_pods(
     let controller = controller_settings(state, options, &mut basis, &mut notes)?;
 
     let default_namespace = options.default_namespace();
-    let hpa = admitted(object, default_namespace, controller.gates, &mut notes)?;
+    let hpa = admitted(object, default_namespace, &controller, &mut notes)?;
     let namespace = hpa.namespace.clone();
     let target = Target { scales, workloads, default_namespace, errors: errors_of(state) };
 
@@ -309,14 +312,11 @@ fn listed(all: &[String]) -> String {
 fn admitted(
     object: &HpaObject,
     namespace: &str,
-    gates: Gates,
+    controller: &Controller,
     notes: &mut Vec<String>,
 ) -> Result<Hpa, Error> {
-    let gates = AdmissionGates {
-        hpa_scale_to_zero: gates.scale_to_zero,
-        hpa_configurable_tolerance: gates.configurable_tolerance,
-    };
-    let admitted = admit::admit(&object.json, namespace, gates).map_err(|e| match e {
+    let rules = AdmissionRules::new(&controller.version, controller.gates);
+    let admitted = admit::admit(&object.json, namespace, rules).map_err(|e| match e {
         AdmissionError::Invalid(e) => Error::usage(format!("{}: {e}", object.origin))
             .hint("the API server would reject this manifest with these causes"),
         AdmissionError::Decode(e) => {
@@ -326,23 +326,32 @@ fn admitted(
     notes.extend(admitted.notes.iter().cloned());
     let hpa = admitted.into_hpa();
     for (index, metric) in hpa.spec.metrics.iter().enumerate() {
-        if lacks_source(metric) {
+        if lacks_source(metric, &controller.version) {
             return Err(Error::usage(format!(
                 "{}: HorizontalPodAutoscaler {}: spec.metrics[{index}]: no source for the type {}",
                 object.origin, hpa.name, metric.type_
-            )));
+            ))
+            .hint(format!("the controller of {} would crash over it", controller.version)));
         }
     }
     Ok(hpa)
 }
 
-/// A known type whose source is missing: no API server lets it pass, the controller would crash.
-fn lacks_source(metric: &MetricSpec) -> bool {
+/// A known type whose source is missing, or an old controller's target: it would crash.
+fn lacks_source(metric: &MetricSpec, version: &Version) -> bool {
     match metric.type_.as_str() {
         "Resource" => metric.resource.is_none(),
         "ContainerResource" => metric.container_resource.is_none(),
         "Pods" => metric.pods.as_ref().is_none_or(|source| source.target.average_value.is_none()),
-        "Object" => metric.object.is_none(),
+        "Object" => metric.object.as_ref().is_none_or(|ObjectMetricSource { target, .. }| {
+            // Before 1.27 only the target's type decides which field is read.
+            version.minor() < 27
+                && match target.type_.as_str() {
+                    "Value" => target.value.is_none(),
+                    "AverageValue" => target.average_value.is_none(),
+                    _ => false,
+                }
+        }),
         "External" => metric.external.is_none(),
         _ => false,
     }
@@ -368,7 +377,7 @@ fn others(
         let mut passed_over = |why: &str| {
             notes.push(format!("{namespace}/{} plays no part: {why}", object.name));
         };
-        let other = match admitted(object, namespace, controller.gates, &mut Vec::new()) {
+        let other = match admitted(object, namespace, controller, &mut Vec::new()) {
             Ok(other) => other,
             Err(e) => {
                 passed_over(&e.message);

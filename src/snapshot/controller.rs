@@ -3,14 +3,13 @@
 
 use jiff::SignedDuration;
 
-/// The version whose rules the engine follows.
-pub const RULES_VERSION: &str = "v1.36.2";
+use crate::version::{Stage, Version};
 
 /// Settings of the kube-controller-manager that a pass depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Controller {
-    /// The version that the state states, such as `v1.36.2`.
-    pub version: Option<String>,
+    /// The version whose rules apply.
+    pub version: Version,
     /// `--horizontal-pod-autoscaler-tolerance`.
     pub tolerance: f64,
     /// `--horizontal-pod-autoscaler-downscale-stabilization`.
@@ -25,33 +24,76 @@ pub struct Controller {
     pub gates: Gates,
 }
 
-/// The feature gates that a pass consults.
+/// Whether what a feature gate switches is on, be it by the gate or because the version has it
+/// always or never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gates {
-    /// `HPAScaleToZero`: alpha, off by default.
+    /// `HPAScaleToZero`.
     pub scale_to_zero: bool,
-    /// `HPAConfigurableTolerance`: beta, on by default.
+    /// `HPAContainerMetrics`.
+    pub container_metrics: bool,
+    /// `HPAConfigurableTolerance`.
     pub configurable_tolerance: bool,
-    /// `PodLevelResources`: beta, on by default.
+    /// `PodLevelResources`.
     pub pod_level_resources: bool,
 }
 
-impl Default for Gates {
-    fn default() -> Self {
-        Self { scale_to_zero: false, configurable_tolerance: true, pod_level_resources: true }
+impl Gates {
+    /// The gates of a version, with those that are set. A gate that the version does not have, or
+    /// has locked, stays as the version has it.
+    pub fn new(version: &Version, set: impl Fn(&str) -> Option<bool>) -> Self {
+        let on = |gate| {
+            let stage = Stage::of(gate, version);
+            set(gate).filter(|_| stage.is_settable()).unwrap_or(stage.is_on())
+        };
+        Self {
+            scale_to_zero: on("HPAScaleToZero"),
+            container_metrics: on("HPAContainerMetrics"),
+            configurable_tolerance: on("HPAConfigurableTolerance"),
+            pod_level_resources: on("PodLevelResources"),
+        }
+    }
+
+    /// Those of them that can be set in this version, by name.
+    pub fn settable(self, version: &Version) -> impl Iterator<Item = (&'static str, bool)> {
+        [
+            ("HPAScaleToZero", self.scale_to_zero),
+            ("HPAContainerMetrics", self.container_metrics),
+            ("HPAConfigurableTolerance", self.configurable_tolerance),
+            ("PodLevelResources", self.pod_level_resources),
+        ]
+        .into_iter()
+        .filter(|(gate, _)| Stage::of(gate, version).is_settable())
     }
 }
 
-impl Default for Controller {
-    fn default() -> Self {
+impl Controller {
+    /// The gates as they would be in another version: those that are set stay as far as it lets
+    /// them.
+    pub fn gates_in(&self, version: &Version) -> Gates {
+        let set: Vec<(&str, bool)> = self.gates.settable(&self.version).collect();
+        Gates::new(version, |gate| {
+            let (_, on) = set.iter().find(|(name, _)| *name == gate)?;
+            (*on != Stage::of(gate, &self.version).is_on()).then_some(*on)
+        })
+    }
+
+    /// The controller of a version with its default flags and gates.
+    pub fn new(version: Version) -> Self {
         Self {
-            version: None,
+            gates: Gates::new(&version, |_| None),
+            version,
             tolerance: 0.1,
             downscale_stabilization: SignedDuration::from_mins(5),
             cpu_initialization_period: SignedDuration::from_mins(5),
             initial_readiness_delay: SignedDuration::from_secs(30),
             sync_period: SignedDuration::from_secs(15),
-            gates: Gates::default(),
         }
+    }
+}
+
+impl Default for Controller {
+    fn default() -> Self {
+        Self::new(Version::newest())
     }
 }

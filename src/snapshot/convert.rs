@@ -80,6 +80,7 @@ impl HpaObject {
             uid: Some(self.metadata.uid).filter(|uid| !uid.is_empty()),
             written: Written::new(self.metadata.creation_timestamp, &self.metadata.managed_fields),
             deletion_timestamp: self.metadata.deletion_timestamp,
+            generation: Some(self.metadata.generation).filter(|generation| *generation != 0),
             labels: self.metadata.labels.into_iter().collect(),
             spec: self.spec,
             status: self.status,
@@ -228,7 +229,7 @@ fn from_v1(object: Object<V1Spec, V1Status>) -> HpaObject {
     let (annotations, notes) = (&hpa.metadata.annotations, &mut hpa.notes);
     if let Some(metrics) = read_annotation::<legacy::MetricSpecs>(annotations, "metrics", notes) {
         // The percentage of the spec, if there is one, comes last.
-        let metrics = metrics.0.into_iter().map(legacy::MetricSpec::convert_v1);
+        let metrics = metrics.0.into_iter().map(legacy::MetricSpec::convert);
         hpa.spec.metrics.splice(..0, metrics);
     }
     hpa.spec.behavior = read_annotation(annotations, "behavior", notes)
@@ -314,7 +315,7 @@ fn from_v2beta1(object: Object<V2beta1Spec, V2beta1Status>) -> HpaObject {
         scale_target_ref: spec.scale_target_ref,
         min_replicas: spec.min_replicas,
         max_replicas: spec.max_replicas,
-        metrics: spec.metrics.into_iter().map(legacy::MetricSpec::convert_v2beta1).collect(),
+        metrics: spec.metrics.into_iter().map(legacy::MetricSpec::convert).collect(),
         behavior: None,
     };
     let status = |status: V2beta1Status| HpaStatus {

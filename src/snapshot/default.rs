@@ -2,22 +2,49 @@
 //! from storage, quantities in their canonical form, and fields whose feature gate is off. It judges nothing. Follows upstream's
 //! `SetDefaults_HorizontalPodAutoscaler` of each version and the strategy's `dropDisabledFields`.
 
+use super::controller::Gates;
 use super::convert::HpaVersion;
 use super::hpa::{Behavior, HpaSpec, MetricSpec, ScalingPolicy, ScalingRules};
 use crate::quantity::Quantity;
+use crate::version::Version;
 
-/// The feature gates of the API server that decide what it takes.
+/// What decides, beside the object, what an API server makes of it: its version's rules, and its
+/// feature gates, which are taken to be the controller's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AdmissionGates {
-    /// `HPAScaleToZero`: `minReplicas: 0` is allowed. Off by default.
-    pub hpa_scale_to_zero: bool,
-    /// `HPAConfigurableTolerance`: `behavior.*.tolerance` is kept. On by default since 1.35.
-    pub hpa_configurable_tolerance: bool,
+pub struct AdmissionRules {
+    /// `minReplicas: 0` is allowed.
+    pub zero_replicas: bool,
+    /// `behavior.*.tolerance` is kept; before 1.33 there is no such field.
+    pub tolerance: bool,
+    /// Metrics of the type ContainerResource are kept; always from 1.30 on.
+    pub container_metrics: bool,
+    /// The `apiVersion` of references is judged (1.34: `ValidateAPIVersion` in upstream's
+    /// `pkg/apis/autoscaling/validation`).
+    pub api_version: bool,
+    /// A missing `maxReplicas` is told from a negative one (1.36).
+    pub max_replicas_required: bool,
+    /// The zero value that `autoscaling/v1` writes beside the average of an Object metric is
+    /// dropped (1.36); before, it fails validation.
+    pub zero_value_dropped: bool,
 }
 
-impl Default for AdmissionGates {
-    fn default() -> Self {
-        Self { hpa_scale_to_zero: false, hpa_configurable_tolerance: true }
+impl AdmissionRules {
+    /// The rules of a version with these gates.
+    pub fn new(version: &Version, gates: Gates) -> Self {
+        let minor = version.minor();
+        Self {
+            zero_replicas: gates.scale_to_zero,
+            tolerance: gates.configurable_tolerance,
+            container_metrics: gates.container_metrics,
+            api_version: minor >= 34,
+            max_replicas_required: minor >= 36,
+            zero_value_dropped: minor >= 36,
+        }
+    }
+
+    /// The rules of a version with its default gates.
+    pub fn of(version: &Version) -> Self {
+        Self::new(version, Gates::new(version, |_| None))
     }
 }
 
@@ -63,12 +90,25 @@ fn quantities(spec: &mut HpaSpec) -> impl Iterator<Item = &mut Quantity> {
     values.chain(rules.map(|rules| &mut rules.tolerance)).flatten()
 }
 
-/// Drops what a disabled feature gate does not let through, before validation.
-pub fn drop_disabled(spec: &mut HpaSpec, gates: AdmissionGates) {
-    if gates.hpa_configurable_tolerance {
-        return;
+/// Drops the zero value beside the average of an Object metric: a field that `autoscaling/v1` could
+/// not omit.
+pub fn drop_zero_values(spec: &mut HpaSpec) {
+    for target in spec.metrics.iter_mut().filter_map(|metric| metric.object.as_mut()) {
+        let target = &mut target.target;
+        if target.average_value.is_some() {
+            target.value = target.value.take().filter(|value| value.signum() != 0);
+        }
     }
-    if let Some(behavior) = &mut spec.behavior {
+}
+
+/// Drops what a disabled feature gate does not let through, before validation.
+pub fn drop_disabled(spec: &mut HpaSpec, rules: AdmissionRules) {
+    if !rules.container_metrics {
+        for metric in &mut spec.metrics {
+            metric.container_resource = None;
+        }
+    }
+    if let Some(behavior) = spec.behavior.as_mut().filter(|_| !rules.tolerance) {
         for rules in [&mut behavior.scale_up, &mut behavior.scale_down].into_iter().flatten() {
             rules.tolerance = None;
         }
@@ -193,9 +233,10 @@ mod tests {
         )
         .unwrap();
         let kept = spec.clone();
-        drop_disabled(&mut spec, AdmissionGates::default());
+        let rules = AdmissionRules::of(&Version::newest());
+        drop_disabled(&mut spec, rules);
         assert_eq!(spec, kept);
-        let off = AdmissionGates { hpa_configurable_tolerance: false, ..AdmissionGates::default() };
+        let off = AdmissionRules { tolerance: false, ..rules };
         drop_disabled(&mut spec, off);
         let behavior = spec.behavior.unwrap();
         assert_eq!(behavior.scale_up.unwrap().tolerance, None);

@@ -28,6 +28,8 @@ pub struct Hpa {
     pub deletion_timestamp: Option<Timestamp>,
     /// `metadata.labels`, by which lists of HPAs are selected.
     pub labels: Labels,
+    /// `metadata.generation`, which API servers count from 1.37 on.
+    pub generation: Option<i64>,
     /// The desired behaviour, with defaults applied.
     pub spec: HpaSpec,
     /// What the controller last wrote.
@@ -275,7 +277,8 @@ pub struct ScalingPolicy {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HpaStatus {
-    /// Set by other writers only; the controller drops it.
+    /// The generation of the HPA that the status belongs to. Before 1.37 only other writers set
+    /// it, and the controller drops it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// When the controller last changed the replica count.
@@ -423,4 +426,7 @@ pub struct Condition {
     /// The reason, as a sentence.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub message: String,
+    /// The generation of the HPA that it was set for, from 1.37 on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
 }

@@ -3,21 +3,21 @@
 
 use jiff::Timestamp;
 
-use super::assemble::{Basis, Input, Options, assumed, controller_settings};
+use super::assemble::{Basis, Input, Options, assumed, controller_settings, known_gates};
 use super::evidence::Evidence;
 use super::hpa::Hpa;
 use super::metric::PodMetrics;
-use super::objects::ControllerState;
 use super::pod::Pod;
 use super::{MetricAnswer, OtherHpa, Scale, ScaleError, Snapshot, remarks};
 use crate::error::Error;
+use crate::version::Version;
 
 /// Everything that was asked for.
 #[derive(Debug)]
 pub struct Observed {
     /// The server's clock.
     pub now: Timestamp,
-    /// The server's version, such as `v1.36.2`.
+    /// The server's version, such as `v1.36.2`, or the one that it emulates.
     pub version: Option<String>,
     /// The HPA.
     pub hpa: Hpa,
@@ -47,9 +47,13 @@ pub struct Observed {
 pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     let mut basis: Vec<Basis> = Vec::new();
     let mut notes = observed.notes;
-    let state =
-        ControllerState { kubernetes_version: observed.version, ..ControllerState::default() };
-    let controller = controller_settings(Some(&state), options, &mut basis, &mut notes)?;
+    let server = observed.version.as_deref().map(str::parse::<Version>);
+    let server = server.and_then(|version| {
+        version.map_err(|e| notes.push(format!("the server's version plays no part: {e}"))).ok()
+    });
+    let version = options.version.clone().or(server);
+    let options = &Options { version, ..options.clone() };
+    let controller = controller_settings(None, options, &mut basis, &mut notes)?;
     let now = options.now.unwrap_or(observed.now);
     if options.now.is_none() {
         let value = crate::json::SecondsTime(now).to_string();
@@ -78,5 +82,9 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
 ///
 /// Those of [`input`].
 pub fn check(options: &Options) -> Result<(), Error> {
-    controller_settings(None, options, &mut Vec::new(), &mut Vec::new()).map(drop)
+    // Without a version a gate need only be one of some version.
+    match &options.version {
+        Some(_) => controller_settings(None, options, &mut Vec::new(), &mut Vec::new()).map(drop),
+        None => known_gates(options),
+    }
 }

@@ -51,7 +51,7 @@ pub struct Pod {
     pub overhead: Requests,
 }
 
-/// `PodPhase`. Only three of the phases are told apart.
+/// `PodPhase`. Only four of the phases are told apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Phase {
     /// Not running yet.

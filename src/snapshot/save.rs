@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::assemble::{Input, absence, asked, described_name, non_empty};
-use super::controller::{Controller, Gates};
+use super::controller::Controller;
 use super::evidence::{Event, LEASE_NAME, LEASE_NAMESPACE, Lease, Written};
 use super::hpa::{Hpa, MetricIdentifier};
 use super::metric::PodMetrics;
@@ -19,6 +19,7 @@ use super::{MetricAnswer, Scale, ScaleError, Snapshot};
 use crate::error::Error;
 use crate::go;
 use crate::selector::Selector;
+use crate::version::Stage;
 
 /// The snapshots of one clock and controller as a JSON `List`, one object to a line. Where no memory is
 /// stated, the reader takes it as unknown again.
@@ -125,10 +126,10 @@ fn state(inputs: &[&Input], snapshot: &Snapshot, memory: Option<&StatedMemory>) 
         "kind": "ControllerState",
         "now": snapshot.now.to_string(),
         "flags": flags(controller),
-        "featureGates": gates(controller.gates),
+        "featureGates": gates(controller),
         "errors": errors(inputs),
     });
-    if let Some(version) = &controller.version {
+    if let Some(version) = controller.version.stated() {
         state["kubernetesVersion"] = json!(version);
     }
     match memory {
@@ -145,7 +146,7 @@ fn state(inputs: &[&Input], snapshot: &Snapshot, memory: Option<&StatedMemory>) 
 /// Flags that differ from their defaults. The others may have been assumed, and are to be assumed
 /// again rather than stated.
 fn flags(controller: &Controller) -> Map<String, Value> {
-    let defaults = Controller::default();
+    let defaults = Controller::new(controller.version.clone());
     let mut flags = Map::new();
     if controller.tolerance != defaults.tolerance {
         flags.insert("tolerance".to_owned(), json!(controller.tolerance));
@@ -175,18 +176,13 @@ fn flags(controller: &Controller) -> Map<String, Value> {
     flags
 }
 
-/// Gates that differ from their defaults, for the same reason.
-fn gates(gates: Gates) -> Map<String, Value> {
-    let defaults = Gates::default();
-    [
-        ("HPAScaleToZero", gates.scale_to_zero, defaults.scale_to_zero),
-        ("HPAConfigurableTolerance", gates.configurable_tolerance, defaults.configurable_tolerance),
-        ("PodLevelResources", gates.pod_level_resources, defaults.pod_level_resources),
-    ]
-    .into_iter()
-    .filter(|(_, on, default)| on != default)
-    .map(|(name, on, _)| (name.to_owned(), json!(on)))
-    .collect()
+/// Gates that differ from what leaving them out means, for the same reason.
+fn gates(controller: &Controller) -> Map<String, Value> {
+    let version = &controller.version;
+    let set = controller.gates.settable(version);
+    set.filter(|(gate, on)| Stage::is_on_unstated(gate, version) != *on)
+        .map(|(gate, on)| (gate.to_owned(), json!(on)))
+        .collect()
 }
 
 fn recommendation(past: &Recommendation) -> Value {
@@ -258,6 +254,9 @@ fn hpa(hpa: &Hpa) -> Value {
     }
     if let Some(time) = hpa.deletion_timestamp {
         metadata["deletionTimestamp"] = json!(time.to_string());
+    }
+    if let Some(generation) = hpa.generation {
+        metadata["generation"] = json!(generation);
     }
     if !hpa.labels.is_empty() {
         metadata["labels"] = json!(hpa.labels);

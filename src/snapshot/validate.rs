@@ -1,4 +1,4 @@
-//! What the API server of 1.36 says of a HorizontalPodAutoscaler on creation: every cause, in its
+//! What an API server says of a HorizontalPodAutoscaler on creation: every cause, in its
 //! order and words. It changes nothing and expects defaults to be set. An object that an API server
 //! has accepted is not for it: controllers also run on what an older server let through. Follows
 //! upstream's `ValidateHorizontalPodAutoscaler`.
@@ -10,7 +10,7 @@ mod metrics;
 pub use cause::{Cause, Invalid};
 use cause::{Path, Shown};
 
-use super::default::AdmissionGates;
+use super::default::AdmissionRules;
 use super::hpa::{Behavior, CrossVersionObjectReference, HpaSpec, ScalingPolicy, ScalingRules};
 use super::metadata::ObjectMeta;
 use crate::names;
@@ -30,21 +30,23 @@ const POLICY_TYPES: [&str; 2] = ["Percent", "Pods"];
 /// switch off ([`super::default::drop_disabled`]). Where upstream's order is random (labels,
 /// annotations, surplus metric sources), the causes are sorted.
 #[must_use]
-pub fn validate(meta: &ObjectMeta, spec: &HpaSpec, gates: AdmissionGates) -> Vec<Cause> {
+pub fn validate(meta: &ObjectMeta, spec: &HpaSpec, rules: AdmissionRules) -> Vec<Cause> {
     let mut causes = metadata::validate(meta, &Path::new("metadata"));
-    causes.extend(validate_spec(spec, gates, &Path::new("spec")));
+    causes.extend(validate_spec(spec, rules, &Path::new("spec")));
     causes
 }
 
-fn validate_spec(spec: &HpaSpec, gates: AdmissionGates, path: &Path) -> Vec<Cause> {
+fn validate_spec(spec: &HpaSpec, rules: AdmissionRules, path: &Path) -> Vec<Cause> {
     let mut causes = Vec::new();
-    let lower_bound = if gates.hpa_scale_to_zero { 0 } else { 1 };
+    let lower_bound = if rules.zero_replicas { 0 } else { 1 };
     if let Some(min) = spec.min_replicas.filter(|min| *min < lower_bound) {
         let detail = format!("must be greater than or equal to {lower_bound}");
         causes.push(path.child("minReplicas").invalid(number(min), &detail));
     }
     let max = path.child("maxReplicas");
-    if spec.max_replicas == 0 {
+    if !rules.max_replicas_required && spec.max_replicas < 1 {
+        causes.push(max.invalid(number(spec.max_replicas), "must be greater than 0"));
+    } else if spec.max_replicas == 0 {
         causes.push(max.required("must be set and greater than 0"));
     } else if spec.max_replicas < 0 {
         causes.push(max.invalid(number(spec.max_replicas), "must be greater than or equal to 1"));
@@ -56,8 +58,8 @@ fn validate_spec(spec: &HpaSpec, gates: AdmissionGates, path: &Path) -> Vec<Caus
     // ReplicationController is the only scalable kind of the group without a name.
     let needs_group = spec.scale_target_ref.kind != "ReplicationController";
     let target = path.child("scaleTargetRef");
-    causes.extend(validate_reference(&spec.scale_target_ref, needs_group, &target));
-    causes.extend(metrics::validate(&spec.metrics, spec.min_replicas, &path.child("metrics")));
+    causes.extend(validate_reference(&spec.scale_target_ref, needs_group, rules, &target));
+    causes.extend(metrics::validate(spec, rules, &path.child("metrics")));
     if let Some(Behavior { scale_up, scale_down }) = &spec.behavior {
         let path = path.child("behavior");
         for (rules, direction) in [(scale_up, "scaleUp"), (scale_down, "scaleDown")] {
@@ -73,6 +75,7 @@ fn validate_spec(spec: &HpaSpec, gates: AdmissionGates, path: &Path) -> Vec<Caus
 fn validate_reference(
     reference: &CrossVersionObjectReference,
     needs_group: bool,
+    rules: AdmissionRules,
     path: &Path,
 ) -> Vec<Cause> {
     let mut causes = Vec::new();
@@ -80,6 +83,7 @@ fn validate_reference(
         causes.extend(validate_path_segment(value, "", &path.child(field)));
     }
     let wrong = match names::group_version(&reference.api_version) {
+        _ if !rules.api_version => None,
         Err(text) => Some(text),
         Ok(("", _)) if needs_group => Some("apiVersion must specify API group".to_owned()),
         Ok(_) => None,

@@ -147,6 +147,16 @@ impl Cluster {
         self
     }
 
+    /// Says these things of its version, beside what was recorded.
+    pub(crate) fn version(&mut self, said: &Value) -> &mut Self {
+        let mut version = exchange("version").response.body;
+        for (field, value) in said.as_object().into_iter().flatten() {
+            version[field] = value.clone();
+        }
+        self.documents.insert("/version".to_owned(), ordered(&version));
+        self
+    }
+
     /// How clients reach the server; TLS as it should be if not set. It must be set before the
     /// start.
     pub(crate) fn transport(&mut self, transport: Transport) -> &mut Self {

@@ -1,5 +1,6 @@
-//! The passes that were recorded from a controller of Kubernetes v1.36.2: what it was given, and what
-//! it answered.
+//! The passes that were recorded from controllers of Kubernetes: what each was given, and what it
+//! answered. Those of v1.36.2 cover every kind of input; those of older versions are mostly inputs
+//! to which v1.36.2 answers differently.
 
 use std::fs;
 use std::path::Path;
@@ -17,12 +18,19 @@ pub(crate) struct Case {
     pub(crate) expected: Value,
 }
 
-/// How many there are.
+/// How many there are of v1.36.2.
 pub(crate) const COUNT: usize = 507;
 
-/// All of them, by file and line.
+/// Those of v1.36.2, by file and line.
 pub(crate) fn cases() -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors");
+    let cases = read("tests/vectors");
+    assert_eq!(cases.len(), COUNT, "cases are missing or were added");
+    cases
+}
+
+/// All of a folder, by file and line.
+pub(crate) fn read(folder: &str) -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let entries = fs::read_dir(folder).expect("the folder of the cases");
     let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
     files.retain(|file| file.extension().is_some_and(|end| end == "jsonl"));
@@ -32,7 +40,5 @@ pub(crate) fn cases() -> Vec<Case> {
         let case = |line| serde_json::from_str(line).expect("a case as recorded");
         text.lines().map(case).collect::<Vec<Case>>()
     });
-    let cases: Vec<Case> = cases.collect();
-    assert_eq!(cases.len(), COUNT, "cases are missing or were added");
-    cases
+    cases.collect()
 }

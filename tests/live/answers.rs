@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::api::{Cluster, CustomMetric, Server, exchange};
 use super::metrics::{external_metric, namespace_metric, pods_metric, with_metrics};
-use super::{Change, NAME, Ran, condition, explain, folder, program, recorded, run};
+use super::{Change, NAME, Ran, condition, explain, folder, notes, program, recorded, run};
 
 fn object_metric(api_version: &str, kind: &str, name: &str, metric: &str, target: &Value) -> Value {
     json!({"type": "Object", "object": {
@@ -187,4 +187,39 @@ fn what_cannot_be_saved_is_told() {
     let server = Server::start(recorded());
     let ran: Ran = explain(&server, &["--save", "/nonexistent/state.json"]);
     ran.fails(1, &["error: failed to write /nonexistent/state.json: "]);
+}
+
+#[test]
+fn the_rules_are_those_of_the_server() {
+    let old = json!({"emulationMajor": "", "emulationMinor": ""});
+    let with = |more: Value| {
+        let mut said = old.clone();
+        for (field, value) in more.as_object().into_iter().flatten() {
+            said[field] = value.clone();
+        }
+        said
+    };
+    let behaves = "the server is v1.36.2 and behaves as v1.35";
+    let unread = "the server's version plays no part: \"x\" is not a version such as v1.31.4";
+    let newer = "v1.41.0 is newer than the rules known: those of v1.37 apply, with what was merged";
+    for (said, args, rules, note) in [
+        (json!({}), &[][..], "v1.36.2", ""),
+        (with(json!({"gitVersion": "v1.29.4-gke.1043", "minor": "29+"})), &[], "v1.29.14", ""),
+        (json!({"gitVersion": "v1.36.9-eks-1", "minor": "36+"}), &[], "v1.36.2", ""),
+        (json!({"emulationMinor": "35"}), &[], "v1.35.6", behaves),
+        (json!({"emulationMinor": "35"}), &["--kubernetes-version", "1.33"], "v1.33.13", behaves),
+        (with(json!({"gitVersion": "x"})), &[], "v1.36.2", unread),
+        (with(json!({"gitVersion": "v1.41.0", "minor": "41"})), &[], "v1.37", newer),
+    ] {
+        let mut cluster = recorded();
+        cluster.version(&said);
+        let args = [&["-o", "json"], args].concat();
+        let answer = explain(&Server::start(cluster), &args).answer();
+        assert_eq!(answer["rules"], rules, "{said}");
+        let notes = notes(&answer);
+        assert!(notes.contains(note), "{said}: {notes}");
+        for other in [behaves, unread, newer].iter().filter(|other| **other != note) {
+            assert!(!notes.contains(*other), "{said}: {notes}");
+        }
+    }
 }

@@ -135,6 +135,7 @@ impl World {
             name: "web".to_owned(),
             namespace: "default".to_owned(),
             uid: Some("u".to_owned()),
+            generation: None,
             deletion_timestamp: None,
             labels: Labels::default(),
             written: Written {

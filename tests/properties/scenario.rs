@@ -472,6 +472,9 @@ fn memory() -> impl Strategy<Value = [Vec<Value>; 3]> {
 
 fn state() -> impl Strategy<Value = Value> {
     let window = || weighted(0.3, select(vec!["0s", "1s", "30s", "1m0.5s", "5m0s", "1h0m0s"]));
+    // Most of them of the version that the others are checked against.
+    let versions =
+        prop_oneof![2 => Just(36u32), 1 => 27u32..39].prop_map(|minor| format!("v1.{minor}"));
     let flags =
         (weighted(0.3, select(vec![0.0, 0.01, 0.1, 0.5, 3.0])), window(), window(), window());
     let gates = (
@@ -479,8 +482,14 @@ fn state() -> impl Strategy<Value = Value> {
         weighted(0.3, any::<bool>()),
         weighted(0.3, any::<bool>()),
     );
-    (flags, gates, memory(), errors()).prop_map(
-        |((tolerance, down, initialization, delay), (zero, own, pod_level), memory, errors)| {
+    (versions, flags, gates, memory(), errors()).prop_map(
+        |(
+            version,
+            (tolerance, down, initialization, delay),
+            (zero, own, pod_level),
+            memory,
+            errors,
+        )| {
             let [recommendations, ups, downs] = memory;
             let gates = [
                 ("HPAScaleToZero", zero),
@@ -491,6 +500,7 @@ fn state() -> impl Strategy<Value = Value> {
             json!({
                 "apiVersion": "kubectl-hpa/v1alpha1", "kind": "ControllerState",
                 "now": before(0),
+                "kubernetesVersion": version,
                 "flags": {
                     "tolerance": tolerance, "downscaleStabilization": down,
                     "cpuInitializationPeriod": initialization, "initialReadinessDelay": delay,

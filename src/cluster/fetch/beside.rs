@@ -28,7 +28,7 @@ const NAMES: usize = 10;
 /// What has come so far.
 #[derive(Default)]
 pub(super) struct Beside {
-    version: RefCell<Option<Result<String, Failure>>>,
+    version: RefCell<Option<Result<ServerVersion, Failure>>>,
     names: RefCell<Vec<String>>,
     others: RefCell<Option<Result<Others, Failure>>>,
     /// What tells of the controller's past.
@@ -42,12 +42,38 @@ struct Others {
     notes: Vec<String>,
 }
 
+/// What `/version` says. From 1.31 on a server may behave as an older version.
+#[derive(Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct ServerVersion {
+    git_version: String,
+    minor: String,
+    emulation_major: String,
+    emulation_minor: String,
+}
+
+impl ServerVersion {
+    /// The version whose rules apply.
+    pub(super) fn followed(self, notes: &mut Vec<String>) -> String {
+        let Self { git_version, minor, emulation_major, emulation_minor } = self;
+        if emulation_major.is_empty()
+            || emulation_minor.is_empty()
+            || emulation_minor == minor.trim_end_matches('+')
+        {
+            return git_version;
+        }
+        let emulated = format!("v{emulation_major}.{emulation_minor}");
+        notes.push(format!("the server is {git_version} and behaves as {emulated}"));
+        emulated
+    }
+}
+
 impl Beside {
     /// Version and other HPAs.
     pub(super) fn take(&self, notes: &mut Vec<String>) -> (Option<String>, Vec<OtherHpa>) {
         let late = "no answer in time";
         let version = match self.version.take() {
-            Some(Ok(version)) => Some(version),
+            Some(Ok(version)) => Some(version.followed(notes)),
             failed => {
                 let cause = failed.map_or(late.to_owned(), |e| told(e.as_ref().err()));
                 notes.push(format!("the server's version is not known: {cause}"));
@@ -91,8 +117,9 @@ impl Beside {
 }
 
 /// The error about a server without the version that the controller works on.
-pub(super) fn unserved(version: Option<String>) -> Error {
-    let server = version.map_or("the server".to_owned(), |v| format!("the server ({v})"));
+pub(super) fn unserved(version: Option<ServerVersion>) -> Error {
+    let server = version
+        .map_or("the server".to_owned(), |version| format!("the server ({})", version.git_version));
     Error::failed(format!("{server} does not serve autoscaling/v2"))
         .hint("it is served as of Kubernetes v1.23")
 }
@@ -145,14 +172,9 @@ impl Fetch<'_> {
         join!(version, others, self.past(Some(self.namespace), Some(name), &beside.past));
     }
 
-    pub(super) async fn version(&self) -> Result<String, Failure> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Version {
-            git_version: String,
-        }
+    pub(super) async fn version(&self) -> Result<ServerVersion, Failure> {
         // It has no kind.
-        Ok(self.json::<Version>("/version", "").await?.git_version)
+        self.json("/version", "").await
     }
 
     async fn hpas(&self) -> Result<Vec<Hpa>, Failure> {

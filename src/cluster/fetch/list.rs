@@ -13,7 +13,7 @@ use tokio::join;
 
 use super::super::discovery::{Discovery, segment};
 use super::super::{Failure, Session};
-use super::beside::{other, told, unserved};
+use super::beside::{ServerVersion, other, told, unserved};
 use super::metrics::Miss;
 use super::past::Past;
 use super::right::denied;
@@ -73,7 +73,7 @@ pub async fn fetch_all(
     progress: &Progress,
 ) -> Result<Vec<Listed<Observed>>, Error> {
     let asked = Fetch { session, namespace: session.namespace() };
-    let version: RefCell<Option<Result<String, Failure>>> = RefCell::default();
+    let version: RefCell<Option<Result<ServerVersion, Failure>>> = RefCell::default();
     let ask_version = async {
         let answer = asked.version().await;
         *version.borrow_mut() = Some(answer);
@@ -94,7 +94,7 @@ pub async fn fetch_all(
     })?;
     let mut notes = Vec::new();
     let version = match version {
-        Some(Ok(version)) => Some(version),
+        Some(Ok(version)) => Some(version.followed(&mut notes)),
         failed => {
             let cause = failed.map_or("no answer in time".to_owned(), |e| told(e.as_ref().err()));
             notes.push(format!("the server's version is not known: {cause}"));

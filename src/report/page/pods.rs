@@ -73,6 +73,7 @@ impl Words<'_> {
         let (because, until) = match row.clause {
             Clause::Deleted => ("is being deleted".to_owned(), "until it is gone"),
             Clause::Failed => ("has failed".to_owned(), "until it is gone"),
+            Clause::Succeeded => ("has succeeded".to_owned(), "until it is gone"),
             Clause::Pending => ("is pending".to_owned(), "until it runs"),
             Clause::NoMetric => ("has no metric".to_owned(), "until one arrives"),
             Clause::NoReadiness => {

@@ -79,20 +79,8 @@ struct ExternalMetricSource {
 }
 
 impl MetricSpec {
-    /// Converts a metric of a v1 annotation as 1.36 does: a zero value beside an average is a field
-    /// that the type could not omit.
-    pub(super) fn convert_v1(self) -> hpa::MetricSpec {
-        let mut metric = self.convert_v2beta1();
-        if let Some(hpa::ObjectMetricSource { target, .. }) = &mut metric.object
-            && target.average_value.is_some()
-        {
-            target.value = target.value.take().filter(|value| value.signum() != 0);
-        }
-        metric
-    }
-
-    /// Converts a metric of a v2beta1 spec. A missing value is zero there, not absent.
-    pub(super) fn convert_v2beta1(self) -> hpa::MetricSpec {
+    /// Converts a metric. A missing value is zero here, not absent.
+    pub(super) fn convert(self) -> hpa::MetricSpec {
         hpa::MetricSpec {
             type_: self.type_,
             object: self.object.map(|source| hpa::ObjectMetricSource {

@@ -244,8 +244,8 @@ fn v1_without_annotations() {
     assert_eq!(read("autoscaling/v1", &json!({"spec": {}})).spec, HpaSpec::default());
 }
 
-/// Each flat metric, the metric that v2beta1 reads it as, and the one that v1 does if it differs.
-fn flat_metrics() -> Vec<(Value, Value, Option<Value>)> {
+/// Each flat metric, and the metric that it is read as.
+fn flat_metrics() -> Vec<(Value, Value)> {
     let service = json!({"kind": "Service", "name": "s"});
     let object = |target: Value| {
         json!({"type": "Object", "object":
@@ -255,27 +255,23 @@ fn flat_metrics() -> Vec<(Value, Value, Option<Value>)> {
         (
             json!({"type": "Resource", "resource": {"name": "cpu", "targetAverageUtilization": 5}}),
             cpu(5),
-            None,
         ),
         (
             json!({"type": "Resource", "resource": {"name": "memory", "targetAverageValue": "1Mi"}}),
             json!({"type": "Resource", "resource": {"name": "memory", "target":
                 {"type": "AverageValue", "averageValue": "1Mi"}}}),
-            None,
         ),
         (
             json!({"type": "Resource", "resource":
                 {"name": "cpu", "targetAverageUtilization": 5, "targetAverageValue": 2}}),
             json!({"type": "Resource", "resource": {"name": "cpu", "target":
                 {"type": "Utilization", "averageUtilization": 5, "averageValue": "2"}}}),
-            None,
         ),
         (
             json!({"type": "ContainerResource", "containerResource":
                 {"name": "cpu", "container": "app"}}),
             json!({"type": "ContainerResource", "containerResource":
                 {"name": "cpu", "container": "app", "target": {"type": "AverageValue"}}}),
-            None,
         ),
         (
             json!({"type": "Pods", "pods": {"metricName": "m", "targetAverageValue": "1500m",
@@ -283,63 +279,54 @@ fn flat_metrics() -> Vec<(Value, Value, Option<Value>)> {
             json!({"type": "Pods", "pods": {"metric": {"name": "m", "selector":
                 {"matchLabels": {"a": "b"}}}, "target":
                 {"type": "AverageValue", "averageValue": "1500m"}}}),
-            None,
         ),
         // A missing value is zero, for the field cannot be absent.
         (
             json!({"type": "Pods", "pods": {"metricName": "m"}}),
             json!({"type": "Pods", "pods": {"metric": {"name": "m"}, "target":
                 {"type": "AverageValue", "averageValue": "0"}}}),
-            None,
         ),
         (
             json!({"type": "Object", "object":
                 {"target": service, "metricName": "m", "targetValue": "3"}}),
             object(json!({"type": "Value", "value": "3"})),
-            None,
         ),
         (
             json!({"type": "Object", "object": {"target": service, "metricName": "m"}}),
             object(json!({"type": "Value", "value": "0"})),
-            None,
         ),
         (
             json!({"type": "Object", "object": {"target": service, "metricName": "m",
                 "targetValue": "0", "averageValue": "3"}}),
             object(json!({"type": "AverageValue", "value": "0", "averageValue": "3"})),
-            Some(object(json!({"type": "AverageValue", "averageValue": "3"}))),
         ),
         (
             json!({"type": "Object", "object": {"target": service, "metricName": "m",
                 "targetValue": "2", "averageValue": "3"}}),
             object(json!({"type": "AverageValue", "value": "2", "averageValue": "3"})),
-            None,
         ),
         (
             json!({"type": "External", "external": {"metricName": "m", "metricSelector": {},
                 "targetValue": "3"}}),
             json!({"type": "External", "external": {"metric": {"name": "m", "selector": {}},
                 "target": {"type": "Value", "value": "3"}}}),
-            None,
         ),
         (
             json!({"type": "External", "external": {"metricName": "m", "targetAverageValue": "3"}}),
             json!({"type": "External", "external": {"metric": {"name": "m"},
                 "target": {"type": "AverageValue", "averageValue": "3"}}}),
-            None,
         ),
         (
             json!({"type": "External", "external": {"metricName": "m"}}),
             json!({"type": "External", "external": {"metric": {"name": "m"},
                 "target": {"type": "AverageValue"}}}),
-            None,
         ),
     ]
 }
 
 #[test]
 fn flat_metrics_of_v2beta1() {
-    for (flat, want, _) in flat_metrics() {
+    for (flat, want) in flat_metrics() {
         let hpa = read("autoscaling/v2beta1", &json!({"spec": {"metrics": [flat]}}));
         assert_eq!(spec(&hpa)["metrics"], json!([want]), "{flat}");
     }
@@ -347,10 +334,10 @@ fn flat_metrics_of_v2beta1() {
 
 #[test]
 fn flat_metrics_in_a_v1_annotation_come_before_the_percentage() {
-    for (flat, v2beta1, v1) in flat_metrics() {
+    for (flat, want) in flat_metrics() {
         let spec_v1 = json!({"targetCPUUtilizationPercentage": 50});
         let hpa = read_v1(&[("metrics", json!([flat]))], &spec_v1);
-        assert_eq!(spec(&hpa)["metrics"], json!([v1.unwrap_or(v2beta1), cpu(50)]), "{flat}");
+        assert_eq!(spec(&hpa)["metrics"], json!([want, cpu(50)]), "{flat}");
         assert_eq!(hpa.notes, [""; 0]);
     }
     // The keys' case does not matter, and a number keeps its digits.

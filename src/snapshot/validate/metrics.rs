@@ -5,26 +5,24 @@
 use super::cause::{Cause, Path, Shown};
 use super::{invalid_quantity, number, validate_path_segment, validate_reference};
 use crate::names;
+use crate::snapshot::default::AdmissionRules;
 use crate::snapshot::hpa::{
-    ContainerResourceMetricSource, ExternalMetricSource, MetricIdentifier, MetricSpec,
+    ContainerResourceMetricSource, ExternalMetricSource, HpaSpec, MetricIdentifier, MetricSpec,
     MetricTarget, ObjectMetricSource, PodsMetricSource, ResourceMetricSource,
 };
 
 const METRIC_SOURCE_TYPES: [&str; 5] =
     ["ContainerResource", "External", "Object", "Pods", "Resource"];
 
-pub(super) fn validate(
-    metrics: &[MetricSpec],
-    min_replicas: Option<i32>,
-    path: &Path,
-) -> Vec<Cause> {
+pub(super) fn validate(spec: &HpaSpec, rules: AdmissionRules, path: &Path) -> Vec<Cause> {
+    let HpaSpec { metrics, min_replicas, .. } = spec;
     let mut causes = Vec::new();
     for (i, metric) in metrics.iter().enumerate() {
-        causes.extend(validate_metric(metric, &path.index(i)));
+        causes.extend(validate_metric(metric, rules, &path.index(i)));
     }
     // Only these can say at zero pods that there is work again.
     let wakes = |metric: &MetricSpec| matches!(metric.type_.as_str(), "Object" | "External");
-    if min_replicas == Some(0) && !metrics.iter().any(wakes) {
+    if *min_replicas == Some(0) && !metrics.iter().any(wakes) {
         let detail = "must specify at least one Object or External metric to support scaling to \
                       zero replicas";
         causes.push(path.forbidden(detail));
@@ -33,7 +31,7 @@ pub(super) fn validate(
 }
 
 /// `validateMetricSpec`.
-fn validate_metric(metric: &MetricSpec, path: &Path) -> Vec<Cause> {
+fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &Path) -> Vec<Cause> {
     let MetricSpec { type_, object, external, pods, resource, container_resource } = metric;
     let mut causes = Vec::new();
     let unsupported = || path.child("type").not_supported(type_, &METRIC_SOURCE_TYPES);
@@ -63,7 +61,7 @@ fn validate_metric(metric: &MetricSpec, path: &Path) -> Vec<Cause> {
         }
     };
     let at = |field| path.child(field);
-    judge("object", object.as_ref().map(|source| validate_object(source, &at("object"))));
+    judge("object", object.as_ref().map(|source| validate_object(source, rules, &at("object"))));
     judge("external", external.as_ref().map(|source| validate_external(source, &at("external"))));
     judge("pods", pods.as_ref().map(|source| validate_pods(source, &at("pods"))));
     judge("resource", resource.as_ref().map(|source| validate_resource(source, &at("resource"))));
@@ -76,8 +74,11 @@ fn validate_metric(metric: &MetricSpec, path: &Path) -> Vec<Cause> {
 
     match expected {
         Some(field) if !present.contains(&field) => {
-            let detail = "must populate information for the given metric source";
-            causes.push(at(field).required(detail));
+            let mut detail = "must populate information for the given metric source".to_owned();
+            if field == "containerResource" && !rules.container_metrics {
+                detail += " (only allowed when HPAContainerMetrics feature is enabled)";
+            }
+            causes.push(at(field).required(&detail));
         }
         Some(_) => {}
         // Reported before, and once more here.
@@ -91,9 +92,9 @@ fn validate_metric(metric: &MetricSpec, path: &Path) -> Vec<Cause> {
     causes
 }
 
-fn validate_object(source: &ObjectMetricSource, path: &Path) -> Vec<Cause> {
-    let mut causes =
-        validate_reference(&source.described_object, false, &path.child("describedObject"));
+fn validate_object(source: &ObjectMetricSource, rules: AdmissionRules, path: &Path) -> Vec<Cause> {
+    let described = path.child("describedObject");
+    let mut causes = validate_reference(&source.described_object, false, rules, &described);
     causes.extend(validate_identifier(&source.metric, &path.child("metric")));
     let (target, at) = (&source.target, path.child("target"));
     causes.extend(validate_target(target, &at));

@@ -4,14 +4,21 @@ use super::*;
 use crate::snapshot::convert::HpaVersion;
 use crate::snapshot::default;
 
-const CREATE: AdmissionGates =
-    AdmissionGates { hpa_scale_to_zero: false, hpa_configurable_tolerance: true };
+/// Those of v1.36.
+const CREATE: AdmissionRules = AdmissionRules {
+    zero_replicas: false,
+    tolerance: true,
+    container_metrics: true,
+    api_version: true,
+    max_replicas_required: true,
+    zero_value_dropped: true,
+};
 
-fn causes(spec: &str, gates: AdmissionGates) -> Vec<String> {
+fn causes(spec: &str, rules: AdmissionRules) -> Vec<String> {
     let mut spec: HpaSpec = serde_json::from_str(spec).unwrap();
     default::set_on_decode(&mut spec, HpaVersion::V2);
-    default::drop_disabled(&mut spec, gates);
-    let causes = validate_spec(&spec, gates, &Path::new("spec"));
+    default::drop_disabled(&mut spec, rules);
+    let causes = validate_spec(&spec, rules, &Path::new("spec"));
     causes.iter().map(ToString::to_string).collect()
 }
 
@@ -20,8 +27,8 @@ const TARGET: &str =
 
 /// Checks specs that differ from a valid one in these fields.
 #[track_caller]
-fn check_spec(gates: AdmissionGates, fields: &str, want: &[&str]) {
-    assert_eq!(causes(&format!("{{{TARGET}, {fields}}}"), gates), want, "{fields}");
+fn check_spec(rules: AdmissionRules, fields: &str, want: &[&str]) {
+    assert_eq!(causes(&format!("{{{TARGET}, {fields}}}"), rules), want, "{fields}");
 }
 
 /// Checks one metric; the wanted causes are relative to it.
@@ -75,7 +82,7 @@ fn replicas() {
 
 #[test]
 fn scale_to_zero_needs_its_gate_and_a_metric_that_wakes() {
-    let gate = AdmissionGates { hpa_scale_to_zero: true, ..CREATE };
+    let gate = AdmissionRules { zero_replicas: true, ..CREATE };
     let external = r#"{"type": "External", "external": {"metric": {"name": "q"},
         "target": {"type": "Value", "value": 1}}}"#;
     check_spec(gate, r#""maxReplicas": 1, "minReplicas": 0"#, &[WAKES]);
@@ -360,6 +367,6 @@ fn behavior() {
         let want: Vec<_> = up.chain(down).collect();
         check_spec(CREATE, &both, &want.iter().map(String::as_str).collect::<Vec<_>>());
     }
-    let off = AdmissionGates { hpa_configurable_tolerance: false, ..CREATE };
+    let off = AdmissionRules { tolerance: false, ..CREATE };
     check_spec(off, r#""maxReplicas": 1, "behavior": {"scaleUp": {"tolerance": "-1"}}"#, &[]);
 }

@@ -1,0 +1,133 @@
+//! What the controller does differently from version to version, as one value that the rest of the
+//! engine reads. Each field is the answer to one question about the controller, with the version in
+//! which it changed and where that was read: `1.23.0`, `1.25.9` and so on are the patch levels of
+//! `pkg/controller/podautoscaler`, numbers are pull requests of kubernetes/kubernetes.
+//!
+//! 1.24 was not read. Where 1.23.0 and 1.25.9 differ it follows 1.23.0. What is said of 1.37 and
+//! later comes from pull requests, the changelog and the published API, not from a controller that
+//! was run; each such field says what could not be confirmed.
+
+use super::decision::Tolerances;
+use crate::snapshot::controller::Gates;
+use crate::version::Version;
+
+/// The rules of one version with its feature gates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rules {
+    /// The start of a policy's period is reckoned from changes in both directions, not only from
+    /// those in the policy's own (1.25; #109058, opened shortly before 1.24's freeze).
+    pub(super) both_directions: bool,
+    /// Errors of Resource, ContainerResource and External metrics say which metric failed
+    /// (1.25: 1.23.0 has them bare, 1.25.9 wrapped).
+    pub(super) errors_name_metric: bool,
+    /// Two HPAs that select the same pods are an error (1.26; #112011).
+    pub(super) rejects_shared_pods: bool,
+    /// A missing pod counts as what its target asks for, where that is more than its request (1.26).
+    pub(super) missing_at_target: bool,
+    /// Requests are looked at only where some metric is left (1.26).
+    pub(super) requests_last: bool,
+    /// Raw values are called usage, and a missing request names its container (1.26). The text
+    /// about a target without values is that of 1.23.0 until then: 1.24 and 1.25 are not confirmed.
+    pub(super) usage_words: bool,
+    /// What failed of the metrics is the pass's error even where it scales (1.27).
+    pub(super) partial_error: bool,
+    /// Texts that tell unready pods and containers apart (1.27).
+    pub(super) container_words: bool,
+    /// The controller itself looks at `HPAContainerMetrics` (1.27 to 1.29), and it is off.
+    pub(super) rejects_container_metrics: bool,
+    /// On a ratio of exactly 1, averages take missing pods as using nothing (before 1.28).
+    pub(super) balanced_fills_zero: bool,
+    /// Requests include those of sidecars (1.29).
+    pub(super) sidecars: bool,
+    /// What this pass read of the metrics is reported even where it fails (1.29).
+    pub(super) reports_failed_metrics: bool,
+    /// A condition's message is taken for a format without arguments, which garbles `%`
+    /// (before 1.29).
+    pub(super) messages_are_formats: bool,
+    /// A ratio is close to 1 by an interval around it, not by its distance; on the edge, floats
+    /// differ (1.33).
+    pub(super) tolerance_interval: bool,
+    /// A container that a pod's metrics lack leaves out the pod, and does not fail the metric
+    /// (1.33; #127193).
+    pub(super) container_may_be_missing: bool,
+    /// The average of an Object metric is reported with its object (1.33).
+    pub(super) reports_described_object: bool,
+    /// Memory is reported in powers of 1024 (1.34).
+    pub(super) binary_memory: bool,
+    /// The sum and the average of an External metric stop at the largest integers (1.34).
+    pub(super) average_saturates: bool,
+    /// Replicas from one value for all stop at the largest integer, and so does the sum of an
+    /// External metric (1.35).
+    pub(super) value_saturates: bool,
+    /// A pod without the container of the metric is an error, and does not request nothing (1.35).
+    pub(super) container_must_exist: bool,
+    /// At zero replicas the condition ScaledToZero decides, not `minReplicas` (1.36; #135118).
+    pub(super) zero_by_condition: bool,
+    /// The words of an unreadable Object metric are in the order that was meant (1.37; #139029).
+    /// Its release was inferred from the date, May 2026.
+    pub(super) object_words: bool,
+    /// Status and conditions carry the HPA's generation (1.37; #138228, #138653, the field of the
+    /// conditions in the published API). Not confirmed: that no gate stands before it, and that a
+    /// pass without a scale leaves the status's generation as it was.
+    pub(super) generations: bool,
+    /// Pods that have succeeded are left out (after 1.37; #141302, opened when 1.37 took fixes only
+    /// for its release). Not confirmed: that no patch of 1.37 has it.
+    pub(super) ignores_succeeded: bool,
+    /// A request of the pod as a whole includes its overhead (until 1.37; #142154 of September
+    /// 2026). Not confirmed: that no patch of 1.37 leaves it out.
+    pub(super) overhead: bool,
+    /// `HPAScaleToZero` is on.
+    pub(super) scale_to_zero: bool,
+    /// An HPA may have tolerances of its own: `HPAConfigurableTolerance` is on.
+    pub(super) own_tolerances: bool,
+    /// Requests of the pod as a whole count: `PodLevelResources` is on (1.34; #132430).
+    pub(super) pod_level_requests: bool,
+}
+
+impl Rules {
+    /// The rules of a version with these gates.
+    pub(super) fn of(version: &Version, gates: Gates) -> Self {
+        let minor = version.minor();
+        Self {
+            both_directions: minor >= 25,
+            errors_name_metric: minor >= 25,
+            rejects_shared_pods: minor >= 26,
+            missing_at_target: minor >= 26,
+            requests_last: minor >= 26,
+            usage_words: minor >= 26,
+            partial_error: minor >= 27,
+            container_words: minor >= 27,
+            rejects_container_metrics: minor >= 27 && !gates.container_metrics,
+            balanced_fills_zero: minor < 28,
+            sidecars: minor >= 29,
+            reports_failed_metrics: minor >= 29,
+            messages_are_formats: minor < 29,
+            tolerance_interval: minor >= 33,
+            container_may_be_missing: minor >= 33,
+            reports_described_object: minor >= 33,
+            binary_memory: minor >= 34,
+            average_saturates: minor >= 34,
+            value_saturates: minor >= 35,
+            container_must_exist: minor >= 35,
+            zero_by_condition: minor >= 36,
+            object_words: minor >= 37,
+            generations: minor >= 37,
+            ignores_succeeded: minor >= 38,
+            overhead: minor < 38,
+            scale_to_zero: gates.scale_to_zero,
+            own_tolerances: gates.configurable_tolerance,
+            pod_level_requests: gates.pod_level_resources,
+        }
+    }
+
+    /// Whether a ratio is close enough to 1 to change nothing. Both ends count; NaN is outside.
+    pub(super) fn is_within(&self, tolerances: &Tolerances, ratio: f64) -> bool {
+        let Tolerances { down, up } = *tolerances;
+        if self.tolerance_interval {
+            (1.0 - down) <= ratio && ratio <= (1.0 + up)
+        } else {
+            // Such versions know one tolerance for both directions.
+            (1.0 - ratio).abs() <= up
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Which Kubernetes the controller and its API server belong to, and which feature gates that
+//! version has. Only the minor version counts. What else differs between versions is with those
+//! whom it concerns: the engine's rules for the controller, admission for the API server.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The oldest minor version whose rules are known: the first with `autoscaling/v2`.
+const OLDEST: u32 = 23;
+/// The newest one whose rules recorded answers confirm.
+const CONFIRMED: u32 = 36;
+/// The newest one that is released.
+const NEWEST: u32 = 37;
+
+/// A version of Kubernetes, as far as rules depend on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    minor: u32,
+    stated: Option<String>,
+}
+
+impl Version {
+    /// The newest version whose rules recorded answers confirm, for where nothing states one.
+    pub fn newest() -> Self {
+        Self { minor: CONFIRMED, stated: None }
+    }
+
+    /// The minor version. It may be newer than all that is known.
+    pub fn minor(&self) -> u32 {
+        self.minor
+    }
+
+    /// The version as it was stated, such as `v1.29.4-gke.1043`.
+    pub fn stated(&self) -> Option<&str> {
+        self.stated.as_deref()
+    }
+
+    /// Whether there are newer versions than the newest that is known.
+    pub fn is_newer_than_known(&self) -> bool {
+        self.minor > NEWEST
+    }
+
+    /// What keeps the rules of this version from being certain.
+    pub fn caveat(&self) -> Option<&'static str> {
+        match self.minor {
+            24 => Some("its source was not read: where v1.23 and v1.25 differ, v1.23 is followed"),
+            NEWEST.. => Some("from public sources; no recorded answers confirm it"),
+            _ => None,
+        }
+    }
+}
+
+/// The version whose source the rules were taken from.
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let patch = match self.minor {
+            23 => ".0",
+            25 => ".9",
+            26 => ".4",
+            27 => ".16",
+            28 => ".15",
+            29..=31 => ".14",
+            32 | 33 => ".13",
+            34 => ".9",
+            35 => ".6",
+            36 => ".2",
+            _ => "",
+        };
+        write!(f, "v1.{}{patch}", self.minor.min(NEWEST))
+    }
+}
+
+/// Reads `v1.31.4`, `1.31`, and what vendors make of it: `v1.29.4-gke.1043`, `v1.31.0+k3s1`, `1.29+`.
+impl FromStr for Version {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let unreadable = || format!("{text:?} is not a version such as v1.31.4");
+        let number = text.strip_prefix('v').unwrap_or(text);
+        let rest = number.strip_prefix("1.").ok_or_else(unreadable)?;
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let (minor, after) = rest.split_at(end);
+        if !(after.is_empty() || after.starts_with(['.', '+', '-'])) {
+            return Err(unreadable());
+        }
+        let minor: u32 = minor.parse().map_err(|_| unreadable())?;
+        if minor < OLDEST {
+            return Err(format!("v1.{minor} is older than v1.{OLDEST}, the oldest rules known"));
+        }
+        Ok(Self { minor, stated: Some(text.to_owned()) })
+    }
+}
+
+/// The feature gates that a pass depends on.
+pub const GATES: [&str; 4] =
+    ["HPAScaleToZero", "HPAContainerMetrics", "HPAConfigurableTolerance", "PodLevelResources"];
+
+/// What a version makes of a feature gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// There is no such gate, and nothing of what it would switch on.
+    Absent,
+    /// There is, but a pass does not depend on it.
+    Unused,
+    /// Off unless it is switched on.
+    Off,
+    /// On unless it is switched off.
+    On,
+    /// On, and cannot be switched off.
+    Locked,
+    /// What it switched on is always on, and the gate is gone.
+    Removed,
+}
+
+impl Stage {
+    /// The stage of one of the [`GATES`]. Follows the versioned specifications in upstream's
+    /// `pkg/features/kube_features.go`; for 1.37 pull requests 139648 (scale to zero on by default)
+    /// and 140107 (the tolerance's gate removed). That `PodLevelResources` stayed beta in 1.37 is
+    /// not confirmed: 140536, which graduates it, was open when this was written.
+    pub fn of(gate: &str, version: &Version) -> Self {
+        match (gate, version.minor) {
+            ("HPAScaleToZero", ..37) => Self::Off,
+            ("HPAScaleToZero", _) => Self::On,
+            ("HPAContainerMetrics", ..27) => Self::Off,
+            ("HPAContainerMetrics", 27..30) => Self::On,
+            ("HPAContainerMetrics", 30..32) => Self::Locked,
+            ("HPAContainerMetrics", _) => Self::Removed,
+            ("HPAConfigurableTolerance", 33..35) => Self::Off,
+            ("HPAConfigurableTolerance", 35..37) => Self::On,
+            ("HPAConfigurableTolerance", 37..) => Self::Removed,
+            ("PodLevelResources", 32..34) => Self::Unused,
+            ("PodLevelResources", 34..) => Self::On,
+            _ => Self::Absent,
+        }
+    }
+
+    /// Whether a gate is on in a document that states a version and not the gate: as by default,
+    /// except that the recorded controllers of 1.27 to 1.29 ran without container metrics, which
+    /// such a document means. A kube-controller-manager of these versions has them on.
+    pub fn is_on_unstated(gate: &str, version: &Version) -> bool {
+        let recorded_off = gate == "HPAContainerMetrics" && (27..30).contains(&version.minor);
+        !recorded_off && Self::of(gate, version).is_on()
+    }
+
+    /// Whether it makes a difference how the gate is set.
+    pub fn is_settable(self) -> bool {
+        matches!(self, Self::Off | Self::On)
+    }
+
+    /// Whether the feature is on where nothing sets the gate.
+    pub fn is_on(self) -> bool {
+        matches!(self, Self::On | Self::Locked | Self::Removed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stage, Version};
+
+    #[test]
+    fn versions_are_read_as_vendors_write_them() {
+        for (text, minor, rules) in [
+            ("v1.36.2", 36, "v1.36.2"),
+            ("v1.29.4-gke.1043", 29, "v1.29.14"),
+            ("v1.31.0+k3s1", 31, "v1.31.14"),
+            ("1.23", 23, "v1.23.0"),
+            ("v1.24+", 24, "v1.24"),
+            ("v1.37.0-rc.1", 37, "v1.37"),
+            ("v1.41.0", 41, "v1.37"),
+        ] {
+            let version: Version = text.parse().unwrap();
+            assert_eq!((version.minor(), &*version.to_string()), (minor, rules), "{text}");
+            assert_eq!(version.stated(), Some(text));
+        }
+        let unreadable = |text: &str| format!("{text:?} is not a version such as v1.31.4");
+        for text in ["", "v", "1", "v1.", "v2.1", "1.x", "v1.31rc", "v1.99999999999", "-1.31"] {
+            assert_eq!(text.parse::<Version>(), Err(unreadable(text)));
+        }
+        let old = "v1.22 is older than v1.23, the oldest rules known".to_owned();
+        assert_eq!("v1.22.17".parse::<Version>(), Err(old));
+    }
+
+    #[test]
+    fn gates_come_graduate_and_go() {
+        use Stage::{Absent, Locked, Off, On, Removed, Unused};
+        for (gate, stages) in [
+            ("HPAScaleToZero", &[(23, Off), (36, Off), (37, On), (38, On)][..]),
+            (
+                "HPAContainerMetrics",
+                &[(26, Off), (27, On), (29, On), (30, Locked), (31, Locked), (32, Removed)],
+            ),
+            (
+                "HPAConfigurableTolerance",
+                &[(32, Absent), (33, Off), (34, Off), (35, On), (36, On), (37, Removed)],
+            ),
+            ("PodLevelResources", &[(31, Absent), (32, Unused), (33, Unused), (34, On), (37, On)]),
+            ("SidecarContainers", &[(28, Absent), (36, Absent)]),
+        ] {
+            for (minor, stage) in stages {
+                let version: Version = format!("v1.{minor}").parse().unwrap();
+                assert_eq!(Stage::of(gate, &version), *stage, "{gate} in {version}");
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! The controller, pure: one pass over a snapshot and a memory (`reconcileAutoscaler` upstream), by
-//! the rules of the snapshot's version. It knows no cluster, clock or command line, and returns each step that it
-//! took, so that whatever explains the decision only has to word it.
+//! the rules of the snapshot's version. It knows no cluster, clock or command line, and returns each
+//! step that it took, so that whatever explains the decision only has to word it.
 
 mod ahead;
 mod arith;

@@ -119,12 +119,36 @@ pub struct Explain {
     pub save: Option<String>,
 
     #[command(flatten)]
+    /// What the controller remembers.
+    pub memory: MemoryArgs,
+
+    #[command(flatten)]
     /// The controller's settings.
     pub controller: ControllerArgs,
 
     #[command(flatten)]
     /// How to reach the API server.
     pub connection: ConnectionFlags,
+}
+
+/// What the controller remembers from its earlier passes. Without any of these it is what the input
+/// states, else what can be inferred.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "The controller's memory (default: the input's, else inferred)")]
+pub struct MemoryArgs {
+    /// none: it has just started; infer: by what the API shows; or a file with a ControllerState
+    #[arg(long, value_name = "none|infer|FILE")]
+    pub history: Option<String>,
+
+    /// A recommendation that it remembers, such as 8@2m for 8 replicas two minutes ago; repeatable
+    #[arg(long = "recommendation", value_name = "REPLICAS@AGE", value_parser = recommendation)]
+    #[arg(conflicts_with = "history")]
+    pub recommendations: Vec<(i32, SignedDuration)>,
+
+    /// Watch the HPA for so long before, to learn what it remembers
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(conflicts_with_all = ["history", "recommendations", "filenames"])]
+    pub observe: Option<SignedDuration>,
 }
 
 /// Settings of the controller that cannot be read from objects. They go before those that the
@@ -178,6 +202,16 @@ fn duration(text: &str) -> Result<SignedDuration, String> {
         Some(_) => Err("must not be negative".to_owned()),
         None => Err("not a duration such as 5m or 1m30s".to_owned()),
     }
+}
+
+fn recommendation(text: &str) -> Result<(i32, SignedDuration), String> {
+    let (replicas, age) =
+        text.split_once('@').ok_or("not of the form REPLICAS@AGE, such as 8@2m")?;
+    let replicas = match replicas.parse::<i32>() {
+        Ok(replicas) if replicas >= 0 => replicas,
+        _ => return Err(format!("{replicas:?} is not a count of replicas")),
+    };
+    Ok((replicas, duration(age)?))
 }
 
 fn gate(text: &str) -> Result<(String, bool), String> {

@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use kubectl_hpa::engine;
 use kubectl_hpa::memory::infer;
+use kubectl_hpa::snapshot::evidence::Evidence;
+use kubectl_hpa::snapshot::hpa::Hpa;
 use world::{Shape, World};
 
 /// A time as the API shows it.
@@ -36,11 +38,14 @@ struct Sees {
     lease: bool,
     events: bool,
     managed_fields: bool,
+    /// For how long the HPA has been watched, in passes.
+    watched: usize,
 }
 
 /// Runs one world for some hours, and looks at it between each two passes.
 fn run(seed: u64, shape: Shape, behavior: bool, quiet: bool, sees: Sees, shares: &mut Shares) {
     let mut world = World::new(seed, shape, behavior, quiet);
+    let mut states: Vec<Hpa> = Vec::new();
     for pass in 0..600 {
         let moment = world.now + world.random.up_to_ms(14_900);
         let unforeseen = world.live();
@@ -52,6 +57,12 @@ fn run(seed: u64, shape: Shape, behavior: bool, quiet: bool, sees: Sees, shares:
             snapshot.hpa.written.status = None;
         }
         let evidence = world.evidence(sees.lease, sees.events && !world.others_count());
+        let first = states.len().saturating_sub(sees.watched);
+        let evidence =
+            Evidence { seen: states[first..].iter().filter_map(infer::seen).collect(), ..evidence };
+        if states.last() != Some(&snapshot.hpa) {
+            states.push(snapshot.hpa.clone());
+        }
         let seen_at = world.now;
         let before = world.memory.clone();
         let truth = world.pass();
@@ -119,9 +130,10 @@ fn check(runs: u64) {
         let behavior = (seed / 5) % 2 == 1;
         let quiet = (seed / 10) % 3 == 0;
         let sees = match (seed / 30) % 4 {
-            0 | 1 => Sees { lease: true, events: true, managed_fields: true },
-            2 => Sees { lease: false, events: true, managed_fields: true },
-            _ => Sees { lease: false, events: false, managed_fields: false },
+            0 => Sees { lease: true, events: true, managed_fields: true, watched: 20 },
+            1 => Sees { lease: true, events: true, managed_fields: true, watched: 0 },
+            2 => Sees { lease: false, events: true, managed_fields: true, watched: 0 },
+            _ => Sees { lease: false, events: false, managed_fields: false, watched: 0 },
         };
         run(seed, shape, behavior, quiet, sees, &mut shares);
     }

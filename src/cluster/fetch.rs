@@ -6,6 +6,7 @@
 mod beside;
 pub mod list;
 mod metrics;
+pub mod observe;
 mod past;
 mod pods;
 mod right;

@@ -160,6 +160,13 @@ impl Session {
         }
     }
 
+    /// Puts the end of all requests off by a time in which nothing is asked for.
+    pub fn wait(&self, time: Duration) {
+        if let Some(end) = lock(&self.inner.deadline).as_mut() {
+            *end += time;
+        }
+    }
+
     /// Asks for a path with its query, with our own patience.
     ///
     /// # Errors

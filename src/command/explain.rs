@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::remember::{remember, watch};
 use super::{Answer, Terminal, connected, list, write_saved};
 use crate::args::{ControllerArgs, Explain, Output};
 use crate::cluster::fetch::fetch;
@@ -29,15 +30,19 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
         return Err(Error::usage("name cannot be provided when a selector is specified"));
     }
     let options = Options { name: bare_name(name).to_owned(), ..options(args) };
-    let (input, messages) = if args.filenames.is_empty() {
+    let (mut input, messages) = if args.filenames.is_empty() {
         let (observed, messages) = connected(args, async |session| {
-            fetch(session, session.namespace(), &options.name).await
+            let seen = watch(&args.memory, session, &options.name, terminal).await?;
+            let mut observed = fetch(session, session.namespace(), &options.name).await?;
+            observed.evidence.seen = seen;
+            Ok(observed)
         })?;
         (live::input(observed, &options)?, messages)
     } else {
         let objects = file::read(&args.filenames)?;
         (assemble(objects, &options, Timestamp::now())?, Vec::new())
     };
+    remember(&args.memory, &mut input)?;
     let pass = Pass::run(input);
     let explanation = pass.explanation();
     let text = match args.output {

@@ -4,9 +4,10 @@
 use jiff::Timestamp;
 
 use super::explain::{Pass, options};
-use super::progress::shown;
+use super::progress::{reading, shown};
+use super::remember::remember;
 use super::{Answer, Terminal, connected, write_saved};
-use crate::args::{Explain, Output};
+use crate::args::{Explain, MemoryArgs, Output};
 use crate::cluster::fetch::list::{Progress, fetch_all};
 use crate::error::Error;
 use crate::render::{page, structured};
@@ -18,6 +19,12 @@ use crate::snapshot::{Listed, file, live, save};
 
 /// Explains all that are asked for; the text is for standard output.
 pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
+    let MemoryArgs { history, recommendations, observe } = &args.memory;
+    let of_one = history.as_deref().is_some_and(|history| !["none", "infer"].contains(&history));
+    if of_one || !recommendations.is_empty() || observe.is_some() {
+        return Err(Error::usage("a memory is that of one HPA, and none is named")
+            .hint("name it, or say --history none or --history infer"));
+    }
     let options = options(args);
     let selector = Selector::parse(args.selector.as_deref().unwrap_or_default())
         .map_err(|e| Error::usage(format!("invalid label selector: {e}")))?;
@@ -26,8 +33,11 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
     } else {
         read(args, &selector, &options)?
     };
-    let passes: Vec<Listed<Pass>> =
-        inputs.into_iter().map(|listed| listed.and_then(|input| Ok(Pass::run(input)))).collect();
+    let run = |mut input: Input| {
+        remember(&args.memory, &mut input)?;
+        Ok(Pass::run(input))
+    };
+    let passes: Vec<Listed<Pass>> = inputs.into_iter().map(|listed| listed.and_then(run)).collect();
     let explained = passes.iter().map(|listed| Listed {
         namespace: listed.namespace.clone(),
         name: listed.name.clone(),
@@ -85,7 +95,7 @@ fn observed(
         let namespace = (!args.all_namespaces).then(|| session.namespace().to_owned());
         let progress = Progress::default();
         let fetched = fetch_all(session, namespace.as_deref(), selector, &progress);
-        Ok((shown(fetched, &progress, terminal).await?, namespace))
+        Ok((shown(fetched, || reading(&progress), terminal).await?, namespace))
     })?;
     let inputs = observed.into_iter().map(|it| it.and_then(|it| live::input(it, options)));
     Ok(Asked { inputs: inputs.collect(), namespace, messages })

@@ -3,6 +3,7 @@
 pub mod explain;
 mod list;
 mod progress;
+mod remember;
 
 use std::fs;
 use std::io::IsTerminal;

@@ -1,4 +1,4 @@
-//! Says how far a list is where it takes longer than a moment: on a terminal in a line that is
+//! Says how far something is that takes longer than a moment: on a terminal in a line that is
 //! written anew and goes away at the end, elsewhere in one plain line. All of it is for standard
 //! error.
 
@@ -20,7 +20,7 @@ const BETWEEN: Duration = Duration::from_millis(200);
 /// Waits for something, and shows how far it is.
 pub(super) async fn shown<T>(
     work: impl Future<Output = T>,
-    progress: &Progress,
+    line: impl Fn() -> String,
     terminal: &Terminal,
 ) -> T {
     let Some(tell) = terminal.tell else {
@@ -40,20 +40,21 @@ pub(super) async fn shown<T>(
                 return done;
             }
             Either::Right(_) if terminal.rewrites => {
-                let line = line(progress);
+                let line = line();
                 longest = longest.max(line.len());
                 tell(&format!("\r{line:longest$}"));
                 wait = BETWEEN;
             }
             Either::Right(_) => {
-                tell(&format!("{}\n", line(progress)));
+                tell(&format!("{}\n", line()));
                 return work.await;
             }
         }
     }
 }
 
-fn line(progress: &Progress) -> String {
+/// How far a list is.
+pub(super) fn reading(progress: &Progress) -> String {
     match progress.hpas() {
         None => "listing the HPAs".to_owned(),
         Some(1) => format!("reading 1 HPA: {}%", progress.percent()),
@@ -68,7 +69,7 @@ mod tests {
 
     use tokio::time::sleep;
 
-    use super::shown;
+    use super::{reading, shown};
     use crate::cluster::fetch::list::Progress;
     use crate::command::Terminal;
 
@@ -82,7 +83,7 @@ mod tests {
         let terminal = Terminal { rewrites, tell: Some(tell), ..Terminal::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let (progress, work) = (Progress::default(), async { sleep(took).await });
-        runtime.expect("a runtime").block_on(shown(work, &progress, &terminal));
+        runtime.expect("a runtime").block_on(shown(work, || reading(&progress), &terminal));
         TOLD.take()
     }
 

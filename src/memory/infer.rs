@@ -6,13 +6,14 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::recommendations::{self, Held};
-use super::{Knowledge, Memory, Possible, Remembered, basis, scale_events, sighting};
+use super::{Extreme, Knowledge, Memory, Possible, Remembered, basis, scale_events, sighting};
 use crate::go;
 use crate::json::SecondsTime;
 use crate::snapshot::assemble::Basis;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::{Event, Evidence, Lease};
+use crate::snapshot::evidence::{Event, Evidence, Lease, Seen};
 use crate::snapshot::hpa::{Hpa, ScalingRules};
+use crate::snapshot::stated::Recommendation;
 
 /// A pass takes this long at most, and starts this late at most.
 const SLACK: SignedDuration = SignedDuration::from_secs(5);
@@ -36,6 +37,8 @@ pub(super) struct Known<'k> {
     pub(super) lease: Option<Lease>,
     /// The rescales that events tell of, the oldest first.
     pub(super) rescales: Vec<Rescale>,
+    /// What was seen of earlier passes.
+    pub(super) seen: &'k [Seen],
     /// How many events of the HPA there are, repeats included.
     pub(super) event_count: i64,
     /// The spec is as it was when the status was written.
@@ -104,6 +107,19 @@ impl Known<'_> {
         }
     }
 
+    /// A recommendation at its likeliest, which is within the bounds of the windows that it is in.
+    fn within(&self, held: &Held, highest: Extreme, lowest: Extreme) -> Recommendation {
+        let Recommendation { mut replicas, time } = held.likely();
+        let age = self.now.duration_since(time);
+        if age <= self.down_window {
+            replicas = highest.at_most.map_or(replicas, |high| replicas.min(high));
+        }
+        if age <= self.up_window {
+            replicas = lowest.at_least.map_or(replicas, |low| replicas.max(low));
+        }
+        Recommendation { replicas, time }
+    }
+
     /// Since when the controller has been running at least, going by a fresh status.
     fn running_since(&self) -> Option<Timestamp> {
         let last_pass = self.fresh()? - SECOND;
@@ -166,7 +182,7 @@ pub fn infer(
     let likely_changes = changes.as_ref().and_then(|lists| lists.first());
     let (scale_up_events, scale_down_events) = scale_events::split(likely_changes);
     let likely = Memory {
-        recommendations: held.iter().map(Held::likely).collect(),
+        recommendations: held.iter().map(|held| known.within(held, highest, lowest)).collect(),
         scale_up_events,
         scale_down_events,
     };
@@ -199,6 +215,22 @@ fn since(lease: Option<Lease>) -> Basis {
     }
 }
 
+/// What an HPA that is watched tells of its last pass, to be kept for when its status is overwritten.
+pub fn seen(hpa: &Hpa) -> Option<Seen> {
+    let time = hpa.written.status.filter(|_| status_is_current(hpa))?;
+    let proposal = sighting::read(&hpa.spec, &hpa.status)?.proposal;
+    Some(Seen { at_least: *proposal.start(), at_most: *proposal.end(), time })
+}
+
+/// Whether the spec is as it was when the status was written.
+fn status_is_current(hpa: &Hpa) -> bool {
+    match (hpa.written.status, hpa.written.spec) {
+        (Some(status), Some(spec)) => status > spec,
+        (None, Some(_)) => false,
+        (_, None) => true,
+    }
+}
+
 /// Whether the controller has never written anything about it.
 fn never_reconciled(hpa: &Hpa) -> bool {
     let status = &hpa.status;
@@ -211,7 +243,7 @@ impl<'k> Known<'k> {
         current: i32,
         controller: &Controller,
         now: Timestamp,
-        evidence: &Evidence,
+        evidence: &'k Evidence,
     ) -> Self {
         let window = |rules: &Option<ScalingRules>| {
             let seconds = rules.as_ref().and_then(|rules| rules.stabilization_window_seconds);
@@ -220,12 +252,7 @@ impl<'k> Known<'k> {
         let behavior = hpa.spec.behavior.as_ref();
         let up_window = behavior.and_then(|behavior| window(&behavior.scale_up));
         let down_window = behavior.and_then(|behavior| window(&behavior.scale_down));
-        let written = hpa.written;
-        let status_is_current = match (written.status, written.spec) {
-            (Some(status), Some(spec)) => status > spec,
-            (None, Some(_)) => false,
-            (_, None) => true,
-        };
+        let status_is_current = status_is_current(hpa);
         Self {
             hpa,
             current,
@@ -234,6 +261,7 @@ impl<'k> Known<'k> {
             up_window: up_window.unwrap_or_default(),
             down_window: down_window.unwrap_or(controller.downscale_stabilization),
             lease: evidence.lease.filter(|lease| lease.renewed + LIFE >= now),
+            seen: &evidence.seen,
             rescales: rescales(&evidence.events),
             counts_rescale: status_is_current && sighting::counts_rescale(&hpa.spec, &hpa.status),
             event_count: evidence.events.iter().map(|event| i64::from(event.count)).sum(),

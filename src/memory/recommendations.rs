@@ -70,7 +70,39 @@ pub(super) fn held(
             });
         }
     }
+    list.extend(seen(known, grounds));
     list.extend(told_by_events(known, grounds));
+    list
+}
+
+/// What earlier statuses told while the HPA was watched.
+fn seen(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
+    let mut list = Vec::new();
+    for seen in known.seen {
+        let earliest = seen.time - SECOND;
+        if known.spec_may_have_changed_since(earliest) {
+            continue;
+        }
+        let (mut low, mut high) = (seen.at_least, seen.at_most);
+        if known.may_have_restarted_since(earliest) {
+            let counts = [known.current, known.hpa.status.current_replicas];
+            low = counts.into_iter().fold(low, Ord::min);
+            high = counts.into_iter().fold(high, Ord::max);
+        }
+        list.push(Held { replicas: low..=high, earliest, likely: seen.time });
+    }
+    if let (Some(first), Some(last)) = (known.seen.first(), known.seen.last()) {
+        grounds.push(basis(
+            "recommendations",
+            format!(
+                "{} more, between {} and {}",
+                list.len(),
+                SecondsTime(first.time),
+                SecondsTime(last.time)
+            ),
+            "the HPA was watched",
+        ));
+    }
     list
 }
 

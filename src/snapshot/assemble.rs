@@ -163,13 +163,12 @@ fn without_pods(
     }
     if let Some(state) = state
         && state.memory == Some(StatedAs::Unknown)
-        && stated_memory(state) != StatedMemory::default()
+        && state.lists() != StatedMemory::default()
     {
         return Err(Error::usage("the ControllerState says memory: unknown, and states some")
             .hint("leave out either the word or the lists"));
     }
-    let stated_memory =
-        state.filter(|state| state.memory != Some(StatedAs::Unknown)).map(stated_memory);
+    let stated_memory = state.and_then(ControllerState::stated_memory);
 
     let snapshot = Snapshot {
         now,
@@ -182,7 +181,8 @@ fn without_pods(
         pod_metrics: Vec::new(),
         hpa,
     };
-    let evidence = objects.evidence.of(&snapshot.hpa);
+    let mut evidence = objects.evidence.of(&snapshot.hpa);
+    evidence.seen = state.map(|state| state.seen.clone()).unwrap_or_default();
     Ok((Input { snapshot, stated_memory, evidence, basis, notes }, selected_metrics))
 }
 
@@ -406,13 +406,4 @@ fn others(
         }
     }
     others
-}
-
-/// The memory that the input states, if it has a document for it.
-fn stated_memory(state: &ControllerState) -> StatedMemory {
-    StatedMemory {
-        recommendations: state.recommendations.clone(),
-        scale_up_events: state.scale_up_events.clone(),
-        scale_down_events: state.scale_down_events.clone(),
-    }
 }

@@ -3,10 +3,10 @@
 //! seconds, the fraction dropped.
 
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::hpa::Hpa;
-use crate::json::{null_as_default, optional_time};
+use crate::json::{null_as_default, optional_time, time};
 
 /// What is known beside the HPA itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +15,21 @@ pub struct Evidence {
     pub events: Vec<Event>,
     /// The lease of the controller manager.
     pub lease: Option<Lease>,
+    /// What was seen of earlier passes while the HPA was watched.
+    pub seen: Vec<Seen>,
+}
+
+/// A recommendation that a status told of which has been overwritten since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Seen {
+    /// It was not lower.
+    pub at_least: i32,
+    /// It was not higher.
+    pub at_most: i32,
+    /// When its status was written.
+    #[serde(serialize_with = "time::serialize")]
+    pub time: Timestamp,
 }
 
 /// When the parts of an HPA were written, as far as the object tells.
@@ -201,6 +216,10 @@ impl Evidence {
             let same = event.uid.is_empty() || hpa.uid.as_ref().is_none_or(|uid| *uid == event.uid);
             event.name == hpa.name && event.namespace == hpa.namespace && same
         };
-        Self { events: self.events.iter().filter(own).cloned().collect(), lease: self.lease }
+        Self {
+            events: self.events.iter().filter(own).cloned().collect(),
+            lease: self.lease,
+            seen: self.seen.clone(),
+        }
     }
 }

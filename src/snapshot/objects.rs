@@ -9,10 +9,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny};
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, Seen};
 use super::metric::{ExternalMetricValue, GoDuration, MetricValue, PodMetrics};
 use super::pod::{Meta, Pod};
-use super::stated::{Recommendation, ScaleEvent};
+use super::stated::{Recommendation, ScaleEvent, StatedMemory};
 use crate::json::{null_as_default, unique_map};
 use crate::selector::LabelSelector;
 
@@ -137,9 +137,28 @@ pub struct ControllerState {
     /// Remembered changes down.
     #[serde(deserialize_with = "null_as_default")]
     pub scale_down_events: Vec<ScaleEvent>,
+    /// What was seen of earlier passes; only where the lists above are not known.
+    #[serde(deserialize_with = "null_as_default")]
+    pub seen: Vec<Seen>,
     /// Requests that failed when this was captured.
     #[serde(deserialize_with = "null_as_default")]
     pub errors: Vec<ApiError>,
+}
+
+impl ControllerState {
+    /// The memory that it states; none where it says that it is not known.
+    pub fn stated_memory(&self) -> Option<StatedMemory> {
+        (self.memory != Some(StatedAs::Unknown)).then(|| self.lists())
+    }
+
+    /// The lists as they stand.
+    pub(super) fn lists(&self) -> StatedMemory {
+        StatedMemory {
+            recommendations: self.recommendations.clone(),
+            scale_up_events: self.scale_up_events.clone(),
+            scale_down_events: self.scale_down_events.clone(),
+        }
+    }
 }
 
 /// What a document says about the memory as a whole.

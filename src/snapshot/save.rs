@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::assemble::{Input, absence, asked, described_name, non_empty};
 use super::controller::Controller;
-use super::evidence::{Event, LEASE_NAME, LEASE_NAMESPACE, Lease, Written};
+use super::evidence::{Event, LEASE_NAME, LEASE_NAMESPACE, Lease, Seen, Written};
 use super::hpa::{Hpa, MetricIdentifier};
 use super::metric::PodMetrics;
 use super::objects::OWN_API_VERSION;
@@ -133,7 +133,13 @@ fn state(inputs: &[&Input], snapshot: &Snapshot, memory: Option<&StatedMemory>) 
         state["kubernetesVersion"] = json!(version);
     }
     match memory {
-        None => state["memory"] = json!("unknown"),
+        None => {
+            state["memory"] = json!("unknown");
+            let seen: Vec<&Seen> = inputs.iter().flat_map(|input| &input.evidence.seen).collect();
+            if !seen.is_empty() {
+                state["seen"] = json!(seen);
+            }
+        }
         Some(memory) => {
             state["recommendations"] = memory.recommendations.iter().map(recommendation).collect();
             state["scaleUpEvents"] = memory.scale_up_events.iter().map(scale_event).collect();

@@ -222,6 +222,7 @@ impl World {
                 false => Vec::new(),
             },
             lease: with_lease.then_some(lease),
+            seen: Vec::new(),
         }
     }
 

@@ -26,7 +26,7 @@ impl Past {
         let events = known(self.events.take(), "the HPA's events are not known", notes);
         let lease = "since when the controller manager leads is not known";
         let lease = known(self.lease.take(), lease, notes);
-        Evidence { events, lease }
+        Evidence { events, lease, seen: Vec::new() }
     }
 }
 

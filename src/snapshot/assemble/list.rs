@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Input, Options, controller_settings, once, stated_memory, without_pods};
+use super::{Input, Options, controller_settings, once, without_pods};
 use crate::error::Error;
 use crate::selector::Selector;
 use crate::snapshot::Listed;
@@ -50,8 +50,7 @@ pub fn assemble_all(
     let keys: Vec<String> =
         found.iter().map(|(namespace, object)| format!("{namespace}/{}", object.name)).collect();
     once("HorizontalPodAutoscaler", keys.iter().map(String::as_str))?;
-    if found.len() > 1 && state.is_some_and(|state| stated_memory(state) != StatedMemory::default())
-    {
+    if found.len() > 1 && state.is_some_and(|state| state.lists() != StatedMemory::default()) {
         return Err(Error::usage(format!(
             "the ControllerState holds the memory of one HPA, and there are {}",
             found.len()

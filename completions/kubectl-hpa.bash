@@ -44,7 +44,7 @@ _kubectl__hpa() {
             return 0
             ;;
         kubectl__subcmd__hpa__subcmd__explain)
-            opts="-A -l -f -o -n -s -v -h --all-namespaces --selector --filename --output --save --now --kubernetes-version --tolerance --downscale-stabilization --cpu-initialization-period --initial-readiness-delay --sync-period --feature-gates --namespace --kubeconfig --context --cluster --user --server --token --as --as-group --as-uid --as-user-extra --certificate-authority --client-certificate --client-key --insecure-skip-tls-verify --tls-server-name --request-timeout --disable-compression --v --warnings-as-errors --color --help"
+            opts="-A -l -f -o -n -s -v -h --all-namespaces --selector --filename --output --save --history --recommendation --observe --now --kubernetes-version --tolerance --downscale-stabilization --cpu-initialization-period --initial-readiness-delay --sync-period --feature-gates --namespace --kubeconfig --context --cluster --user --server --token --as --as-group --as-uid --as-user-extra --certificate-authority --client-certificate --client-key --insecure-skip-tls-verify --tls-server-name --request-timeout --disable-compression --v --warnings-as-errors --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -75,6 +75,18 @@ _kubectl__hpa() {
                     return 0
                     ;;
                 --save)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --history)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --recommendation)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --observe)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -36,6 +36,9 @@ complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s o -l
 json\t'The published contract as JSON'
 yaml\t'The published contract as YAML'"
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l save -d 'Also write everything that was used to this file, to be read again with -f' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l history -d 'none: it has just started; infer: by what the API shows; or a file with a ControllerState' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l recommendation -d 'A recommendation that it remembers, such as 8@2m for 8 replicas two minutes ago; repeatable' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l observe -d 'Watch the HPA for so long before, to learn what it remembers' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l now -d 'The controller\'s clock, such as 2026-11-21T06:00:00Z' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l kubernetes-version -d 'The version whose rules apply, such as v1.31 (default: the input\'s or the server\'s)' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l tolerance -d 'Ratios this close to 1 change nothing (default 0.1)' -r

@@ -780,3 +780,46 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     assert_eq!(text(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
 }
+
+#[test]
+fn the_memory_can_be_stated_by_hand() {
+    let files = ["examples/nginx/after-30s/hpa.yaml", "examples/nginx/after-30s/pods.yaml"];
+    let explain = |more: &[&str]| {
+        let mut args = vec!["explain", "nginx-deployment", "--now", "2026-11-21T07:06:59Z"];
+        args.extend(files.iter().flat_map(|file| ["-f", file]));
+        args.extend(["-o", "json"]);
+        args.extend(more);
+        run(&args, "", &[])
+    };
+    let state = "examples/nginx/after-30s/state.yaml";
+    for (flags, knowledge, scale_to) in [
+        (&[] as &[&str], "unknown", Value::Null),
+        (&["--history", "none"], "justStarted", Value::Null),
+        (&["--history", "infer"], "unknown", Value::Null),
+        (&["--history", state], "stated", Value::from(10)),
+        // Exactly as old as the window is too old.
+        (&["--recommendation", "10@5m"], "stated", Value::from(2)),
+        (&["--recommendation", "10@4m59s", "--recommendation", "3@1m"], "stated", Value::from(10)),
+    ] {
+        let output = explain(flags);
+        let answer: Value = serde_json::from_str(text(&output.stdout)).expect("JSON");
+        assert_eq!(answer["memory"]["knowledge"], knowledge, "{flags:?}");
+        assert_eq!(answer["outcome"]["scaleTo"], scale_to, "{flags:?}");
+    }
+    for (flags, message) in [
+        (&["--history", files[0]] as &[&str], "states nothing about the memory"),
+        (&["--history", "/nonexistent"], "/nonexistent"),
+        (&["--recommendation", "8"], "not of the form REPLICAS@AGE"),
+        (&["--recommendation=-8@2m"], "is not a count of replicas"),
+        (&["--recommendation", "8@-2m"], "must not be negative"),
+        (&["--recommendation", "8@2m", "--history", "none"], "cannot be used with"),
+        (&["--observe", "1m"], "cannot be used with"),
+    ] {
+        let output = explain(flags);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{flags:?}");
+        assert!(text(&output.stderr).contains(message), "{}", text(&output.stderr));
+    }
+    let list = run(&["explain", "-f", "examples/shop", "--recommendation", "8@2m"], "", &[]);
+    assert_eq!(refusal(&list).2, Some(2));
+    assert!(text(&list.stderr).contains("none is named"));
+}

@@ -2,6 +2,7 @@
 //! its rules; and that what is saved of it gives the same answer again and holds nothing else.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -221,5 +222,39 @@ fn the_rules_are_those_of_the_server() {
         for other in [behaves, unread, newer].iter().filter(|other| **other != note) {
             assert!(!notes.contains(*other), "{said}: {notes}");
         }
+    }
+}
+
+#[test]
+fn watching_tells_of_passes_whose_status_is_overwritten() {
+    let server = Server::start(recorded());
+    let file = folder().join(format!("saved-watched-{}.json", std::process::id()));
+    let path = file.to_str().expect("a path");
+    let answer = std::thread::scope(|scope| {
+        let watching =
+            scope.spawn(|| explain(&server, &["--observe", "6s", "-o", "json", "--save", path]));
+        // The first look is over by then, the second comes after five seconds.
+        std::thread::sleep(Duration::from_secs(2));
+        server.change(|cluster| {
+            let hpa = ["default", NAME];
+            cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
+                hpa["status"]["currentReplicas"] = json!(10);
+                hpa["status"]["conditions"][0]["reason"] = json!("ReadyForNewScale");
+                for entry in hpa["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
+                    if entry["subresource"] == "status" {
+                        entry["time"] = json!("2026-11-21T07:07:13Z");
+                    }
+                }
+            });
+        });
+        watching.join().expect("it ran").answer()
+    });
+    let watched = "2 more, between 2026-11-21T07:06:59Z and 2026-11-21T07:07:13Z";
+    let basis = answer["basis"].as_array().expect("a basis");
+    assert!(basis.iter().any(|basis| basis["value"] == watched), "{basis:#?}");
+    let again = run(program().args(["explain", NAME, "-f", path, "-o", "json"])).answer();
+    fs::remove_file(&file).expect("it was there");
+    for part in ["outcome", "range", "memory", "upcoming"] {
+        assert_eq!(again[part], answer[part], "{part}");
     }
 }

@@ -38,7 +38,7 @@ struct Sees {
     lease: bool,
     events: bool,
     managed_fields: bool,
-    /// For how long the HPA has been watched, in passes.
+    /// How many earlier states.
     watched: usize,
 }
 
@@ -57,12 +57,11 @@ fn run(seed: u64, shape: Shape, behavior: bool, quiet: bool, sees: Sees, shares:
             snapshot.hpa.written.status = None;
         }
         let evidence = world.evidence(sees.lease, sees.events && !world.others_count());
-        let first = states.len().saturating_sub(sees.watched);
-        let evidence =
-            Evidence { seen: states[first..].iter().filter_map(infer::seen).collect(), ..evidence };
         if states.last() != Some(&snapshot.hpa) {
             states.push(snapshot.hpa.clone());
         }
+        let first = states.len().saturating_sub(1 + sees.watched);
+        let evidence = Evidence { seen: infer::seen(&states[first..]), ..evidence };
         let seen_at = world.now;
         let before = world.memory.clone();
         let truth = world.pass();

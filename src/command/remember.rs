@@ -69,5 +69,5 @@ pub(super) async fn watch(
         format!("watching {namespace}/{name}: {} of {}", go::duration(passed), go::duration(span))
     };
     let states = shown(observe(session, namespace, name, time, EVERY), line, terminal).await?;
-    Ok(states.iter().filter_map(infer::seen).collect())
+    Ok(infer::seen(&states))
 }

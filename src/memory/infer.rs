@@ -94,8 +94,13 @@ impl Known<'_> {
     /// The earliest time at which the last pass, whose status is the one that is seen, may have
     /// run. A controller that runs has passed since; one that does not has forgotten everything.
     pub(super) fn last_pass(&self) -> Timestamp {
-        let running = self.now - self.sync_period - self.sync_period;
+        let running = self.last_before(self.now);
         self.hpa.written.status.map_or(running, |written| running.max(written - SECOND))
+    }
+
+    /// The earliest time of the last pass before a time, of a controller that was running then.
+    pub(super) fn last_before(&self, time: Timestamp) -> Timestamp {
+        time - self.sync_period - self.sync_period
     }
 
     /// Whether the controller may have started anew since. One that does makes its first pass a
@@ -215,11 +220,17 @@ fn since(lease: Option<Lease>) -> Basis {
     }
 }
 
-/// What an HPA that is watched tells of its last pass, to be kept for when its status is overwritten.
-pub fn seen(hpa: &Hpa) -> Option<Seen> {
-    let time = hpa.written.status.filter(|_| status_is_current(hpa))?;
-    let proposal = sighting::read(&hpa.spec, &hpa.status)?.proposal;
-    Some(Seen { at_least: *proposal.start(), at_most: *proposal.end(), time })
+/// What the states of an HPA, one after the other, tell of the passes whose status has been
+/// overwritten.
+pub fn seen(states: &[Hpa]) -> Vec<Seen> {
+    let pairs = states.windows(2).filter_map(|pair| {
+        let [state, next] = pair else { return None };
+        let time = state.written.status.filter(|_| status_is_current(state))?;
+        let until = next.written.status.filter(|until| *until > time)?;
+        let proposal = sighting::read(&state.spec, &state.status)?.proposal;
+        Some(Seen { at_least: *proposal.start(), at_most: *proposal.end(), time, until })
+    });
+    pairs.collect()
 }
 
 /// Whether the spec is as it was when the status was written.

@@ -75,11 +75,12 @@ pub(super) fn held(
     list
 }
 
-/// What earlier statuses told while the HPA was watched.
+/// What statuses told that have been overwritten since.
 fn seen(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
     let mut list = Vec::new();
     for seen in known.seen {
-        let earliest = seen.time - SECOND;
+        // Passes that come to the same do not write it again.
+        let earliest = (seen.time - SECOND).max(known.last_before(seen.until));
         if known.spec_may_have_changed_since(earliest) {
             continue;
         }
@@ -89,7 +90,7 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
             low = counts.into_iter().fold(low, Ord::min);
             high = counts.into_iter().fold(high, Ord::max);
         }
-        list.push(Held { replicas: low..=high, earliest, likely: seen.time });
+        list.push(Held { replicas: low..=high, earliest, likely: earliest.max(seen.time) });
     }
     if let (Some(first), Some(last)) = (known.seen.first(), known.seen.last()) {
         grounds.push(basis(
@@ -98,9 +99,9 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
                 "{} more, between {} and {}",
                 list.len(),
                 SecondsTime(first.time),
-                SecondsTime(last.time)
+                SecondsTime(last.until)
             ),
-            "the HPA was watched",
+            "earlier states of the HPA",
         ));
     }
     list

@@ -19,7 +19,7 @@ pub struct Evidence {
     pub seen: Vec<Seen>,
 }
 
-/// A recommendation that a status told of which has been overwritten since.
+/// The recommendation of passes whose status has been overwritten since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Seen {
@@ -27,9 +27,12 @@ pub struct Seen {
     pub at_least: i32,
     /// It was not higher.
     pub at_most: i32,
-    /// When its status was written.
+    /// When the status was written.
     #[serde(serialize_with = "time::serialize")]
     pub time: Timestamp,
+    /// When it was overwritten.
+    #[serde(serialize_with = "time::serialize")]
+    pub until: Timestamp,
 }
 
 /// When the parts of an HPA were written, as far as the object tells.

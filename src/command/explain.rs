@@ -2,14 +2,14 @@
 
 use jiff::Timestamp;
 
-use super::remember::{remember, watch};
+use super::remember::{look_further, remember, watch};
 use super::{Answer, Terminal, connected, list, write_saved};
 use crate::args::{ControllerArgs, Explain, Output};
 use crate::cluster::fetch::fetch;
 use crate::engine;
 use crate::engine::decision::{Decision, Outlook};
 use crate::error::Error;
-use crate::memory::Remembered;
+use crate::memory::{Remembered, infer};
 use crate::render::{page, structured};
 use crate::report::page::Page;
 use crate::report::{self, Explanation};
@@ -30,19 +30,22 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
         return Err(Error::usage("name cannot be provided when a selector is specified"));
     }
     let options = Options { name: bare_name(name).to_owned(), ..options(args) };
-    let (mut input, messages) = if args.filenames.is_empty() {
-        let (observed, messages) = connected(args, async |session| {
-            let seen = watch(&args.memory, session, &options.name, terminal).await?;
-            let mut observed = fetch(session, session.namespace(), &options.name).await?;
-            observed.evidence.seen = seen;
-            Ok(observed)
-        })?;
-        (live::input(observed, &options)?, messages)
+    let (input, messages) = if args.filenames.is_empty() {
+        connected(args, async |session| {
+            let states = watch(&args.memory, session, &options.name, terminal).await?;
+            let observed = fetch(session, session.namespace(), &options.name).await?;
+            let mut input = live::input(observed, &options)?;
+            input.evidence.seen = infer::seen(&states);
+            remember(&args.memory, &mut input)?;
+            look_further(session, &mut input).await;
+            Ok(input)
+        })?
     } else {
         let objects = file::read(&args.filenames)?;
-        (assemble(objects, &options, Timestamp::now())?, Vec::new())
+        let mut input = assemble(objects, &options, Timestamp::now())?;
+        remember(&args.memory, &mut input)?;
+        (input, Vec::new())
     };
-    remember(&args.memory, &mut input)?;
     let pass = Pass::run(input);
     let explanation = pass.explanation();
     let text = match args.output {

@@ -3,17 +3,22 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::Terminal;
 use super::progress::shown;
 use crate::args::MemoryArgs;
 use crate::cluster::Session;
+use crate::cluster::fetch::history::look_back;
 use crate::cluster::fetch::observe::observe;
+use crate::engine;
+use crate::engine::decision::Outlook;
 use crate::error::Error;
 use crate::go;
-use crate::memory::infer;
+use crate::memory::{Remembered, infer};
 use crate::snapshot::assemble::Input;
-use crate::snapshot::evidence::Seen;
 use crate::snapshot::file;
+use crate::snapshot::hpa::Hpa;
 use crate::snapshot::stated::{Recommendation, StatedMemory};
 
 /// More often than a controller passes, whatever its sync period may be.
@@ -50,13 +55,13 @@ pub(super) fn remember(args: &MemoryArgs, input: &mut Input) -> Result<(), Error
     Ok(())
 }
 
-/// Watches an HPA for as long as is asked for, and tells so.
+/// Watches an HPA for as long as is asked for, and tells so; with the states that it had.
 pub(super) async fn watch(
     args: &MemoryArgs,
     session: &Session,
     name: &str,
     terminal: &Terminal,
-) -> Result<Vec<Seen>, Error> {
+) -> Result<Vec<Hpa>, Error> {
     let Some(span) = args.observe else {
         return Ok(Vec::new());
     };
@@ -68,6 +73,27 @@ pub(super) async fn watch(
             jiff::SignedDuration::from_secs(begun.elapsed().as_secs().try_into().unwrap_or(0));
         format!("watching {namespace}/{name}: {} of {}", go::duration(passed), go::duration(span))
     };
-    let states = shown(observe(session, namespace, name, time, EVERY), line, terminal).await?;
-    Ok(infer::seen(&states))
+    shown(observe(session, namespace, name, time, EVERY), line, terminal).await
+}
+
+/// Looks for earlier states of the HPA where the answer is open without them: only then are they
+/// worth their requests.
+pub(super) async fn look_further(session: &Session, input: &mut Input) {
+    let remembered = Remembered::of(input);
+    if !remembered.is_open() {
+        return;
+    }
+    let snapshot = &input.snapshot;
+    let decision = engine::reconcile(snapshot, &remembered.likely);
+    let Outlook { extremes, .. } = engine::outlook(snapshot, &remembered, &decision);
+    if extremes.iter().all(|replicas| Some(*replicas) == decision.replicas_after()) {
+        return;
+    }
+    let window = infer::window(&snapshot.hpa, &snapshot.controller);
+    let since = snapshot.now.checked_sub(window).unwrap_or(Timestamp::MIN);
+    let states = look_back(session, &snapshot.hpa, since).await;
+    let seen = infer::seen(&states);
+    if seen.len() > input.evidence.seen.len() {
+        input.evidence.seen = seen;
+    }
 }

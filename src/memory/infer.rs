@@ -233,6 +233,24 @@ pub fn seen(states: &[Hpa]) -> Vec<Seen> {
     pairs.collect()
 }
 
+/// How long the controller remembers recommendations of an HPA, and a little more.
+pub fn window(hpa: &Hpa, controller: &Controller) -> SignedDuration {
+    let (up, down) = windows(hpa, controller);
+    up.max(down) + controller.sync_period + SLACK
+}
+
+/// How long recommendations hold against scaling up and down.
+fn windows(hpa: &Hpa, controller: &Controller) -> (SignedDuration, SignedDuration) {
+    let window = |rules: &Option<ScalingRules>| {
+        let seconds = rules.as_ref().and_then(|rules| rules.stabilization_window_seconds);
+        seconds.map(|seconds| SignedDuration::from_secs(seconds.into()))
+    };
+    let behavior = hpa.spec.behavior.as_ref();
+    let up = behavior.and_then(|behavior| window(&behavior.scale_up));
+    let down = behavior.and_then(|behavior| window(&behavior.scale_down));
+    (up.unwrap_or_default(), down.unwrap_or(controller.downscale_stabilization))
+}
+
 /// Whether the spec is as it was when the status was written.
 fn status_is_current(hpa: &Hpa) -> bool {
     match (hpa.written.status, hpa.written.spec) {
@@ -256,21 +274,15 @@ impl<'k> Known<'k> {
         now: Timestamp,
         evidence: &'k Evidence,
     ) -> Self {
-        let window = |rules: &Option<ScalingRules>| {
-            let seconds = rules.as_ref().and_then(|rules| rules.stabilization_window_seconds);
-            seconds.map(|seconds| SignedDuration::from_secs(seconds.into()))
-        };
-        let behavior = hpa.spec.behavior.as_ref();
-        let up_window = behavior.and_then(|behavior| window(&behavior.scale_up));
-        let down_window = behavior.and_then(|behavior| window(&behavior.scale_down));
+        let (up_window, down_window) = windows(hpa, controller);
         let status_is_current = status_is_current(hpa);
         Self {
             hpa,
             current,
             now,
             sync_period: controller.sync_period,
-            up_window: up_window.unwrap_or_default(),
-            down_window: down_window.unwrap_or(controller.downscale_stabilization),
+            up_window,
+            down_window,
             lease: evidence.lease.filter(|lease| lease.renewed + LIFE >= now),
             seen: &evidence.seen,
             rescales: rescales(&evidence.events),

@@ -109,6 +109,11 @@ impl Remembered {
         Self { likely, knowledge, possible: None, basis: Vec::new() }
     }
 
+    /// Whether the bounds leave room.
+    pub fn is_open(&self) -> bool {
+        self.possible.is_some()
+    }
+
     /// The memory that the input states, else what can be inferred.
     pub fn of(input: &Input) -> Self {
         let Input { snapshot, stated_memory, evidence, .. } = input;

@@ -78,6 +78,7 @@ impl HpaObject {
             name: self.metadata.name,
             namespace: self.metadata.namespace,
             uid: Some(self.metadata.uid).filter(|uid| !uid.is_empty()),
+            resource_version: self.metadata.resource_version,
             written: Written::new(self.metadata.creation_timestamp, &self.metadata.managed_fields),
             deletion_timestamp: self.metadata.deletion_timestamp,
             generation: Some(self.metadata.generation).filter(|generation| *generation != 0),

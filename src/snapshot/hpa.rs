@@ -22,6 +22,8 @@ pub struct Hpa {
     pub namespace: String,
     /// `metadata.uid`; present when an API server has accepted the object.
     pub uid: Option<String>,
+    /// `metadata.resourceVersion`: which state of it this is.
+    pub resource_version: String,
     /// When its parts were written.
     pub written: Written,
     /// `metadata.deletionTimestamp`: it is to go.

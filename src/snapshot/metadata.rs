@@ -29,6 +29,9 @@ pub struct ObjectMeta {
     /// Set by the API server on creation.
     #[serde(deserialize_with = "null_as_default")]
     pub uid: String,
+    /// Which state of the object it is.
+    #[serde(deserialize_with = "null_as_default")]
+    pub resource_version: String,
     /// Counted by the API server.
     #[serde(deserialize_with = "null_as_default")]
     pub generation: i64,

@@ -59,9 +59,25 @@ fn page<'a>(
             && fields.iter().all(|(name, value, equal)| (field(name) == value) == *equal)
     };
     let namespace = target.namespace.as_deref();
+    let exact =
+        match (request.parameter("resourceVersionMatch"), request.parameter("resourceVersion")) {
+            (Some("Exact"), Some(revision)) => Some(revision.parse::<i64>().unwrap_or_default()),
+            _ => None,
+        };
+    if exact.is_some_and(|revision| revision < cluster.compacted) {
+        return Err(Box::new(too_old()));
+    }
     let mut objects = collection
         .into_iter()
-        .flat_map(|collection| &collection.objects)
+        .flat_map(|collection| {
+            collection.objects.iter().filter_map(move |(key, object)| {
+                let then = match exact {
+                    Some(revision) => collection.at(revision, key)?,
+                    None => object,
+                };
+                Some((key, then))
+            })
+        })
         .filter(|((its, _), _)| namespace.is_none_or(|namespace| namespace == its));
     // Other servers' lists come whole, whatever was asked for, and have no version.
     if target.group.ends_with("metrics.k8s.io") {
@@ -98,6 +114,26 @@ fn page<'a>(
         }
     }
     Ok((metadata, items))
+}
+
+impl Collection {
+    /// An object as it was at a revision; none where it was not there yet.
+    fn at(&self, revision: i64, key: &(String, String)) -> Option<&Object> {
+        let versions = self.earlier.iter().filter(|(its, _)| its == key).map(|(_, object)| object);
+        versions.chain(self.objects.get(key)).rfind(|object| object.revision() <= revision)
+    }
+}
+
+impl Object {
+    fn revision(&self) -> i64 {
+        let object: Value = serde_json::from_str(&self.bare).unwrap_or_default();
+        string(&object, "/metadata/resourceVersion").parse().unwrap_or_default()
+    }
+}
+
+/// The 410 for a state that has been compacted away (`NewResourceExpired`).
+fn too_old() -> Answer {
+    status(410, "Expired", "The resourceVersion for the provided list is too old.", None)
 }
 
 /// Where a list goes on, relative to what is listed, as storage keys are.

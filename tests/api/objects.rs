@@ -58,11 +58,14 @@ pub(crate) enum Clock {
 pub(crate) struct Collection {
     pub(super) kind: String,
     pub(super) objects: BTreeMap<(String, String), Object>,
+    /// Objects as they were before they were edited, the oldest first.
+    pub(super) earlier: Vec<((String, String), Object)>,
     /// Their scales, as JSON.
     pub(super) scales: BTreeMap<(String, String), String>,
 }
 
 /// One object.
+#[derive(Clone)]
 pub(crate) struct Object {
     /// The JSON without kind and version, as in a list of the built-in kinds.
     pub(super) bare: String,

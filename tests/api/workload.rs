@@ -179,6 +179,8 @@ impl Cluster {
             panic!("no {kind} {name} to edit in {namespace}");
         };
         let text = object.whole(api_version, kind);
+        let earlier = (key, object.clone());
+        collection.earlier.push(earlier);
         let mut object: Value = serde_json::from_str(&text).expect("stored JSON");
         change(&mut object);
         self.revision += 1;

@@ -258,3 +258,61 @@ fn watching_tells_of_passes_whose_status_is_overwritten() {
         assert_eq!(again[part], answer[part], "{part}");
     }
 }
+
+/// What earlier states of the HPA tell is asked for where the answer is open without it.
+#[test]
+fn states_that_the_server_still_has_are_looked_at() {
+    let held = || {
+        let mut cluster = recorded();
+        let hpa = ["default", NAME];
+        // Five replicas of ten.
+        let less = json!([{"type": "Resource", "resource": {
+            "name": "cpu",
+            "target": {"type": "AverageValue", "averageValue": "250m"},
+        }}]);
+        for (time, reason) in [
+            ("2026-11-21T06:40:00Z", "ReadyForNewScale"),
+            ("2026-11-21T07:06:44Z", "ScaleDownStabilized"),
+            ("2026-11-21T07:06:59Z", "ScaleDownStabilized"),
+        ] {
+            cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
+                hpa["spec"]["metrics"] = less.clone();
+                hpa["metadata"]["creationTimestamp"] = json!("2026-11-20T07:05:00Z");
+                // The recorded events are about another one.
+                hpa["metadata"]["uid"] = json!("held");
+                for entry in hpa["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
+                    let status = entry["subresource"] == "status";
+                    entry["time"] = json!(if status { time } else { "2026-11-20T07:05:00Z" });
+                }
+                let status = &mut hpa["status"];
+                status["currentReplicas"] = json!(10);
+                status["lastScaleTime"] = json!("2026-11-21T06:00:00Z");
+                status["conditions"][0]["reason"] = json!(reason);
+                status["conditions"][2]["reason"] = json!("DesiredWithinRange");
+                status["conditions"][2]["status"] = json!("False");
+            });
+        }
+        cluster
+    };
+    let look = |cluster: Cluster| {
+        let server = Server::start(cluster);
+        let answer = explain(&server, &["-o", "json"]).answer();
+        let exact = server.requests().into_iter();
+        let exact = exact.filter(|it| it.parameter("resourceVersionMatch") == Some("Exact"));
+        (answer, exact.map(|request| request.status).collect::<Vec<u16>>())
+    };
+    // The ten were recommended until 07:06:44; nothing before that matters any more.
+    let (answer, asked) = look(held());
+    assert_eq!(answer["range"], json!({"min": 10, "max": 10}), "{:#}", answer["basis"]);
+    assert_eq!(asked, [200, 200]);
+    let then = &answer["upcoming"][0];
+    assert_eq!(then["replicas"], 5);
+    assert_eq!(then["earliest"], "2026-11-21T07:11:28Z");
+
+    // A server that has compacted them away leaves it open.
+    let mut compacted = held();
+    compacted.compact();
+    let (answer, asked) = look(compacted);
+    assert_eq!(answer["range"], json!({"min": 5, "max": 10}));
+    assert_eq!(asked, [410]);
+}

@@ -136,6 +136,7 @@ impl World {
             namespace: "default".to_owned(),
             uid: Some("u".to_owned()),
             generation: None,
+            resource_version: String::new(),
             deletion_timestamp: None,
             labels: Labels::default(),
             written: Written {

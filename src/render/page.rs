@@ -9,7 +9,7 @@ use owo_colors::{OwoColorize, Style};
 use textwrap::WordSplitter;
 
 use super::style::{Styles, clean};
-use crate::report::page::{Page, PathLine, PodTable, Table, Tone};
+use crate::report::page::{Compared, Page, PathLine, PodTable, Table, Tone};
 
 /// How a page is laid out.
 #[derive(Debug, Clone, Default)]
@@ -63,6 +63,13 @@ pub fn page(page: &Page, layout: &Layout) -> String {
         out.heading("IN THE CONTROLLER'S WORDS");
         out.records(&page.conditions, false);
         out.records(&page.events, false);
+    }
+    if let Some(Compared { title, table, because }) = &page.comparison {
+        out.heading(title);
+        if !table.rows.is_empty() {
+            out.table(table);
+        }
+        out.pairs(because);
     }
     if !page.assumed.is_empty() {
         out.heading("ASSUMED");

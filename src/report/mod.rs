@@ -2,12 +2,15 @@
 //! (`schema/explanation.json`); [`page::Page`] words the same values. Nothing here decides or
 //! prints anything.
 
+pub mod comparison;
 pub mod list;
 pub mod page;
 mod words;
 
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
+
+use comparison::Comparison;
 
 use crate::engine::decision::{
     Clause, Decision, Group, MetricStep, Outcome, Outlook, PodRow, Step, Upcoming,
@@ -41,6 +44,8 @@ pub struct Explanation<'a> {
     pub range: Option<Range>,
     /// The counts that follow, if the metrics keep asking for the same.
     pub upcoming: &'a [Upcoming],
+    /// How that differs from the status that the controller last wrote; none for a manifest.
+    comparison: Option<Comparison<'a>>,
     trace: TraceView<'a>,
     memory: MemoryView<'a>,
     /// What the answer rests on.
@@ -122,6 +127,7 @@ impl<'a> Explanation<'a> {
             certainty,
             range,
             upcoming: &outlook.upcoming,
+            comparison: Comparison::new(input, remembered, decision, certainty, range),
             trace: TraceView { steps: &decision.trace, pods: &snapshot.pods },
             memory: MemoryView {
                 knowledge: match remembered.knowledge {

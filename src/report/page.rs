@@ -2,6 +2,7 @@
 //! highest proposal to the replicas, the pods, what the controller would say, and what was assumed.
 //! Everything is text here; layout and colour come later.
 
+mod comparison;
 mod metrics;
 mod path;
 mod pods;
@@ -46,6 +47,8 @@ pub struct Page {
     pub conditions: Table,
     /// Events as the controller would send them.
     pub events: Table,
+    /// The status that the controller last wrote, beside that.
+    pub comparison: Option<Compared>,
     /// What the answer rests on.
     pub assumed: Vec<(String, String)>,
     /// What was read but not used, and what looks wrong.
@@ -114,6 +117,17 @@ pub struct PodTable {
     pub left_out: Option<String>,
 }
 
+/// What the controller last wrote, beside what it would write now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compared {
+    /// How old it is.
+    pub title: String,
+    /// The items that differ; with `wide`, all.
+    pub table: Table,
+    /// Why, by the name of the reason.
+    pub because: Vec<(String, String)>,
+}
+
 impl Page {
     /// Words an explanation. `wide` adds what is usually not needed: every pod, and
     /// the tolerance of each metric.
@@ -134,6 +148,7 @@ impl Page {
             pods: words.pods(),
             conditions: words.conditions(),
             events: words.events(),
+            comparison: words.comparison(),
             assumed: words.assumed(),
             notes: explanation.notes.to_vec(),
         }

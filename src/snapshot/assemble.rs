@@ -62,6 +62,16 @@ pub struct Input {
     pub notes: Vec<String>,
 }
 
+impl Input {
+    /// Whether it is known at what time all of it was read.
+    pub fn knows_time(&self) -> bool {
+        !self.basis.iter().any(|basis| basis.source == SYSTEM_CLOCK)
+    }
+}
+
+/// The source of a time that the input does not state.
+const SYSTEM_CLOCK: &str = "the system's; --now sets it";
+
 /// One thing that the answer rests on.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Basis {
@@ -117,7 +127,7 @@ fn without_pods(
         (None, Some(now)) => now,
         (None, None) => {
             let value = crate::json::SecondsTime(clock).to_string();
-            basis.push(assumed("clock", value, "the system's; --now sets it"));
+            basis.push(assumed("clock", value, SYSTEM_CLOCK));
             clock
         }
     };

@@ -171,7 +171,7 @@ impl Words<'_> {
     }
 }
 
-fn current(value: &MetricValueStatus) -> String {
+pub(super) fn current(value: &MetricValueStatus) -> String {
     let average = value.average_value.as_ref().map(quantity);
     match (value.average_utilization, average, &value.value) {
         (Some(percent), Some(average), _) => format!("{percent}% ({average})"),

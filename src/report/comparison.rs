@@ -1,0 +1,353 @@
+//! The status that the controller last wrote beside the one that this pass would write: where they
+//! differ, how old each is, and why that may be ([`reasons`]). Texts of conditions are not compared.
+
+mod reasons;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{Certainty, Range};
+use crate::engine::decision::Decision;
+use crate::json::SecondsTime;
+use crate::memory::Remembered;
+use crate::snapshot::assemble::Input;
+use crate::snapshot::hpa::{
+    Condition, CrossVersionObjectReference, HpaStatus, MetricIdentifier, MetricSpec, MetricStatus,
+    MetricValueStatus,
+};
+use crate::snapshot::{MetricAnswer, Snapshot};
+use reasons::{BearsOn, Facts};
+
+/// Two statuses, item by item.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Comparison<'a> {
+    /// When the status last changed; none where the object does not tell.
+    pub written: Option<Moment>,
+    /// When the controller last scaled.
+    pub last_scale_time: Option<Moment>,
+    /// Whether any item differs.
+    pub differs: bool,
+    /// The items.
+    pub rows: Vec<Row<'a>>,
+    /// Why they differ, the weightiest first.
+    pub reasons: Vec<Reason>,
+}
+
+/// An instant, seen from the pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Moment {
+    /// The instant.
+    #[serde(serialize_with = "seconds")]
+    pub time: Timestamp,
+    /// Whole seconds since.
+    pub age: i64,
+}
+
+fn seconds<S: serde::Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&SecondsTime(*time))
+}
+
+impl Moment {
+    fn new(time: Timestamp, now: Timestamp) -> Self {
+        Self { time, age: now.duration_since(time).as_secs().max(0) }
+    }
+}
+
+/// One item of the two statuses.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row<'a> {
+    /// The field of the status.
+    pub item: Item,
+    /// Its place in `currentMetrics`, counted from 0.
+    pub index: Option<usize>,
+    /// The metric, or the type of the condition; else the field.
+    pub name: String,
+    /// What the controller last wrote.
+    pub last: Option<Value<'a>>,
+    /// What this pass would write.
+    pub now: Option<Value<'a>>,
+    /// Whether they differ.
+    pub differs: bool,
+    /// When what is there now was measured, from the oldest sample to the newest.
+    pub measured: Option<Measured>,
+    /// The reasons that bear on it.
+    pub because: Vec<Code>,
+}
+
+/// The fields of a status that are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Item {
+    /// The replicas that the pass found.
+    CurrentReplicas,
+    /// The replicas that it wants.
+    DesiredReplicas,
+    /// A metric.
+    CurrentMetrics,
+    /// A condition.
+    Conditions,
+}
+
+/// What a status says of an item.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Value<'a> {
+    /// A count of replicas.
+    Replicas(i32),
+    /// What a metric said.
+    Metric(&'a MetricValueStatus),
+    /// A condition, without its text.
+    Condition {
+        /// `True`, `False` or `Unknown`.
+        status: &'a str,
+        /// The reason, as one word.
+        reason: &'a str,
+    },
+}
+
+/// When the samples of a metric were taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Measured {
+    /// The oldest.
+    pub from: Moment,
+    /// The newest.
+    pub to: Moment,
+}
+
+/// Why items differ.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// Its stable name.
+    pub code: Code,
+    /// What bears it out, as a fragment.
+    pub message: String,
+    #[serde(skip)]
+    bears_on: BearsOn,
+}
+
+/// The reasons, the weightiest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Code {
+    /// The controller has not reconciled the HPA yet.
+    NoStatusYet,
+    /// The lease of the controller manager has run out.
+    ControllerNotRunning,
+    /// What the pass rests on is older than several sync periods, and newer than the status.
+    StaleStatus,
+    /// The HPA was changed after its status.
+    SpecChanged,
+    /// The target has other replicas than the last pass left it with.
+    RescaledSince,
+    /// The last pass scaled, and its status holds what was before.
+    JustScaled,
+    /// Something was refused to us, and perhaps not to the controller.
+    OurRights,
+    /// What could be read then fails now.
+    FailsNow,
+    /// What failed then can be read now.
+    FailedThen,
+    /// A metric was measured after the status was written.
+    MetricsMoved,
+    /// Pods have started, or changed their readiness.
+    PodsChanged,
+    /// What the controller remembers counts now and did not then, or the other way round.
+    Memory,
+    /// Nothing of all that.
+    Unexplained,
+}
+
+impl Code {
+    /// The name, as it is published.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NoStatusYet => "no-status-yet",
+            Self::ControllerNotRunning => "controller-not-running",
+            Self::StaleStatus => "stale-status",
+            Self::SpecChanged => "spec-changed",
+            Self::RescaledSince => "rescaled-since",
+            Self::JustScaled => "just-scaled",
+            Self::OurRights => "our-rights",
+            Self::FailsNow => "fails-now",
+            Self::FailedThen => "failed-then",
+            Self::MetricsMoved => "metrics-moved",
+            Self::PodsChanged => "pods-changed",
+            Self::Memory => "memory",
+            Self::Unexplained => "unexplained",
+        }
+    }
+}
+
+impl<'a> Comparison<'a> {
+    /// Compares; none for a manifest, which has no status.
+    pub(super) fn new(
+        input: &'a Input,
+        remembered: &Remembered,
+        decision: &'a Decision,
+        certainty: Certainty,
+        range: Option<Range>,
+    ) -> Option<Self> {
+        let Snapshot { hpa, now, .. } = &input.snapshot;
+        let never = hpa.status == HpaStatus::default();
+        if never && hpa.uid.is_none() {
+            return None;
+        }
+        let rows = rows(&input.snapshot, &decision.outcome.status, never);
+        let facts = Facts::new(input, decision, rows);
+        let (mut rows, reasons) = facts.explained(never, remembered, certainty, range);
+        for row in rows.iter_mut().filter(|row| row.differs) {
+            let bearing = reasons.iter().filter(|reason| reason.bears_on.includes(row));
+            row.because = bearing.map(|reason| reason.code).collect();
+        }
+        Some(Self {
+            written: hpa.written.status.map(|time| Moment::new(time, *now)),
+            last_scale_time: hpa.status.last_scale_time.map(|time| Moment::new(time, *now)),
+            differs: rows.iter().any(|row| row.differs),
+            rows,
+            reasons,
+        })
+    }
+}
+
+/// The items of the status that was written and of the one that would be.
+fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<Row<'a>> {
+    let then = &snapshot.hpa.status;
+    let row = |item, index, name: &str, last: Option<Value<'a>>, now: Option<Value<'a>>| {
+        let (name, differs) = (name.to_owned(), last != now);
+        Row { item, index, name, last, now, differs, measured: None, because: Vec::new() }
+    };
+    let replicas = |replicas| Some(Value::Replicas(replicas));
+    let last = |n| replicas(n).filter(|_| !never);
+    let (current, desired) = (last(then.current_replicas), last(then.desired_replicas));
+    let mut rows = vec![
+        row(
+            Item::CurrentReplicas,
+            None,
+            "currentReplicas",
+            current,
+            replicas(status.current_replicas),
+        ),
+        row(
+            Item::DesiredReplicas,
+            None,
+            "desiredReplicas",
+            desired,
+            replicas(status.desired_replicas),
+        ),
+    ];
+
+    let spec = &snapshot.hpa.spec.metrics;
+    let (before, after) = (list_of(then), list_of(status));
+    for index in 0..spec.len().max(before.len()) {
+        let (last, now) = (before.get(index), after.get(index));
+        let name = match (spec.get(index), last) {
+            (Some(spec), _) => name_of_spec(spec),
+            (None, Some(last)) => source_of(last).map(|(name, _)| name).unwrap_or_default(),
+            (None, None) => String::new(),
+        };
+        let name = if name.is_empty() { format!("metric {}", index + 1) } else { name };
+        let value = |of: Option<&'a MetricStatus>| Some(Value::Metric(source_of(of?)?.1));
+        let mut row = row(Item::CurrentMetrics, Some(index), &name, value(last), value(now));
+        row.differs = !alike(last, now);
+        row.measured = row.now.as_ref().and_then(|_| measured(snapshot, index));
+        rows.push(row);
+    }
+
+    let types = status.conditions.iter().chain(&then.conditions).map(|condition| &*condition.type_);
+    let mut seen: Vec<&str> = Vec::new();
+    for type_ in types {
+        if !seen.contains(&type_) {
+            seen.push(type_);
+            let value = |of: &'a HpaStatus| {
+                let Condition { status, reason, .. } = condition(of, type_)?;
+                Some(Value::Condition { status, reason })
+            };
+            rows.push(row(Item::Conditions, None, type_, value(then), value(status)));
+        }
+    }
+    rows
+}
+
+fn list_of(status: &HpaStatus) -> &[MetricStatus] {
+    status.current_metrics.as_deref().unwrap_or_default()
+}
+
+fn condition<'a>(status: &'a HpaStatus, type_: &str) -> Option<&'a Condition> {
+    status.conditions.iter().find(|condition| condition.type_ == type_)
+}
+
+/// What a metric is called, and its value; none where it could not be computed.
+fn source_of(status: &MetricStatus) -> Option<(String, &MetricValueStatus)> {
+    let MetricStatus { resource, container_resource, pods, object, external, .. } = status;
+    if let Some(it) = resource {
+        Some((it.name.clone(), &it.current))
+    } else if let Some(it) = container_resource {
+        Some((in_container(&it.name, &it.container), &it.current))
+    } else if let Some(it) = pods {
+        Some((it.metric.name.clone(), &it.current))
+    } else if let Some(it) = object {
+        Some((on_object(&it.metric, &it.described_object), &it.current))
+    } else {
+        external.as_ref().map(|it| (it.metric.name.clone(), &it.current))
+    }
+}
+
+/// What a metric of the spec is called; empty for an unknown type.
+fn name_of_spec(spec: &MetricSpec) -> String {
+    let MetricSpec { resource, container_resource, pods, object, external, .. } = spec;
+    if let Some(it) = resource {
+        it.name.clone()
+    } else if let Some(it) = container_resource {
+        in_container(&it.name, &it.container)
+    } else if let Some(it) = pods {
+        it.metric.name.clone()
+    } else if let Some(it) = object {
+        on_object(&it.metric, &it.described_object)
+    } else {
+        external.as_ref().map(|it| it.metric.name.clone()).unwrap_or_default()
+    }
+}
+
+fn in_container(name: &str, container: &str) -> String {
+    format!("{name} in {container}")
+}
+
+fn on_object(metric: &MetricIdentifier, object: &CrossVersionObjectReference) -> String {
+    format!("{} on {}/{}", metric.name, object.kind, object.name)
+}
+
+/// Whether two statuses of a metric say the same. `autoscaling/v1` keeps no average beside a
+/// utilization.
+fn alike(last: Option<&MetricStatus>, now: Option<&MetricStatus>) -> bool {
+    let (Some(last), Some(now)) = (last, now) else {
+        return last.is_none() && now.is_none();
+    };
+    match (&last.resource, &now.resource) {
+        (Some(last), Some(now)) if last.current.average_value.is_none() => {
+            let utilization = |it: &MetricValueStatus| it.average_utilization;
+            last.name == now.name && utilization(&last.current) == utilization(&now.current)
+        }
+        _ => last == now,
+    }
+}
+
+/// When the samples behind a metric were taken, where the API says so.
+fn measured(snapshot: &Snapshot, index: usize) -> Option<Measured> {
+    let mut ends: Option<(Timestamp, Timestamp)> = None;
+    let mut add = |time: Timestamp| {
+        // Go's zero time: nobody said.
+        if time > Timestamp::UNIX_EPOCH {
+            let (from, to) = ends.unwrap_or((time, time));
+            ends = Some((from.min(time), to.max(time)));
+        }
+    };
+    match snapshot.metrics.get(index)? {
+        MetricAnswer::PodMetrics => snapshot.pod_metrics.iter().for_each(|it| add(it.timestamp)),
+        MetricAnswer::Pods(values) => values.iter().for_each(|it| add(it.timestamp)),
+        _ => {}
+    }
+    let moment = |time| Moment::new(time, snapshot.now);
+    ends.map(|(from, to)| Measured { from: moment(from), to: moment(to) })
+}

@@ -1,0 +1,427 @@
+//! Why the last status differs from what this pass would write. A reason is given only where something
+//! that was read bears it out; a difference without one is told as such. Times of the API are whole
+//! seconds.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Code, Item, Reason, Row, condition, list_of, name_of_spec, source_of};
+use crate::engine::decision::{Decision, MetricStep, Step};
+use crate::memory::Remembered;
+use crate::report::words::{count, distance, list};
+use crate::report::{Certainty, Range};
+use crate::snapshot::MetricAnswer;
+use crate::snapshot::assemble::Input;
+use crate::snapshot::hpa::{HpaSpec, HpaStatus};
+use crate::snapshot::pod::Pod;
+
+/// Which items a reason may change.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum BearsOn {
+    All,
+    /// These metrics, and what follows from them.
+    Metrics(Vec<usize>),
+    /// What follows from metrics, and not they themselves.
+    Decision,
+}
+
+impl BearsOn {
+    pub(super) fn includes(&self, row: &Row<'_>) -> bool {
+        match (self, row.item, row.index) {
+            (Self::All, ..) => true,
+            (_, Item::CurrentReplicas, _) => false,
+            (Self::Metrics(those), _, Some(index)) => those.contains(&index),
+            (Self::Decision, Item::CurrentMetrics, _) => false,
+            _ => true,
+        }
+    }
+}
+
+/// A running controller has had this many passes before it is taken for slow.
+const SEVERAL: i32 = 4;
+
+/// The leader renews its lease every few seconds, and loses it after 15.
+const LEASE_LOST: SignedDuration = SignedDuration::from_secs(60);
+
+/// What is known about two statuses that differ.
+pub(super) struct Facts<'a> {
+    input: &'a Input,
+    decision: &'a Decision,
+    then: &'a HpaStatus,
+    rows: Vec<Row<'a>>,
+    reasons: Vec<Reason>,
+    /// What came after the status so long ago that a running controller has seen it.
+    old: Vec<(String, Timestamp)>,
+}
+
+/// How a change relates to the status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Since {
+    /// It was there, or may have been.
+    Before,
+    /// It came afterwards, and the controller may not have seen it.
+    Recent,
+    /// It came afterwards, several passes ago.
+    Old,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn new(input: &'a Input, decision: &'a Decision, rows: Vec<Row<'a>>) -> Self {
+        let then = &input.snapshot.hpa.status;
+        Self { input, decision, then, rows, reasons: Vec::new(), old: Vec::new() }
+    }
+
+    /// The rows again, with all reasons. `never`: the controller has not written anything.
+    pub(super) fn explained(
+        mut self,
+        never: bool,
+        remembered: &Remembered,
+        certainty: Certainty,
+        range: Option<Range>,
+    ) -> (Vec<Row<'a>>, Vec<Reason>) {
+        self.lease();
+        if never {
+            self.no_status_yet();
+        } else if self.rows.iter().any(|row| row.differs) {
+            self.spec();
+            self.replicas();
+            self.failures();
+            self.metrics();
+            self.pods();
+            self.memory(remembered, certainty, range);
+            self.stale();
+            self.unexplained();
+        }
+        self.reasons.sort_by_key(|reason| reason.code);
+        (self.rows, self.reasons)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.input.snapshot.now
+    }
+
+    fn push(&mut self, code: Code, bears_on: BearsOn, message: impl Into<String>) {
+        self.reasons.push(Reason { code, message: message.into(), bears_on });
+    }
+
+    fn has(&self, code: Code) -> bool {
+        self.reasons.iter().any(|reason| reason.code == code)
+    }
+
+    /// How long ago, if it is known how late it is and longer than several sync periods.
+    fn long_ago(&self, time: Timestamp) -> Option<String> {
+        let several = self.input.snapshot.controller.sync_period * SEVERAL;
+        let long = self.input.knows_time() && self.now().duration_since(time) >= several;
+        long.then(|| distance(time, self.now()))
+    }
+
+    fn since(&self, time: Timestamp) -> Since {
+        match self.input.snapshot.hpa.written.status {
+            Some(written) if time.as_second() > written.as_second() => {
+                let unseen = self.has(Code::ControllerNotRunning);
+                if unseen || self.long_ago(time).is_none() { Since::Recent } else { Since::Old }
+            }
+            _ => Since::Before,
+        }
+    }
+
+    fn lease(&mut self) {
+        let Some(lease) = self.input.evidence.lease else {
+            return;
+        };
+        let lost = self.now().duration_since(lease.renewed) >= LEASE_LOST;
+        if lost && self.input.knows_time() {
+            let ago = distance(lease.renewed, self.now());
+            let message = format!("the controller manager's lease was last renewed {ago} ago");
+            self.push(Code::ControllerNotRunning, BearsOn::All, message);
+        }
+    }
+
+    fn no_status_yet(&mut self) {
+        let mut message = "the controller has written no status yet".to_owned();
+        if let Some(created) = self.input.snapshot.hpa.written.created {
+            let age = distance(created, self.now());
+            message += &format!(", and the HPA was created {age} ago");
+            if self.long_ago(created).is_some() {
+                message += ": the controller is slow, blocked or down";
+            }
+        }
+        self.push(Code::NoStatusYet, BearsOn::All, message);
+    }
+
+    fn spec(&mut self) {
+        let HpaSpec { metrics, .. } = &self.input.snapshot.hpa.spec;
+        let before = list_of(self.then);
+        let same = before.iter().zip(metrics).all(|(status, spec)| {
+            let named = source_of(status).is_none_or(|(name, _)| name == name_of_spec(spec));
+            (status.type_.is_empty() || status.type_ == spec.type_) && named
+        });
+        if !same || (!before.is_empty() && before.len() != metrics.len()) {
+            let message = "the status has other metrics than the spec, which was changed since";
+            return self.push(Code::SpecChanged, BearsOn::All, message);
+        }
+        let Some(time) = self.input.snapshot.hpa.written.spec else {
+            return;
+        };
+        match self.since(time) {
+            Since::Before => {}
+            Since::Recent => {
+                let ago = distance(time, self.now());
+                let message = format!(
+                    "the HPA was changed {ago} ago (more than its status), after its status"
+                );
+                self.push(Code::SpecChanged, BearsOn::All, message);
+            }
+            Since::Old => self.old.push(("the HPA was changed".to_owned(), time)),
+        }
+    }
+
+    fn replicas(&mut self) {
+        let Ok(scale) = &self.input.snapshot.scale else {
+            return;
+        };
+        let HpaStatus { current_replicas: from, desired_replicas: to, .. } = *self.then;
+        let able = condition(self.then, "AbleToScale").map_or("", |able| &*able.reason);
+        let scaled = from != to && matches!(able, "SucceededRescale" | "");
+        let left_at = if scaled { to } else { from };
+        let now = scale.spec_replicas;
+        // A pass that could not read the scale leaves the count as it was.
+        if able == "FailedGetScale" {
+            return;
+        }
+        if now != left_at {
+            let event = self.input.evidence.events.iter().find_map(|event| {
+                let own = event.reason == "SuccessfulRescale"
+                    && event.message.starts_with(&format!("New size: {now};"));
+                event.last.filter(|last| own && self.since(*last) != Since::Before)
+            });
+            let who = match event {
+                Some(last) => format!(
+                    "the controller scaled it, by its event of {} ago",
+                    distance(last, self.now())
+                ),
+                None => "somebody else scaled it, or the controller did and could not write its \
+                         status"
+                    .to_owned(),
+            };
+            let left = count(left_at, "replica");
+            let message = format!("the last pass left {left}, and now there are {now}: {who}");
+            self.push(Code::RescaledSince, BearsOn::All, message);
+        } else if scaled {
+            let message = format!(
+                "the last pass scaled from {from} to {to}, and its status holds what it found before"
+            );
+            self.push(Code::JustScaled, BearsOn::All, message);
+        }
+    }
+
+    fn failures(&mut self) {
+        // A pass that does not look at metrics leaves out all of them; that is no failure.
+        let after = list_of(&self.decision.outcome.status).len();
+        let without = |count: usize, now: bool| {
+            let gone =
+                move |row: &&Row<'_>| if now { row.now.is_none() } else { row.last.is_none() };
+            let rows = self.rows.iter().filter(|row| row.differs).filter(gone);
+            rows.filter_map(move |row| Some((row.index.filter(|index| *index < count)?, &row.name)))
+        };
+        let denied = |index: usize| {
+            matches!(self.input.snapshot.metrics.get(index), Some(MetricAnswer::Denied(_)))
+        };
+        let (refused, failing): (Vec<_>, Vec<_>) =
+            without(after, true).partition(|(index, _)| denied(*index));
+        let recovered: Vec<_> = without(list_of(self.then).len(), false).collect();
+        let mut found = Vec::new();
+        for (code, metrics, verdict) in [
+            (Code::OurRights, &refused, "may not be read by us, and perhaps by the controller"),
+            (Code::FailsNow, &failing, "cannot be computed now"),
+            (Code::FailedThen, &recovered, "could not be computed then"),
+        ] {
+            if !metrics.is_empty() {
+                let (indexes, names): (_, Vec<String>) =
+                    metrics.iter().map(|(index, name)| (*index, (*name).clone())).unzip();
+                let message = format!("{} {verdict}", list(&names));
+                found.push((code, BearsOn::Metrics(indexes), message));
+            }
+        }
+        for type_ in ["AbleToScale", "ScalingActive"] {
+            let failed = |status: &'a HpaStatus| {
+                let found = condition(status, type_).filter(|it| it.status == "False");
+                found.filter(|it| it.reason != "ScalingDisabled")
+            };
+            match (failed(self.then), failed(&self.decision.outcome.status)) {
+                (None, Some(now)) if type_ == "AbleToScale" || refused.is_empty() => {
+                    let message = format!("{type_} is False now: {}", now.reason);
+                    found.push((Code::FailsNow, BearsOn::All, message));
+                }
+                (Some(then), None) => {
+                    let message = format!("{type_} was False then: {}", then.reason);
+                    found.push((Code::FailedThen, BearsOn::All, message));
+                }
+                _ => {}
+            }
+        }
+        for (code, bears_on, message) in found {
+            self.push(code, bears_on, message);
+        }
+    }
+
+    fn metrics(&mut self) {
+        let (mut timed, mut untimed, mut indexes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut old = Vec::new();
+        for row in self.rows.iter().filter(|row| row.differs) {
+            let (Some(index), Some(_), Some(_)) = (row.index, &row.last, &row.now) else {
+                continue;
+            };
+            // Only the resource metrics API shows its samples at once.
+            let prompt =
+                matches!(self.input.snapshot.metrics.get(index), Some(MetricAnswer::PodMetrics));
+            let newest = row.measured.map_or_else(|| self.now(), |measured| measured.to.time);
+            match self.since(newest) {
+                Since::Before => continue,
+                Since::Old if prompt => {
+                    old.push((format!("{} was measured", row.name), newest));
+                    continue;
+                }
+                _ if row.measured.is_some() => timed.push(row.name.clone()),
+                _ => untimed.push(row.name.clone()),
+            }
+            indexes.push(index);
+        }
+        self.old.extend(old);
+        let parts = [(timed, "measured"), (untimed, "read")].into_iter();
+        let parts = parts.filter(|(names, _)| !names.is_empty()).map(|(names, verb)| {
+            let be = if names.len() == 1 { "was" } else { "were" };
+            format!("{} {be} {verb} after the status was written", list(&names))
+        });
+        let message = parts.collect::<Vec<_>>().join("; ");
+        if !indexes.is_empty() {
+            self.push(Code::MetricsMoved, BearsOn::Metrics(indexes), message);
+        }
+    }
+
+    /// Pods that have started or changed their readiness, and those that a CPU metric counts
+    /// otherwise as their initialization period has passed.
+    fn pods(&mut self) {
+        let period = self.input.snapshot.controller.cpu_initialization_period;
+        let now = self.now();
+        let changed = |metric: &MetricStep, pod: &Pod| {
+            let ready = pod.ready.map(|ready| ready.last_transition_time);
+            let grown = pod.start_time.filter(|_| metric.name == "cpu");
+            let grown = grown.and_then(|start| start.checked_add(period).ok());
+            [pod.start_time, ready, grown].into_iter().flatten().filter(|time| *time <= now).max()
+        };
+        let (mut indexes, mut most, mut latest) = (Vec::new(), 0, None);
+        for step in &self.decision.trace {
+            let Step::ComputeMetric(metric) = step else {
+                continue;
+            };
+            let pods = metric.pods.iter().map(|row| &self.input.snapshot.pods[row.pod as usize]);
+            let times: Vec<Timestamp> = pods.filter_map(|pod| changed(metric, pod)).collect();
+            let recent = times.iter().filter(|time| self.since(**time) == Since::Recent).count();
+            if recent > 0 {
+                indexes.push(metric.index);
+                most = most.max(recent);
+            }
+            latest = latest.max(times.into_iter().max());
+        }
+        if most > 0 {
+            let message = format!(
+                "{} started, changed readiness or left the initialization period since",
+                count(most as i64, "pod")
+            );
+            self.push(Code::PodsChanged, BearsOn::Metrics(indexes), message);
+        } else if let Some(latest) = latest.filter(|latest| self.since(*latest) == Since::Old) {
+            self.old.push(("the pods changed".to_owned(), latest));
+        }
+    }
+
+    fn memory(&mut self, remembered: &Remembered, certainty: Certainty, range: Option<Range>) {
+        let then = |type_| condition(self.then, type_).map_or("", |condition| &*condition.reason);
+        let held_then = match then("AbleToScale") {
+            reason @ ("ScaleDownStabilized" | "ScaleUpStabilized") => Some(Some(reason)),
+            "ReadyForNewScale" => Some(None),
+            // A rescale has put its own reason over that.
+            _ => None,
+        };
+        let held_now = self.decision.trace.iter().find_map(|step| match step {
+            Step::Stabilize { desired, result, .. } => Some(desired != result),
+            _ => None,
+        });
+        let limited = then("ScalingLimited");
+        let rate = matches!(limited, "ScaleUpLimit" | "ScaleDownLimit")
+            && self.input.snapshot.hpa.spec.behavior.is_some();
+        let differ = |item| self.rows.iter().any(|row| row.item == item && row.differs);
+        let message = match (held_then, held_now, range) {
+            (Some(Some(reason)), Some(false), _) => {
+                format!(
+                    "a past recommendation held the replicas then ({reason}), and no longer does"
+                )
+            }
+            (Some(None), Some(true), _) => {
+                "a past recommendation holds the replicas now, and did not then".to_owned()
+            }
+            _ if rate && differ(Item::DesiredReplicas) => format!(
+                "a rate limit held the replicas then ({limited}), and past changes of scale count \
+                 only for their period"
+            ),
+            (_, _, Some(Range { min, max }))
+                if remembered.possible.is_some()
+                    && certainty == Certainty::Bounded
+                    && (differ(Item::DesiredReplicas) || differ(Item::Conditions)) =>
+            {
+                format!(
+                    "what the controller remembers is not known for sure: with it, the pass may \
+                     come to {min} to {max}"
+                )
+            }
+            _ => return,
+        };
+        self.push(Code::Memory, BearsOn::Decision, message);
+    }
+
+    fn is_open(&self) -> bool {
+        let open = |row: &&Row<'_>| !self.reasons.iter().any(|it| it.bears_on.includes(row));
+        self.rows.iter().filter(|row| row.differs).any(|row| open(&row))
+    }
+
+    /// What a running controller has seen and not written is its business or that of its settings.
+    fn stale(&mut self) {
+        let latest = self.old.iter().max_by_key(|(_, time)| *time);
+        let (Some((what, time)), true) = (latest, self.is_open()) else {
+            return;
+        };
+        let mut message = format!(
+            "{what} {} ago, and the status was not written since: the controller is slow, blocked \
+             or down, or has other settings than those assumed",
+            distance(*time, self.now())
+        );
+        if let Some(lease) = self.input.evidence.lease {
+            let ago = distance(lease.renewed, self.now());
+            message += &format!("; its lease was renewed {ago} ago");
+        }
+        self.push(Code::StaleStatus, BearsOn::All, message);
+    }
+
+    fn unexplained(&mut self) {
+        if !self.is_open() {
+            return;
+        }
+        let open = self
+            .rows
+            .iter()
+            .filter(|row| row.differs && !self.reasons.iter().any(|it| it.bears_on.includes(row)));
+        let names: Vec<String> = open.map(|row| row.name.clone()).collect();
+        let mut message = format!(
+            "nothing that can be read explains {}; the controller's flags, version or feature gates \
+             may be others than assumed",
+            list(&names)
+        );
+        if self.input.snapshot.hpa.written.status.is_none() {
+            message += "; when the status was written is not known (kubectl get \
+                        --show-managed-fields tells)";
+        }
+        if !self.input.knows_time() {
+            message += "; nor is when all this was read (--now states it)";
+        }
+        self.push(Code::Unexplained, BearsOn::All, message);
+    }
+}

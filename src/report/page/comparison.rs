@@ -1,0 +1,81 @@
+//! The status that the controller last wrote, beside what this pass would write.
+
+use jiff::SignedDuration;
+
+use super::metrics::current;
+use super::{Compared, Table, Words};
+use crate::report::comparison::{Comparison, Measured, Moment, Row, Value};
+use crate::report::words::duration;
+use crate::snapshot::hpa::MetricValueStatus;
+
+impl Words<'_> {
+    pub(super) fn comparison(&self) -> Option<Compared> {
+        let comparison = self.explanation.comparison.as_ref()?;
+        let never = never(comparison);
+        let shown = |row: &&Row<'_>| self.wide || row.differs && !never;
+        let rows: Vec<&Row<'_>> = comparison.rows.iter().filter(shown).collect();
+        let measured = rows.iter().any(|row| row.measured.is_some());
+        let mut columns = vec![("STATUS", false), ("THEN", false), ("NOW", false)];
+        columns.extend(measured.then_some(("MEASURED", false)));
+        let rows = rows.into_iter().map(|row| {
+            let mut cells = vec![row.name.clone()];
+            cells.extend(values(row));
+            cells.extend(measured.then(|| row.measured.map_or_else(String::new, age)));
+            cells
+        });
+        let because = comparison.reasons.iter();
+        Some(Compared {
+            title: title(comparison),
+            table: Table { columns, rows: rows.collect() },
+            because: because.map(|it| (it.code.as_str().to_owned(), it.message.clone())).collect(),
+        })
+    }
+}
+
+/// Whether there is nothing to compare with.
+fn never(comparison: &Comparison<'_>) -> bool {
+    comparison.rows.iter().all(|row| row.last.is_none())
+}
+
+fn title(comparison: &Comparison<'_>) -> String {
+    let written = match comparison.written {
+        _ if never(comparison) => "never".to_owned(),
+        Some(written) => format!("{} ago", seconds(written)),
+        None => "at an unknown time".to_owned(),
+    };
+    let scaled = comparison.last_scale_time.map(seconds);
+    let scaled = scaled.map_or_else(String::new, |age| format!(", last scaled {age} ago"));
+    let same = if comparison.differs { "" } else { ", the same as in this pass" };
+    format!("LAST WRITTEN {written}{scaled}{same}")
+}
+
+fn seconds(moment: Moment) -> String {
+    duration(SignedDuration::from_secs(moment.age))
+}
+
+fn age(measured: Measured) -> String {
+    let (from, to) = (seconds(measured.from), seconds(measured.to));
+    if from == to { format!("{to} ago") } else { format!("{to} to {from} ago") }
+}
+
+/// The two values of a row, exact where they would look alike.
+fn values(row: &Row<'_>) -> [String; 2] {
+    let both = [row.last.as_ref(), row.now.as_ref()];
+    let texts = both.map(|value| text(value, current));
+    if row.differs && texts[0] == texts[1] { both.map(|value| text(value, exact)) } else { texts }
+}
+
+fn text(value: Option<&Value<'_>>, metric: fn(&MetricValueStatus) -> String) -> String {
+    match value {
+        None => "-".to_owned(),
+        Some(Value::Replicas(replicas)) => replicas.to_string(),
+        Some(Value::Metric(value)) => metric(value),
+        Some(Value::Condition { status, reason }) => format!("{status} {reason}"),
+    }
+}
+
+/// Without rounding.
+fn exact(value: &MetricValueStatus) -> String {
+    let quantity = value.average_value.as_ref().or(value.value.as_ref());
+    quantity.map_or_else(|| current(value), ToString::to_string)
+}

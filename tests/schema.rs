@@ -7,6 +7,8 @@ mod common;
 mod published;
 #[path = "common/recorded.rs"]
 mod recorded;
+#[path = "common/written.rs"]
+mod written;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -87,7 +89,8 @@ const MADE: [(&str, &str); 3] = [
     ),
 ];
 
-/// Every input with its name: recorded, of the examples, made, and each without its memory.
+/// Every input with its name: recorded, of the examples, made, each without its memory, and with what
+/// the controller last wrote.
 fn inputs() -> Vec<(String, Input)> {
     let recorded = recorded::cases();
     let recorded = recorded.iter().map(|case| (&*case.name, case.input.get()));
@@ -103,6 +106,10 @@ fn inputs() -> Vec<(String, Input)> {
         input.stated_memory = None;
     }
     inputs.extend(unknown);
+    inputs.extend(written::CASES.iter().map(|case| {
+        let input = common::read(&case.input()).unwrap_or_else(|e| panic!("{}: {e}", case.name));
+        (case.name.to_owned(), input)
+    }));
     inputs
 }
 
@@ -195,6 +202,12 @@ fn the_schema_rejects_what_is_not_printed() {
     let metric = step("computeMetric");
     let stabilize = step("stabilize");
     let limit = step("limit");
+    let row = |name: &str| {
+        let rows = right["comparison"]["rows"].as_array().unwrap();
+        let place = rows.iter().position(|row| row["name"] == name);
+        format!("/comparison/rows/{}", place.unwrap_or_else(|| panic!("no {name}")))
+    };
+    let (cpu, active) = (row("cpu"), row("ScalingActive"));
     let gone = Value::Null;
     for (at, name, value) in [
         // Without one of its fields.
@@ -205,6 +218,11 @@ fn the_schema_rejects_what_is_not_printed() {
         ("/hpa/spec", "maxReplicas", &gone),
         ("/memory/before", "scaleUpEvents", &gone),
         ("/basis/0", "source", &gone),
+        ("", "comparison", &gone),
+        ("/comparison", "written", &gone),
+        ("/comparison/lastScaleTime", "age", &gone),
+        ("/comparison/rows/0", "index", &gone),
+        ("/comparison/reasons/0", "message", &gone),
         (&metric, "rule", &gone),
         (&metric, "proposal", &gone),
         (&format!("{metric}/pods/0"), "until", &gone),
@@ -215,6 +233,10 @@ fn the_schema_rejects_what_is_not_printed() {
         ("/outcome", "message", &json!("")),
         ("/range", "likely", &json!(1)),
         ("/memory", "age", &json!("1s")),
+        ("/comparison", "age", &json!(1)),
+        (&format!("{active}/now"), "message", &json!("")),
+        (&format!("{cpu}/now"), "milli", &json!(1)),
+        (&format!("{cpu}/measured"), "window", &json!(15)),
         (
             &metric,
             "error",
@@ -228,6 +250,8 @@ fn the_schema_rejects_what_is_not_printed() {
         ("", "kind", &json!("Prediction")),
         ("", "certainty", &json!("likely")),
         ("/memory", "knowledge", &json!("guessed")),
+        ("/comparison/rows/0", "item", &json!("replicas")),
+        ("/comparison/reasons/0", "code", &json!("load")),
         ("/outcome/events/0", "reason", &json!("Rescaled")),
         (&metric, "rule", &json!("computeMetrics")),
         (&format!("{metric}/proposal"), "because", &json!("ratio")),
@@ -239,6 +263,9 @@ fn the_schema_rejects_what_is_not_printed() {
         ("/outcome", "scaleTo", &json!("4")),
         ("/outcome", "scaleTo", &json!(4.5)),
         ("", "proposal", &json!(3_000_000_000_u32)),
+        ("/comparison/rows/0", "last", &json!("4")),
+        ("/comparison/rows/0", "because", &json!(["load"])),
+        ("/comparison/lastScaleTime", "age", &json!(-1)),
         ("/outcome/status", "lastScaleTime", &json!("2026-11-21 07:06:29")),
         (&format!("{metric}/pods/0"), "request", &json!(20)),
         (&format!("{metric}/pods/0"), "request", &json!("20 m")),

@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
 #![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 
@@ -158,4 +159,31 @@ fn the_recorded_proposals_lead_to_the_recorded_counts() {
         }
     }
     assert_eq!(replayed, 280);
+}
+
+/// The controller ran all the time with the settings that are assumed, so that no difference from
+/// what it last wrote is without a reason, and none is its fault.
+#[test]
+fn every_difference_from_what_was_last_written_has_a_reason() {
+    let (mut moments, mut same, mut codes) = (0, 0, BTreeMap::<String, usize>::new());
+    let mut wrong = Vec::new();
+    for name in ["plain", "behave", "queue", "nodown"] {
+        for line in lines(&format!("{name}.jsonl.gz")).lines() {
+            let (time, input) = moment(name, &line.unwrap());
+            let (_, explanation) = common::explain(&input);
+            let comparison = &explanation["comparison"];
+            moments += 1;
+            same += usize::from(comparison["differs"] == false);
+            for reason in comparison["reasons"].as_array().unwrap() {
+                let code = reason["code"].as_str().unwrap();
+                *codes.entry(code.to_owned()).or_default() += 1;
+                if ["unexplained", "stale-status", "controller-not-running"].contains(&code) {
+                    wrong.push(format!("{name} at {time}: {comparison:#}"));
+                }
+            }
+        }
+    }
+    println!("{moments} moments, {same} without a difference; {codes:?}");
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(moments > 500 && same > 100 && codes.len() > 4, "{moments} {same} {codes:?}");
 }

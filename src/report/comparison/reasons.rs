@@ -4,7 +4,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Code, Item, Reason, Row, condition, list_of, name_of_spec, source_of};
+use super::{
+    Code, Item, Measured, Moment, Reason, Row, condition, list_of, name_of_spec, source_of,
+};
 use crate::engine::decision::{Decision, MetricStep, Step};
 use crate::memory::Remembered;
 use crate::report::words::{count, distance, list};
@@ -38,6 +40,9 @@ impl BearsOn {
 
 /// A running controller has had this many passes before it is taken for slow.
 const SEVERAL: i32 = 4;
+
+/// The resource metrics API shows a sample at most this long after it was taken.
+const PUBLISHED_WITHIN: SignedDuration = SignedDuration::from_secs(60);
 
 /// The leader renews its lease every few seconds, and loses it after 15.
 const LEASE_LOST: SignedDuration = SignedDuration::from_secs(60);
@@ -78,6 +83,7 @@ impl<'a> Facts<'a> {
         certainty: Certainty,
         range: Option<Range>,
     ) -> (Vec<Row<'a>>, Vec<Reason>) {
+        let unknown = remembered.possible.is_some();
         self.lease();
         if never {
             self.no_status_yet();
@@ -87,7 +93,9 @@ impl<'a> Facts<'a> {
             self.failures();
             self.metrics();
             self.pods();
-            self.memory(remembered, certainty, range);
+            self.memory(unknown, certainty, range);
+            self.same_average();
+            self.other_memory(unknown);
             self.stale();
             self.unexplained();
         }
@@ -264,36 +272,63 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Samples that the last pass did not have. Those of the resource metrics API appear some time
+    /// after they were taken, so that one from just before the status may be new to the controller.
     fn metrics(&mut self) {
-        let (mut timed, mut untimed, mut indexes) = (Vec::new(), Vec::new(), Vec::new());
-        let mut old = Vec::new();
+        let (mut moved, mut indexes, mut old) = (Vec::new(), Vec::new(), Vec::new());
+        let written = self.input.snapshot.hpa.written.status;
         for row in self.rows.iter().filter(|row| row.differs) {
-            let (Some(index), Some(_), Some(_)) = (row.index, &row.last, &row.now) else {
+            let (Some(index), Some(_), Some(_), Some(written)) =
+                (row.index, &row.last, &row.now, written)
+            else {
                 continue;
             };
-            // Only the resource metrics API shows its samples at once.
-            let prompt =
-                matches!(self.input.snapshot.metrics.get(index), Some(MetricAnswer::PodMetrics));
-            let newest = row.measured.map_or_else(|| self.now(), |measured| measured.to.time);
-            match self.since(newest) {
-                Since::Before => continue,
+            let name = &row.name;
+            let Some(Measured { to: Moment { time, .. }, .. }) = row.measured else {
+                moved.push(format!("{name} was read after the status was written"));
+                indexes.push(index);
+                continue;
+            };
+            // Adapters may show their samples minutes later.
+            let metrics = &self.input.snapshot.metrics;
+            let prompt = matches!(metrics.get(index), Some(MetricAnswer::PodMetrics));
+            match self.since(time) {
                 Since::Old if prompt => {
-                    old.push((format!("{} was measured", row.name), newest));
+                    old.push((format!("{name} was measured"), time));
                     continue;
                 }
-                _ if row.measured.is_some() => timed.push(row.name.clone()),
-                _ => untimed.push(row.name.clone()),
+                Since::Before if written.duration_since(time) < PUBLISHED_WITHIN => {
+                    let ahead = distance(time, written);
+                    moved.push(format!(
+                        "{name} was measured {ahead} before the status was written, and perhaps \
+                         published after it"
+                    ));
+                }
+                Since::Before => continue,
+                _ => moved.push(format!("{name} was measured after the status was written")),
             }
             indexes.push(index);
         }
         self.old.extend(old);
-        let parts = [(timed, "measured"), (untimed, "read")].into_iter();
-        let parts = parts.filter(|(names, _)| !names.is_empty()).map(|(names, verb)| {
-            let be = if names.len() == 1 { "was" } else { "were" };
-            format!("{} {be} {verb} after the status was written", list(&names))
-        });
-        let message = parts.collect::<Vec<_>>().join("; ");
         if !indexes.is_empty() {
+            self.push(Code::MetricsMoved, BearsOn::Metrics(indexes), moved.join("; "));
+        }
+    }
+
+    /// Newer samples with the same average: other pods may count.
+    fn same_average(&mut self) {
+        let newer = self.rows.iter().filter(|row| {
+            let newest = row.measured.map(|measured| self.since(measured.to.time));
+            !row.differs && newest == Some(Since::Recent)
+        });
+        let (indexes, names): (Vec<usize>, Vec<String>) =
+            newer.filter_map(|row| Some((row.index?, row.name.clone()))).unzip();
+        if self.is_open() && !indexes.is_empty() {
+            let message = format!(
+                "{} has samples from after the status was written: the average is the same, and \
+                 the pods behind it may not be",
+                list(&names)
+            );
             self.push(Code::MetricsMoved, BearsOn::Metrics(indexes), message);
         }
     }
@@ -334,7 +369,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn memory(&mut self, remembered: &Remembered, certainty: Certainty, range: Option<Range>) {
+    /// What the controller remembers counts now and did not then, or the other way round.
+    fn memory(&mut self, unknown: bool, certainty: Certainty, range: Option<Range>) {
         let then = |type_| condition(self.then, type_).map_or("", |condition| &*condition.reason);
         let held_then = match then("AbleToScale") {
             reason @ ("ScaleDownStabilized" | "ScaleUpStabilized") => Some(Some(reason)),
@@ -342,15 +378,20 @@ impl<'a> Facts<'a> {
             // A rescale has put its own reason over that.
             _ => None,
         };
-        let held_now = self.decision.trace.iter().find_map(|step| match step {
-            Step::Stabilize { desired, result, .. } => Some(desired != result),
-            _ => None,
-        });
         let limited = then("ScalingLimited");
         let rate = matches!(limited, "ScaleUpLimit" | "ScaleDownLimit")
             && self.input.snapshot.hpa.spec.behavior.is_some();
-        let differ = |item| self.rows.iter().any(|row| row.item == item && row.differs);
-        let message = match (held_then, held_now, range) {
+        let mut rows = self.rows.iter().filter(|row| row.differs);
+        let other_desired = rows.any(|row| row.item == Item::DesiredReplicas);
+        let message = match (held_then, self.held_now(), range) {
+            (_, Some(_), Some(Range { min, max }))
+                if unknown && certainty == Certainty::Bounded =>
+            {
+                format!(
+                    "what the controller remembers is not known for sure: with it, the pass may \
+                     come to {min} to {max}"
+                )
+            }
             (Some(Some(reason)), Some(false), _) => {
                 format!(
                     "a past recommendation held the replicas then ({reason}), and no longer does"
@@ -359,28 +400,39 @@ impl<'a> Facts<'a> {
             (Some(None), Some(true), _) => {
                 "a past recommendation holds the replicas now, and did not then".to_owned()
             }
-            _ if rate && differ(Item::DesiredReplicas) => format!(
+            _ if rate && other_desired => format!(
                 "a rate limit held the replicas then ({limited}), and past changes of scale count \
                  only for their period"
             ),
-            (_, _, Some(Range { min, max }))
-                if remembered.possible.is_some()
-                    && certainty == Certainty::Bounded
-                    && (differ(Item::DesiredReplicas) || differ(Item::Conditions)) =>
-            {
-                format!(
-                    "what the controller remembers is not known for sure: with it, the pass may \
-                     come to {min} to {max}"
-                )
-            }
             _ => return,
         };
         self.push(Code::Memory, BearsOn::Decision, message);
     }
 
+    /// Whether stabilization changes what is asked for; none where the pass does not get to it.
+    fn held_now(&self) -> Option<bool> {
+        self.decision.trace.iter().find_map(|step| match step {
+            Step::Stabilize { desired, result, .. } => Some(desired != result),
+            _ => None,
+        })
+    }
+
+    /// Another memory may come to the same replicas in another way.
+    fn other_memory(&mut self, unknown: bool) {
+        if unknown && self.held_now().is_some() && self.is_open() {
+            let message = "what the controller remembers is not known for sure";
+            self.push(Code::Memory, BearsOn::Decision, message);
+        }
+    }
+
+    /// The rows that differ and have no reason yet.
+    fn open(&self) -> impl Iterator<Item = &Row<'a>> {
+        let rows = self.rows.iter().filter(|row| row.differs);
+        rows.filter(|row| !self.reasons.iter().any(|it| it.bears_on.includes(row)))
+    }
+
     fn is_open(&self) -> bool {
-        let open = |row: &&Row<'_>| !self.reasons.iter().any(|it| it.bears_on.includes(row));
-        self.rows.iter().filter(|row| row.differs).any(|row| open(&row))
+        self.open().next().is_some()
     }
 
     /// What a running controller has seen and not written is its business or that of its settings.
@@ -402,25 +454,21 @@ impl<'a> Facts<'a> {
     }
 
     fn unexplained(&mut self) {
-        if !self.is_open() {
+        let names: Vec<String> = self.open().map(|row| row.name.clone()).collect();
+        if names.is_empty() {
             return;
         }
-        let open = self
-            .rows
-            .iter()
-            .filter(|row| row.differs && !self.reasons.iter().any(|it| it.bears_on.includes(row)));
-        let names: Vec<String> = open.map(|row| row.name.clone()).collect();
         let mut message = format!(
             "nothing that can be read explains {}; the controller's flags, version or feature gates \
              may be others than assumed",
             list(&names)
         );
         if self.input.snapshot.hpa.written.status.is_none() {
-            message += "; when the status was written is not known (kubectl get \
-                        --show-managed-fields tells)";
+            message += "; the HPA does not say when its status was written (kubectl get \
+                        --show-managed-fields does)";
         }
         if !self.input.knows_time() {
-            message += "; nor is when all this was read (--now states it)";
+            message += "; the input does not say when it was read (--now does)";
         }
         self.push(Code::Unexplained, BearsOn::All, message);
     }

@@ -1,0 +1,441 @@
+//! One HPA and the status that its controller last wrote, 15 seconds ago; and changes to that, each
+//! with the reasons for which this pass would write something else.
+#![allow(dead_code, reason = "not every suite looks at all of it")]
+
+use serde_json::{Value, json};
+
+/// What is changed, how, and the codes of the reasons.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    change: fn(&mut World),
+    pub(crate) codes: &'static [&'static str],
+    /// What differs.
+    pub(crate) rows: &'static [&'static str],
+}
+
+/// The objects of an input.
+pub(crate) struct World {
+    hpa: Value,
+    scale: Value,
+    pods: Vec<Value>,
+    metrics: Vec<Value>,
+    external: Value,
+    state: Value,
+    more: Vec<Value>,
+}
+
+impl Case {
+    /// The input as text.
+    pub(crate) fn input(&self) -> String {
+        let mut world = World::new();
+        (self.change)(&mut world);
+        let World { hpa, scale, pods, metrics, external, state, more } = world;
+        let objects = [hpa, scale, external, state].into_iter().filter(|object| !object.is_null());
+        let items: Vec<_> = objects.chain(pods).chain(metrics).chain(more).collect();
+        json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
+    }
+}
+
+const MINUTE: &str = "2026-11-21T05:59:";
+
+/// A time in the minute before the pass.
+fn at(second: u8) -> Value {
+    json!(format!("{MINUTE}{second:02}Z"))
+}
+
+fn written(second: u8) -> Value {
+    json!({"manager": "kube-controller-manager", "subresource": "status", "time": at(second)})
+}
+
+fn condition(type_: &str, status: &str, reason: &str) -> Value {
+    json!({"type": type_, "status": status, "reason": reason,
+           "lastTransitionTime": "2026-11-21T04:00:00Z", "message": ""})
+}
+
+impl World {
+    /// Four pods at their target, as they were at the last pass.
+    fn new() -> Self {
+        let name = |pod: usize| format!("web-{pod}");
+        let ready = json!([{"type": "Ready", "status": "True",
+                            "lastTransitionTime": "2026-11-21T04:00:00Z"}]);
+        Self {
+            hpa: json!({
+                "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+                "metadata": {
+                    "name": "web", "namespace": "default", "uid": "u",
+                    "creationTimestamp": "2026-11-21T04:00:00Z",
+                    "managedFields": [
+                        {"manager": "kubectl", "time": "2026-11-21T04:00:00Z"}, written(45)],
+                },
+                "spec": {
+                    "scaleTargetRef":
+                        {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                    "minReplicas": 2, "maxReplicas": 10,
+                    "metrics": [
+                        {"type": "Resource", "resource": {"name": "cpu", "target":
+                            {"type": "Utilization", "averageUtilization": 50}}},
+                        {"type": "External", "external": {"metric": {"name": "queue"}, "target":
+                            {"type": "Value", "value": "5"}}},
+                    ],
+                },
+                "status": {
+                    "currentReplicas": 4, "desiredReplicas": 4,
+                    "lastScaleTime": "2026-11-21T05:00:00Z",
+                    "currentMetrics": [
+                        {"type": "Resource", "resource": {"name": "cpu", "current":
+                            {"averageValue": "50m", "averageUtilization": 50}}},
+                        {"type": "External", "external": {"metric": {"name": "queue"},
+                            "current": {"value": "5"}}},
+                    ],
+                    "conditions": [
+                        condition("AbleToScale", "True", "ReadyForNewScale"),
+                        condition("ScalingActive", "True", "ValidMetricFound"),
+                        condition("ScalingLimited", "False", "DesiredWithinRange"),
+                    ],
+                },
+            }),
+            scale: json!({
+                "apiVersion": "autoscaling/v1", "kind": "Scale",
+                "metadata": {"name": "web", "namespace": "default"},
+                "spec": {"replicas": 4}, "status": {"replicas": 4, "selector": "app=web"},
+            }),
+            pods: (0..4)
+                .map(|pod| {
+                    json!({
+                        "apiVersion": "v1", "kind": "Pod",
+                        "metadata": {"name": name(pod), "namespace": "default",
+                                     "labels": {"app": "web"}},
+                        "spec": {"containers": [{"name": "web", "resources":
+                            {"requests": {"cpu": "100m"}}}]},
+                        "status": {"phase": "Running", "startTime": "2026-11-21T04:00:00Z",
+                                   "conditions": ready},
+                    })
+                })
+                .collect(),
+            metrics: (0..4)
+                .map(|pod| {
+                    json!({
+                        "apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
+                        "metadata": {"name": name(pod), "namespace": "default",
+                                     "labels": {"app": "web"}},
+                        "timestamp": at(50), "window": "15s",
+                        "containers": [{"name": "web", "usage": {"cpu": "50m"}}],
+                    })
+                })
+                .collect(),
+            external: json!({
+                "apiVersion": "external.metrics.k8s.io/v1beta1", "kind": "ExternalMetricValueList",
+                "items": [{"metricName": "queue", "value": "5"}],
+            }),
+            state: json!({
+                "apiVersion": "kubectl-hpa/v1alpha1", "kind": "ControllerState",
+                "now": "2026-11-21T06:00:00Z", "kubernetesVersion": "v1.36.2",
+                "recommendations": [{"replicas": 4, "time": at(45)}],
+            }),
+            more: Vec::new(),
+        }
+    }
+
+    fn usage(&mut self, cpu: &str, taken: &Value) {
+        for metric in &mut self.metrics {
+            metric["timestamp"] = taken.clone();
+            metric["containers"][0]["usage"]["cpu"] = json!(cpu);
+        }
+    }
+
+    fn status(&mut self) -> &mut Value {
+        &mut self.hpa["status"]
+    }
+
+    /// Since when the status has been as it is.
+    fn written_at(&mut self, time: &str) {
+        self.hpa["metadata"]["managedFields"][1]["time"] = json!(time);
+    }
+
+    fn reason(&mut self, condition: usize, status: &str, reason: &str) {
+        let condition = &mut self.status()["conditions"][condition];
+        (condition["status"], condition["reason"]) = (json!(status), json!(reason));
+    }
+
+    fn lease(&mut self, renewed: &str) {
+        self.more.push(json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
+            "spec": {"acquireTime": "2026-11-21T04:00:00Z", "renewTime": renewed},
+        }));
+    }
+
+    fn error(&mut self, api: &str, denied: bool) {
+        let error = json!({"api": api, "message": "no", "denied": denied});
+        self.state["errors"] = json!([error]);
+    }
+}
+
+const DESIRED: &str = "desiredReplicas";
+const CURRENT: &str = "currentReplicas";
+
+pub(crate) const CASES: [Case; 33] = [
+    Case { name: "as it was", change: |_| {}, codes: &[], rows: &[] },
+    Case {
+        name: "as it was, and nobody leads",
+        change: |world| world.lease("2026-11-21T05:57:00Z"),
+        codes: &["controller-not-running"],
+        rows: &[],
+    },
+    Case {
+        name: "never reconciled",
+        change: |world| world.hpa["status"] = json!({}),
+        codes: &["no-status-yet"],
+        rows: &[CURRENT, DESIRED, "cpu", "queue", "AbleToScale", "ScalingActive", "ScalingLimited"],
+    },
+    Case {
+        name: "a sample from after the status",
+        change: |world| world.usage("60m", &at(50)),
+        codes: &["metrics-moved"],
+        rows: &[DESIRED, "cpu", "AbleToScale"],
+    },
+    Case {
+        name: "a sample from just before the status",
+        change: |world| world.usage("60m", &at(40)),
+        codes: &["metrics-moved"],
+        rows: &[DESIRED, "cpu", "AbleToScale"],
+    },
+    Case {
+        name: "a sample from the second of the status",
+        change: |world| world.usage("60m", &at(45)),
+        codes: &["metrics-moved"],
+        rows: &[DESIRED, "cpu", "AbleToScale"],
+    },
+    Case {
+        name: "a sample from long before the status",
+        change: |world| world.usage("60m", &json!("2026-11-21T05:58:00Z")),
+        codes: &["unexplained"],
+        rows: &[DESIRED, "cpu", "AbleToScale"],
+    },
+    Case {
+        name: "a sample of the controller's last passes",
+        change: |world| {
+            world.written_at("2026-11-21T05:55:00Z");
+            world.usage("60m", &json!("2026-11-21T05:58:59Z"));
+        },
+        codes: &["stale-status"],
+        rows: &[DESIRED, "cpu", "AbleToScale"],
+    },
+    Case {
+        name: "a sample of the last passes, of slower ones",
+        change: |world| {
+            world.written_at("2026-11-21T05:55:00Z");
+            world.usage("60m", &json!("2026-11-21T05:58:59Z"));
+            world.state["flags"] = json!({"syncPeriod": "30s"});
+        },
+        codes: &["metrics-moved"],
+        rows: &[DESIRED, "cpu", "AbleToScale"],
+    },
+    Case {
+        name: "a sample of the last passes, and nobody leads",
+        change: |world| {
+            world.written_at("2026-11-21T05:55:00Z");
+            world.usage("60m", &json!("2026-11-21T05:58:59Z"));
+            world.lease("2026-11-21T05:57:00Z");
+        },
+        codes: &["controller-not-running", "metrics-moved"],
+        rows: &[DESIRED, "cpu", "AbleToScale"],
+    },
+    Case {
+        name: "a sample of the last passes, of which the time is not known",
+        change: |world| {
+            world.written_at("2026-11-21T05:55:00Z");
+            world.usage("60m", &json!("2026-11-21T05:58:59Z"));
+            world.lease("2026-11-21T05:57:00Z");
+            world.state = json!(null);
+        },
+        codes: &["metrics-moved"],
+        rows: &[DESIRED, "cpu", "AbleToScale"],
+    },
+    Case {
+        name: "a metric without a time",
+        change: |world| world.external["items"][0]["value"] = json!("8"),
+        codes: &["metrics-moved"],
+        rows: &[DESIRED, "queue", "AbleToScale"],
+    },
+    Case {
+        name: "without managedFields",
+        change: |world| {
+            world.hpa["metadata"]["managedFields"] = json!([]);
+            world.usage("60m", &at(50));
+        },
+        codes: &["unexplained"],
+        rows: &[DESIRED, "cpu", "AbleToScale"],
+    },
+    Case {
+        name: "a smaller maximum",
+        change: |world| {
+            world.hpa["metadata"]["managedFields"][0]["time"] = at(50);
+            world.hpa["spec"]["maxReplicas"] = json!(3);
+        },
+        codes: &["spec-changed"],
+        rows: &[DESIRED, "cpu", "queue", "AbleToScale"],
+    },
+    Case {
+        name: "other metrics",
+        change: |world| {
+            world.hpa["metadata"]["managedFields"] = json!([]);
+            world.hpa["spec"]["metrics"].as_array_mut().expect("a list").reverse();
+        },
+        codes: &["spec-changed"],
+        rows: &["queue", "cpu"],
+    },
+    Case {
+        name: "a metric less",
+        change: |world| drop(world.hpa["spec"]["metrics"].as_array_mut().map(Vec::pop)),
+        codes: &["spec-changed"],
+        rows: &["queue"],
+    },
+    Case {
+        name: "scaled by somebody",
+        change: |world| world.scale["spec"]["replicas"] = json!(5),
+        codes: &["rescaled-since"],
+        rows: &[CURRENT, DESIRED],
+    },
+    Case {
+        name: "scaled above the maximum",
+        change: |world| world.scale["spec"]["replicas"] = json!(12),
+        codes: &["rescaled-since"],
+        rows: &[CURRENT, DESIRED, "cpu", "queue", "AbleToScale"],
+    },
+    Case {
+        name: "scaled below the minimum",
+        change: |world| world.scale["spec"]["replicas"] = json!(1),
+        codes: &["rescaled-since"],
+        rows: &[CURRENT, DESIRED, "cpu", "queue", "AbleToScale"],
+    },
+    Case {
+        name: "scaled to zero",
+        change: |world| world.scale["spec"]["replicas"] = json!(0),
+        codes: &["rescaled-since"],
+        rows: &[CURRENT, DESIRED, "cpu", "queue", "AbleToScale", "ScalingActive"],
+    },
+    Case {
+        name: "zero as before",
+        change: |world| {
+            world.scale["spec"]["replicas"] = json!(0);
+            let status = world.status();
+            status["currentMetrics"] = json!(null);
+            status["currentReplicas"] = json!(0);
+            status["desiredReplicas"] = json!(0);
+            world.reason(0, "True", "SucceededGetScale");
+            world.reason(1, "False", "ScalingDisabled");
+        },
+        codes: &[],
+        rows: &[],
+    },
+    Case {
+        name: "scaled back",
+        change: |world| {
+            world.status()["desiredReplicas"] = json!(8);
+            world.reason(0, "True", "SucceededRescale");
+        },
+        codes: &["rescaled-since"],
+        rows: &[DESIRED, "AbleToScale"],
+    },
+    Case {
+        name: "scaled by the last pass",
+        change: |world| {
+            world.status()["currentReplicas"] = json!(2);
+            world.reason(0, "True", "SucceededRescale");
+        },
+        codes: &["just-scaled"],
+        rows: &[CURRENT, "AbleToScale"],
+    },
+    Case {
+        name: "a metric that was refused to us",
+        change: |world| world.error("external", true),
+        codes: &["our-rights"],
+        rows: &["queue"],
+    },
+    Case {
+        name: "a metric that fails",
+        change: |world| world.error("resource", false),
+        codes: &["fails-now"],
+        rows: &["cpu"],
+    },
+    Case {
+        name: "a scale that cannot be read",
+        change: |world| world.error("scale", false),
+        codes: &["fails-now"],
+        rows: &["AbleToScale"],
+    },
+    Case {
+        name: "two HPAs for the same pods",
+        change: |world| {
+            let mut other = world.hpa.clone();
+            other["metadata"]["name"] = json!("other");
+            world.more.push(other);
+        },
+        codes: &["fails-now"],
+        rows: &["cpu", "queue", "AbleToScale", "ScalingActive"],
+    },
+    Case {
+        name: "a metric that failed, as all did",
+        change: |world| {
+            world.status()["currentMetrics"] = json!([{"type": ""}, {"type": ""}]);
+            world.reason(0, "True", "SucceededGetScale");
+            world.reason(1, "False", "FailedGetResourceMetric");
+        },
+        codes: &["failed-then", "failed-then"],
+        rows: &["cpu", "queue", "AbleToScale", "ScalingActive"],
+    },
+    Case {
+        name: "a pod that has just become ready",
+        change: |world| {
+            world.status()["currentMetrics"][0]["resource"]["current"] =
+                json!({"averageValue": "55m", "averageUtilization": 55});
+            world.usage("50m", &json!("2026-11-21T05:58:00Z"));
+            world.pods[0]["status"]["conditions"][0]["lastTransitionTime"] = at(50);
+        },
+        codes: &["pods-changed"],
+        rows: &["cpu"],
+    },
+    Case {
+        name: "a pod that is no longer young",
+        change: |world| {
+            world.status()["currentMetrics"][0]["resource"]["current"] =
+                json!({"averageValue": "55m", "averageUtilization": 55});
+            world.usage("50m", &json!("2026-11-21T05:58:00Z"));
+            world.pods[0]["status"]["startTime"] = json!("2026-11-21T05:54:55Z");
+        },
+        codes: &["pods-changed"],
+        rows: &["cpu"],
+    },
+    Case {
+        name: "a recommendation that holds",
+        change: |world| {
+            world.state["recommendations"][0] = json!({"replicas": 6, "time": at(10)});
+        },
+        codes: &["memory"],
+        rows: &[DESIRED, "AbleToScale"],
+    },
+    Case {
+        name: "a recommendation that held",
+        change: |world| world.reason(0, "True", "ScaleDownStabilized"),
+        codes: &["memory"],
+        rows: &["AbleToScale"],
+    },
+    Case {
+        name: "a memory that is not known",
+        change: |world| {
+            // The metrics ask for 2; a controller that has just started holds 4.
+            world.usage("25m", &at(40));
+            world.external["items"][0]["value"] = json!("1");
+            let status = world.status();
+            status["currentMetrics"][0]["resource"]["current"] =
+                json!({"averageValue": "25m", "averageUtilization": 25});
+            status["currentMetrics"][1]["external"]["current"] = json!({"value": "1"});
+            world.reason(0, "True", "ReadyForNewScale");
+            world.state["memory"] = json!("unknown");
+            world.state["recommendations"] = json!([]);
+        },
+        codes: &["memory"],
+        rows: &["AbleToScale"],
+    },
+];

@@ -3,6 +3,8 @@
 
 #[path = "common/recorded.rs"]
 mod recorded;
+#[path = "common/written.rs"]
+mod written;
 
 use std::collections::BTreeSet;
 
@@ -73,6 +75,9 @@ IN THE CONTROLLER'S WORDS
       New size: 4; reason: cpu resource utilization (percentage of request)
       above target
 
+LAST WRITTEN never
+  no-status-yet  the controller has written no status yet
+
 ASSUMED
   controller flags  tolerance 0.1, downscale-stabilization 5m,
                     cpu-initialization-period 5m, initial-readiness-delay 30s,
@@ -126,6 +131,17 @@ IN THE CONTROLLER'S WORDS
   ScalingLimited  True  ScaleUpLimit
       the desired replica count is increasing faster than the maximum scale rate
   Normal event  SuccessfulRescale  New size: 8; reason:
+
+LAST WRITTEN 15s ago, last scaled 15s ago
+STATUS           THEN          NOW     MEASURED
+currentReplicas  2             4
+desiredReplicas  4             8
+cpu              2575% (515m)  0% (0)  12s ago
+  just-scaled    the last pass scaled from 2 to 4, and its status holds what it
+                 found before
+  metrics-moved  cpu was measured after the status was written
+  pods-changed   2 pods started, changed readiness or left the initialization
+                 period since
 
 ASSUMED
   controller flags  tolerance 0.1, downscale-stabilization 5m,
@@ -183,6 +199,18 @@ IN THE CONTROLLER'S WORDS
       resource utilization (percentage of request)
   ScalingLimited  False  DesiredWithinRange
       the desired count is within the acceptable range
+
+LAST WRITTEN at an unknown time, last scaled 0s ago
+STATUS           THEN  NOW                       MEASURED
+currentReplicas  4     8
+cpu              -     0% (0)                    0s ago
+AbleToScale      -     True ScaleDownStabilized
+ScalingActive    -     True ValidMetricFound
+ScalingLimited   -     False DesiredWithinRange
+  just-scaled  the last pass scaled from 4 to 8, and its status holds what it
+               found before
+  memory       what the controller remembers is not known for sure: with it, the
+               pass may come to 2 to 10
 
 ASSUMED
   clock             2026-11-21T07:06:29Z (the system's; --now sets it)
@@ -255,6 +283,22 @@ IN THE CONTROLLER'S WORDS
       queue_depth(&LabelSelector{MatchLabels:map[string]string{queue:
       orders,},MatchExpressions:[]LabelSelectorRequirement{},}) above target
 
+LAST WRITTEN 24s ago, last scaled 24s ago
+STATUS           THEN                      NOW                    MEASURED
+currentReplicas  5                         6
+desiredReplicas  6                         7
+cpu              118% (590m)               165% (825m)            15s ago
+queue_depth      33                        35667m
+AbleToScale      True SucceededRescale     True SucceededRescale
+ScalingActive    True ValidMetricFound     True ValidMetricFound
+ScalingLimited   False DesiredWithinRange  True ScaleUpLimit
+  just-scaled    the last pass scaled from 5 to 6, and its status holds what it
+                 found before
+  metrics-moved  cpu was measured after the status was written; queue_depth was
+                 read after the status was written
+  pods-changed   2 pods started, changed readiness or left the initialization
+                 period since
+
 ASSUMED
   controller flags  tolerance 0.1, downscale-stabilization 5m,
                     cpu-initialization-period 5m, initial-readiness-delay 30s,
@@ -301,6 +345,17 @@ IN THE CONTROLLER'S WORDS
   ScalingActive   True  ValidMetricFound  the HPA was able to successfully calculate a replica count from external metric queue_depth(&LabelSelector{MatchLabels:map[string]string{queue: orders,},MatchExpressions:[]LabelSelectorRequirement{},})
   ScalingLimited  True  ScaleUpLimit      the desired replica count is increasing faster than the maximum scale rate
   Normal event  SuccessfulRescale  New size: 7; reason: external metric queue_depth(&LabelSelector{MatchLabels:map[string]string{queue: orders,},MatchExpressions:[]LabelSelectorRequirement{},}) above target
+
+LAST WRITTEN 24s ago, last scaled 24s ago
+STATUS           THEN                      NOW                MEASURED
+currentReplicas  5                         6
+desiredReplicas  6                         7
+cpu              118% (590m)               165% (825m)        15s ago
+queue_depth      33                        35667m
+ScalingLimited   False DesiredWithinRange  True ScaleUpLimit
+  just-scaled    the last pass scaled from 5 to 6, and its status holds what it found before
+  metrics-moved  cpu was measured after the status was written; queue_depth was read after the status was written
+  pods-changed   2 pods started, changed readiness or left the initialization period since
 
 ASSUMED
   controller flags  tolerance 0.1, downscale-stabilization 5m, cpu-initialization-period 5m, initial-readiness-delay 30s, sync-period 15s (the defaults)
@@ -383,6 +438,10 @@ fn no_line_is_wider_than_the_terminal() {
 
 /// The page of a recorded pass, and of one put together here.
 fn words(json: &str) -> Page {
+    page_of(json, false)
+}
+
+fn page_of(json: &str, wide: bool) -> Page {
     let mut objects = Objects::default();
     file::read_text(json, "case", &mut objects).expect("objects");
     let options = Options { name: "web".to_owned(), ..Options::default() };
@@ -391,7 +450,97 @@ fn words(json: &str) -> Page {
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
     let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
     let explanation = Explanation::new(&input, &remembered, &decision, &outlook);
-    Page::new(&explanation, false, Symbols::ASCII)
+    Page::new(&explanation, wide, Symbols::ASCII)
+}
+
+/// What the page of a case says of the last status.
+fn last_written(case: &str, wide: bool) -> String {
+    let case = written::CASES.iter().find(|it| it.name == case).expect("a case");
+    let screen = page(&page_of(&case.input(), wide), &narrow());
+    for line in screen.lines() {
+        assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{line}");
+    }
+    let start = screen.find("LAST WRITTEN").expect("the section");
+    screen[start..].split("\n\n").next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn what_was_last_written_takes_a_line_where_nothing_differs() {
+    let last = last_written("as it was", false);
+    insta::assert_snapshot!(last, @"LAST WRITTEN 15s ago, last scaled 1h ago, the same as in this pass");
+    insta::assert_snapshot!(last_written("as it was", true), @r#"
+LAST WRITTEN 15s ago, last scaled 1h ago, the same as in this pass
+STATUS           THEN                      NOW                       MEASURED
+currentReplicas  4                         4
+desiredReplicas  4                         4
+cpu              50% (50m)                 50% (50m)                 10s ago
+queue            5                         5
+AbleToScale      True ReadyForNewScale     True ReadyForNewScale
+ScalingActive    True ValidMetricFound     True ValidMetricFound
+ScalingLimited   False DesiredWithinRange  False DesiredWithinRange
+"#);
+    insta::assert_snapshot!(last_written("as it was, and nobody leads", false), @r#"
+LAST WRITTEN 15s ago, last scaled 1h ago, the same as in this pass
+  controller-not-running  the controller manager's lease was last renewed 3m ago
+"#);
+}
+
+#[test]
+fn what_differs_from_what_was_last_written() {
+    insta::assert_snapshot!(last_written("without managedFields", false), @r#"
+LAST WRITTEN at an unknown time, last scaled 1h ago
+STATUS           THEN                   NOW                    MEASURED
+desiredReplicas  4                      5
+cpu              50% (50m)              60% (60m)              10s ago
+AbleToScale      True ReadyForNewScale  True SucceededRescale
+  unexplained  nothing that can be read explains desiredReplicas, cpu and
+               AbleToScale: the HPA does not say when its status was written
+               (kubectl get --show-managed-fields does); the controller's flags,
+               version or feature gates may be others than assumed
+"#);
+    insta::assert_snapshot!(last_written("two HPAs for the same pods", false), @r#"
+LAST WRITTEN 15s ago, last scaled 1h ago
+STATUS         THEN                   NOW
+cpu            50% (50m)              -
+queue          5                      -
+AbleToScale    True ReadyForNewScale  True SucceededGetScale
+ScalingActive  True ValidMetricFound  False AmbiguousSelector
+  fails-now  ScalingActive is False now: AmbiguousSelector
+"#);
+    insta::assert_snapshot!(last_written("scaled to zero", false), @r#"
+LAST WRITTEN 15s ago, last scaled 1h ago
+STATUS           THEN                   NOW
+currentReplicas  4                      0
+desiredReplicas  4                      0
+cpu              50% (50m)              -
+queue            5                      -
+AbleToScale      True ReadyForNewScale  True SucceededGetScale
+ScalingActive    True ValidMetricFound  False ScalingDisabled
+  rescaled-since  the last pass left 4 replicas, and now there are 0: somebody
+                  else scaled it, or the controller did and could not write its
+                  status
+"#);
+    insta::assert_snapshot!(last_written("scaled by the controller, which lost its status", false), @r#"
+LAST WRITTEN 15s ago, last scaled 1h ago
+STATUS           THEN  NOW
+currentReplicas  4     5
+desiredReplicas  4     5
+  rescaled-since  the last pass left 4 replicas, and now there are 5: the
+                  controller scaled it, by its event of 10s ago
+"#);
+    insta::assert_snapshot!(last_written("a metric that is rounded for people", false), @r#"
+LAST WRITTEN 15s ago, last scaled 1h ago
+STATUS  THEN       NOW        MEASURED
+memory  104857602  104857601  10s ago
+  metrics-moved  memory was measured after the status was written
+"#);
+    insta::assert_snapshot!(last_written("names that a terminal would obey", false), @r#"
+LAST WRITTEN 15s ago, last scaled 1h ago
+STATUS               THEN  NOW
+queue^[[31m\u{202e}  -     5
+  spec-changed  the status has other metrics than the spec, which was changed
+                since
+"#);
 }
 
 #[test]

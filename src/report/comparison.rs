@@ -248,7 +248,10 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<R
             (None, None) => String::new(),
         };
         let name = if name.is_empty() { format!("metric {}", index + 1) } else { name };
-        let value = |of: Option<&'a MetricStatus>| Some(Value::Metric(source_of(of?)?.1));
+        let value = |of: Option<&'a MetricStatus>| {
+            let (named, value) = source_of(of?)?;
+            (named == name).then_some(Value::Metric(value))
+        };
         let mut row = row(Item::CurrentMetrics, Some(index), &name, value(last), value(now));
         row.differs = !alike(last, now);
         row.measured = row.now.as_ref().and_then(|_| measured(snapshot, index));

@@ -174,7 +174,7 @@ impl World {
 const DESIRED: &str = "desiredReplicas";
 const CURRENT: &str = "currentReplicas";
 
-pub(crate) const CASES: [Case; 33] = [
+pub(crate) const CASES: [Case; 36] = [
     Case { name: "as it was", change: |_| {}, codes: &[], rows: &[] },
     Case {
         name: "as it was, and nobody leads",
@@ -259,6 +259,30 @@ pub(crate) const CASES: [Case; 33] = [
         rows: &[DESIRED, "queue", "AbleToScale"],
     },
     Case {
+        name: "a metric that is rounded for people",
+        change: |world| {
+            for metric in &mut world.metrics {
+                metric["containers"][0]["usage"]["memory"] = json!("104857601");
+            }
+            world.hpa["spec"]["metrics"][0]["resource"] = json!({"name": "memory", "target":
+                {"type": "AverageValue", "averageValue": "100Mi"}});
+            world.status()["currentMetrics"][0]["resource"] = json!({"name": "memory",
+                "current": {"averageValue": "104857602"}});
+        },
+        codes: &["metrics-moved"],
+        rows: &["memory"],
+    },
+    Case {
+        name: "names that a terminal would obey",
+        change: |world| {
+            let name = "queue\u{1b}[31m\u{202e}";
+            world.hpa["spec"]["metrics"][1]["external"]["metric"]["name"] = json!(name);
+            world.external["items"][0]["metricName"] = json!(name);
+        },
+        codes: &["spec-changed"],
+        rows: &["queue\u{1b}[31m\u{202e}"],
+    },
+    Case {
         name: "without managedFields",
         change: |world| {
             world.hpa["metadata"]["managedFields"] = json!([]);
@@ -294,6 +318,21 @@ pub(crate) const CASES: [Case; 33] = [
     Case {
         name: "scaled by somebody",
         change: |world| world.scale["spec"]["replicas"] = json!(5),
+        codes: &["rescaled-since"],
+        rows: &[CURRENT, DESIRED],
+    },
+    Case {
+        name: "scaled by the controller, which lost its status",
+        change: |world| {
+            world.scale["spec"]["replicas"] = json!(5);
+            world.more.push(json!({
+                "apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.1"},
+                "involvedObject": {"kind": "HorizontalPodAutoscaler", "namespace": "default",
+                                   "name": "web", "uid": "u"},
+                "reason": "SuccessfulRescale", "message": "New size: 5; reason: ",
+                "firstTimestamp": at(50), "lastTimestamp": at(50), "count": 1,
+            }));
+        },
         codes: &["rescaled-since"],
         rows: &[CURRENT, DESIRED],
     },

@@ -77,6 +77,63 @@ fn the_recorded_pass_comes_to_what_the_controller_wrote() {
     }
 }
 
+/// The rows of the comparison that differ, with their reasons.
+fn differing(comparison: &Value) -> Vec<(&str, Vec<&str>)> {
+    let rows = comparison["rows"].as_array().expect("rows").iter();
+    let rows = rows.filter(|row| row["differs"] == true);
+    rows.map(|row| {
+        let because = row["because"].as_array().expect("codes").iter();
+        (row["name"].as_str().expect("a name"), because.filter_map(Value::as_str).collect())
+    })
+    .collect()
+}
+
+#[test]
+fn the_recorded_status_is_compared_with_the_pass() {
+    let server = Server::start(recorded());
+    let path = folder().join(format!("compared-{}.json", std::process::id()));
+    let file = path.to_str().expect("a path");
+    let live = explain(&server, &["-o", "json", "--save", file]).answer();
+    let comparison = &live["comparison"];
+    assert_eq!(comparison["written"], json!({"time": "2026-11-21T07:06:59Z", "age": 14}));
+    assert_eq!(comparison["lastScaleTime"], comparison["written"]);
+    // It was written by the pass that scaled to 10.
+    let because = || vec!["just-scaled"];
+    assert_eq!(
+        differing(comparison),
+        [("currentReplicas", because()), ("AbleToScale", because())],
+        "{comparison:#}"
+    );
+    let saved = run(program().args(["explain", NAME, "-f", file, "-o", "json"])).answer();
+    fs::remove_file(&path).expect("it was there");
+    assert_eq!(saved["comparison"], *comparison);
+}
+
+#[test]
+fn what_keeps_the_status_from_being_written_is_told() {
+    let mut cluster = recorded();
+    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", NAME], |hpa| {
+        hpa["status"]["currentReplicas"] = json!(10);
+        hpa["status"]["conditions"][0]["reason"] = json!("ReadyForNewScale");
+    });
+    let server = Server::start(cluster);
+    let same = explain(&server, &["-o", "json"]).answer();
+    assert_eq!(differing(&same["comparison"]), [], "{:#}", same["comparison"]);
+    assert_eq!(same["comparison"]["reasons"], json!([]));
+
+    server.change(|cluster| {
+        cluster.edit("apps/v1", "Deployment", ["default", NAME], |deployment| {
+            deployment["spec"]["replicas"] = json!(9);
+        });
+    });
+    let rescaled = explain(&server, &["-o", "json"]).answer();
+    let because = || vec!["rescaled-since"];
+    let comparison = &rescaled["comparison"];
+    assert_eq!(comparison["rows"][0]["last"], 10);
+    assert_eq!(comparison["rows"][0]["now"], 9);
+    assert_eq!(differing(comparison)[0], ("currentReplicas", because()), "{comparison:#}");
+}
+
 /// The steps of metrics in a trace.
 fn proposals(answer: &Value) -> Vec<Value> {
     let steps = answer["trace"].as_array().into_iter().flatten();
@@ -166,7 +223,7 @@ fn what_is_saved_gives_the_same_answer_and_holds_nothing_else() {
         let saved = fs::read_to_string(&path).expect("a saved file");
         let again = run(program().args(["explain", NAME, "-f", file, "-o", "json"])).answer();
         fs::remove_file(&path).expect("it was there");
-        for part in ["outcome", "proposal", "range"] {
+        for part in ["outcome", "proposal", "range", "comparison"] {
             assert_eq!(live[part].to_string(), again[part].to_string(), "{name}: {part}");
         }
         for word in [

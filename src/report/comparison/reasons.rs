@@ -224,19 +224,21 @@ impl<'a> Facts<'a> {
 
     fn failures(&mut self) {
         // A pass that does not look at metrics leaves out all of them; that is no failure.
-        let after = list_of(&self.decision.outcome.status).len();
-        let without = |count: usize, now: bool| {
-            let gone =
-                move |row: &&Row<'_>| if now { row.now.is_none() } else { row.last.is_none() };
-            let rows = self.rows.iter().filter(|row| row.differs).filter(gone);
-            rows.filter_map(move |row| Some((row.index.filter(|index| *index < count)?, &row.name)))
+        let failed = |status: &'a HpaStatus, index| {
+            list_of(status).get(index).is_some_and(|metric| source_of(metric).is_none())
         };
+        let failing_in = |status| {
+            let rows = self.rows.iter().filter(|row| row.differs);
+            let rows = rows.filter_map(|row| Some((row.index?, row.name.clone())));
+            rows.filter(move |(index, _)| failed(status, *index))
+        };
+        let outcome = &self.decision.outcome.status;
         let denied = |index: usize| {
             matches!(self.input.snapshot.metrics.get(index), Some(MetricAnswer::Denied(_)))
         };
         let (refused, failing): (Vec<_>, Vec<_>) =
-            without(after, true).partition(|(index, _)| denied(*index));
-        let recovered: Vec<_> = without(list_of(self.then).len(), false).collect();
+            failing_in(outcome).partition(|(index, _)| denied(*index));
+        let recovered: Vec<_> = failing_in(self.then).collect();
         let mut found = Vec::new();
         for (code, metrics, verdict) in [
             (Code::OurRights, &refused, "may not be read by us, and perhaps by the controller"),
@@ -244,8 +246,7 @@ impl<'a> Facts<'a> {
             (Code::FailedThen, &recovered, "could not be computed then"),
         ] {
             if !metrics.is_empty() {
-                let (indexes, names): (_, Vec<String>) =
-                    metrics.iter().map(|(index, name)| (*index, (*name).clone())).unzip();
+                let (indexes, names): (_, Vec<String>) = metrics.iter().cloned().unzip();
                 let message = format!("{} {verdict}", list(&names));
                 found.push((code, BearsOn::Metrics(indexes), message));
             }
@@ -255,7 +256,7 @@ impl<'a> Facts<'a> {
                 let found = condition(status, type_).filter(|it| it.status == "False");
                 found.filter(|it| it.reason != "ScalingDisabled")
             };
-            match (failed(self.then), failed(&self.decision.outcome.status)) {
+            match (failed(self.then), failed(outcome)) {
                 (None, Some(now)) if type_ == "AbleToScale" || refused.is_empty() => {
                     let message = format!("{type_} is False now: {}", now.reason);
                     found.push((Code::FailsNow, BearsOn::All, message));
@@ -458,18 +459,19 @@ impl<'a> Facts<'a> {
         if names.is_empty() {
             return;
         }
-        let mut message = format!(
-            "nothing that can be read explains {}; the controller's flags, version or feature gates \
-             may be others than assumed",
-            list(&names)
-        );
+        let mut causes = Vec::new();
         if self.input.snapshot.hpa.written.status.is_none() {
-            message += "; the HPA does not say when its status was written (kubectl get \
-                        --show-managed-fields does)";
+            causes.push(
+                "the HPA does not say when its status was written (kubectl get \
+                 --show-managed-fields does)",
+            );
         }
         if !self.input.knows_time() {
-            message += "; the input does not say when it was read (--now does)";
+            causes.push("the input does not say when it was read (--now does)");
         }
+        causes.push("the controller's flags, version or feature gates may be others than assumed");
+        let message =
+            format!("nothing that can be read explains {}: {}", list(&names), causes.join("; "));
         self.push(Code::Unexplained, BearsOn::All, message);
     }
 }

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 
 use super::metrics::current;
 use super::{Compared, Table, Words};
+use crate::quantity::{Format, Quantity};
 use crate::report::comparison::{Comparison, Measured, Moment, Row, Value};
 use crate::report::words::duration;
 use crate::snapshot::hpa::MetricValueStatus;
@@ -58,14 +59,27 @@ fn age(measured: Measured) -> String {
     if from == to { format!("{to} ago") } else { format!("{to} to {from} ago") }
 }
 
-/// The two values of a row, exact where they would look alike.
+/// The two values of a row, in the same unit, and exact where they would look alike.
 fn values(row: &Row<'_>) -> [String; 2] {
+    let unit = match &row.now {
+        Some(Value::Metric(now)) => now.average_value.as_ref().map(Quantity::format),
+        _ => None,
+    };
     let both = [row.last.as_ref(), row.now.as_ref()];
-    let texts = both.map(|value| text(value, current));
-    if row.differs && texts[0] == texts[1] { both.map(|value| text(value, exact)) } else { texts }
+    let shown = both.map(|value| text(value, |value| current(&in_unit(value, unit))));
+    if row.differs && shown[0] == shown[1] { both.map(|value| text(value, exact)) } else { shown }
 }
 
-fn text(value: Option<&Value<'_>>, metric: fn(&MetricValueStatus) -> String) -> String {
+/// A value written in another unit: in a status, memory that is no multiple of 1024 has lost it.
+fn in_unit(value: &MetricValueStatus, unit: Option<Format>) -> MetricValueStatus {
+    let mut value = value.clone();
+    if let (Some(average), Some(unit)) = (&value.average_value, unit) {
+        value.average_value = Some(Quantity::from_milli(average.milli_value(), unit));
+    }
+    value
+}
+
+fn text(value: Option<&Value<'_>>, metric: impl Fn(&MetricValueStatus) -> String) -> String {
     match value {
         None => "-".to_owned(),
         Some(Value::Replicas(replicas)) => replicas.to_string(),

@@ -216,7 +216,7 @@ pub(crate) const CASES: [Case; 36] = [
         name: "a sample of the controller's last passes",
         change: |world| {
             world.written_at("2026-11-21T05:55:00Z");
-            world.usage("60m", &json!("2026-11-21T05:58:59Z"));
+            world.usage("60m", &json!("2026-11-21T05:57:59Z"));
         },
         codes: &["stale-status"],
         rows: &[DESIRED, "cpu", "AbleToScale"],
@@ -225,7 +225,7 @@ pub(crate) const CASES: [Case; 36] = [
         name: "a sample of the last passes, of slower ones",
         change: |world| {
             world.written_at("2026-11-21T05:55:00Z");
-            world.usage("60m", &json!("2026-11-21T05:58:59Z"));
+            world.usage("60m", &json!("2026-11-21T05:57:59Z"));
             world.state["flags"] = json!({"syncPeriod": "30s"});
         },
         codes: &["metrics-moved"],
@@ -235,7 +235,7 @@ pub(crate) const CASES: [Case; 36] = [
         name: "a sample of the last passes, and nobody leads",
         change: |world| {
             world.written_at("2026-11-21T05:55:00Z");
-            world.usage("60m", &json!("2026-11-21T05:58:59Z"));
+            world.usage("60m", &json!("2026-11-21T05:57:59Z"));
             world.lease("2026-11-21T05:57:00Z");
         },
         codes: &["controller-not-running", "metrics-moved"],
@@ -245,7 +245,7 @@ pub(crate) const CASES: [Case; 36] = [
         name: "a sample of the last passes, of which the time is not known",
         change: |world| {
             world.written_at("2026-11-21T05:55:00Z");
-            world.usage("60m", &json!("2026-11-21T05:58:59Z"));
+            world.usage("60m", &json!("2026-11-21T05:57:59Z"));
             world.lease("2026-11-21T05:57:00Z");
             world.state = json!(null);
         },

@@ -115,18 +115,17 @@ impl<'a> Facts<'a> {
         self.reasons.iter().any(|reason| reason.code == code)
     }
 
-    /// How long ago, if it is known how late it is and longer than several sync periods.
-    fn long_ago(&self, time: Timestamp) -> Option<String> {
+    /// Whether it is known to be several sync periods ago.
+    fn is_long_ago(&self, time: Timestamp) -> bool {
         let several = self.input.snapshot.controller.sync_period * SEVERAL;
-        let long = self.input.knows_time() && self.now().duration_since(time) >= several;
-        long.then(|| distance(time, self.now()))
+        self.input.knows_time() && self.now().duration_since(time) >= several
     }
 
     fn since(&self, time: Timestamp) -> Since {
         match self.input.snapshot.hpa.written.status {
             Some(written) if time.as_second() > written.as_second() => {
                 let unseen = self.has(Code::ControllerNotRunning);
-                if unseen || self.long_ago(time).is_none() { Since::Recent } else { Since::Old }
+                if !unseen && self.is_long_ago(time) { Since::Old } else { Since::Recent }
             }
             _ => Since::Before,
         }
@@ -149,7 +148,7 @@ impl<'a> Facts<'a> {
         if let Some(created) = self.input.snapshot.hpa.written.created {
             let age = distance(created, self.now());
             message += &format!(", and the HPA was created {age} ago");
-            if self.long_ago(created).is_some() {
+            if self.is_long_ago(created) {
                 message += ": the controller is slow, blocked or down";
             }
         }
@@ -175,7 +174,7 @@ impl<'a> Facts<'a> {
             Since::Recent => {
                 let ago = distance(time, self.now());
                 let message = format!(
-                    "the HPA was changed {ago} ago (more than its status), after its status"
+                    "the HPA itself, spec or metadata, was changed {ago} ago, after its status"
                 );
                 self.push(Code::SpecChanged, BearsOn::All, message);
             }
@@ -189,9 +188,10 @@ impl<'a> Facts<'a> {
         };
         let HpaStatus { current_replicas: from, desired_replicas: to, .. } = *self.then;
         let able = condition(self.then, "AbleToScale").map_or("", |able| &*able.reason);
-        let scaled = from != to && matches!(able, "SucceededRescale" | "");
-        let left_at = if scaled { to } else { from };
         let now = scale.spec_replicas;
+        // Statuses of autoscaling/v1 may lack the condition.
+        let scaled = from != to && (able == "SucceededRescale" || able.is_empty() && now == to);
+        let left_at = if scaled { to } else { from };
         // A pass that could not read the scale leaves the count as it was.
         if able == "FailedGetScale" {
             return;
@@ -241,7 +241,7 @@ impl<'a> Facts<'a> {
         let recovered: Vec<_> = failing_in(self.then).collect();
         let mut found = Vec::new();
         for (code, metrics, verdict) in [
-            (Code::OurRights, &refused, "may not be read by us, and perhaps by the controller"),
+            (Code::OurRights, &refused, "was refused to us, and perhaps not to the controller"),
             (Code::FailsNow, &failing, "cannot be computed now"),
             (Code::FailedThen, &recovered, "could not be computed then"),
         ] {
@@ -294,7 +294,7 @@ impl<'a> Facts<'a> {
             let metrics = &self.input.snapshot.metrics;
             let prompt = matches!(metrics.get(index), Some(MetricAnswer::PodMetrics));
             match self.since(time) {
-                Since::Old if prompt => {
+                Since::Old if prompt && self.is_long_ago(time + PUBLISHED_WITHIN) => {
                     old.push((format!("{name} was measured"), time));
                     continue;
                 }
@@ -326,8 +326,8 @@ impl<'a> Facts<'a> {
             newer.filter_map(|row| Some((row.index?, row.name.clone()))).unzip();
         if self.is_open() && !indexes.is_empty() {
             let message = format!(
-                "{} has samples from after the status was written: the average is the same, and \
-                 the pods behind it may not be",
+                "the samples of {} are newer than the status: the average is the same, and the pods \
+                 behind it may not be",
                 list(&names)
             );
             self.push(Code::MetricsMoved, BearsOn::Metrics(indexes), message);

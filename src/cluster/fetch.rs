@@ -68,7 +68,7 @@ pub async fn fetch(session: &Session, namespace: &str, name: &str) -> Result<Obs
     })?;
     let Needed { hpa, now, scale, pods, pod_metrics, metrics, basis, mut notes } = needed;
     let (version, others) = beside.take(&mut notes);
-    let evidence = beside.past.take(&mut notes);
+    let (evidence, control_plane) = beside.past.take(session, &mut notes);
     Ok(Observed {
         now,
         version,
@@ -79,6 +79,7 @@ pub async fn fetch(session: &Session, namespace: &str, name: &str) -> Result<Obs
         metrics,
         others,
         evidence,
+        control_plane,
         basis,
         notes,
     })

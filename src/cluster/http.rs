@@ -350,7 +350,8 @@ impl Session {
         *lock(&self.inner.deadline)
     }
 
-    fn note(&self, note: String) {
+    /// Adds to what went on.
+    pub(super) fn note(&self, note: String) {
         lock(&self.inner.notes).push(note);
     }
 

@@ -14,7 +14,8 @@ use jiff::Timestamp;
 use answers::Answers;
 pub(super) use answers::{absence, asked, described_name, non_empty};
 pub use list::assemble_all;
-pub(super) use settings::{controller_settings, known_gates};
+pub use settings::Known;
+pub(super) use settings::{Settings, controller_settings, known_gates};
 use target::Target;
 
 use super::admit::{self, AdmissionError};
@@ -56,6 +57,8 @@ pub struct Input {
     pub stated_memory: Option<StatedMemory>,
     /// What the API shows of the controller's past.
     pub evidence: Evidence,
+    /// The controller's settings that are known rather than assumed.
+    pub known: Known,
     /// What was assumed, and where the rest comes from.
     pub basis: Vec<Basis>,
     /// What was read but not used, and what looks wrong.
@@ -131,7 +134,9 @@ fn without_pods(
             clock
         }
     };
-    let controller = controller_settings(state, options, &mut basis, &mut notes)?;
+    let control_plane = &objects.control_plane;
+    let Settings { controller, known } =
+        controller_settings(state, options, control_plane, &mut basis, &mut notes)?;
 
     let default_namespace = options.default_namespace();
     let hpa = admitted(object, default_namespace, &controller, &mut notes)?;
@@ -193,7 +198,7 @@ fn without_pods(
     };
     let mut evidence = objects.evidence.of(&snapshot.hpa);
     evidence.seen = state.map(|state| state.seen.clone()).unwrap_or_default();
-    Ok((Input { snapshot, stated_memory, evidence, basis, notes }, selected_metrics))
+    Ok((Input { snapshot, stated_memory, evidence, known, basis, notes }, selected_metrics))
 }
 
 /// What the controller would get for the scale of a built-in target, from the target itself.

@@ -195,6 +195,7 @@ pub(super) struct LeaseMeta {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct LeaseSpec {
+    holder_identity: Option<String>,
     #[serde(with = "optional_time")]
     acquire_time: Option<Timestamp>,
     #[serde(with = "optional_time")]
@@ -202,10 +203,19 @@ struct LeaseSpec {
 }
 
 impl WireLease {
+    fn is_own(&self) -> bool {
+        let LeaseMeta { name, namespace } = &self.metadata;
+        (&**namespace, &**name) == (LEASE_NAMESPACE, LEASE_NAME)
+    }
+
+    /// Who holds it, if it is that of the controller manager.
+    pub(crate) fn holder(&self) -> Option<&str> {
+        self.spec.holder_identity.as_deref().filter(|_| self.is_own())
+    }
+
     /// The lease, if it is that of the controller manager and has been held.
     pub(crate) fn of_controller_manager(self) -> Option<Lease> {
-        let LeaseMeta { name, namespace } = self.metadata;
-        if (&*namespace, &*name) != (LEASE_NAMESPACE, LEASE_NAME) {
+        if !self.is_own() {
             return None;
         }
         Some(Lease { acquired: self.spec.acquire_time?, renewed: self.spec.renew_time? })

@@ -3,7 +3,8 @@
 
 use jiff::Timestamp;
 
-use super::assemble::{Basis, Input, Options, assumed, controller_settings, known_gates};
+use super::assemble::{Basis, Input, Options, Settings, assumed, controller_settings, known_gates};
+use super::control_plane::ControlPlane;
 use super::evidence::Evidence;
 use super::hpa::Hpa;
 use super::metric::PodMetrics;
@@ -33,6 +34,8 @@ pub struct Observed {
     pub others: Vec<OtherHpa>,
     /// What the API shows of the controller's past.
     pub evidence: Evidence,
+    /// What shows of the controller manager, the server's version aside.
+    pub control_plane: ControlPlane,
     /// What stands for something that could not be read.
     pub basis: Vec<Basis>,
     /// What could not be learnt, and what it means.
@@ -51,9 +54,9 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     let server = server.and_then(|version| {
         version.map_err(|e| notes.push(format!("the server's version plays no part: {e}"))).ok()
     });
-    let version = options.version.clone().or(server);
-    let options = &Options { version, ..options.clone() };
-    let controller = controller_settings(None, options, &mut basis, &mut notes)?;
+    let control_plane = ControlPlane { server, ..observed.control_plane };
+    let Settings { controller, known } =
+        controller_settings(None, options, &control_plane, &mut basis, &mut notes)?;
     let now = options.now.unwrap_or(observed.now);
     if options.now.is_none() {
         let value = crate::json::SecondsTime(now).to_string();
@@ -73,7 +76,7 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     };
     notes.extend(remarks::on(&snapshot));
     let evidence = observed.evidence.of(&snapshot.hpa);
-    Ok(Input { snapshot, stated_memory: None, evidence, basis, notes })
+    Ok(Input { snapshot, stated_memory: None, evidence, known, basis, notes })
 }
 
 /// Makes sure that the command line states only settings that there are, before anything is asked.
@@ -84,7 +87,11 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
 pub fn check(options: &Options) -> Result<(), Error> {
     // Without a version a gate need only be one of some version.
     match &options.version {
-        Some(_) => controller_settings(None, options, &mut Vec::new(), &mut Vec::new()).map(drop),
+        Some(_) => {
+            let control_plane = ControlPlane::default();
+            controller_settings(None, options, &control_plane, &mut Vec::new(), &mut Vec::new())
+                .map(drop)
+        }
         None => known_gates(options),
     }
 }

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny};
 
+use super::control_plane::ControlPlane;
 use super::evidence::{Evidence, Seen};
 use super::metric::{ExternalMetricValue, GoDuration, MetricValue, PodMetrics};
 use super::pod::{Meta, Pod};
@@ -38,6 +39,8 @@ pub struct Objects {
     pub external_values: Vec<ExternalMetricValue>,
     /// Events about HPAs, and the controller manager's lease.
     pub evidence: Evidence,
+    /// The pods of the controller manager, and who of them leads.
+    pub control_plane: ControlPlane,
     /// The controller's state, with where it was read.
     pub state: Option<ControllerState>,
     /// How many objects that a pass does not look at were passed over, by kind and version.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
+use super::control_plane::ManagerSettings;
 use crate::json::{duplicate, null_as_default};
 use crate::quantity::Amount;
 use crate::selector::Labels;
@@ -49,6 +50,8 @@ pub struct Pod {
     pub requests: Requests,
     /// `spec.overhead`.
     pub overhead: Requests,
+    /// What it runs with, if it has the container of a controller manager.
+    pub manager: Option<Box<ManagerSettings>>,
 }
 
 /// `PodPhase`. Only four of the phases are told apart.
@@ -224,8 +227,9 @@ impl<'de> Deserialize<'de> for Pod {
             phase: wire.status.phase,
             start_time: wire.status.start_time,
             ready: wire.status.conditions.0,
-            containers: wire.spec.containers,
-            init_containers: wire.spec.init_containers,
+            containers: wire.spec.containers.list,
+            init_containers: wire.spec.init_containers.list,
+            manager: wire.spec.containers.manager,
             requests: wire.spec.resources.requests,
             overhead: wire.spec.overhead,
         })
@@ -236,9 +240,10 @@ impl<'de> Deserialize<'de> for Pod {
 mod wire {
     use serde::de::{Deserializer, SeqAccess, Visitor};
 
+    use super::super::control_plane::Arguments;
     use super::{
-        ConditionStatus, Container, Deserialize, Meta, Phase, ReadyCondition, Requests, Timestamp,
-        ZERO_TIME, null_as_default,
+        ConditionStatus, Container, Cow, Deserialize, ManagerSettings, Meta, Phase, ReadyCondition,
+        Requests, Timestamp, ZERO_TIME, null_as_default,
     };
 
     #[derive(Deserialize, Default)]
@@ -256,9 +261,9 @@ mod wire {
     #[serde(rename_all = "camelCase", default)]
     pub(super) struct Spec {
         #[serde(deserialize_with = "null_as_default")]
-        pub(super) containers: Vec<Container>,
+        pub(super) containers: Containers,
         #[serde(deserialize_with = "null_as_default")]
-        pub(super) init_containers: Vec<Container>,
+        pub(super) init_containers: Containers,
         #[serde(deserialize_with = "null_as_default")]
         pub(super) resources: Resources,
         pub(super) overhead: Requests,
@@ -298,23 +303,54 @@ mod wire {
         }
     }
 
-    impl<'de> Deserialize<'de> for Container {
+    /// Containers, and what the controller manager among them runs with.
+    #[derive(Default)]
+    pub(super) struct Containers {
+        pub(super) list: Vec<Container>,
+        pub(super) manager: Option<Box<ManagerSettings>>,
+    }
+
+    impl<'de> Deserialize<'de> for Containers {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             #[derive(Deserialize, Default)]
             #[serde(rename_all = "camelCase", default)]
-            struct Wire {
+            struct Wire<'a> {
                 #[serde(deserialize_with = "null_as_default")]
                 name: Box<str>,
                 #[serde(deserialize_with = "null_as_default")]
                 resources: Resources,
                 restart_policy: Option<Box<str>>,
+                command: Arguments,
+                args: Arguments,
+                #[serde(borrow)]
+                image: Option<Cow<'a, str>>,
             }
-            let wire = Wire::deserialize(deserializer)?;
-            Ok(Self {
-                name: wire.name,
-                requests: wire.resources.requests,
-                restart_always: wire.restart_policy.as_deref() == Some("Always"),
-            })
+            struct List;
+            impl<'de> Visitor<'de> for List {
+                type Value = Containers;
+
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("a list of containers")
+                }
+
+                fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Containers, A::Error> {
+                    let mut containers = Containers::default();
+                    while let Some(wire) = list.next_element::<Wire<'de>>()? {
+                        let Wire { name, resources, restart_policy, command, args, image } = wire;
+                        let image = image.unwrap_or_default();
+                        if let Some(settings) = ManagerSettings::of(&name, command, args, &image) {
+                            containers.manager = Some(Box::new(settings));
+                        }
+                        containers.list.push(Container {
+                            name,
+                            requests: resources.requests,
+                            restart_always: restart_policy.as_deref() == Some("Always"),
+                        });
+                    }
+                    Ok(containers)
+                }
+            }
+            deserializer.deserialize_seq(List)
         }
     }
 
@@ -363,9 +399,9 @@ mod wire {
             #[serde(rename_all = "camelCase", default)]
             struct Wire<'a> {
                 #[serde(rename = "type", borrow)]
-                type_: Option<std::borrow::Cow<'a, str>>,
+                type_: Option<Cow<'a, str>>,
                 #[serde(borrow)]
-                status: Option<std::borrow::Cow<'a, str>>,
+                status: Option<Cow<'a, str>>,
                 last_transition_time: Option<Timestamp>,
             }
             let wire = Wire::deserialize(deserializer)?;

@@ -12,9 +12,9 @@ use super::controller::Controller;
 use super::evidence::{Event, LEASE_NAME, LEASE_NAMESPACE, Lease, Seen, Written};
 use super::hpa::{Hpa, MetricIdentifier};
 use super::metric::PodMetrics;
-use super::objects::OWN_API_VERSION;
+use super::objects::{Flags, OWN_API_VERSION};
 use super::pod::{Container, Phase, Pod, Requests};
-use super::stated::{Recommendation, ScaleEvent, StatedMemory};
+use super::stated::{Recommendation, ScaleEvent};
 use super::{MetricAnswer, Scale, ScaleError, Snapshot};
 use crate::error::Error;
 use crate::go;
@@ -30,7 +30,7 @@ use crate::version::Stage;
 pub fn to_json(inputs: &[&Input]) -> Result<String, Error> {
     let mut items = Items::default();
     if let Some(first) = inputs.first() {
-        items.list.push(state(inputs, &first.snapshot, first.stated_memory.as_ref()));
+        items.list.push(state(inputs, first));
     }
     for Input { snapshot, .. } in inputs {
         items.add("HorizontalPodAutoscaler", &snapshot.hpa.key(), hpa(&snapshot.hpa))?;
@@ -119,20 +119,21 @@ fn lines(items: &[Value]) -> String {
     format!("{head}\n{}\n]}}\n", items.join(",\n"))
 }
 
-fn state(inputs: &[&Input], snapshot: &Snapshot, memory: Option<&StatedMemory>) -> Value {
+fn state(inputs: &[&Input], first: &Input) -> Value {
+    let Input { snapshot, stated_memory, known, .. } = first;
     let controller = &snapshot.controller;
     let mut state = json!({
         "apiVersion": OWN_API_VERSION,
         "kind": "ControllerState",
         "now": snapshot.now.to_string(),
-        "flags": flags(controller),
-        "featureGates": gates(controller),
+        "flags": flags(&known.flags),
+        "featureGates": gates(controller, &known.gates),
         "errors": errors(inputs),
     });
     if let Some(version) = controller.version.stated() {
         state["kubernetesVersion"] = json!(version);
     }
-    match memory {
+    match stated_memory {
         None => {
             state["memory"] = json!("unknown");
             let seen: Vec<&Seen> = inputs.iter().flat_map(|input| &input.evidence.seen).collect();
@@ -149,44 +150,30 @@ fn state(inputs: &[&Input], snapshot: &Snapshot, memory: Option<&StatedMemory>) 
     state
 }
 
-/// Flags that differ from their defaults. The others may have been assumed, and are to be assumed
-/// again rather than stated.
-fn flags(controller: &Controller) -> Map<String, Value> {
-    let defaults = Controller::new(controller.version.clone());
+/// Flags that are known. The others are to be assumed again rather than stated.
+fn flags(known: &Flags) -> Map<String, Value> {
     let mut flags = Map::new();
-    if controller.tolerance != defaults.tolerance {
-        flags.insert("tolerance".to_owned(), json!(controller.tolerance));
+    if let Some(tolerance) = known.tolerance {
+        flags.insert("tolerance".to_owned(), json!(tolerance));
     }
-    for (name, value, default) in [
-        (
-            "downscaleStabilization",
-            controller.downscale_stabilization,
-            defaults.downscale_stabilization,
-        ),
-        (
-            "cpuInitializationPeriod",
-            controller.cpu_initialization_period,
-            defaults.cpu_initialization_period,
-        ),
-        (
-            "initialReadinessDelay",
-            controller.initial_readiness_delay,
-            defaults.initial_readiness_delay,
-        ),
-        ("syncPeriod", controller.sync_period, defaults.sync_period),
+    for (name, value) in [
+        ("downscaleStabilization", known.downscale_stabilization),
+        ("cpuInitializationPeriod", known.cpu_initialization_period),
+        ("initialReadinessDelay", known.initial_readiness_delay),
+        ("syncPeriod", known.sync_period),
     ] {
-        if value != default {
+        if let Some(value) = value {
             flags.insert(name.to_owned(), json!(go::duration(value)));
         }
     }
     flags
 }
 
-/// Gates that differ from what leaving them out means, for the same reason.
-fn gates(controller: &Controller) -> Map<String, Value> {
+/// Gates that are known, and those that differ from what leaving them out means.
+fn gates(controller: &Controller, known: &[(&str, bool)]) -> Map<String, Value> {
     let version = &controller.version;
     let set = controller.gates.settable(version);
-    set.filter(|(gate, on)| Stage::is_on_unstated(gate, version) != *on)
+    set.filter(|gate| known.contains(gate) || Stage::is_on_unstated(gate.0, version) != gate.1)
         .map(|(gate, on)| (gate.to_owned(), json!(on)))
         .collect()
 }

@@ -22,6 +22,7 @@ use super::{Fetch, Needed, Needs, graceful, skew};
 use crate::error::Error;
 use crate::selector::Selector;
 use crate::snapshot::Listed;
+use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::convert::HpaObject;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::Hpa;
@@ -101,10 +102,11 @@ pub async fn fetch_all(
             None
         }
     };
-    let past = past.take(&mut notes);
+    let (past, control_plane) = past.take(session, &mut notes);
     for observed in listed.iter_mut().filter_map(|listed| listed.result.as_mut().ok()) {
         observed.version.clone_from(&version);
         observed.evidence = past.of(&observed.hpa);
+        observed.control_plane.clone_from(&control_plane);
         observed.notes.extend(notes.iter().cloned());
     }
     Ok(listed)
@@ -285,6 +287,7 @@ impl Fetch<'_> {
             metrics,
             others,
             evidence: Evidence::default(),
+            control_plane: ControlPlane::default(),
             basis,
             notes,
         })

@@ -1,43 +1,97 @@
-//! What tells of the controller's past: the events of HPAs, and since when the controller manager
-//! leads. An answer can do without; whatever has not come in time is told as not known.
+//! What tells of the controller: the events of HPAs, since when the controller manager leads, and
+//! the flags of its pods. An answer can do without; whatever has not come in time is told as not
+//! known. Few may read kube-system, so what that lacks is a line and no note.
 
 use std::cell::RefCell;
 
 use tokio::join;
 
-use super::super::Failure;
 use super::super::discovery::segment;
+use super::super::{Failure, Session};
 use super::beside::told;
+use super::right::lacking;
 use super::{Fetch, List};
+use crate::snapshot::control_plane::{ControlPlane, MANAGER_LABEL, ManagerPod};
 use crate::snapshot::evidence::{
     Event, Evidence, LEASE_NAME, LEASE_NAMESPACE, Lease, WireEvent, WireLease,
 };
+use crate::snapshot::pod::Pod;
 
 /// What has come so far.
 #[derive(Default)]
 pub(super) struct Past {
     events: RefCell<Option<Result<Vec<Event>, Failure>>>,
-    lease: RefCell<Option<Result<Option<Lease>, Failure>>>,
+    lease: RefCell<Option<Result<Held, Failure>>>,
+    pods: RefCell<Option<Result<Vec<ManagerPod>, Failure>>>,
+}
+
+/// The lease of the controller manager, and who holds it.
+#[derive(Default)]
+struct Held {
+    lease: Option<Lease>,
+    holder: Option<String>,
 }
 
 impl Past {
     /// What has come, and why the rest is not known.
-    pub(super) fn take(&self, notes: &mut Vec<String>) -> Evidence {
-        let events = known(self.events.take(), "the HPA's events are not known", notes);
-        let lease = "since when the controller manager leads is not known";
-        let lease = known(self.lease.take(), lease, notes);
-        Evidence { events, lease, seen: Vec::new() }
+    pub(super) fn take(
+        &self,
+        session: &Session,
+        notes: &mut Vec<String>,
+    ) -> (Evidence, ControlPlane) {
+        let events = match self.events.take() {
+            Some(Ok(events)) => events,
+            failed => {
+                let cause = failed.map_or(LATE.to_owned(), |e| told(e.as_ref().err()));
+                notes.push(format!("the HPA's events are not known: {cause}"));
+                Vec::new()
+            }
+        };
+        let mut unread = Vec::new();
+        let pods = match self.pods.take() {
+            Some(Ok(pods)) => {
+                if pods.is_empty() {
+                    let (label, value) = MANAGER_LABEL;
+                    let none =
+                        format!("no pod in {LEASE_NAMESPACE} with {label}={value} shows them");
+                    unread.push((FLAGS, none));
+                }
+                pods
+            }
+            failed => {
+                unread.push((FLAGS, cause(failed.and_then(Result::err), session)));
+                Vec::new()
+            }
+        };
+        let Held { lease, holder } = match self.lease.take() {
+            Some(Ok(held)) => held,
+            failed => {
+                unread.push(("start", cause(failed.and_then(Result::err), session)));
+                Held::default()
+            }
+        };
+        (
+            Evidence { events, lease, seen: Vec::new() },
+            ControlPlane { pods, holder, server: None, unread },
+        )
     }
 }
 
-fn known<T: Default>(answer: Option<Result<T, Failure>>, what: &str, notes: &mut Vec<String>) -> T {
-    let cause = match answer {
-        Some(Ok(value)) => return value,
-        Some(Err(e)) => told(Some(&e)),
-        None => "no answer in time".to_owned(),
-    };
-    notes.push(format!("{what}: {cause}"));
-    T::default()
+/// What the pods would show.
+const FLAGS: &str = "flags";
+
+const LATE: &str = "no answer in time";
+
+/// The missing right in a few words, or the failure itself; `-v` has what to do about it.
+fn cause(failure: Option<Failure>, session: &Session) -> String {
+    let Some(failure) = failure else { return LATE.to_owned() };
+    match lacking(&failure) {
+        Some((right, remedy)) => {
+            session.note(format!("{right}; {remedy}"));
+            right
+        }
+        None => failure.to_string(),
+    }
 }
 
 impl Fetch<'_> {
@@ -51,7 +105,11 @@ impl Fetch<'_> {
             let lease = self.lease().await;
             *past.lease.borrow_mut() = Some(lease);
         };
-        join!(events, lease);
+        let pods = async {
+            let pods = self.manager_pods().await;
+            *past.pods.borrow_mut() = Some(pods);
+        };
+        join!(events, lease, pods);
     }
 
     async fn events(
@@ -70,15 +128,28 @@ impl Fetch<'_> {
         Ok(list.items.into_iter().flatten().filter_map(WireEvent::about_hpa).collect())
     }
 
-    /// The lease of the controller manager; none where there is none of the usual name.
-    async fn lease(&self) -> Result<Option<Lease>, Failure> {
+    /// The lease of the controller manager; nothing where there is none of the usual name.
+    async fn lease(&self) -> Result<Held, Failure> {
         let path = format!(
             "/apis/coordination.k8s.io/v1/namespaces/{LEASE_NAMESPACE}/leases/{LEASE_NAME}"
         );
         match self.json::<WireLease>(&path, "Lease").await {
-            Ok(lease) => Ok(lease.of_controller_manager()),
-            Err(e) if e.is_not_found() => Ok(None),
+            Ok(lease) => {
+                let holder = lease.holder().map(str::to_owned);
+                Ok(Held { lease: lease.of_controller_manager(), holder })
+            }
+            Err(e) if e.is_not_found() => Ok(Held::default()),
             Err(e) => Err(e),
         }
+    }
+
+    /// The pods of the controller manager; nothing of them is kept but their flags.
+    async fn manager_pods(&self) -> Result<Vec<ManagerPod>, Failure> {
+        let (label, value) = MANAGER_LABEL;
+        let selector = segment(&format!("{label}={value}"));
+        let path = format!("/api/v1/namespaces/{LEASE_NAMESPACE}/pods?labelSelector={selector}");
+        let list: List<Pod> = self.json(&path, "PodList").await?;
+        let mut pods = list.items.unwrap_or_default();
+        Ok(pods.iter_mut().filter_map(ManagerPod::of).collect())
     }
 }

@@ -50,15 +50,21 @@ pub(super) fn denied(failure: &Failure) -> Error {
 
 /// The right that is missing, how to ask whether it is there, and the rule that gives it.
 pub(super) fn missing(failure: &Failure) -> Option<String> {
+    lacking(failure).map(|(right, remedy)| format!("{right}; {remedy}"))
+}
+
+/// The right that is missing, and then the rest.
+pub(super) fn lacking(failure: &Failure) -> Option<(String, String)> {
     if !failure.is_forbidden() {
         return None;
     }
     let Some(Request { verb, group, resource, namespace }) = Request::of(&failure.path) else {
         let path = failure.path.split('?').next().unwrap_or_default();
-        return Some(format!(
-            "missing right: get {path}; `kubectl auth can-i get {path}` tells whether it is there; \
+        let remedy = format!(
+            "`kubectl auth can-i get {path}` tells whether it is there; \
              rule for a ClusterRole: - {{nonResourceURLs: [{path:?}], verbs: [\"get\"]}}"
-        ));
+        );
+        return Some((format!("missing right: get {path}"), remedy));
     };
     let rule = format!("{{apiGroups: [{group:?}], resources: [{resource:?}], verbs: [{verb:?}]}}");
     let (name, sub) = resource.split_once('/').unwrap_or((&resource, ""));
@@ -71,10 +77,11 @@ pub(super) fn missing(failure: &Failure) -> Option<String> {
         Some(name) => (format!(" in the namespace {name}"), format!(" -n {name}"), "Role"),
         None => (String::new(), " -A".to_owned(), "ClusterRole"),
     };
-    Some(format!(
-        "missing right: {verb} {name}{slash}{place}; `kubectl auth can-i {verb} {name}{option}{flag}` \
-         tells whether it is there; rule for a {role}: - {rule}"
-    ))
+    let remedy = format!(
+        "`kubectl auth can-i {verb} {name}{option}{flag}` tells whether it is there; rule for a \
+         {role}: - {rule}"
+    );
+    Some((format!("missing right: {verb} {name}{slash}{place}"), remedy))
 }
 
 /// What to do about a metrics API that cannot be asked, beside what the controller says about it.

@@ -30,7 +30,8 @@ pub fn assemble_all(
         return Err(Error::usage("the input holds no HorizontalPodAutoscaler at all"));
     }
     let state = objects.state.as_ref();
-    controller_settings(state, options, &mut Vec::new(), &mut Vec::new())?;
+    let control_plane = &objects.control_plane;
+    controller_settings(state, options, control_plane, &mut Vec::new(), &mut Vec::new())?;
     let default_namespace = options.default_namespace();
     let in_namespace = |stated: Option<&str>| {
         namespace.is_none_or(|wanted| stated.unwrap_or(default_namespace) == wanted)

@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use super::{ControllerState, HpaObject, OWN_API_VERSION, Objects, ScaleObject, Workload};
 use crate::json::{self, UniqueMap, null_as_default, shortened, string_map};
 use crate::selector::LabelSelector;
+use crate::snapshot::control_plane::ManagerPod;
 use crate::snapshot::evidence::{WireEvent, WireLease};
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::place::bytes_until;
@@ -187,13 +188,21 @@ impl Objects {
             | ("", "ReplicationController") => {
                 self.workloads.push(Workload::read(fields, group, kind)?);
             }
-            ("", "Pod") => self.pods.push(Pod::deserialize(fields)?),
+            ("", "Pod") => {
+                let mut pod = Pod::deserialize(fields)?;
+                self.control_plane.pods.extend(ManagerPod::of(&mut pod));
+                self.pods.push(pod);
+            }
             ("" | "events.k8s.io", "Event") => {
                 // Those about anything else are not worth a note: a namespace has thousands.
                 self.evidence.events.extend(WireEvent::deserialize(fields)?.about_hpa());
             }
             ("coordination.k8s.io", "Lease") => {
-                let lease = WireLease::deserialize(fields)?.of_controller_manager();
+                let lease = WireLease::deserialize(fields)?;
+                if let Some(holder) = lease.holder() {
+                    self.control_plane.holder = Some(holder.to_owned());
+                }
+                let lease = lease.of_controller_manager();
                 self.evidence.lease = lease.or(self.evidence.lease.take());
             }
             ("metrics.k8s.io", "PodMetrics") => {

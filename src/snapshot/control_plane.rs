@@ -1,0 +1,655 @@
+//! What a cluster shows of the controller manager: the flags and the image of its own pods, who of
+//! them leads, and the server's version. Of these pods nothing is kept but what a pass depends on.
+//! Follows pflag with component-base's `WordSepNormalizeFunc`, `FeatureGate.Set` and
+//! controller-manager's `IsControllerEnabled`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::SignedDuration;
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
+
+use super::evidence::LEASE_NAMESPACE;
+use super::objects::Flags;
+use super::pod::{Phase, Pod};
+use crate::go;
+use crate::version::{GATES, Stage, Version};
+
+/// The label of the controller manager's pods, where kubeadm, kind and minikube run it.
+pub const MANAGER_LABEL: (&str, &str) = ("component", "kube-controller-manager");
+/// The name of the container in them, and, with the node's, that of the pods.
+pub const MANAGER: &str = "kube-controller-manager";
+
+/// What is known of the control plane.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ControlPlane {
+    /// The pods of the controller manager that may run.
+    pub pods: Vec<ManagerPod>,
+    /// Who holds the controller manager's lease.
+    pub holder: Option<String>,
+    /// The server's version, or the one that it emulates.
+    pub server: Option<Version>,
+    /// What could not be read of the controller manager, and why.
+    pub unread: Vec<(&'static str, String)>,
+}
+
+/// A pod of the controller manager.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ManagerPod {
+    /// Its name.
+    pub name: Box<str>,
+    /// What it runs with.
+    pub settings: ManagerSettings,
+}
+
+/// What a controller manager runs with. What its flags do not set has its default.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ManagerSettings {
+    /// The version of its image, or the one that it emulates.
+    pub version: Option<Version>,
+    /// The flags that are set.
+    pub flags: Flags,
+    /// The feature gates that are set and that a pass depends on, `AllAlpha` and `AllBeta`.
+    pub gates: BTreeMap<String, bool>,
+    /// The controllers that are switched on and off; none are all on.
+    pub controllers: Vec<String>,
+    /// The flags whose values cannot be used, and why.
+    pub unusable: Vec<(ManagerFlag, String)>,
+}
+
+/// The flags of the controller manager that a pass depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ManagerFlag {
+    /// `--horizontal-pod-autoscaler-tolerance`.
+    Tolerance,
+    /// `--horizontal-pod-autoscaler-downscale-stabilization`.
+    DownscaleStabilization,
+    /// `--horizontal-pod-autoscaler-cpu-initialization-period`.
+    CpuInitializationPeriod,
+    /// `--horizontal-pod-autoscaler-initial-readiness-delay`.
+    InitialReadinessDelay,
+    /// `--horizontal-pod-autoscaler-sync-period`.
+    SyncPeriod,
+    /// `--feature-gates`.
+    FeatureGates,
+    /// `--emulated-version`.
+    EmulatedVersion,
+    /// `--controllers`.
+    Controllers,
+}
+
+impl ManagerFlag {
+    const ALL: [Self; 8] = [
+        Self::Tolerance,
+        Self::DownscaleStabilization,
+        Self::CpuInitializationPeriod,
+        Self::InitialReadinessDelay,
+        Self::SyncPeriod,
+        Self::FeatureGates,
+        Self::EmulatedVersion,
+        Self::Controllers,
+    ];
+
+    /// Its name without the dashes in front.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tolerance => "horizontal-pod-autoscaler-tolerance",
+            Self::DownscaleStabilization => "horizontal-pod-autoscaler-downscale-stabilization",
+            Self::CpuInitializationPeriod => "horizontal-pod-autoscaler-cpu-initialization-period",
+            Self::InitialReadinessDelay => "horizontal-pod-autoscaler-initial-readiness-delay",
+            Self::SyncPeriod => "horizontal-pod-autoscaler-sync-period",
+            Self::FeatureGates => "feature-gates",
+            Self::EmulatedVersion => "emulated-version",
+            Self::Controllers => "controllers",
+        }
+    }
+
+    /// The flag that was written as this name; an underscore is a dash, too.
+    fn of(written: &str) -> Option<Self> {
+        let written = || written.bytes().map(|byte| if byte == b'_' { b'-' } else { byte });
+        Self::ALL.into_iter().find(|flag| written().eq(flag.name().bytes()))
+    }
+}
+
+/// Those arguments of a command that are flags which a pass depends on, with their values.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Arguments {
+    flags: Vec<(ManagerFlag, Option<String>)>,
+    /// Whether there are flags at all, rather than a line for a shell.
+    any: bool,
+    /// Whether the last flag has its value in the next argument.
+    open: bool,
+}
+
+impl Arguments {
+    fn push(&mut self, argument: &str) {
+        if self.open {
+            self.open = false;
+            if let Some((_, value)) = self.flags.last_mut() {
+                *value = Some(argument.to_owned());
+            }
+            return;
+        }
+        let Some(flag) = argument.strip_prefix("--") else { return };
+        self.any = true;
+        let (name, value) = match flag.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (flag, None),
+        };
+        if let Some(flag) = ManagerFlag::of(name) {
+            self.open = value.is_none();
+            self.flags.push((flag, value));
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Arguments {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Reads an argument without an intermediate string.
+        struct Next<'a>(&'a mut Arguments);
+        impl<'de> DeserializeSeed<'de> for Next<'_> {
+            type Value = ();
+
+            fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+                deserializer.deserialize_any(self)
+            }
+        }
+        impl Visitor<'_> for Next<'_> {
+            type Value = ();
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_str<E>(self, argument: &str) -> Result<(), E> {
+                self.0.push(argument);
+                Ok(())
+            }
+
+            fn visit_unit<E>(self) -> Result<(), E> {
+                self.0.push("");
+                Ok(())
+            }
+        }
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Arguments;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of strings")
+            }
+
+            fn visit_unit<E>(self) -> Result<Arguments, E> {
+                Ok(Arguments::default())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Arguments, A::Error> {
+                let mut arguments = Arguments::default();
+                while list.next_element_seed(Next(&mut arguments))?.is_some() {}
+                Ok(arguments)
+            }
+        }
+        deserializer.deserialize_any(All)
+    }
+}
+
+impl ManagerSettings {
+    /// What a container runs with, if it is that of the controller manager and its command is not a
+    /// line for a shell.
+    pub(super) fn of(
+        container: &str,
+        command: Arguments,
+        args: Arguments,
+        image: &str,
+    ) -> Option<Self> {
+        if container != MANAGER || !(command.any || args.any) {
+            return None;
+        }
+        let mut settings = Self { version: version_of(image), ..Self::default() };
+        for (flag, value) in command.flags.into_iter().chain(args.flags) {
+            let set = match &value {
+                None => Err("it has no value".to_owned()),
+                Some(value) if value.contains("$(") => {
+                    Err(format!("what {} stands for is not known", go::quote(value)))
+                }
+                Some(value) => settings.set(flag, value),
+            };
+            if let Err(why) = set {
+                settings.unusable.push((flag, why));
+            }
+        }
+        Some(settings)
+    }
+
+    fn set(&mut self, flag: ManagerFlag, value: &str) -> Result<(), String> {
+        let flags = &mut self.flags;
+        match flag {
+            ManagerFlag::Tolerance => flags.tolerance = Some(share(value)?),
+            ManagerFlag::DownscaleStabilization => {
+                flags.downscale_stabilization = Some(span(value)?);
+            }
+            ManagerFlag::CpuInitializationPeriod => {
+                flags.cpu_initialization_period = Some(span(value)?);
+            }
+            ManagerFlag::InitialReadinessDelay => {
+                flags.initial_readiness_delay = Some(span(value)?);
+            }
+            ManagerFlag::SyncPeriod => flags.sync_period = Some(span(value)?),
+            ManagerFlag::FeatureGates => self.set_gates(value)?,
+            ManagerFlag::EmulatedVersion => {
+                for entry in value.split(',') {
+                    let (component, version) = entry.split_once('=').unwrap_or(("kube", entry));
+                    if component.trim() == "kube" {
+                        self.version = Some(version.trim().parse()?);
+                    }
+                }
+            }
+            ManagerFlag::Controllers => {
+                self.controllers.extend(value.split(',').map(str::to_owned));
+            }
+        }
+        Ok(())
+    }
+
+    /// `A=true,B=false`, from v1.31 on also with the component in front, as `kube:A=true`.
+    fn set_gates(&mut self, value: &str) -> Result<(), String> {
+        for entry in value.split(',').filter(|entry| !entry.is_empty()) {
+            let unusable = || format!("{} sets no feature gate", go::quote(entry));
+            let entry = match entry.split_once(':') {
+                Some((component, entry)) if ["", "kube"].contains(&component.trim()) => entry,
+                Some(_) => continue,
+                None => entry,
+            };
+            let (gate, on) = entry.split_once('=').ok_or_else(unusable)?;
+            let on = truth(on.trim()).ok_or_else(unusable)?;
+            let gate = gate.trim();
+            if GATES.contains(&gate) || gate == ALL_ALPHA || gate == ALL_BETA {
+                self.gates.insert(gate.to_owned(), on);
+            }
+        }
+        Ok(())
+    }
+
+    /// How its flags set a gate, be it alone or with all of its stage.
+    pub(super) fn gate(&self, gate: &str, version: &Version) -> Option<bool> {
+        let all = match Stage::of(gate, version) {
+            Stage::Off => Some(ALL_ALPHA),
+            Stage::On => Some(ALL_BETA),
+            _ => None,
+        };
+        self.gates.get(gate).or_else(|| self.gates.get(all?)).copied()
+    }
+
+    /// Whether the HPA controller runs: the first entry that names it counts.
+    pub(super) fn runs_hpa_controller(&self) -> bool {
+        let is_hpa = |name: &str| HPA_CONTROLLER.contains(&name);
+        let named = self.controllers.iter().find_map(|entry| match entry.strip_prefix('-') {
+            Some(name) => is_hpa(name).then_some(false),
+            None => is_hpa(entry).then_some(true),
+        });
+        let unnamed = || self.controllers.is_empty() || self.controllers.iter().any(|it| it == "*");
+        named.unwrap_or_else(unnamed)
+    }
+
+    /// Whether a flag is set to something that cannot be used.
+    pub(super) fn is_unusable(&self, flag: ManagerFlag) -> bool {
+        self.unusable.iter().any(|(unusable, _)| *unusable == flag)
+    }
+}
+
+/// The gates that set all alpha or beta gates which are not set themselves.
+const ALL_ALPHA: &str = "AllAlpha";
+const ALL_BETA: &str = "AllBeta";
+
+/// The names of the HPA controller, up to v1.27 and from then on.
+const HPA_CONTROLLER: [&str; 2] =
+    ["horizontalpodautoscaling", "horizontal-pod-autoscaler-controller"];
+
+/// `strconv.ParseBool`.
+fn truth(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if share.is_finite() && share >= 0.0 => Ok(share),
+        _ => Err(format!("{} is not a share such as 0.1", go::quote(text))),
+    }
+}
+
+fn span(text: &str) -> Result<SignedDuration, String> {
+    match go::parse_duration(text) {
+        Some(span) if !span.is_negative() => Ok(span),
+        _ => Err(format!("{} is not a duration such as 5m0s", go::quote(text))),
+    }
+}
+
+/// The version in an image's tag. A registry may have a port, and a digest may follow.
+fn version_of(image: &str) -> Option<Version> {
+    let image = image.split('@').next()?;
+    let (_, name) = image.rsplit_once('/').unwrap_or(("", image));
+    name.split_once(':')?.1.parse().ok()
+}
+
+impl ManagerPod {
+    /// The pod, if it is one of the controller manager that may run, without what it runs with.
+    pub(crate) fn of(pod: &mut Pod) -> Option<Self> {
+        let settings = *pod.manager.take()?;
+        let (label, value) = MANAGER_LABEL;
+        let is_own = pod.namespace.as_deref() == Some(LEASE_NAMESPACE)
+            && pod.labels.get(label) == Some(value)
+            && matches!(pod.phase, Phase::Running | Phase::Other);
+        is_own.then(|| Self { name: pod.name.clone(), settings })
+    }
+
+    /// `pod kube-system/NAME`.
+    pub(super) fn shown(&self) -> String {
+        format!("pod {LEASE_NAMESPACE}/{}", self.name)
+    }
+
+    /// Whether it runs on the node that an identity such as `NODE_UUID` names.
+    fn leads(&self, holder: &str) -> bool {
+        let node = self.name.strip_prefix(MANAGER).and_then(|rest| rest.strip_prefix('-'));
+        holder.rsplit_once('_').is_some_and(|(host, _)| node == Some(host))
+    }
+}
+
+impl ControlPlane {
+    /// The pod whose settings count: that of the leader, or any where all have the same.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not known which of the pods counts.
+    pub(super) fn leader(&self) -> Result<Option<&ManagerPod>, String> {
+        let holder = self.holder.as_deref();
+        let leader = self.pods.iter().find(|pod| holder.is_some_and(|holder| pod.leads(holder)));
+        let first = self.pods.first();
+        match leader.or(first) {
+            None => Ok(None),
+            Some(pod)
+                if leader.is_some()
+                    || self.pods.iter().all(|other| other.settings == pod.settings) =>
+            {
+                Ok(Some(pod))
+            }
+            Some(_) => {
+                let names: Vec<&str> = self.pods.iter().map(|pod| &*pod.name).collect();
+                Err(format!("{} differ, and which of them leads is not known", names.join(", ")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{ControlPlane, ManagerFlag, ManagerPod, ManagerSettings};
+    use crate::snapshot::objects::Flags;
+    use crate::version::Version;
+
+    /// What a pod of the controller manager with these parts shows.
+    fn read(name: &str, change: impl FnOnce(&mut Value)) -> Option<ManagerPod> {
+        let mut pod = json!({
+            "metadata": {
+                "name": name,
+                "namespace": "kube-system",
+                "labels": {"component": "kube-controller-manager"},
+            },
+            "spec": {"containers": [{
+                "name": "kube-controller-manager",
+                "command": ["kube-controller-manager", "--leader-elect=true"],
+                "image": "registry.k8s.io/kube-controller-manager:v1.31.4",
+            }]},
+            "status": {"phase": "Running"},
+        });
+        change(&mut pod);
+        ManagerPod::of(&mut serde_json::from_str(&pod.to_string()).unwrap())
+    }
+
+    fn settings(args: &[&str]) -> ManagerSettings {
+        let pod = read("kube-controller-manager-a", |pod| {
+            pod["spec"]["containers"][0]["args"] = json!(args);
+        });
+        pod.unwrap().settings
+    }
+
+    #[test]
+    fn flags_are_read_as_the_controller_manager_reads_them() {
+        let seconds = |seconds| Some(jiff::SignedDuration::from_secs(seconds));
+        let none = Flags::default();
+        for (args, want) in [
+            (&[][..], none),
+            (
+                &["--horizontal-pod-autoscaler-sync-period=30s"],
+                Flags { sync_period: seconds(30), ..none },
+            ),
+            (
+                &["--horizontal-pod-autoscaler-sync-period", "1m30s", "--v=2"],
+                Flags { sync_period: seconds(90), ..none },
+            ),
+            (
+                &["--horizontal_pod_autoscaler_tolerance=2e-1"],
+                Flags { tolerance: Some(0.2), ..none },
+            ),
+            (
+                &[
+                    "--horizontal-pod-autoscaler-tolerance=0.2",
+                    "--horizontal-pod-autoscaler-tolerance",
+                    "0",
+                ],
+                Flags { tolerance: Some(0.0), ..none },
+            ),
+            (
+                &[
+                    "--horizontal-pod-autoscaler-downscale-stabilization=1h",
+                    "--horizontal-pod-autoscaler-cpu-initialization-period=0",
+                    "--horizontal-pod-autoscaler-initial-readiness-delay=1.5s",
+                ],
+                Flags {
+                    downscale_stabilization: seconds(3600),
+                    cpu_initialization_period: seconds(0),
+                    initial_readiness_delay: Some(jiff::SignedDuration::from_millis(1500)),
+                    ..none
+                },
+            ),
+            // Not this flag, one dash, the value of another flag.
+            (
+                &[
+                    "--horizontal-pod-autoscaler-tolerances=1",
+                    "-horizontal-pod-autoscaler-tolerance=1",
+                    "--controllers",
+                    "--horizontal-pod-autoscaler-tolerance=1",
+                ],
+                none,
+            ),
+        ] {
+            let found = settings(args);
+            assert_eq!((found.flags, found.unusable), (want, Vec::new()), "{args:?}");
+        }
+    }
+
+    #[test]
+    fn unusable_values_are_told() {
+        use ManagerFlag::{Controllers, EmulatedVersion, FeatureGates, SyncPeriod, Tolerance};
+        for (arg, flag, why) in [
+            (
+                "--horizontal-pod-autoscaler-sync-period=30",
+                SyncPeriod,
+                "\"30\" is not a duration such as 5m0s",
+            ),
+            (
+                "--horizontal-pod-autoscaler-sync-period=-1s",
+                SyncPeriod,
+                "\"-1s\" is not a duration such as 5m0s",
+            ),
+            ("--horizontal-pod-autoscaler-sync-period", SyncPeriod, "it has no value"),
+            (
+                "--horizontal-pod-autoscaler-tolerance=10%",
+                Tolerance,
+                "\"10%\" is not a share such as 0.1",
+            ),
+            (
+                "--horizontal-pod-autoscaler-tolerance=NaN",
+                Tolerance,
+                "\"NaN\" is not a share such as 0.1",
+            ),
+            ("--controllers=$(ON)", Controllers, "what \"$(ON)\" stands for is not known"),
+            (
+                "--feature-gates=HPAScaleToZero",
+                FeatureGates,
+                "\"HPAScaleToZero\" sets no feature gate",
+            ),
+            (
+                "--feature-gates=HPAScaleToZero=yes",
+                FeatureGates,
+                "\"HPAScaleToZero=yes\" sets no feature gate",
+            ),
+            (
+                "--emulated-version=kube=1.x",
+                EmulatedVersion,
+                "\"1.x\" is not a version such as v1.31.4",
+            ),
+        ] {
+            let found = settings(&[arg]);
+            assert_eq!(found.unusable, [(flag, why.to_owned())], "{arg}");
+            assert!(found.is_unusable(flag) && found.runs_hpa_controller());
+        }
+    }
+
+    #[test]
+    fn gates_are_set_alone_or_by_stage() {
+        for (args, minor, want) in [
+            (&["--feature-gates=HPAScaleToZero=true"][..], 31, [Some(true), None]),
+            (
+                &[
+                    "--feature-gates=A=true,HPAScaleToZero=T,",
+                    "--feature-gates",
+                    "HPAScaleToZero=0",
+                ],
+                31,
+                [Some(false), None],
+            ),
+            (
+                &["--feature-gates=kube:HPAScaleToZero=true, other:HPAConfigurableTolerance=false"],
+                35,
+                [Some(true), None],
+            ),
+            (&["--feature-gates=AllAlpha=true"], 34, [Some(true), Some(true)]),
+            (&["--feature-gates=AllAlpha=true"], 35, [Some(true), None]),
+            (&["--feature-gates=AllBeta=false"], 35, [None, Some(false)]),
+            (
+                &["--feature-gates=HPAScaleToZero=false", "--feature-gates=AllAlpha=true"],
+                35,
+                [Some(false), None],
+            ),
+            // There is no such gate yet.
+            (&["--feature-gates=AllAlpha=true"], 32, [Some(true), None]),
+        ] {
+            let settings = settings(args);
+            let version: Version = format!("v1.{minor}").parse().unwrap();
+            let found = ["HPAScaleToZero", "HPAConfigurableTolerance"]
+                .map(|gate| settings.gate(gate, &version));
+            assert_eq!((found, settings.unusable), (want, Vec::new()), "{args:?} in {minor}");
+        }
+    }
+
+    #[test]
+    fn the_hpa_controller_may_be_switched_off() {
+        for (args, runs) in [
+            (&[][..], true),
+            (&["--controllers=*,bootstrapsigner,tokencleaner"], true),
+            (&["--controllers=*,-horizontalpodautoscaling"], false),
+            (&["--controllers=-horizontal-pod-autoscaler-controller,*"], false),
+            (&["--controllers=*", "--controllers=-horizontal-pod-autoscaler-controller"], false),
+            (&["--controllers=deployment,replicaset"], false),
+            (&["--controllers=deployment,horizontalpodautoscaling"], true),
+            (&["--controllers=horizontalpodautoscaling,-horizontalpodautoscaling"], true),
+            (&["--controllers=*,-horizontalpodautoscaler-controller"], true),
+        ] {
+            assert_eq!(settings(args).runs_hpa_controller(), runs, "{args:?}");
+        }
+    }
+
+    #[test]
+    fn the_version_is_that_of_the_image() {
+        for (image, args, want) in [
+            ("registry.k8s.io/kube-controller-manager:v1.31.4", &[][..], Some("v1.31.4")),
+            (
+                "localhost:5000/kube-controller-manager:v1.30.1_vendor.2@sha256:0123",
+                &[],
+                Some("v1.30.1_vendor.2"),
+            ),
+            ("localhost:5000/kube-controller-manager", &[], None),
+            ("kube-controller-manager:latest", &[], None),
+            ("kube-controller-manager:v1.33.1", &["--emulated-version=1.32"], Some("1.32")),
+            (
+                "kube-controller-manager:v1.33.1",
+                &["--emulated-version=other=1.2,kube=1.31"],
+                Some("1.31"),
+            ),
+        ] {
+            let pod = read("a", |pod| {
+                pod["spec"]["containers"][0]["image"] = json!(image);
+                pod["spec"]["containers"][0]["args"] = json!(args);
+            });
+            let version = pod.unwrap().settings.version;
+            assert_eq!(version.as_ref().and_then(Version::stated), want, "{image}");
+        }
+    }
+
+    #[test]
+    fn no_other_pod_counts() {
+        let changes: [fn(&mut Value); 7] = [
+            |pod| pod["metadata"]["namespace"] = json!("default"),
+            |pod| pod["metadata"]["namespace"] = Value::Null,
+            |pod| pod["metadata"]["labels"]["component"] = json!("kube-scheduler"),
+            |pod| pod["status"]["phase"] = json!("Failed"),
+            |pod| pod["status"]["phase"] = json!("Pending"),
+            |pod| pod["spec"]["containers"][0]["name"] = json!("sidecar"),
+            |pod| {
+                let line = "exec kube-controller-manager --horizontal-pod-autoscaler-tolerance=1";
+                pod["spec"]["containers"][0]["command"] = json!(["/bin/sh", "-c", line]);
+            },
+        ];
+        assert!(read("a", |_| {}).is_some());
+        for (place, change) in changes.into_iter().enumerate() {
+            assert_eq!(read("a", change), None, "change {place}");
+        }
+    }
+
+    #[test]
+    fn the_leader_counts_or_what_all_have() {
+        let pod = |node: &str, tolerance: &str| {
+            read(&format!("kube-controller-manager-{node}"), |pod| {
+                let flag = format!("--horizontal-pod-autoscaler-tolerance={tolerance}");
+                pod["spec"]["containers"][0]["args"] = json!([flag]);
+            })
+            .unwrap()
+        };
+        for (pods, holder, want) in [
+            (&[("a", "1")][..], None, Ok(Some("a"))),
+            (&[("a", "1")], Some("elsewhere_3b2e"), Ok(Some("a"))),
+            (&[("a", "1"), ("b", "1")], None, Ok(Some("a"))),
+            (&[("a", "1"), ("b", "2")], Some("b_3b2e"), Ok(Some("b"))),
+            (&[("a", "1"), ("b_c", "2")], Some("b_c_3b2e"), Ok(Some("b_c"))),
+            (&[("a", "1"), ("b", "2")], Some("b"), Err(())),
+            (&[("a", "1"), ("b", "2")], Some("c_3b2e"), Err(())),
+            (&[("a", "1"), ("b", "2")], None, Err(())),
+            (&[], Some("a_3b2e"), Ok(None)),
+        ] {
+            let plane = ControlPlane {
+                pods: pods.iter().map(|(node, tolerance)| pod(node, tolerance)).collect(),
+                holder: holder.map(str::to_owned),
+                ..ControlPlane::default()
+            };
+            let name = |node: &str| format!("kube-controller-manager-{node}");
+            let found = plane.leader().map(|pod| pod.map(|pod| pod.name.to_string()));
+            assert_eq!(found.map_err(drop), want.map(|node| node.map(name)), "{pods:?} {holder:?}");
+        }
+    }
+}

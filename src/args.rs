@@ -151,16 +151,18 @@ pub struct MemoryArgs {
     pub observe: Option<SignedDuration>,
 }
 
-/// Settings of the controller that cannot be read from objects. They go before those that the
-/// input states.
+/// Settings of the controller. They go before those that the input states or the controller
+/// manager's pod shows.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Controller settings (default: the input's, else Kubernetes' own)")]
+#[command(
+    next_help_heading = "Controller settings (default: the input's or the controller manager's, else Kubernetes' own)"
+)]
 pub struct ControllerArgs {
     /// The controller's clock, such as 2026-11-21T06:00:00Z
     #[arg(long, value_name = "TIME")]
     pub now: Option<Timestamp>,
 
-    /// The version whose rules apply, such as v1.31 (default: the input's or the server's)
+    /// The version whose rules apply, such as v1.31 (default: the input's, the controller manager's or the server's)
     #[arg(long, value_name = "VERSION")]
     pub kubernetes_version: Option<Version>,
 

@@ -192,6 +192,51 @@ fn the_version_decides_the_rules_and_gates() {
 }
 
 #[test]
+fn a_controller_managers_pod_states_its_settings() {
+    let pod = |tolerance: &str| {
+        format!(
+            "apiVersion: v1
+kind: Pod
+metadata: {{name: kube-controller-manager-a, namespace: kube-system, labels: {{component: kube-controller-manager}}}}
+spec:
+  containers:
+  - name: kube-controller-manager
+    image: registry.k8s.io/kube-controller-manager:v1.31.4
+    command: [kube-controller-manager]
+    args: [--horizontal-pod-autoscaler-tolerance, '{tolerance}']
+    env: [{{name: PASSWORD, value: secret-password}}]
+"
+        )
+    };
+    let path = folder("manager").join("saved");
+    let path = path.to_str().expect("a path in UTF-8");
+    let args = ["explain", "web", "-o", "json", "-f"];
+    let explain = |from: &str, input: &str, more: &[&str]| {
+        let printed = answer(&[&args[..], &[from], more].concat(), input, &[]);
+        assert!(!printed.contains("secret-"), "{printed}");
+        serde_json::from_str::<Value>(&printed).expect("JSON")
+    };
+    let without = explain("-", &good(), &[]);
+    let tolerant = explain("-", &good(), &["--tolerance", "9", "--kubernetes-version", "v1.31"]);
+    assert_ne!(without["outcome"], tolerant["outcome"]);
+
+    let found = explain("-", &documents(&[&good(), &pod("9")]), &["--save", path]);
+    assert_eq!((&found["rules"], &found["outcome"]), (&"v1.31.14".into(), &tolerant["outcome"]));
+    let first = &found["basis"][0];
+    let want = ["controller flags", "tolerance 9", "pod kube-system/kube-controller-manager-a"];
+    assert_eq!(["item", "value", "source"].map(|field| &first[field]), want);
+    let saved = fs::read_to_string(path).expect("a saved file");
+    assert!(!saved.contains("secret-") && !saved.contains("kube-system"), "{saved}");
+    let again = explain(path, "", &[]);
+    assert_eq!([&again["rules"], &again["outcome"]], [&found["rules"], &found["outcome"]]);
+
+    // What a ControllerState states goes first.
+    let stated = format!("{STATE}\nflags: {{tolerance: 0.1}}\nkubernetesVersion: v1.36.2\n");
+    let stated = explain("-", &documents(&[HPA, REST, &pod("9"), &stated]), &[]);
+    assert_eq!((&stated["rules"], &stated["outcome"]), (&"v1.36.2".into(), &without["outcome"]));
+}
+
+#[test]
 fn bad_input_is_refused_with_one_clear_line() {
     let quantities = "quantities must match the regular expression \
                       '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";

@@ -8,6 +8,8 @@ mod api;
 mod answers;
 #[path = "live/connect.rs"]
 mod connect;
+#[path = "live/control_plane.rs"]
+mod control_plane;
 #[path = "live/faults.rs"]
 mod faults;
 #[path = "live/list.rs"]

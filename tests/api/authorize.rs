@@ -96,11 +96,18 @@ struct Rule {
     user: String,
     verb: String,
     resource: String,
+    /// Limits it to this namespace.
+    namespace: Option<String>,
 }
 
 impl Rule {
     fn new([user, verb, resource]: [&str; 3]) -> Self {
-        Self { user: user.to_owned(), verb: verb.to_owned(), resource: resource.to_owned() }
+        let (resource, namespace) = match resource.split_once('@') {
+            Some((resource, namespace)) => (resource, Some(namespace.to_owned())),
+            None => (resource, None),
+        };
+        let [user, verb, resource] = [user, verb, resource].map(str::to_owned);
+        Self { user, verb, resource, namespace }
     }
 
     fn covers(&self, user: &str, verb: &str, target: &Target) -> bool {
@@ -108,6 +115,7 @@ impl Rule {
         let group = self.resource.strip_prefix("*.");
         is(&self.user, user)
             && is(&self.verb, verb)
+            && (self.namespace.is_none() || self.namespace == target.namespace)
             && (is(&self.resource, &target.right()) || group == Some(&target.group))
     }
 }

@@ -18,6 +18,7 @@
 //! | 16 | 403 on the scale | `without_the_right_to_a_scale_the_target_itself_speaks` |
 //! | 17 | 403 on pods | `metrics::without_the_right_to_list_pods_metrics_that_need_none_go_on` |
 //! | 18, 19 | 403 on metrics | `metrics::a_denied_metrics_api_is_an_outcome_with_the_right_that_is_missing`, `metrics::what_is_refused_to_us_leaves_open_what_the_controller_may_read` |
+//! | 20 | events, lease and flags are not readable | `control_plane::what_may_not_be_read_is_a_line` |
 //! | 21, 23 | no such HPA, no autoscaling/v2 | `an_hpa_that_is_not_there` |
 //! | 22 | HPA under deletion | `an_hpa_under_deletion_says_so` |
 //! | 24, 25 | target of an unknown kind, without a scale, missing | `a_target_that_cannot_be_scaled_is_an_outcome` |
@@ -41,8 +42,6 @@
 //! | 60 | credentials over plain HTTP | `connect::nothing_that_identifies_goes_over_plain_http` |
 //! | 61 | warnings | `warnings_show_once` |
 //! | 62 | control characters | `what_steers_a_terminal_is_not_let_through` |
-//!
-//! Row 20 is about events, leases and the controller's flags, of which nothing is read.
 
 use std::time::{Duration, Instant};
 

@@ -31,7 +31,7 @@ pub(super) fn rollout(cluster: &mut Cluster) {
 #[test]
 fn a_built_in_target_takes_three_rounds_and_a_custom_kind_one_more() {
     let built_in: fn(&mut Cluster) = |_| {};
-    for (change, rounds, requests) in [(built_in, 3, 8), (rollout, 4, 9)] {
+    for (change, rounds, requests) in [(built_in, 3, 9), (rollout, 4, 10)] {
         let mut cluster = recorded();
         change(cluster.latency(LATENCY));
         let server = Server::start(cluster);

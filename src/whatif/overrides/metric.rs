@@ -1,0 +1,301 @@
+//! A metric that says something else than was observed. What each pod requests comes out of the
+//! engine's own trace, so that the shares taken here are those that it finds.
+
+use std::collections::HashMap;
+
+use super::samples::{Source, change, fill, is_running, samples, selector};
+use crate::engine;
+use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, PodRow, Step};
+use crate::error::Error;
+use crate::memory::Memory;
+use crate::snapshot::hpa::{MetricSpec, MetricTarget};
+use crate::snapshot::pod::Pod;
+use crate::snapshot::{ExternalValue, MetricAnswer, Snapshot};
+use crate::whatif::value::{Ratio, Value};
+
+/// Makes a metric say something else than was observed. `index` is its place in the spec,
+/// `decision` that of the snapshot as it is.
+///
+/// A share is that of each pod's own request, so that the whole comes out as asked for, as far as
+/// milli-units go. An amount is what every pod uses, or the whole value of a metric that is not per
+/// pod. Pods without a value stay without one, unless no pod has any: then all that run get one,
+/// measured now.
+///
+/// # Errors
+///
+/// The metric has no such value, or the pods that it is about are not known.
+pub fn set_metric(
+    snapshot: &mut Snapshot,
+    index: usize,
+    value: &Value,
+    decision: &Decision,
+) -> Result<(), Error> {
+    let metric = Metric::of(snapshot, index)?;
+    match metric.source {
+        _ if *value == Value::Missing => {
+            snapshot.metrics[index] = MetricAnswer::Failed(metric.source.failure());
+            Ok(())
+        }
+        Source::Object | Source::External(_) => metric.set_total(snapshot, value),
+        _ => metric.set_each(snapshot, value, decision),
+    }
+}
+
+/// Makes a metric say something else of one pod, which need not have had a value.
+///
+/// # Errors
+///
+/// There is no such pod, or the metric has no such value for it.
+pub fn set_pod(
+    snapshot: &mut Snapshot,
+    index: usize,
+    pod: &str,
+    value: &Value,
+    decision: &Decision,
+) -> Result<(), Error> {
+    let metric = Metric::of(snapshot, index)?;
+    let Metric { source, label, .. } = &metric;
+    if matches!(source, Source::Object | Source::External(_)) {
+        return Err(Error::usage(format!("{label} has no value for each pod")));
+    }
+    let observed = samples(snapshot, index, source).into_iter().find(|(name, _)| **name == *pod);
+    let one = |wanted: &Pod| *wanted.name == *pod;
+    let to = match (value, observed) {
+        (Value::Missing, _) => None,
+        (Value::Amount(amount), _) => Some(*amount),
+        (Value::Scale(factor), Some((_, observed))) => Some(metric.part(*factor, observed.into())?),
+        (Value::Scale(_), None) => return Err(metric.nothing_observed()),
+        (Value::Share(ratio), observed) => {
+            let mut measured = snapshot.clone();
+            if observed.is_none() {
+                fill(&mut measured, index, source, one);
+            }
+            let step = metric.step(&measured, value, Some(decision))?;
+            let row = step.pods.iter().find(|row| one(&snapshot.pods[row.pod as usize]));
+            let request = row.and_then(|row| row.request);
+            let request = request.ok_or_else(|| metric.no_request(pod))?;
+            Some(metric.part(*ratio, request.into())?)
+        }
+    };
+    if to.is_some() {
+        fill(snapshot, index, source, one);
+    }
+    change(snapshot, index, source, |name, observed| if name == pod { to } else { Some(observed) });
+    Ok(())
+}
+
+/// A metric of the spec whose values are changed.
+struct Metric {
+    index: usize,
+    source: Source,
+    label: String,
+}
+
+impl Metric {
+    fn of(snapshot: &Snapshot, index: usize) -> Result<Self, Error> {
+        let Some(spec) = snapshot.hpa.spec.metrics.get(index) else {
+            return Err(Error::usage(format!("the HPA has no metric {}", index + 1)));
+        };
+        let (source, label) = (Source::of(spec), spec.label());
+        if source == Source::None {
+            let type_ = &spec.type_;
+            return Err(Error::usage(format!("a metric of the type {type_} cannot be overridden")));
+        }
+        Ok(Self { index, source, label })
+    }
+
+    /// One value for the whole workload.
+    fn set_total(&self, snapshot: &mut Snapshot, value: &Value) -> Result<(), Error> {
+        let answer = &mut snapshot.metrics[self.index];
+        let observed: Option<i128> = match answer {
+            MetricAnswer::Object(values) if values.len() == 1 => {
+                values.first().map(|v| (*v).into())
+            }
+            MetricAnswer::External(values) if !values.is_empty() => {
+                Some(values.iter().map(|value| i128::from(value.value)).sum())
+            }
+            _ => None,
+        };
+        let value = match value {
+            Value::Amount(amount) => *amount,
+            Value::Scale(factor) => {
+                self.part(*factor, observed.ok_or_else(|| self.nothing_observed())?)?
+            }
+            Value::Share(_) | Value::Missing => return Err(self.no_share()),
+        };
+        *answer = match (&self.source, &*answer) {
+            (Source::Object, _) => MetricAnswer::Object(vec![value]),
+            (_, MetricAnswer::External(values)) => {
+                let labels = values.first().map(|value| value.labels.clone()).unwrap_or_default();
+                MetricAnswer::External(vec![ExternalValue { labels, value }])
+            }
+            _ => MetricAnswer::External(vec![ExternalValue { labels: Default::default(), value }]),
+        };
+        Ok(())
+    }
+
+    /// A value for each pod.
+    fn set_each(
+        &self,
+        snapshot: &mut Snapshot,
+        value: &Value,
+        decision: &Decision,
+    ) -> Result<(), Error> {
+        let Self { index, ref source, .. } = *self;
+        if matches!((value, source), (Value::Share(_), Source::Pods)) {
+            return Err(self.no_share());
+        }
+        let filled = samples(snapshot, index, source).is_empty();
+        if filled {
+            if matches!(value, Value::Scale(_)) {
+                return Err(self.nothing_observed());
+            }
+            let selector = selector(snapshot).map_err(|e| self.unknown_pods(&e))?;
+            fill(snapshot, index, source, |pod| is_running(pod) && selector.matches(&pod.labels));
+        }
+        let ratio = match value {
+            Value::Amount(amount) => {
+                change(snapshot, index, source, |_, _| Some(*amount));
+                return Ok(());
+            }
+            Value::Share(ratio) | Value::Scale(ratio) => *ratio,
+            Value::Missing => return Ok(()),
+        };
+        let step = self.step(snapshot, value, Some(decision).filter(|_| !filled))?;
+        let rows: HashMap<&str, &PodRow> =
+            step.pods.iter().map(|row| (&*snapshot.pods[row.pod as usize].name, row)).collect();
+        // What counts comes out whole by itself: the rest takes none of its rounding.
+        let (mut counted, mut rest) = (Spread::default(), Spread::default());
+        let samples = samples(snapshot, index, source);
+        let mut assumed = Vec::with_capacity(samples.len());
+        for (pod, observed) in samples {
+            let row = rows.get(&*pod);
+            let spread = match row {
+                Some(row) if row.group != Group::Ready => &mut rest,
+                _ => &mut counted,
+            };
+            let whole = match (value, row) {
+                (Value::Share(_), Some(row)) => row.request.ok_or_else(|| self.no_request(&pod))?,
+                // The usage of a pod that is not in the list is no share of anything.
+                (Value::Share(_), None) => {
+                    assumed.push(observed);
+                    continue;
+                }
+                _ => observed,
+            };
+            assumed.push(spread.next(ratio, whole).ok_or_else(|| self.too_large())?);
+        }
+        let mut assumed = assumed.into_iter();
+        change(snapshot, index, source, |_, _| assumed.next());
+        Ok(())
+    }
+
+    /// The step that tells what each pod requests and how it counts: that of the decision, else of a
+    /// pass that is made for it.
+    fn step(
+        &self,
+        snapshot: &Snapshot,
+        value: &Value,
+        decision: Option<&Decision>,
+    ) -> Result<MetricStep, Error> {
+        let serves = |step: &&MetricStep| {
+            let share = matches!(value, Value::Share(_));
+            !step.pods.is_empty() && !(share && step.pods.iter().any(|row| row.request.is_none()))
+        };
+        let known = decision.and_then(|decision| step_of(decision, self.index));
+        if let Some(step) = known.filter(serves) {
+            return Ok(step.clone());
+        }
+        let decision = probe(snapshot, self.index);
+        let step = step_of(&decision, 0).filter(|step| !step.pods.is_empty());
+        let step = step.ok_or_else(|| {
+            let error = decision.outcome.error.as_deref();
+            self.unknown_pods(error.unwrap_or("there are none"))
+        })?;
+        match &step.result {
+            MetricResult::Error(e) if matches!(value, Value::Share(_)) && !serves(&step) => {
+                Err(Error::usage(format!("{}: no share can be taken: {}", self.label, e.message))
+                    .hint("an amount such as 250m needs no request"))
+            }
+            _ => Ok(step.clone()),
+        }
+    }
+
+    fn part(&self, ratio: Ratio, whole: i128) -> Result<i64, Error> {
+        let part = ratio.of(whole).and_then(|part| part.try_into().ok());
+        part.ok_or_else(|| self.too_large())
+    }
+
+    fn too_large(&self) -> Error {
+        Error::usage(format!("{} would be larger than any metric can be", self.label))
+    }
+
+    fn nothing_observed(&self) -> Error {
+        Error::usage(format!("{}: no value was observed that could change", self.label))
+            .hint("state the value itself, such as 80% or 250m")
+    }
+
+    fn no_share(&self) -> Error {
+        Error::usage(format!("{} is no resource, so nothing requests it", self.label))
+            .hint("state an amount such as 30, or a change such as +20% or x2")
+    }
+
+    fn no_request(&self, pod: &str) -> Error {
+        Error::usage(format!("{}: it is not known what {pod} requests", self.label))
+            .hint("an amount such as 250m needs no request")
+    }
+
+    fn unknown_pods(&self, why: &str) -> Error {
+        Error::usage(format!("{}: the pods of the target are not known: {why}", self.label))
+    }
+}
+
+/// Parts of amounts whose sum is the part of the sum.
+#[derive(Default)]
+struct Spread {
+    whole: i128,
+    part: i128,
+}
+
+impl Spread {
+    fn next(&mut self, ratio: Ratio, whole: i64) -> Option<i64> {
+        self.whole = self.whole.checked_add(whole.into())?;
+        let part = ratio.of(self.whole)?;
+        let next = part - std::mem::replace(&mut self.part, part);
+        next.try_into().ok()
+    }
+}
+
+fn step_of(decision: &Decision, index: usize) -> Option<&MetricStep> {
+    decision.trace.iter().find_map(|step| match step {
+        Step::ComputeMetric(metric) if metric.index == index => Some(&**metric),
+        _ => None,
+    })
+}
+
+/// A pass that looks at one metric only, compared with the requests where that can be, whatever else
+/// the HPA and its target are like.
+fn probe(snapshot: &Snapshot, index: usize) -> Decision {
+    let mut probe = snapshot.clone();
+    let target = MetricTarget {
+        type_: "Utilization".to_owned(),
+        average_utilization: Some(100),
+        ..MetricTarget::default()
+    };
+    let MetricSpec { resource, container_resource, .. } = &mut probe.hpa.spec.metrics[index];
+    let own = resource.iter_mut().map(|source| &mut source.target);
+    for own in own.chain(container_resource.iter_mut().map(|source| &mut source.target)) {
+        own.clone_from(&target);
+    }
+    probe.hpa.spec.metrics.swap(0, index);
+    probe.hpa.spec.metrics.truncate(1);
+    probe.metrics.swap(0, index);
+    probe.metrics.truncate(1);
+    probe.hpa.spec.min_replicas = Some(1);
+    probe.hpa.spec.max_replicas = i32::MAX;
+    probe.other_hpas.clear();
+    if let Ok(scale) = &mut probe.scale {
+        scale.spec_replicas = 1;
+    }
+    engine::reconcile(&probe, &Memory::default())
+}

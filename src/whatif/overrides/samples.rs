@@ -1,0 +1,221 @@
+//! The values of a metric, pod by pod, wherever a snapshot holds them: in the answer of the resource
+//! metrics API, which all resources share, or in that to the metric alone.
+
+use std::collections::HashSet;
+
+use jiff::SignedDuration;
+
+use crate::selector::Selector;
+use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::metric::{ContainerUsage, PodMetrics};
+use crate::snapshot::pod::{Phase, Pod, resource_name};
+use crate::snapshot::{MetricAnswer, PodValue, ScaleError, Snapshot};
+
+/// What a metric is read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The usage of each pod, or of one of its containers.
+    Resource { name: String, container: Option<String> },
+    /// A value for each pod.
+    Pods,
+    /// A value for an object.
+    Object,
+    /// Values whose sum counts.
+    External(String),
+    /// Nothing that is known.
+    None,
+}
+
+impl Source {
+    pub(super) fn of(spec: &MetricSpec) -> Self {
+        let name = spec.name().to_owned();
+        match spec.type_.as_str() {
+            "Resource" | "ContainerResource" => {
+                Self::Resource { name, container: spec.container().map(str::to_owned) }
+            }
+            "Pods" => Self::Pods,
+            "Object" => Self::Object,
+            "External" => Self::External(name),
+            _ => Self::None,
+        }
+    }
+
+    /// What a server says that cannot answer.
+    pub(super) fn failure(&self) -> String {
+        let asked = match self {
+            Self::Resource { .. } => "pods.metrics.k8s.io".to_owned(),
+            Self::Pods => "pods.custom.metrics.k8s.io *".to_owned(),
+            Self::Object => "*.custom.metrics.k8s.io".to_owned(),
+            Self::External(name) => format!("{name}.external.metrics.k8s.io"),
+            Self::None => String::new(),
+        };
+        format!("the server is currently unable to handle the request (get {asked})")
+    }
+}
+
+/// The pods that have a value of a metric, with it.
+pub(super) fn samples(snapshot: &Snapshot, index: usize, source: &Source) -> Vec<(Box<str>, i64)> {
+    match (&snapshot.metrics[index], source) {
+        (MetricAnswer::Failed(_) | MetricAnswer::Denied(_), _) => Vec::new(),
+        (_, Source::Resource { name, container }) => {
+            let used = |pod: &PodMetrics| {
+                Some((pod.name.clone(), usage(pod, name, container.as_deref())?))
+            };
+            snapshot.pod_metrics.iter().filter_map(used).collect()
+        }
+        (MetricAnswer::Pods(values), _) => {
+            values.iter().map(|value| (value.pod.clone(), value.value)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Changes the value of each pod that has one; none takes it away.
+pub(super) fn change(
+    snapshot: &mut Snapshot,
+    index: usize,
+    source: &Source,
+    mut to: impl FnMut(&str, i64) -> Option<i64>,
+) {
+    match (&mut snapshot.metrics[index], source) {
+        (_, Source::Resource { name, container }) => {
+            let container = container.as_deref();
+            for pod in &mut snapshot.pod_metrics {
+                if let Some(observed) = usage(pod, name, container) {
+                    let changed = to(&pod.name, observed);
+                    set_usage(pod, name, container, observed, changed);
+                }
+            }
+        }
+        (MetricAnswer::Pods(values), _) => values.retain_mut(|value| {
+            let changed = to(&value.pod, value.value);
+            value.value = changed.unwrap_or_default();
+            changed.is_some()
+        }),
+        _ => {}
+    }
+}
+
+/// Gives those of some pods that have no value one of 0, measured now.
+pub(super) fn fill(
+    snapshot: &mut Snapshot,
+    index: usize,
+    source: &Source,
+    wanted: impl Fn(&Pod) -> bool,
+) {
+    let Snapshot { now, hpa, pods, pod_metrics, metrics, .. } = snapshot;
+    let wanted = pods.iter().filter(|pod| wanted(pod));
+    let failed = matches!(metrics[index], MetricAnswer::Failed(_) | MetricAnswer::Denied(_));
+    match source {
+        Source::Resource { name, container } => {
+            let container = container.as_deref();
+            metrics[index] = MetricAnswer::PodMetrics;
+            for pod in wanted {
+                let place = pod_metrics.iter().position(|item| item.name == pod.name);
+                let place = place.unwrap_or_else(|| {
+                    pod_metrics.push(PodMetrics {
+                        name: pod.name.clone(),
+                        namespace: Some(hpa.namespace.as_str().into()),
+                        labels: pod.labels.clone(),
+                        timestamp: *now,
+                        window: SignedDuration::ZERO,
+                        containers: Vec::new(),
+                    });
+                    pod_metrics.len() - 1
+                });
+                let item = &mut pod_metrics[place];
+                let sidecars = pod.init_containers.iter().filter(|c| c.restart_always);
+                for own in pod.containers.iter().chain(sidecars) {
+                    if !item.containers.iter().any(|usage| usage.name == own.name) {
+                        let usage = ContainerUsage { name: own.name.clone(), usage: Vec::new() };
+                        item.containers.push(usage);
+                    }
+                }
+                for usage in &mut item.containers {
+                    if usage.get(name).is_none()
+                        && container.is_none_or(|only| only == &*usage.name)
+                    {
+                        usage.usage.push((resource_name(name), 0));
+                    }
+                }
+            }
+        }
+        Source::Pods => {
+            if failed {
+                metrics[index] = MetricAnswer::Pods(Vec::new());
+            }
+            let MetricAnswer::Pods(values) = &mut metrics[index] else { return };
+            let there: HashSet<Box<str>> = values.iter().map(|value| value.pod.clone()).collect();
+            values.extend(wanted.filter(|pod| !there.contains(&pod.name)).map(|pod| PodValue {
+                pod: pod.name.clone(),
+                value: 0,
+                timestamp: *now,
+                window: SignedDuration::ZERO,
+            }));
+        }
+        Source::Object | Source::External(_) | Source::None => {}
+    }
+}
+
+/// The selector of the target's pods, or why there is none.
+pub(super) fn selector(snapshot: &Snapshot) -> Result<Selector, String> {
+    match &snapshot.scale {
+        Ok(scale) if scale.selector.is_empty() => {
+            Err("the target's scale is missing a selector".to_owned())
+        }
+        Ok(scale) => Selector::parse(&scale.selector).map_err(|e| e.to_string()),
+        Err(ScaleError::Mapping(e) | ScaleError::Get(e)) => Err(e.clone()),
+    }
+}
+
+/// Whether a pod is up, so that something can be measured.
+pub(super) fn is_running(pod: &Pod) -> bool {
+    pod.phase == Phase::Running && pod.deletion_timestamp.is_none()
+}
+
+/// What a pod or its container uses, as the controller reads it: of a pod only where all containers
+/// are measured.
+fn usage(pod: &PodMetrics, resource: &str, container: Option<&str>) -> Option<i64> {
+    let of = |usage: &ContainerUsage| usage.get(resource);
+    match container {
+        Some(name) => pod.containers.iter().find(|c| &*c.name == name).and_then(of),
+        None if pod.containers.is_empty() => None,
+        None => {
+            let mut all = pod.containers.iter().map(of);
+            all.try_fold(0i64, |sum, usage| Some(sum.wrapping_add(usage?)))
+        }
+    }
+}
+
+/// Changes what a pod or its container uses. Of a pod, each container keeps its part.
+fn set_usage(
+    pod: &mut PodMetrics,
+    resource: &str,
+    container: Option<&str>,
+    observed: i64,
+    changed: Option<i64>,
+) {
+    let own = pod.containers.iter_mut().filter(|c| container.is_none_or(|n| n == &*c.name));
+    let Some(changed) = changed else {
+        for usage in own {
+            usage.usage.retain(|(name, _)| name != resource);
+        }
+        return;
+    };
+    let (mut before, mut given) = (0i128, 0i64);
+    for usage in own {
+        let Some((_, milli)) = usage.usage.iter_mut().find(|(name, _)| name == resource) else {
+            continue;
+        };
+        before += i128::from(*milli);
+        // Where nothing is used, the first container stands for all.
+        let part = match observed {
+            ..=0 => changed,
+            _ => {
+                (i128::from(changed) * before / i128::from(observed)).try_into().unwrap_or(changed)
+            }
+        };
+        *milli = part - given;
+        given = part;
+    }
+}

@@ -1,0 +1,231 @@
+//! What a metric is assumed to say: a share of the request, an amount, a multiple of what was
+//! observed, or nothing. Values are exact; no float is involved between what was typed and the
+//! milli-units that the engine reads.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::quantity::{Amount, Quantity};
+
+/// A value that stands in the place of an observed one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value {
+    /// A share of what each pod requests.
+    Share(Ratio),
+    /// An amount in milli-units.
+    Amount(i64),
+    /// A multiple of what was observed.
+    Scale(Ratio),
+    /// The metric cannot be read.
+    Missing,
+}
+
+/// A share or factor that is not negative, without rounding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ratio {
+    numerator: u64,
+    /// A power of ten.
+    denominator: u64,
+}
+
+/// The forms that a value has.
+pub const FORMS: &str = "a share of the request (80%), an amount (250m, 1.5, 512Mi), a change of \
+                         what was observed (+20%, -10%, x2), or missing";
+
+/// The text is none of the forms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ValueError {
+    /// It is no value at all.
+    #[error("not a value")]
+    Form,
+    /// It is less than nothing.
+    #[error("must not be negative")]
+    Negative,
+    /// No metrics API could say it.
+    #[error("larger than any metric can be")]
+    TooLarge,
+}
+
+impl FromStr for Value {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        if text == "missing" {
+            return Ok(Self::Missing);
+        }
+        if let Some(factor) = text.strip_prefix('x') {
+            return Ok(Self::Scale(Ratio::parse(factor, 0)?));
+        }
+        if let Some(percent) = text.strip_suffix('%') {
+            let change = |digits| Ratio::parse(digits, 2);
+            return match percent.as_bytes().first() {
+                Some(b'+') => Ok(Self::Scale(Ratio::ONE.plus(change(&percent[1..])?)?)),
+                Some(b'-') => Ok(Self::Scale(Ratio::ONE.minus(change(&percent[1..])?)?)),
+                _ => Ok(Self::Share(change(percent)?)),
+            };
+        }
+        // A sign may mean an amount or a change of it; neither is meant without a doubt.
+        if text.starts_with('+') {
+            return Err(ValueError::Form);
+        }
+        let amount = Amount::parse(text).map_err(|_| ValueError::Form)?;
+        if amount.signum() < 0 {
+            return Err(ValueError::Negative);
+        }
+        if amount > *Quantity::from_milli(i64::MAX, Default::default()).amount() {
+            return Err(ValueError::TooLarge);
+        }
+        Ok(Self::Amount(amount.milli_value()))
+    }
+}
+
+/// The most digits behind the point.
+const PLACES: usize = 9;
+
+impl Ratio {
+    /// One.
+    pub const ONE: Self = Self { numerator: 1, denominator: 1 };
+
+    /// So many hundredths.
+    pub fn percent(percent: u64) -> Self {
+        Self { numerator: percent, denominator: 100 }
+    }
+
+    /// Digits with a point among them, of which so many more are behind it.
+    fn parse(text: &str, places: usize) -> Result<Self, ValueError> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let fraction = fraction.trim_end_matches('0');
+        let digits = whole.len() + text.len().saturating_sub(whole.len() + 1);
+        if digits == 0 || !text.bytes().all(|c| c.is_ascii_digit() || c == b'.') {
+            let negative = text.strip_prefix('-').is_some_and(|rest| Self::parse(rest, 0).is_ok());
+            return Err(if negative { ValueError::Negative } else { ValueError::Form });
+        }
+        if fraction.contains('.') || fraction.len() > PLACES {
+            return Err(ValueError::Form);
+        }
+        let number: u64 =
+            format!("0{whole}{fraction}").parse().map_err(|_| ValueError::TooLarge)?;
+        let denominator = 10_u64.pow((fraction.len() + places) as u32);
+        Ok(Self { numerator: number, denominator })
+    }
+
+    fn plus(self, other: Self) -> Result<Self, ValueError> {
+        let raised = self.numerator.checked_mul(other.denominator);
+        let numerator = raised.and_then(|raised| raised.checked_add(other.numerator));
+        let numerator = numerator.ok_or(ValueError::TooLarge)?;
+        Ok(Self { numerator, denominator: other.denominator })
+    }
+
+    fn minus(self, other: Self) -> Result<Self, ValueError> {
+        let raised = self.numerator.checked_mul(other.denominator).ok_or(ValueError::TooLarge)?;
+        let numerator = raised.checked_sub(other.numerator).ok_or(ValueError::Negative)?;
+        Ok(Self { numerator, denominator: other.denominator })
+    }
+
+    /// That part of an amount, rounded away from zero as APIs round to milli-units; none beyond 128
+    /// bits.
+    pub(super) fn of(self, amount: i128) -> Option<i128> {
+        let product = amount.checked_mul(i128::from(self.numerator))?;
+        let denominator = i128::from(self.denominator);
+        let quotient = product / denominator;
+        Some(if product % denominator == 0 { quotient } else { quotient + product.signum() })
+    }
+}
+
+/// As a decimal number.
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, rest) = (self.numerator / self.denominator, self.numerator % self.denominator);
+        if rest == 0 {
+            return write!(f, "{whole}");
+        }
+        let places = self.denominator.ilog10() as usize;
+        let digits = format!("{rest:0places$}");
+        write!(f, "{whole}.{}", digits.trim_end_matches('0'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ratio, Value, ValueError};
+
+    #[test]
+    fn every_form_is_read_exactly() {
+        let ratio = |numerator, denominator| Ratio { numerator, denominator };
+        for (text, value) in [
+            ("80%", Value::Share(ratio(80, 100))),
+            ("0%", Value::Share(ratio(0, 100))),
+            ("62.5%", Value::Share(ratio(625, 1000))),
+            ("62.50%", Value::Share(ratio(625, 1000))),
+            ("250m", Value::Amount(250)),
+            ("1.5", Value::Amount(1500)),
+            ("0", Value::Amount(0)),
+            ("512Mi", Value::Amount(512 * 1024 * 1024 * 1000)),
+            ("1n", Value::Amount(1)),
+            ("1e3", Value::Amount(1_000_000)),
+            ("+20%", Value::Scale(ratio(120, 100))),
+            ("-10%", Value::Scale(ratio(90, 100))),
+            ("-100%", Value::Scale(ratio(0, 100))),
+            ("x2", Value::Scale(ratio(2, 1))),
+            ("x0.5", Value::Scale(ratio(5, 10))),
+            ("x.5", Value::Scale(ratio(5, 10))),
+            ("missing", Value::Missing),
+        ] {
+            assert_eq!(text.parse::<Value>(), Ok(value), "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_else_is() {
+        use ValueError::{Form, Negative, TooLarge};
+        for (text, error) in [
+            ("", Form),
+            ("%", Form),
+            ("x", Form),
+            (".%", Form),
+            ("80%%", Form),
+            ("1.2.3%", Form),
+            ("1e2%", Form),
+            ("0.0000000001%", Form),
+            ("+20", Form),
+            ("++20%", Form),
+            ("NaN", Form),
+            ("nan%", Form),
+            ("inf", Form),
+            ("80 %", Form),
+            ("Missing", Form),
+            ("-250m", Negative),
+            ("-1", Negative),
+            ("x-2", Negative),
+            ("-110%", Negative),
+            ("1e400", TooLarge),
+            ("10E", TooLarge),
+            ("x99999999999999999999", TooLarge),
+            ("99999999999999999999%", TooLarge),
+            ("+99999999999999999999%", TooLarge),
+        ] {
+            assert_eq!(text.parse::<Value>(), Err(error), "{text}");
+        }
+    }
+
+    #[test]
+    fn parts_round_away_from_zero() {
+        for (percent, amount, part) in
+            [(80, 100, 80), (80, 101, 81), (33, 1, 1), (0, 7, 0), (150, 3, 5), (50, -3, -2)]
+        {
+            assert_eq!(Ratio::percent(percent).of(amount), Some(part), "{percent} % of {amount}");
+        }
+        assert_eq!(Ratio::percent(u64::MAX).of(i128::MAX), None);
+    }
+
+    #[test]
+    fn ratios_are_written_as_decimals() {
+        for (text, shown) in [("x2", "2"), ("x0.50", "0.5"), ("80%", "0.8"), ("+5%", "1.05")] {
+            let ratio = match text.parse() {
+                Ok(Value::Scale(ratio) | Value::Share(ratio)) => ratio,
+                other => panic!("{text}: {other:?}"),
+            };
+            assert_eq!(ratio.to_string(), shown);
+        }
+    }
+}

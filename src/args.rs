@@ -2,6 +2,7 @@
 //! up that depends on either.
 
 mod connection;
+mod predict;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -13,6 +14,7 @@ use crate::go;
 use crate::version::Version;
 
 pub use connection::ConnectionFlags;
+pub use predict::{Overrides, Predict};
 
 /// Explains what the HorizontalPodAutoscaler controller decides, step by step.
 #[derive(Debug, Parser)]
@@ -47,6 +49,8 @@ pub fn with_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
 pub enum Verb {
     /// Run the controller's pass once and show the decision with every step
     Explain(Explain),
+    /// Show what the pass would decide if something were otherwise
+    Predict(Box<Predict>),
 }
 
 /// When to use colours.
@@ -240,6 +244,7 @@ mod tests {
     fn a_link_stands_for_its_verb() {
         for (typed, meant) in [
             (vec!["/bin/kubectl-hpa_explain", "web"], vec!["explain", "web"]),
+            (vec!["kubectl-hpa_predict", "web"], vec!["predict", "web"]),
             (vec!["kubectl-hpa_explain.exe", "web"], vec!["explain", "web"]),
             (vec!["kubectl-hpa", "explain", "web"], vec!["explain", "web"]),
             (vec![], vec![]),

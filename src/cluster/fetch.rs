@@ -49,19 +49,25 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Clocks that are further apart are told of.
 const SKEW: Duration = Duration::from_secs(5);
 
-/// Fetches one HPA and everything that its pass needs.
+/// Fetches one HPA and everything that its pass needs, with the answers to further metrics behind
+/// those of its own.
 ///
 /// # Errors
 ///
 /// The HPA, or something whose absence the controller would not take for an outcome, cannot be
 /// read.
-pub async fn fetch(session: &Session, namespace: &str, name: &str) -> Result<Observed, Error> {
+pub async fn fetch(
+    session: &Session,
+    namespace: &str,
+    name: &str,
+    also: &[MetricSpec],
+) -> Result<Observed, Error> {
     let asked = Fetch { session, namespace };
     let beside = Beside::default();
     // Where there is no HPA of that name, the list has those that there are.
     let worth =
         |needed: &Result<_, Absent>| needed.as_ref().map_or_else(|absent| absent.no_hpa, |_| true);
-    let needed = graceful(asked.needed(name), asked.beside(name, &beside), worth).await;
+    let needed = graceful(asked.needed(name, also), asked.beside(name, &beside), worth).await;
     let needed = needed.map_err(|absent| match absent.no_hpa {
         true => beside.about_absence(namespace, absent.error),
         false => absent.error,
@@ -170,8 +176,10 @@ struct Fetch<'s> {
 }
 
 impl Fetch<'_> {
-    async fn needed(&self, name: &str) -> Result<Needed, Absent> {
-        let (hpa, now, notes) = self.hpa(name).await?;
+    async fn needed(&self, name: &str, also: &[MetricSpec]) -> Result<Needed, Absent> {
+        let (mut hpa, now, notes) = self.hpa(name).await?;
+        let own = hpa.spec.metrics.len();
+        hpa.spec.metrics.extend_from_slice(also);
         let needs = Needs::of(&hpa);
         let discovery = async {
             match needs.discovery {
@@ -188,7 +196,9 @@ impl Fetch<'_> {
             None => self.custom_scale(&hpa, &discovery).await?,
         };
         let needed = Needed::new(hpa, now, found, notes);
-        Ok(self.with_pods(needed, &discovery, &custom).await?)
+        let mut needed = self.with_pods(needed, &discovery, &custom).await?;
+        needed.hpa.spec.metrics.truncate(own);
+        Ok(needed)
     }
 
     /// Adds what depends on the target's selector: pods and metrics.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::remember::{look_further, remember, watch};
 use super::{Answer, Terminal, connected, list, write_saved};
-use crate::args::{ControllerArgs, Explain, Output};
+use crate::args::{ConnectionFlags, ControllerArgs, Explain, Output};
 use crate::cluster::fetch::fetch;
 use crate::engine;
 use crate::engine::decision::{Decision, Outlook};
@@ -29,11 +29,12 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
     if args.selector.is_some() {
         return Err(Error::usage("name cannot be provided when a selector is specified"));
     }
-    let options = Options { name: bare_name(name).to_owned(), ..options(args) };
+    let options =
+        Options { name: bare_name(name).to_owned(), ..options(&args.controller, &args.connection) };
     let (input, messages) = if args.filenames.is_empty() {
-        connected(args, async |session| {
+        connected(&args.connection, async |session| {
             let states = watch(&args.memory, session, &options.name, terminal).await?;
-            let observed = fetch(session, session.namespace(), &options.name).await?;
+            let observed = fetch(session, session.namespace(), &options.name, &[]).await?;
             let mut input = live::input(observed, &options)?;
             input.evidence.seen = infer::seen(&states);
             remember(&args.memory, &mut input)?;
@@ -67,7 +68,7 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
 #[derive(Debug)]
 pub(super) struct Pass {
     pub(super) input: Input,
-    remembered: Remembered,
+    pub(super) remembered: Remembered,
     pub(super) decision: Decision,
     outlook: Outlook,
 }
@@ -91,7 +92,7 @@ impl Pass {
 }
 
 /// What the command line says beside the objects, the HPA's name aside.
-pub(super) fn options(args: &Explain) -> Options {
+pub(super) fn options(args: &ControllerArgs, connection: &ConnectionFlags) -> Options {
     let ControllerArgs {
         now,
         tolerance,
@@ -101,10 +102,10 @@ pub(super) fn options(args: &Explain) -> Options {
         sync_period,
         ref kubernetes_version,
         ref feature_gates,
-    } = args.controller;
+    } = *args;
     Options {
         name: String::new(),
-        namespace: args.connection.namespace.clone(),
+        namespace: connection.namespace.clone(),
         now,
         version: kubernetes_version.clone(),
         flags: Flags {
@@ -115,12 +116,13 @@ pub(super) fn options(args: &Explain) -> Options {
             sync_period,
         },
         gates: feature_gates.iter().cloned().collect(),
+        also: Vec::new(),
     }
 }
 
 /// The name of an HPA that may be typed as kubectl takes it: `web`, `hpa/web`,
 /// `horizontalpodautoscalers.autoscaling/web`.
-fn bare_name(typed: &str) -> &str {
+pub(super) fn bare_name(typed: &str) -> &str {
     match typed.split_once('/') {
         Some((resource, name)) => {
             let resource = resource.split('.').next().unwrap_or(resource);

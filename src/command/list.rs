@@ -25,7 +25,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
         return Err(Error::usage("a memory is that of one HPA, and none is named")
             .hint("name it, or say --history none or --history infer"));
     }
-    let options = options(args);
+    let options = options(&args.controller, &args.connection);
     let selector = Selector::parse(args.selector.as_deref().unwrap_or_default())
         .map_err(|e| Error::usage(format!("invalid label selector: {e}")))?;
     let Asked { inputs, namespace, mut messages } = if args.filenames.is_empty() {
@@ -91,7 +91,7 @@ fn observed(
     terminal: &Terminal,
 ) -> Result<Asked, Error> {
     live::check(options)?;
-    let ((observed, namespace), messages) = connected(args, async |session| {
+    let ((observed, namespace), messages) = connected(&args.connection, async |session| {
         let namespace = (!args.all_namespaces).then(|| session.namespace().to_owned());
         let progress = Progress::default();
         let fetched = fetch_all(session, namespace.as_deref(), selector, &progress);

@@ -2,13 +2,14 @@
 
 pub mod explain;
 mod list;
+pub mod predict;
 mod progress;
 mod remember;
 
 use std::fs;
 use std::io::IsTerminal;
 
-use crate::args::{Cli, Explain, Verb};
+use crate::args::{Cli, ConnectionFlags, Verb};
 use crate::cluster::{Environment, Session, connect};
 use crate::error::Error;
 use crate::render::page::Layout;
@@ -30,12 +31,13 @@ pub struct Answer {
 pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
     match &cli.verb {
         Verb::Explain(args) => explain::run(args, terminal),
+        Verb::Predict(args) => predict::run(args, terminal),
     }
 }
 
 /// Asks a cluster; with what there is to say about it on standard error.
 fn connected<T>(
-    args: &Explain,
+    args: &ConnectionFlags,
     ask: impl AsyncFnOnce(&Session) -> Result<T, Error>,
 ) -> Result<(T, Vec<String>), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -43,17 +45,17 @@ fn connected<T>(
         .build()
         .map_err(|e| Error::failed(format!("failed to start: {e}")))?;
     runtime.block_on(async {
-        let session = connect(&args.connection, &Environment::of_process(false)).await?;
+        let session = connect(args, &Environment::of_process(false)).await?;
         let answer = ask(&session).await?;
         let warnings = session.warnings();
-        if args.connection.warnings_as_errors == Some(true) && !warnings.is_empty() {
+        if args.warnings_as_errors == Some(true) && !warnings.is_empty() {
             let (count, s) = (warnings.len(), if warnings.len() == 1 { "" } else { "s" });
             let warned = warnings.join("; ");
             return Err(Error::failed(format!("{count} warning{s} received: {warned}")));
         }
         let warned = session.notices().iter().chain(&warnings);
         let mut messages: Vec<String> = warned.map(|text| format!("Warning: {text}")).collect();
-        if args.connection.verbosity > 0 {
+        if args.verbosity > 0 {
             messages.extend(session.notes());
         }
         Ok((answer, messages))

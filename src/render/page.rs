@@ -26,6 +26,12 @@ pub struct Layout {
 pub fn page(page: &Page, layout: &Layout) -> String {
     let mut out = Lines { text: String::new(), layout };
     let styles = &layout.styles;
+    for assumption in &page.assuming {
+        out.paragraph("", assumption, styles.reason);
+    }
+    if !page.assuming.is_empty() {
+        out.blank();
+    }
     out.paragraph("", &page.title, styles.heading);
     out.paragraph("", &page.subtitle, Style::new());
     out.blank();
@@ -38,6 +44,9 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     out.paragraph(INDENT, &page.verdict, tone);
     for sentence in &page.why {
         out.paragraph(INDENT, sentence, Style::new());
+    }
+    if let Some(observed) = &page.observed {
+        out.paragraph(&format!("{INDENT}OBSERVED  "), observed, Style::new());
     }
     if !page.metrics.rows.is_empty() {
         out.blank();

@@ -5,6 +5,7 @@
 pub mod comparison;
 pub mod list;
 pub mod page;
+pub mod prediction;
 mod words;
 
 use serde::ser::{SerializeMap, SerializeSeq};

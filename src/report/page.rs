@@ -21,6 +21,8 @@ use crate::snapshot::Scale;
 /// A report, section by section.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
+    /// What is taken for otherwise than it was observed.
+    pub assuming: Vec<String>,
     /// The HPA and its target.
     pub title: String,
     /// Whose rules and which instant.
@@ -31,6 +33,8 @@ pub struct Page {
     pub verdict: String,
     /// Why, in a sentence or two.
     pub why: Vec<String>,
+    /// The verdict on what was observed, where something is assumed.
+    pub observed: Option<String>,
     /// A row for each metric.
     pub metrics: Table,
     /// How each metric came to its proposal.
@@ -135,11 +139,13 @@ impl Page {
         let words = Words { explanation, wide, symbols };
         let (tone, verdict, why) = words.verdict();
         Self {
+            assuming: Vec::new(),
             title: words.title(),
             subtitle: words.subtitle(),
             tone,
             verdict,
             why,
+            observed: None,
             metrics: words.metrics(),
             metric_details: words.metric_details(),
             path: words.path(),
@@ -205,20 +211,8 @@ impl Words<'_> {
 
     /// What a metric is called in the report.
     fn label(&self, metric: &MetricStep) -> String {
-        let label = Self::short_label(metric);
-        let spec = &self.explanation.snapshot.hpa.spec.metrics[metric.index];
-        let selector = [
-            spec.pods.as_ref().map(|source| &source.metric),
-            spec.object.as_ref().map(|source| &source.metric),
-            spec.external.as_ref().map(|source| &source.metric),
-        ]
-        .into_iter()
-        .flatten()
-        .find_map(|metric| metric.selector.as_ref()?.to_selector().ok());
-        match selector.map(|selector| selector.to_string()) {
-            Some(selector) if !selector.is_empty() => format!("{label}{{{selector}}}"),
-            _ => label,
-        }
+        let label = self.explanation.snapshot.hpa.spec.metrics[metric.index].label();
+        if label.is_empty() { Self::short_label(metric) } else { label }
     }
 
     fn conditions(&self) -> Table {

@@ -3,9 +3,12 @@
 //! [`super::convert`], [`super::default`] and [`super::validate`]; here is only their order. Follows
 //! the generic registry's create.
 
+use jiff::Timestamp;
+
 use super::convert::{self, HpaObject, HpaVersion};
 use super::default::{self, AdmissionRules};
-use super::hpa::HpaStatus;
+use super::hpa::{Behavior, Hpa, HpaSpec, HpaStatus};
+use super::metadata::ObjectMeta;
 use super::validate::{self, Invalid};
 use crate::json::DecodeError;
 
@@ -32,7 +35,55 @@ pub fn admit(
     namespace: &str,
     rules: AdmissionRules,
 ) -> Result<HpaObject, AdmissionError> {
-    let mut object = convert::hpa_from_json(json)?;
+    admit_object(convert::hpa_from_json(json)?, namespace, rules)
+}
+
+/// Takes an update of the spec of an HPA through the API server: what the HPA uses already stays
+/// allowed, and the spec counts as written at `now`.
+///
+/// # Errors
+/// Those of [`admit`].
+pub fn update(
+    hpa: &Hpa,
+    spec: HpaSpec,
+    version: HpaVersion,
+    rules: AdmissionRules,
+    now: Timestamp,
+) -> Result<Hpa, AdmissionError> {
+    let uses_tolerance = |behavior: &Behavior| {
+        let rules = [&behavior.scale_up, &behavior.scale_down];
+        rules.into_iter().flatten().any(|rules| rules.tolerance.is_some())
+    };
+    let old = &hpa.spec;
+    let rules = AdmissionRules {
+        zero_replicas: rules.zero_replicas || old.min_replicas == Some(0),
+        tolerance: rules.tolerance || old.behavior.as_ref().is_some_and(uses_tolerance),
+        container_metrics: rules.container_metrics
+            || old.metrics.iter().any(|metric| metric.container_resource.is_some()),
+        ..rules
+    };
+    let metadata = ObjectMeta {
+        name: hpa.name.clone(),
+        namespace: hpa.namespace.clone(),
+        ..ObjectMeta::default()
+    };
+    let (status, notes) = (HpaStatus::default(), Vec::new());
+    let object = HpaObject { version, metadata, spec, status, notes };
+    let spec = admit_object(object, &hpa.namespace, rules)?.spec;
+    let mut updated = hpa.clone();
+    if updated.spec != spec {
+        updated.spec = spec;
+        updated.written.spec = Some(now);
+        updated.generation = updated.generation.map(|generation| generation.saturating_add(1));
+    }
+    Ok(updated)
+}
+
+fn admit_object(
+    mut object: HpaObject,
+    namespace: &str,
+    rules: AdmissionRules,
+) -> Result<HpaObject, AdmissionError> {
     if object.metadata.namespace.is_empty() {
         namespace.clone_into(&mut object.metadata.namespace);
     }

@@ -46,6 +46,8 @@ pub struct Options {
     pub flags: Flags,
     /// Feature gates, which go before those of the input.
     pub gates: BTreeMap<String, bool>,
+    /// Metrics that are looked up beside those of the HPA, behind which their answers stand.
+    pub also: Vec<MetricSpec>,
 }
 
 /// Everything for a pass, with what it rests on.
@@ -163,7 +165,8 @@ fn without_pods(
             .collect(),
         selector: selector.as_ref(),
     };
-    let metrics = hpa.spec.metrics.iter().map(|spec| answers.of(spec)).collect();
+    let metrics = hpa.spec.metrics.iter().chain(&options.also);
+    let metrics = metrics.map(|spec| answers.of(spec)).collect();
     let selected_metrics = pod_metrics
         .iter()
         .map(|item| in_namespace(item.namespace.as_deref()) && answers.selects(item))

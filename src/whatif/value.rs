@@ -109,6 +109,14 @@ impl Ratio {
         Ok(Self { numerator: number, denominator })
     }
 
+    /// A whole number of hundredths, if it is one.
+    pub(super) fn as_percent(self) -> Option<i32> {
+        let hundredths = u128::from(self.numerator) * 100;
+        let denominator = u128::from(self.denominator);
+        let whole = hundredths.is_multiple_of(denominator);
+        i32::try_from(hundredths / denominator).ok().filter(|_| whole)
+    }
+
     fn plus(self, other: Self) -> Result<Self, ValueError> {
         let raised = self.numerator.checked_mul(other.denominator);
         let numerator = raised.and_then(|raised| raised.checked_add(other.numerator));

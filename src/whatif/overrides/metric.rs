@@ -8,6 +8,7 @@ use crate::engine;
 use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, PodRow, Step};
 use crate::error::Error;
 use crate::memory::Memory;
+use crate::quantity::{Format, Quantity};
 use crate::snapshot::hpa::{MetricSpec, MetricTarget};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{ExternalValue, MetricAnswer, Snapshot};
@@ -266,11 +267,50 @@ impl Spread {
     }
 }
 
-fn step_of(decision: &Decision, index: usize) -> Option<&MetricStep> {
+pub(super) fn step_of(decision: &Decision, index: usize) -> Option<&MetricStep> {
     decision.trace.iter().find_map(|step| match step {
         Step::ComputeMetric(metric) if metric.index == index => Some(&**metric),
         _ => None,
     })
+}
+
+/// Runs a change with the decision of the snapshot as it is: the one that is known, or one made for
+/// it.
+pub(super) fn with_decision(
+    snapshot: &mut Snapshot,
+    known: Option<&Decision>,
+    change: impl FnOnce(&mut Snapshot, &Decision) -> Result<(), Error>,
+) -> Result<(), Error> {
+    match known {
+        Some(decision) => change(snapshot, decision),
+        None => {
+            let decision = super::look(snapshot);
+            change(snapshot, &decision)
+        }
+    }
+}
+
+/// Whether two metrics are different views of the same measurements.
+pub(super) fn share_usage(snapshot: &Snapshot, one: usize, other: usize) -> bool {
+    let metrics = &snapshot.hpa.spec.metrics;
+    match (Source::of(&metrics[one]), Source::of(&metrics[other])) {
+        (
+            Source::Resource { name, container },
+            Source::Resource { name: other, container: of_other },
+        ) => name == other && container.is_some() != of_other.is_some(),
+        _ => false,
+    }
+}
+
+/// What a metric says of a pod.
+pub(super) fn observed_of(snapshot: &Snapshot, index: usize, pod: &str) -> Option<String> {
+    let spec = &snapshot.hpa.spec.metrics[index];
+    let samples = samples(snapshot, index, &Source::of(spec));
+    let (_, value) = samples.into_iter().find(|(name, _)| **name == *pod)?;
+    let binary =
+        matches!(&*spec.type_, "Resource" | "ContainerResource") && spec.name() == "memory";
+    let format = if binary { Format::BinarySI } else { Format::DecimalSI };
+    Some(Quantity::from_milli(value, format).to_string())
 }
 
 /// A pass that looks at one metric only, compared with the requests where that can be, whatever else

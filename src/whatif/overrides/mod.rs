@@ -1,7 +1,152 @@
 //! Puts what is assumed in the place of what was observed. A snapshot goes in, that of a cluster
-//! which is otherwise comes out; what follows from it is the engine's business.
+//! which is otherwise comes out; what follows from it is the engine's business. First the HPA
+//! changes, then the pods, then what the metrics say of them.
 
 mod metric;
+mod pods;
 mod samples;
+mod spec;
+mod typed;
+
+use serde::Serialize;
 
 pub use metric::{set_metric, set_pod};
+pub use spec::Candidate;
+pub use typed::Assumptions;
+
+use super::value::Value;
+use crate::engine;
+use crate::engine::decision::{Decision, MetricResult};
+use crate::error::Error;
+use crate::snapshot::Snapshot;
+use crate::snapshot::assemble::Input;
+use metric::step_of;
+use typed::Assigned;
+
+/// One thing that is taken for otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Override {
+    /// What it is about.
+    pub item: String,
+    /// What is assumed of it.
+    pub assumed: String,
+    /// What was observed; none where nothing was.
+    pub observed: Option<String>,
+}
+
+impl Override {
+    fn new(item: impl Into<String>, assumed: impl Into<String>, observed: Option<String>) -> Self {
+        Self { item: item.into(), assumed: assumed.into(), observed }
+    }
+}
+
+impl Assumptions {
+    /// The input as it would be, and each thing that differs. `decision` is that of the input as it
+    /// was observed.
+    ///
+    /// # Errors
+    ///
+    /// Something is assumed that this HPA and its target cannot have, or two things that exclude each
+    /// other.
+    pub fn apply(
+        &self,
+        mut input: Input,
+        decision: &Decision,
+    ) -> Result<(Input, Vec<Override>), Error> {
+        let mut overrides = Vec::new();
+        let Input { snapshot, notes, .. } = &mut input;
+        let before = snapshot.hpa.spec.metrics.iter().map(spec::source_of).collect::<Vec<_>>();
+        self.spec.apply(snapshot, &mut overrides, notes)?;
+        let chosen = self.pods.apply(snapshot, decision, &mut overrides, notes)?;
+
+        let observed = (self.spec.is_none() && self.pods.is_none()).then_some(decision);
+        let mut taken: Vec<(usize, String)> = Vec::new();
+        for assigned in &self.metrics {
+            let places = assigned.places(snapshot)?;
+            let Some(&first) = places.first() else { continue };
+            let label = snapshot.hpa.spec.metrics[first].label();
+            for (other, with) in &taken {
+                if places.contains(other) {
+                    return Err(Error::usage(format!("{label} is stated twice")));
+                }
+                if metric::share_usage(snapshot, *other, first) {
+                    return Err(Error::usage(format!(
+                        "{label} and {with} are read from the same usage: state one of them"
+                    )));
+                }
+            }
+            let source = spec::source_of(&snapshot.hpa.spec.metrics[first]);
+            let place = before.iter().position(|before| *before == source);
+            let observed_value = place.and_then(|place| current(decision, place));
+            metric::with_decision(snapshot, observed, |snapshot, decision| {
+                set_metric(snapshot, first, &assigned.value, decision)
+            })?;
+            let answer = snapshot.metrics[first].clone();
+            for place in &places[1..] {
+                snapshot.metrics[*place].clone_from(&answer);
+            }
+            taken.extend(places.iter().map(|place| (*place, label.clone())));
+            overrides.push(Override::new(&label, assigned.words(), observed_value));
+        }
+        let mut told: Vec<(&str, usize)> = Vec::new();
+        for (pod, assigned) in &self.of_pods {
+            pods::named(snapshot, pod)?;
+            if let Some(state) = chosen.iter().find(|(name, _)| **name == **pod).map(|(_, s)| s)
+                && *state != pods::State::Unready
+            {
+                return Err(Error::usage(format!(
+                    "{pod} cannot be {} and have a value",
+                    state.word()
+                )));
+            }
+            let places = assigned.places(snapshot)?;
+            let Some(&first) = places.first() else { continue };
+            let label = snapshot.hpa.spec.metrics[first].label();
+            if told.contains(&(pod, first)) {
+                return Err(Error::usage(format!("{label} of {pod} is stated twice")));
+            }
+            told.push((pod, first));
+            let before = metric::observed_of(snapshot, first, pod);
+            metric::with_decision(snapshot, None, |snapshot, decision| {
+                set_pod(snapshot, first, pod, &assigned.value, decision)
+            })?;
+            let answer = snapshot.metrics[first].clone();
+            for place in &places[1..] {
+                snapshot.metrics[*place].clone_from(&answer);
+            }
+            overrides.push(Override::new(format!("{label} of {pod}"), assigned.words(), before));
+        }
+        Ok((input, overrides))
+    }
+}
+
+/// What a metric said, as the status reports it.
+fn current(decision: &Decision, index: usize) -> Option<String> {
+    let step = step_of(decision, index)?;
+    let MetricResult::Proposal(proposal) = &step.result else {
+        return None;
+    };
+    let current = &proposal.current;
+    if let Some(percent) = current.average_utilization {
+        return Some(format!("{percent}%"));
+    }
+    let value =
+        proposal.total.as_ref().or(current.value.as_ref()).or(current.average_value.as_ref());
+    value.map(ToString::to_string)
+}
+
+/// A pass over a changed snapshot, for what it tells of the pods. What the controller remembers plays
+/// no part in that.
+fn look(snapshot: &Snapshot) -> Decision {
+    engine::reconcile(snapshot, &Default::default())
+}
+
+impl Assigned {
+    /// What is assumed, in words.
+    fn words(&self) -> String {
+        match self.value {
+            Value::Share(_) => format!("{} of the request", self.text),
+            Value::Amount(_) | Value::Scale(_) | Value::Missing => self.text.clone(),
+        }
+    }
+}

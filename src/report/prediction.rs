@@ -1,0 +1,77 @@
+//! What a pass would decide if something were otherwise: the explanation of that pass, what was
+//! assumed, and the answer without it.
+
+use serde::Serialize;
+
+use super::page::{Page, Symbols};
+use super::{Certainty, Explanation, Range};
+use crate::whatif::overrides::Override;
+
+/// A prediction. Serializes as the contract's object: an explanation with more fields.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Prediction<'a> {
+    /// The pass with the overrides.
+    #[serde(flatten)]
+    pub explanation: Explanation<'a>,
+    /// What was assumed.
+    pub overrides: Vec<Override>,
+    /// The answer without it.
+    pub observed: Observed,
+    #[serde(skip)]
+    observed_verdict: String,
+}
+
+/// The answer without the overrides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Observed {
+    /// The replicas after the pass; none where the scale could not be read.
+    pub replicas: Option<i32>,
+    /// Whether what is unknown could change it.
+    pub certainty: Certainty,
+    /// The replicas after the pass, over everything that is unknown.
+    pub range: Option<Range>,
+}
+
+impl<'a> Prediction<'a> {
+    /// Puts the two passes side by side.
+    pub fn new(
+        mut explanation: Explanation<'a>,
+        overrides: Vec<Override>,
+        observed: &Explanation<'_>,
+    ) -> Self {
+        explanation.kind = "Prediction";
+        let verdict = Page::new(observed, false, Symbols::UNICODE).verdict;
+        Self {
+            explanation,
+            overrides,
+            observed: Observed {
+                replicas: observed.decision.replicas_after(),
+                certainty: observed.certainty,
+                range: observed.range,
+            },
+            observed_verdict: verdict,
+        }
+    }
+}
+
+impl Page {
+    /// Words a prediction: what it assumes, and the page of its pass with the answer without the
+    /// overrides beside.
+    pub fn of_prediction(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
+        let assuming = prediction.overrides.iter().map(|Override { item, assumed, observed }| {
+            let observed = observed.as_ref().map(|observed| format!(" (observed {observed})"));
+            format!("assuming {item} {assumed}{}", observed.unwrap_or_default())
+        });
+        let assuming: Vec<String> = match prediction.overrides.len() {
+            0 => vec!["assuming nothing else than was observed".to_owned()],
+            _ => assuming.collect(),
+        };
+        let verdict = prediction.observed_verdict.replace(Symbols::UNICODE.arrow, symbols.arrow);
+        Self {
+            assuming,
+            observed: Some(verdict),
+            ..Self::new(&prediction.explanation, wide, symbols)
+        }
+    }
+}

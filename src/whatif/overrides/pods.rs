@@ -1,0 +1,321 @@
+//! Other pods than there are: more, fewer, or the same ones in another state.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+
+use super::samples::{is_running, selector};
+use super::{Override, look};
+use crate::engine::decision::{Decision, Group, Step};
+use crate::error::Error;
+use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
+use crate::snapshot::{MetricAnswer, PodValue, Snapshot};
+
+/// What is assumed of the pods.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PodChanges {
+    pub(super) replicas: Option<i32>,
+    pub(super) unready: Vec<Which>,
+    pub(super) missing: Vec<Which>,
+    pub(super) pending: Vec<Which>,
+}
+
+/// Which pods are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Which {
+    /// So many.
+    Count(usize),
+    /// The one of this name.
+    Named(String),
+}
+
+/// A state that a pod is put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Unready,
+    Missing,
+    Pending,
+}
+
+impl State {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Unready => "unready",
+            Self::Missing => "without metrics",
+            Self::Pending => "pending",
+        }
+    }
+}
+
+impl Which {
+    pub(super) fn read(flag: &str, text: &str) -> Result<Self, Error> {
+        let form = || Error::usage(format!("{flag} {text}: neither a count nor the name of a pod"));
+        if text.bytes().all(|c| c.is_ascii_digit()) {
+            return text.parse().map(Self::Count).map_err(|_| form());
+        }
+        let of_a_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
+        match text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(of_a_name) {
+            true => Ok(Self::Named(text.to_owned())),
+            false => Err(form()),
+        }
+    }
+}
+
+impl PodChanges {
+    pub(super) fn is_none(&self) -> bool {
+        let Self { replicas, unready, missing, pending } = self;
+        replicas.is_none() && unready.is_empty() && missing.is_empty() && pending.is_empty()
+    }
+
+    /// Changes the pods; with the state of those that were put in one.
+    pub(super) fn apply(
+        &self,
+        snapshot: &mut Snapshot,
+        decision: &Decision,
+        overrides: &mut Vec<Override>,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<(Box<str>, State)>, Error> {
+        if let Some(count) = self.replicas {
+            let before = scale_to(snapshot, count, decision, notes)?;
+            overrides.push(Override::new("replicas", count.to_string(), Some(before.to_string())));
+        }
+        let lists = [
+            (State::Unready, &self.unready),
+            (State::Missing, &self.missing),
+            (State::Pending, &self.pending),
+        ];
+        let mut chosen: Vec<(Box<str>, State)> = Vec::new();
+        let all = lists.iter().flat_map(|(state, list)| list.iter().map(|which| (*state, which)));
+        for (state, which) in all.clone() {
+            let Which::Named(name) = which else { continue };
+            named(snapshot, name)?;
+            if let Some((_, other)) = chosen.iter().find(|(pod, _)| **pod == **name) {
+                let (state, other) = (state.word(), other.word());
+                return Err(Error::usage(match state == other {
+                    true => format!("{name} is named twice"),
+                    false => format!("{name} cannot be both {other} and {state}"),
+                }));
+            }
+            chosen.push((name.as_str().into(), state));
+        }
+        for (state, which) in all {
+            let Which::Count(count) = *which else { continue };
+            let mut free: Vec<&Pod> = of_target(snapshot)?;
+            free.retain(|pod| {
+                let is_free = !chosen.iter().any(|(name, _)| *name == pod.name);
+                let stays = match state {
+                    State::Unready => is_ready(pod),
+                    State::Missing | State::Pending => is_running(pod),
+                };
+                is_free && stays
+            });
+            if free.len() < count {
+                let sort = if state == State::Unready { "ready" } else { "running" };
+                let word = state.word();
+                return Err(Error::usage(format!(
+                    "{count} pods cannot become {word}: the target has {} that are {sort} and not \
+                     spoken for",
+                    free.len()
+                )));
+            }
+            let last = free[free.len() - count..].iter().map(|pod| (pod.name.clone(), state));
+            let last: Vec<_> = last.collect();
+            chosen.extend(last);
+        }
+        for (name, state) in &chosen {
+            put(snapshot, name, *state);
+        }
+        for (state, word) in
+            [(State::Unready, "unready"), (State::Missing, "missing"), (State::Pending, "pending")]
+        {
+            let names: Vec<&str> =
+                chosen.iter().filter(|(_, s)| *s == state).map(|(name, _)| &**name).collect();
+            if !names.is_empty() {
+                overrides.push(Override::new(format!("{word} pods"), names.join(", "), None));
+            }
+        }
+        Ok(chosen)
+    }
+}
+
+/// Makes sure that the target has a pod of a name.
+pub(super) fn named(snapshot: &Snapshot, name: &str) -> Result<(), Error> {
+    let pods = of_target(snapshot)?;
+    if pods.iter().any(|pod| *pod.name == *name) {
+        return Ok(());
+    }
+    let names: Vec<&str> = pods.iter().map(|pod| &*pod.name).take(10).collect();
+    let error = Error::usage(format!("the target has no pod {name}"));
+    Err(match names.len() {
+        0 => error.hint("it has no pods at all"),
+        _ => error.hint(format!("it has {}", names.join(", "))),
+    })
+}
+
+/// The pods of the target, by name.
+fn of_target(snapshot: &Snapshot) -> Result<Vec<&Pod>, Error> {
+    let selector = selector(snapshot)
+        .map_err(|e| Error::usage(format!("the pods of the target are not known: {e}")))?;
+    let mut pods: Vec<&Pod> =
+        snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels)).collect();
+    pods.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(pods)
+}
+
+fn is_ready(pod: &Pod) -> bool {
+    is_running(pod) && pod.ready.is_some_and(|ready| ready.status == ConditionStatus::True)
+}
+
+/// Puts a pod in a state, as it would be with every metric.
+fn put(snapshot: &mut Snapshot, name: &str, state: State) {
+    if let Some(pod) = snapshot.pods.iter_mut().find(|pod| *pod.name == *name) {
+        let since = pod.start_time.unwrap_or(snapshot.now);
+        let never = ReadyCondition { status: ConditionStatus::False, last_transition_time: since };
+        match state {
+            // The controller takes a pod for unready for good only if it never was ready.
+            State::Unready => {
+                pod.start_time = Some(since);
+                pod.ready = Some(never);
+            }
+            State::Pending => {
+                pod.phase = Phase::Pending;
+                pod.ready = Some(never);
+            }
+            State::Missing => {}
+        }
+    }
+    if state != State::Unready {
+        forget(snapshot, |pod| pod == name);
+    }
+}
+
+/// Takes the values of some pods away.
+fn forget(snapshot: &mut Snapshot, gone: impl Fn(&str) -> bool) {
+    snapshot.pod_metrics.retain(|item| !gone(&item.name));
+    for answer in &mut snapshot.metrics {
+        if let MetricAnswer::Pods(values) = answer {
+            values.retain(|value| !gone(&value.pod));
+        }
+    }
+}
+
+/// Gives the target so many replicas; with how many it had.
+fn scale_to(
+    snapshot: &mut Snapshot,
+    count: i32,
+    decision: &Decision,
+    notes: &mut Vec<String>,
+) -> Result<i32, Error> {
+    let uncounted: HashSet<Box<str>> = uncounted(snapshot, decision);
+    // Pods that are on their way out are nobody's replicas.
+    let stays = |pod: &&Pod| {
+        pod.deletion_timestamp.is_none() && !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
+    };
+    let mut pods: Vec<Pod> = of_target(snapshot)?.into_iter().filter(stays).cloned().collect();
+    let wanted = usize::try_from(count).unwrap_or(0);
+    if pods.len() > wanted {
+        // The last of the list go: first by name, and what does not count behind all that does.
+        pods.sort_by_key(|pod| uncounted.contains(&pod.name));
+        let gone: HashSet<Box<str>> = pods.drain(wanted..).map(|pod| pod.name).collect();
+        snapshot.pods.retain(|pod| !gone.contains(&pod.name));
+        forget(snapshot, |pod| gone.contains(pod));
+    } else if pods.len() < wanted {
+        let counted: Vec<&Pod> = pods.iter().filter(|pod| !uncounted.contains(&pod.name)).collect();
+        match counted.first().copied().or(pods.first()) {
+            Some(model) => {
+                let names: Vec<Box<str>> = counted.iter().map(|pod| pod.name.clone()).collect();
+                add(snapshot, model, &names, wanted - pods.len());
+            }
+            None => notes.push(format!(
+                "there is no pod that the pods of {count} replicas could be modelled on, so none \
+                 are assumed"
+            )),
+        }
+    }
+    let Ok(scale) = &mut snapshot.scale else { return Ok(count) };
+    scale.status_replicas = count;
+    Ok(std::mem::replace(&mut scale.spec_replicas, count))
+}
+
+/// The pods that are not ready, or do not count with a value for some metric.
+fn uncounted(snapshot: &Snapshot, decision: &Decision) -> HashSet<Box<str>> {
+    let looked = decision.trace.iter().any(|step| matches!(step, Step::ComputeMetric(_)));
+    let own;
+    let decision = if looked {
+        decision
+    } else {
+        own = look(snapshot);
+        &own
+    };
+    let steps = decision.trace.iter().filter_map(|step| match step {
+        Step::ComputeMetric(metric) => Some(metric),
+        _ => None,
+    });
+    let rows = steps.flat_map(|step| &step.pods).filter(|row| row.group != Group::Ready);
+    let rows = rows.filter_map(|row| snapshot.pods.get(row.pod as usize));
+    let unready = snapshot.pods.iter().filter(|pod| !is_ready(pod));
+    rows.chain(unready).map(|pod| pod.name.clone()).collect()
+}
+
+/// Adds pods that are ready and use the average of those that count.
+fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Box<str>], count: usize) {
+    let counts = |name: &str| counted.iter().any(|counted| **counted == *name);
+    let usage: Vec<PodMetrics> =
+        snapshot.pod_metrics.iter().filter(|item| counts(&item.name)).cloned().collect();
+    let values: Vec<Vec<PodValue>> = snapshot
+        .metrics
+        .iter()
+        .map(|answer| match answer {
+            MetricAnswer::Pods(values) => {
+                values.iter().filter(|value| counts(&value.pod)).cloned().collect()
+            }
+            _ => Vec::new(),
+        })
+        .collect();
+    let taken: HashSet<Box<str>> = snapshot.pods.iter().map(|pod| pod.name.clone()).collect();
+    let names = (1..).map(|n| format!("{}-assumed-{n}", model.name).into_boxed_str());
+    let names: Vec<_> = names.filter(|name| !taken.contains(name)).take(count).collect();
+    for (place, name) in names.into_iter().enumerate() {
+        let mut pod = Pod { name: name.clone(), ..model.clone() };
+        if !is_ready(model) {
+            pod.phase = Phase::Running;
+            pod.start_time = Some(Timestamp::UNIX_EPOCH);
+            pod.ready = Some(ReadyCondition {
+                status: ConditionStatus::True,
+                last_transition_time: Timestamp::UNIX_EPOCH,
+            });
+        }
+        snapshot.pods.push(pod);
+        if let Some(first) = usage.first() {
+            let mut item = PodMetrics { name: name.clone(), ..first.clone() };
+            for container in &mut item.containers {
+                for (resource, milli) in &mut container.usage {
+                    let of = |item: &PodMetrics| {
+                        item.containers.iter().find(|c| c.name == container.name)?.get(resource)
+                    };
+                    *milli = share(usage.iter().filter_map(of), place);
+                }
+            }
+            snapshot.pod_metrics.push(item);
+        }
+        for (answer, own) in snapshot.metrics.iter_mut().zip(&values) {
+            if let (MetricAnswer::Pods(values), Some(first)) = (answer, own.first()) {
+                let value = share(own.iter().map(|value| value.value), place);
+                values.push(PodValue { pod: name.clone(), value, ..first.clone() });
+            }
+        }
+    }
+}
+
+/// The average of some values, rounded so that those at the places before come out whole together.
+fn share(values: impl Iterator<Item = i64>, place: usize) -> i64 {
+    let (sum, count) =
+        values.fold((0i128, 0i128), |(sum, count), value| (sum + i128::from(value), count + 1));
+    let up_to = |places: i128| match count {
+        0 => 0,
+        _ => -(-(sum * places)).div_euclid(count),
+    };
+    let place = place as i128;
+    (up_to(place + 1) - up_to(place)).try_into().unwrap_or(i64::MAX)
+}

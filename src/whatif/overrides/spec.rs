@@ -1,0 +1,422 @@
+//! Another spec than the HPA has: a bound, a target, a field, or a whole manifest in its place. It
+//! takes the way of an update through the API server, which fills in defaults and may reject it.
+
+use serde_json::{Map, Value as Json};
+
+use super::Override;
+use super::typed::{Wanted, split};
+use crate::args::Overrides;
+use crate::error::Error;
+use crate::snapshot::Snapshot;
+use crate::snapshot::admit::{self, AdmissionError};
+use crate::snapshot::convert::{HpaObject, HpaVersion, hpa_from_json};
+use crate::snapshot::default::{AdmissionRules, set_on_decode};
+use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
+use crate::snapshot::objects::Objects;
+use crate::whatif::value::Value;
+
+/// What is assumed of the spec.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SpecChanges {
+    candidate: Option<Candidate>,
+    fields: Vec<Field>,
+    targets: Vec<(Wanted, Value, String)>,
+}
+
+/// A manifest that stands for the HPA.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    origin: String,
+    object: HpaObject,
+}
+
+/// A field of the spec with its new value.
+#[derive(Debug, Clone)]
+struct Field {
+    path: Vec<Step>,
+    value: Json,
+    /// As it was typed.
+    item: String,
+    text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    Name(String),
+    Place(usize),
+}
+
+impl Candidate {
+    /// The manifest of an HPA among objects that were read.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it cannot be told which.
+    pub fn find(objects: &Objects, name: &str, file: &str) -> Result<Self, Error> {
+        let named = || objects.hpas.iter().filter(|hpa| hpa.name == name);
+        let hpa = match (&objects.hpas[..], named().count()) {
+            ([hpa], _) => hpa,
+            (_, 1) => named().next().unwrap_or(&objects.hpas[0]),
+            ([], _) => {
+                return Err(Error::usage(format!(
+                    "--hpa {file}: no HorizontalPodAutoscaler in it"
+                )));
+            }
+            _ => {
+                let count = objects.hpas.len();
+                return Err(Error::usage(format!(
+                    "--hpa {file}: {count} HorizontalPodAutoscalers in it, and not one of them alone is {name}"
+                )));
+            }
+        };
+        let origin = hpa.origin.clone();
+        let mut object =
+            hpa_from_json(&hpa.json).map_err(|e| Error::usage(format!("{origin}: {e}")))?;
+        set_on_decode(&mut object.spec, object.version);
+        Ok(Self { origin, object })
+    }
+
+    /// The metrics that it needs answers to.
+    pub fn metrics(&self) -> &[MetricSpec] {
+        &self.object.spec.metrics
+    }
+}
+
+impl super::Assumptions {
+    /// Takes a manifest for the HPA's.
+    pub fn replace_hpa(&mut self, candidate: Candidate) {
+        self.spec.candidate = Some(candidate);
+    }
+}
+
+impl SpecChanges {
+    pub(super) fn read(typed: &Overrides) -> Result<Self, Error> {
+        let mut fields: Vec<Field> = Vec::new();
+        for (name, value) in [("minReplicas", typed.min), ("maxReplicas", typed.max)] {
+            fields.extend(value.map(|value| Field {
+                path: vec![Step::Name(name.to_owned())],
+                value: value.into(),
+                item: name.to_owned(),
+                text: value.to_string(),
+            }));
+        }
+        for text in &typed.fields {
+            let field = Field::read(text)?;
+            let clashes = |other: &&Field| {
+                let (a, b) = (&other.path, &field.path);
+                a.starts_with(b) || b.starts_with(a)
+            };
+            if let Some(other) = fields.iter().find(clashes) {
+                return Err(Error::usage(match other.item == field.item {
+                    true => format!("{} is stated twice", field.item),
+                    false => format!("{} and {} are stated, which overlap", other.item, field.item),
+                }));
+            }
+            fields.push(field);
+        }
+        let mut targets = Vec::new();
+        for text in &typed.targets {
+            let (wanted, value) = split(text, "--target", text)?;
+            let parsed = match value.parse() {
+                Ok(parsed @ (Value::Share(_) | Value::Amount(_))) => parsed,
+                _ => {
+                    return Err(Error::usage(format!("--target {text}: {value} is not a target"))
+                        .hint("a target is a share of the request (70%) or an amount (250m, 30)"));
+                }
+            };
+            targets.push((wanted, parsed, value.to_owned()));
+        }
+        Ok(Self { candidate: None, fields, targets })
+    }
+
+    pub(super) fn is_none(&self) -> bool {
+        self.candidate.is_none() && self.fields.is_empty() && self.targets.is_empty()
+    }
+
+    pub(super) fn apply(
+        &self,
+        snapshot: &mut Snapshot,
+        overrides: &mut Vec<Override>,
+        notes: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        let before = snapshot.hpa.spec.clone();
+        if let Some(Candidate { origin, object }) = &self.candidate {
+            let (own, other) = (&before.scale_target_ref, &object.spec.scale_target_ref);
+            if (own.group(), &own.kind, &own.name) != (other.group(), &other.kind, &other.name) {
+                return Err(Error::usage(format!(
+                    "{origin}: it scales {}/{}, the HPA {}/{}",
+                    other.kind, other.name, own.kind, own.name
+                ))
+                .hint("what is observed of one target says nothing about another: use -f with its objects"));
+            }
+            if object.metadata.name != snapshot.hpa.name {
+                notes.push(format!(
+                    "the manifest of {} is taken for one of {}",
+                    object.metadata.name, snapshot.hpa.name
+                ));
+            }
+            update(
+                snapshot,
+                object.spec.clone(),
+                object.version,
+                origin,
+                object.spec.metrics.as_slice(),
+            )?;
+            overrides.push(Override::new(
+                "HPA",
+                format!("that of {origin}"),
+                Some("the running one".to_owned()),
+            ));
+        }
+        if self.fields.is_empty() && self.targets.is_empty() {
+            return Ok(());
+        }
+        let mut spec = snapshot.hpa.spec.clone();
+        for (wanted, value, text) in &self.targets {
+            for place in wanted.places(snapshot)? {
+                let label = spec.metrics[place].label();
+                let observed = target_of(&spec.metrics[place]).map(target_text);
+                set_target(&mut spec.metrics[place], value, text, &label)?;
+                overrides.push(Override::new(format!("target of {label}"), text, observed));
+            }
+        }
+        let mut json = serde_json::to_value(&spec)
+            .map_err(|e| Error::failed(format!("failed to write the spec: {e}")))?;
+        for field in &self.fields {
+            let observed = field.find(&json).map(plain);
+            field.set(&mut json)?;
+            overrides.push(Override::new(&*field.item, &*field.text, observed));
+        }
+        let text = json.to_string();
+        let spec: HpaSpec = crate::json::decode(&text).map_err(|e| {
+            Error::usage(format!("--set: the API server would reject the spec: {e}"))
+        })?;
+        // What the spec does not have is lost on the way.
+        let kept = serde_json::to_value(&spec)
+            .map_err(|e| Error::failed(format!("failed to write the spec: {e}")))?;
+        for field in &self.fields {
+            let empty = matches!(&field.value, Json::Null)
+                || field.value.as_array().is_some_and(Vec::is_empty);
+            if !empty && field.find(&kept).is_none() {
+                return Err(Error::usage(format!("--set {}: the spec has no such field", field.item))
+                    .hint("a path such as maxReplicas, metrics[0].resource.target.averageUtilization, behavior.scaleDown.policies"));
+            }
+        }
+        update(snapshot, spec, HpaVersion::V2, "the changed spec", &[])
+    }
+}
+
+/// Replaces the spec, as the API server would, and gives each metric the answer that was read for it.
+fn update(
+    snapshot: &mut Snapshot,
+    spec: HpaSpec,
+    version: HpaVersion,
+    origin: &str,
+    also: &[MetricSpec],
+) -> Result<(), Error> {
+    let controller = &snapshot.controller;
+    let rules = AdmissionRules::new(&controller.version, controller.gates);
+    let updated = admit::update(&snapshot.hpa, spec, version, rules, snapshot.now);
+    let updated = updated.map_err(|e| match e {
+        AdmissionError::Invalid(e) => Error::usage(format!("{origin}: {e}"))
+            .hint("the API server would reject this change with these causes"),
+        AdmissionError::Decode(e) => Error::usage(format!("{origin}: {e}")),
+    })?;
+    let known: Vec<MetricSpec> =
+        snapshot.hpa.spec.metrics.iter().chain(also).map(source_of).collect();
+    let is_resource = |spec: &MetricSpec| matches!(&*spec.type_, "Resource" | "ContainerResource");
+    let mut answers = Vec::new();
+    for (index, metric) in updated.spec.metrics.iter().enumerate() {
+        let source = source_of(metric);
+        let same = known.iter().position(|known| *known == source);
+        // All resources are read from one answer.
+        let place =
+            same.or_else(|| known.iter().position(is_resource).filter(|_| is_resource(metric)));
+        let answer = place.and_then(|place| snapshot.metrics.get(place));
+        let answer = answer.ok_or_else(|| {
+            Error::usage(format!(
+                "{origin}: spec.metrics[{index}]: nothing was read for {}, which the HPA does not have",
+                metric.label()
+            ))
+            .hint("give the whole manifest with --hpa, which has it read")
+        })?;
+        answers.push(answer.clone());
+    }
+    snapshot.metrics = answers;
+    snapshot.hpa = updated;
+    Ok(())
+}
+
+/// A metric without its target: what is asked for.
+pub(super) fn source_of(metric: &MetricSpec) -> MetricSpec {
+    let mut source = metric.clone();
+    if let Some(target) = target_mut(&mut source) {
+        *target = MetricTarget::default();
+    }
+    if let Some(external) = &mut source.external {
+        external.metric.selector =
+            external.metric.selector.take().filter(|s| *s != Default::default());
+    }
+    source
+}
+
+fn target_of(metric: &MetricSpec) -> Option<&MetricTarget> {
+    match metric.type_.as_str() {
+        "Resource" => metric.resource.as_ref().map(|source| &source.target),
+        "ContainerResource" => metric.container_resource.as_ref().map(|source| &source.target),
+        "Pods" => metric.pods.as_ref().map(|source| &source.target),
+        "Object" => metric.object.as_ref().map(|source| &source.target),
+        "External" => metric.external.as_ref().map(|source| &source.target),
+        _ => None,
+    }
+}
+
+fn target_mut(metric: &mut MetricSpec) -> Option<&mut MetricTarget> {
+    match metric.type_.as_str() {
+        "Resource" => metric.resource.as_mut().map(|source| &mut source.target),
+        "ContainerResource" => metric.container_resource.as_mut().map(|source| &mut source.target),
+        "Pods" => metric.pods.as_mut().map(|source| &mut source.target),
+        "Object" => metric.object.as_mut().map(|source| &mut source.target),
+        "External" => metric.external.as_mut().map(|source| &mut source.target),
+        _ => None,
+    }
+}
+
+fn target_text(target: &MetricTarget) -> String {
+    match (target.average_utilization, &target.average_value, &target.value) {
+        (Some(percent), ..) => format!("{percent}%"),
+        (_, Some(value), _) | (.., Some(value)) => value.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// A target of the same type where the value leaves that open.
+fn set_target(
+    metric: &mut MetricSpec,
+    value: &Value,
+    text: &str,
+    label: &str,
+) -> Result<(), Error> {
+    let of_resource = matches!(&*metric.type_, "Resource" | "ContainerResource");
+    let Some(target) = target_mut(metric) else {
+        return Err(Error::usage(format!("{label} has no target")));
+    };
+    match value {
+        Value::Share(share) => {
+            let percent = share.as_percent().filter(|_| of_resource).ok_or_else(|| {
+                Error::usage(format!("--target: {text} is no target of {label}")).hint(
+                    match of_resource {
+                        true => "a share of the request is a whole percentage",
+                        false => "only resources have a target in percent",
+                    },
+                )
+            })?;
+            *target = MetricTarget {
+                type_: "Utilization".to_owned(),
+                average_utilization: Some(percent),
+                ..MetricTarget::default()
+            };
+        }
+        _ => {
+            let quantity = crate::quantity::Quantity::parse(text)
+                .map_err(|e| Error::usage(format!("--target: {text}: {e}")))?;
+            let whole = !of_resource && target.type_ == "Value";
+            let (value, average_value) =
+                if whole { (Some(quantity), None) } else { (None, Some(quantity)) };
+            let type_ = if whole { "Value" } else { "AverageValue" }.to_owned();
+            *target = MetricTarget { type_, value, average_value, average_utilization: None };
+        }
+    }
+    Ok(())
+}
+
+impl Field {
+    fn read(text: &str) -> Result<Self, Error> {
+        let form = |why: &str| {
+            Error::usage(format!("--set {text}: {why}")).hint(
+                "it has the form PATH=VALUE, such as \
+                 behavior.scaleDown.stabilizationWindowSeconds=60 or \
+                 metrics[0].resource.target.averageUtilization=70",
+            )
+        };
+        let (typed, value) = text.split_once('=').ok_or_else(|| form("there is no = in it"))?;
+        let path = typed.strip_prefix("spec.").unwrap_or(typed);
+        let mut steps = Vec::new();
+        for part in path.split('.') {
+            let (name, mut rest) = part.split_at(part.find('[').unwrap_or(part.len()));
+            if name.is_empty() || !name.bytes().all(|c| c.is_ascii_alphanumeric()) {
+                return Err(form("the path has an empty or strange name"));
+            }
+            steps.push(Step::Name(name.to_owned()));
+            while let Some(after) = rest.strip_prefix('[') {
+                let (place, further) =
+                    after.split_once(']').ok_or_else(|| form("a [ is not closed"))?;
+                let place = place.parse().map_err(|_| form("an index is no number"))?;
+                steps.push(Step::Place(place));
+                rest = further;
+            }
+            if !rest.is_empty() {
+                return Err(form("something stands behind a ]"));
+            }
+        }
+        // What is no JSON is text: a quantity, a word.
+        let json = serde_json::from_str(value).unwrap_or_else(|_| Json::String(value.to_owned()));
+        Ok(Self { path: steps, value: json, item: path.to_owned(), text: value.to_owned() })
+    }
+
+    fn find<'j>(&self, json: &'j Json) -> Option<&'j Json> {
+        self.path.iter().try_fold(json, |json, step| match step {
+            Step::Name(name) => json.get(name),
+            Step::Place(place) => json.get(place),
+        })
+    }
+
+    fn set(&self, json: &mut Json) -> Result<(), Error> {
+        let item = &self.item;
+        let mut at = json;
+        for step in &self.path {
+            at = match step {
+                Step::Name(name) => {
+                    if at.is_null() {
+                        *at = Json::Object(Map::new());
+                    }
+                    let fields = at.as_object_mut().ok_or_else(|| {
+                        Error::usage(format!(
+                            "--set {item}: there are no fields where {name} is looked for"
+                        ))
+                    })?;
+                    fields.entry(name).or_insert(Json::Null)
+                }
+                Step::Place(place) => {
+                    if at.is_null() {
+                        *at = Json::Array(Vec::new());
+                    }
+                    let list = at.as_array_mut().ok_or_else(|| {
+                        Error::usage(format!(
+                            "--set {item}: there is no list where [{place}] is looked for"
+                        ))
+                    })?;
+                    let length = list.len();
+                    if *place == length {
+                        list.push(Json::Null);
+                    }
+                    list.get_mut(*place).ok_or_else(|| {
+                        Error::usage(format!(
+                            "--set {item}: the list has {length} entries, so there is no [{place}]"
+                        ))
+                    })?
+                }
+            };
+        }
+        at.clone_from(&self.value);
+        Ok(())
+    }
+}
+
+/// A value as it would be typed.
+fn plain(json: &Json) -> String {
+    match json {
+        Json::String(text) => text.clone(),
+        json => json.to_string(),
+    }
+}

@@ -1,0 +1,182 @@
+//! What was typed after the flags of `predict`, read before anything is asked of a cluster.
+
+use super::pods::{PodChanges, Which};
+use super::spec::SpecChanges;
+use crate::args::Overrides;
+use crate::error::Error;
+use crate::selector::Selector;
+use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::MetricSpec;
+use crate::whatif::value::{FORMS, Value};
+
+/// Everything that is assumed.
+#[derive(Debug, Clone, Default)]
+pub struct Assumptions {
+    pub(super) spec: SpecChanges,
+    pub(super) pods: PodChanges,
+    pub(super) metrics: Vec<Assigned>,
+    /// The same for single pods, by name.
+    pub(super) of_pods: Vec<(String, Assigned)>,
+}
+
+/// A metric with the value that is assumed of it.
+#[derive(Debug, Clone)]
+pub(super) struct Assigned {
+    wanted: Wanted,
+    pub(super) value: Value,
+    /// The value as it was typed.
+    pub(super) text: String,
+}
+
+/// Which metric is meant.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    name: String,
+    container: Option<String>,
+    /// As [`MetricSpec::selector`] writes it.
+    selector: Option<String>,
+}
+
+impl Assumptions {
+    /// Reads what was typed.
+    ///
+    /// # Errors
+    ///
+    /// It is not of the form that the flag has.
+    pub fn read(typed: &Overrides) -> Result<Self, Error> {
+        let Overrides { cpu, memory, metrics, pods, replicas, unready, missing, pending, .. } =
+            typed;
+        let mut assigned = Vec::new();
+        for (flag, name, list) in [("--cpu", "cpu", cpu), ("--memory", "memory", memory)] {
+            for text in list {
+                let (container, value) = match text.rsplit_once('=') {
+                    Some((container, value)) => (Some(container.to_owned()), value),
+                    None => (None, &**text),
+                };
+                let wanted = Wanted { name: name.to_owned(), container, selector: None };
+                assigned.push(Assigned::new(wanted, value, flag, text)?);
+            }
+        }
+        for text in metrics {
+            assigned.push(Assigned::read(text, "--metric", text)?);
+        }
+        let mut of_pods = Vec::new();
+        for text in pods {
+            let Some((pod, rest)) = text.split_once(':').filter(|(pod, _)| !pod.is_empty()) else {
+                return Err(Error::usage(format!(
+                    "--pod {text}: not of the form POD:METRIC=VALUE"
+                ))
+                .hint("such as web-1:cpu=300m"));
+            };
+            of_pods.push((pod.to_owned(), Assigned::read(rest, "--pod", text)?));
+        }
+        if let Some(count) = replicas.filter(|count| *count < 0) {
+            return Err(Error::usage(format!("--replicas {count}: must not be negative")));
+        }
+        let which = |flag: &str, list: &[String]| {
+            list.iter().map(|text| Which::read(flag, text)).collect::<Result<Vec<_>, Error>>()
+        };
+        Ok(Self {
+            spec: SpecChanges::read(typed)?,
+            pods: PodChanges {
+                replicas: *replicas,
+                unready: which("--unready", unready)?,
+                missing: which("--missing", missing)?,
+                pending: which("--pending", pending)?,
+            },
+            metrics: assigned,
+            of_pods,
+        })
+    }
+}
+
+impl Assigned {
+    fn read(text: &str, flag: &str, typed: &str) -> Result<Self, Error> {
+        let (wanted, value) = split(text, flag, typed)?;
+        Self::new(wanted, value, flag, typed)
+    }
+
+    fn new(wanted: Wanted, text: &str, flag: &str, typed: &str) -> Result<Self, Error> {
+        let value = text.parse().map_err(|e| {
+            Error::usage(format!("{flag} {typed}: {text}: {e}")).hint(format!("a value is {FORMS}"))
+        })?;
+        Ok(Self { wanted, value, text: text.to_owned() })
+    }
+
+    /// The places in the spec of the metric that is meant: several where the spec has it several
+    /// times.
+    pub(super) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
+        self.wanted.places(snapshot)
+    }
+}
+
+/// A metric and what is said of it: `NAME=VALUE`, `NAME{SELECTOR}=VALUE`.
+pub(super) fn split<'t>(
+    text: &'t str,
+    flag: &str,
+    typed: &str,
+) -> Result<(Wanted, &'t str), Error> {
+    let form = || {
+        Error::usage(format!(
+            "{flag} {typed}: not of the form NAME=VALUE or NAME{{SELECTOR}}=VALUE"
+        ))
+        .hint(format!("a value is {FORMS}"))
+    };
+    let (metric, value) = text.rsplit_once('=').ok_or_else(form)?;
+    let (name, selector) = match metric.split_once('{') {
+        None => (metric, None),
+        Some((name, rest)) => {
+            let selector = rest.strip_suffix('}').ok_or_else(form)?;
+            let selector = Selector::parse(selector)
+                .map_err(|e| Error::usage(format!("{flag} {typed}: {selector}: {e}")))?;
+            (name, Some(selector.to_string()))
+        }
+    };
+    if name.is_empty() {
+        return Err(form());
+    }
+    Ok((Wanted { name: name.to_owned(), container: None, selector }, value))
+}
+
+impl Wanted {
+    pub(super) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
+        let metrics = &snapshot.hpa.spec.metrics;
+        let fits = |spec: &MetricSpec| {
+            spec.name() == self.name
+                && self.container.as_deref().is_none_or(|own| spec.container() == Some(own))
+                && self.selector.as_ref().is_none_or(|own| spec.selector() == *own)
+        };
+        let mut found: Vec<usize> =
+            (0..metrics.len()).filter(|&place| fits(&metrics[place])).collect();
+        // Without a container the pod as a whole is meant, where the HPA looks at it.
+        let of_pods = |place: &usize| metrics[*place].type_ == "Resource";
+        if self.container.is_none() && found.iter().any(of_pods) {
+            found.retain(of_pods);
+        }
+        let mut labels: Vec<String> = found.iter().map(|place| metrics[*place].label()).collect();
+        labels.dedup();
+        match labels.len() {
+            0 => {
+                let there: Vec<String> = metrics.iter().map(MetricSpec::label).collect();
+                Err(Error::usage(format!("the HPA has no metric {self}"))
+                    .hint(format!("it has {}", there.join(", "))))
+            }
+            1 => Ok(found),
+            _ => Err(Error::usage(format!("{self} is ambiguous: {}", labels.join(", ")))
+                .hint("name the container, as in --cpu app=80%, or the selector, as in --metric 'NAME{queue=a}=30'")),
+        }
+    }
+}
+
+impl std::fmt::Display for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)?;
+        if let Some(container) = &self.container {
+            write!(f, " in {container}")?;
+        }
+        if let Some(selector) = &self.selector {
+            write!(f, "{{{selector}}}")?;
+        }
+        Ok(())
+    }
+}

@@ -41,7 +41,10 @@ impl<'a> Prediction<'a> {
         observed: &Explanation<'_>,
     ) -> Self {
         explanation.kind = "Prediction";
-        let verdict = Page::new(observed, false, Symbols::UNICODE).verdict;
+        let mut verdict = Page::new(observed, false, Symbols::UNICODE).verdict;
+        if let Some(range) = observed.range.filter(|range| range.min != range.max) {
+            verdict += &format!(", not certain: between {} and {}", range.min, range.max);
+        }
         Self {
             explanation,
             overrides,

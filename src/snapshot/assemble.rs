@@ -12,11 +12,13 @@ use std::collections::{BTreeMap, HashSet};
 use jiff::Timestamp;
 
 use answers::Answers;
-pub(super) use answers::{absence, asked, described_name, non_empty};
+pub(crate) use answers::described_name;
+pub(super) use answers::{absence, asked, non_empty};
 pub use list::assemble_all;
 pub use settings::Known;
 pub(super) use settings::{Settings, controller_settings, known_gates};
 use target::Target;
+pub(crate) use target::resource_of;
 
 use super::admit::{self, AdmissionError};
 use super::controller::Controller;

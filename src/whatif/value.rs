@@ -109,14 +109,6 @@ impl Ratio {
         Ok(Self { numerator: number, denominator })
     }
 
-    /// A whole number of hundredths, if it is one.
-    pub(super) fn as_percent(self) -> Option<i32> {
-        let hundredths = u128::from(self.numerator) * 100;
-        let denominator = u128::from(self.denominator);
-        let whole = hundredths.is_multiple_of(denominator);
-        i32::try_from(hundredths / denominator).ok().filter(|_| whole)
-    }
-
     fn plus(self, other: Self) -> Result<Self, ValueError> {
         let raised = self.numerator.checked_mul(other.denominator);
         let numerator = raised.and_then(|raised| raised.checked_add(other.numerator));
@@ -128,6 +120,16 @@ impl Ratio {
         let raised = self.numerator.checked_mul(other.denominator).ok_or(ValueError::TooLarge)?;
         let numerator = raised.checked_sub(other.numerator).ok_or(ValueError::Negative)?;
         Ok(Self { numerator, denominator: other.denominator })
+    }
+
+    /// Whether it is a whole number of hundredths.
+    pub(super) fn is_whole_percent(self) -> bool {
+        (u128::from(self.numerator) * 100).is_multiple_of(self.denominator.into())
+    }
+
+    /// That part of an amount, rounded towards zero; none beyond 128 bits.
+    pub(super) fn whole_of(self, amount: i128) -> Option<i128> {
+        Some(amount.checked_mul(i128::from(self.numerator))? / i128::from(self.denominator))
     }
 
     /// That part of an amount, rounded away from zero as APIs round to milli-units; none beyond 128

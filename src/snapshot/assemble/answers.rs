@@ -141,10 +141,7 @@ pub(in crate::snapshot) fn asked(spec: &MetricSpec) -> (Api, Option<&str>) {
 
 /// The name under which the metric of an object is asked for. A metric of a namespace is asked of
 /// the HPA's own, whatever name is stated.
-pub(in crate::snapshot) fn described_name<'a>(
-    object: &'a CrossVersionObjectReference,
-    hpa: &'a Hpa,
-) -> &'a str {
+pub(crate) fn described_name<'a>(object: &'a CrossVersionObjectReference, hpa: &'a Hpa) -> &'a str {
     if object.is_namespace() { &hpa.namespace } else { &object.name }
 }
 

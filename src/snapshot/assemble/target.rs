@@ -130,7 +130,7 @@ fn is_unscalable(group: &str, kind: &str) -> bool {
 
 /// The resource of a kind, with its group, as the API server names it. For kinds that are not
 /// built in the plural is guessed as Kubernetes does it.
-pub(super) fn resource_of(group: &str, kind: &str) -> String {
+pub(crate) fn resource_of(group: &str, kind: &str) -> String {
     let singular = kind.to_lowercase();
     let plural = if singular.ends_with('s') {
         format!("{singular}es")

@@ -37,7 +37,7 @@ pub fn set_metric(
             snapshot.metrics[index] = MetricAnswer::Failed(metric.source.failure());
             Ok(())
         }
-        Source::Object | Source::External(_) => metric.set_total(snapshot, value),
+        Source::Object(_) | Source::External(_) => metric.set_total(snapshot, value),
         _ => metric.set_each(snapshot, value, decision),
     }
 }
@@ -56,7 +56,7 @@ pub fn set_pod(
 ) -> Result<(), Error> {
     let metric = Metric::of(snapshot, index)?;
     let Metric { source, label, .. } = &metric;
-    if matches!(source, Source::Object | Source::External(_)) {
+    if matches!(source, Source::Object(_) | Source::External(_)) {
         return Err(Error::usage(format!("{label} has no value for each pod")));
     }
     let observed = samples(snapshot, index, source).into_iter().find(|(name, _)| **name == *pod);
@@ -97,7 +97,7 @@ impl Metric {
         let Some(spec) = snapshot.hpa.spec.metrics.get(index) else {
             return Err(Error::usage(format!("the HPA has no metric {}", index + 1)));
         };
-        let (source, label) = (Source::of(spec), spec.label());
+        let (source, label) = (Source::of(&snapshot.hpa, spec), spec.label());
         if source == Source::None {
             let type_ = &spec.type_;
             return Err(Error::usage(format!("a metric of the type {type_} cannot be overridden")));
@@ -125,7 +125,7 @@ impl Metric {
             Value::Share(_) | Value::Missing => return Err(self.no_share()),
         };
         *answer = match (&self.source, &*answer) {
-            (Source::Object, _) => MetricAnswer::Object(vec![value]),
+            (Source::Object(_), _) => MetricAnswer::Object(vec![value]),
             (_, MetricAnswer::External(values)) => {
                 let labels = values.first().map(|value| value.labels.clone()).unwrap_or_default();
                 MetricAnswer::External(vec![ExternalValue { labels, value }])
@@ -166,7 +166,7 @@ impl Metric {
         let rows: HashMap<&str, &PodRow> =
             step.pods.iter().map(|row| (&*snapshot.pods[row.pod as usize].name, row)).collect();
         // What counts comes out whole by itself: the rest takes none of its rounding.
-        let (mut counted, mut rest) = (Spread::default(), Spread::default());
+        let (mut counted, mut rest) = (Spread::of(ratio, value), Spread::of(ratio, value));
         let samples = samples(snapshot, index, source);
         let mut assumed = Vec::with_capacity(samples.len());
         for (pod, observed) in samples {
@@ -184,7 +184,7 @@ impl Metric {
                 }
                 _ => observed,
             };
-            assumed.push(spread.next(ratio, whole).ok_or_else(|| self.too_large())?);
+            assumed.push(spread.next(whole).ok_or_else(|| self.too_large())?);
         }
         let mut assumed = assumed.into_iter();
         change(snapshot, index, source, |_, _| assumed.next());
@@ -252,16 +252,27 @@ impl Metric {
 }
 
 /// Parts of amounts whose sum is the part of the sum.
-#[derive(Default)]
 struct Spread {
+    ratio: Ratio,
+    /// The engine truncates a share to whole percents, so that 80 % must not become a little less,
+    /// nor 80.5 % come out as 81.
+    down: bool,
     whole: i128,
     part: i128,
 }
 
 impl Spread {
-    fn next(&mut self, ratio: Ratio, whole: i64) -> Option<i64> {
+    fn of(ratio: Ratio, value: &Value) -> Self {
+        let down = matches!(value, Value::Share(_)) && !ratio.is_whole_percent();
+        Self { ratio, down, whole: 0, part: 0 }
+    }
+
+    fn next(&mut self, whole: i64) -> Option<i64> {
         self.whole = self.whole.checked_add(whole.into())?;
-        let part = ratio.of(self.whole)?;
+        let part = match self.down {
+            true => self.ratio.whole_of(self.whole)?,
+            false => self.ratio.of(self.whole)?,
+        };
         let next = part - std::mem::replace(&mut self.part, part);
         next.try_into().ok()
     }
@@ -292,8 +303,9 @@ pub(super) fn with_decision(
 
 /// Whether two metrics are different views of the same measurements.
 pub(super) fn share_usage(snapshot: &Snapshot, one: usize, other: usize) -> bool {
-    let metrics = &snapshot.hpa.spec.metrics;
-    match (Source::of(&metrics[one]), Source::of(&metrics[other])) {
+    let hpa = &snapshot.hpa;
+    let source = |place: usize| Source::of(hpa, &hpa.spec.metrics[place]);
+    match (source(one), source(other)) {
         (
             Source::Resource { name, container },
             Source::Resource { name: other, container: of_other },
@@ -305,7 +317,7 @@ pub(super) fn share_usage(snapshot: &Snapshot, one: usize, other: usize) -> bool
 /// What a metric says of a pod.
 pub(super) fn observed_of(snapshot: &Snapshot, index: usize, pod: &str) -> Option<String> {
     let spec = &snapshot.hpa.spec.metrics[index];
-    let samples = samples(snapshot, index, &Source::of(spec));
+    let samples = samples(snapshot, index, &Source::of(&snapshot.hpa, spec));
     let (_, value) = samples.into_iter().find(|(name, _)| **name == *pod)?;
     let binary =
         matches!(&*spec.type_, "Resource" | "ContainerResource") && spec.name() == "memory";

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use jiff::SignedDuration;
 
 use crate::selector::Selector;
-use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::assemble::{described_name, resource_of};
+use crate::snapshot::hpa::{Hpa, MetricSpec, ObjectMetricSource};
 use crate::snapshot::metric::{ContainerUsage, PodMetrics};
 use crate::snapshot::pod::{Phase, Pod, resource_name};
 use crate::snapshot::{MetricAnswer, PodValue, ScaleError, Snapshot};
@@ -18,8 +19,8 @@ pub(super) enum Source {
     Resource { name: String, container: Option<String> },
     /// A value for each pod.
     Pods,
-    /// A value for an object.
-    Object,
+    /// A value for an object, which is asked for in these words.
+    Object(String),
     /// Values whose sum counts.
     External(String),
     /// Nothing that is known.
@@ -27,14 +28,21 @@ pub(super) enum Source {
 }
 
 impl Source {
-    pub(super) fn of(spec: &MetricSpec) -> Self {
+    pub(super) fn of(hpa: &Hpa, spec: &MetricSpec) -> Self {
         let name = spec.name().to_owned();
         match spec.type_.as_str() {
             "Resource" | "ContainerResource" => {
                 Self::Resource { name, container: spec.container().map(str::to_owned) }
             }
             "Pods" => Self::Pods,
-            "Object" => Self::Object,
+            "Object" => match &spec.object {
+                Some(ObjectMetricSource { described_object: object, .. }) => Self::Object(format!(
+                    "{}.custom.metrics.k8s.io {}",
+                    resource_of(object.group(), &object.kind),
+                    described_name(object, hpa)
+                )),
+                None => Self::None,
+            },
             "External" => Self::External(name),
             _ => Self::None,
         }
@@ -45,7 +53,7 @@ impl Source {
         let asked = match self {
             Self::Resource { .. } => "pods.metrics.k8s.io".to_owned(),
             Self::Pods => "pods.custom.metrics.k8s.io *".to_owned(),
-            Self::Object => "*.custom.metrics.k8s.io".to_owned(),
+            Self::Object(asked) => asked.clone(),
             Self::External(name) => format!("{name}.external.metrics.k8s.io"),
             Self::None => String::new(),
         };
@@ -153,7 +161,7 @@ pub(super) fn fill(
                 window: SignedDuration::ZERO,
             }));
         }
-        Source::Object | Source::External(_) | Source::None => {}
+        Source::Object(_) | Source::External(_) | Source::None => {}
     }
 }
 

@@ -1,26 +1,28 @@
 //! Another spec than the HPA has: a bound, a target, a field, or a whole manifest in its place. It
 //! takes the way of an update through the API server, which fills in defaults and may reject it.
 
+use std::fmt;
+
 use serde_json::{Map, Value as Json};
 
 use super::Override;
 use super::typed::{Wanted, split};
 use crate::args::Overrides;
 use crate::error::Error;
+use crate::quantity::Quantity;
 use crate::snapshot::Snapshot;
 use crate::snapshot::admit::{self, AdmissionError};
 use crate::snapshot::convert::{HpaObject, HpaVersion, hpa_from_json};
 use crate::snapshot::default::{AdmissionRules, set_on_decode};
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
 use crate::snapshot::objects::Objects;
-use crate::whatif::value::Value;
 
 /// What is assumed of the spec.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SpecChanges {
     candidate: Option<Candidate>,
     fields: Vec<Field>,
-    targets: Vec<(Wanted, Value, String)>,
+    targets: Vec<(Wanted, Target)>,
 }
 
 /// A manifest that stands for the HPA.
@@ -28,6 +30,15 @@ pub(super) struct SpecChanges {
 pub struct Candidate {
     origin: String,
     object: HpaObject,
+}
+
+/// What a metric is compared with.
+#[derive(Debug, Clone)]
+enum Target {
+    /// A share of the request.
+    Percent(i32),
+    /// An amount.
+    Amount(Quantity),
 }
 
 /// A field of the spec with its new value.
@@ -117,14 +128,7 @@ impl SpecChanges {
         let mut targets = Vec::new();
         for text in &typed.targets {
             let (wanted, value) = split(text, "--target", text)?;
-            let parsed = match value.parse() {
-                Ok(parsed @ (Value::Share(_) | Value::Amount(_))) => parsed,
-                _ => {
-                    return Err(Error::usage(format!("--target {text}: {value} is not a target"))
-                        .hint("a target is a share of the request (70%) or an amount (250m, 30)"));
-                }
-            };
-            targets.push((wanted, parsed, value.to_owned()));
+            targets.push((wanted, Target::read(value, text)?));
         }
         Ok(Self { candidate: None, fields, targets })
     }
@@ -172,12 +176,16 @@ impl SpecChanges {
             return Ok(());
         }
         let mut spec = snapshot.hpa.spec.clone();
-        for (wanted, value, text) in &self.targets {
+        for (wanted, target) in &self.targets {
             for place in wanted.places(snapshot)? {
                 let label = spec.metrics[place].label();
                 let observed = target_of(&spec.metrics[place]).map(target_text);
-                set_target(&mut spec.metrics[place], value, text, &label)?;
-                overrides.push(Override::new(format!("target of {label}"), text, observed));
+                target.set(&mut spec.metrics[place], &label)?;
+                overrides.push(Override::new(
+                    format!("target of {label}"),
+                    target.to_string(),
+                    observed,
+                ));
             }
         }
         let mut json = serde_json::to_value(&spec)
@@ -224,7 +232,6 @@ fn update(
     })?;
     let known: Vec<MetricSpec> =
         snapshot.hpa.spec.metrics.iter().chain(also).map(source_of).collect();
-    let is_resource = |spec: &MetricSpec| matches!(&*spec.type_, "Resource" | "ContainerResource");
     let mut answers = Vec::new();
     for (index, metric) in updated.spec.metrics.iter().enumerate() {
         let source = source_of(metric);
@@ -290,44 +297,58 @@ fn target_text(target: &MetricTarget) -> String {
     }
 }
 
-/// A target of the same type where the value leaves that open.
-fn set_target(
-    metric: &mut MetricSpec,
-    value: &Value,
-    text: &str,
-    label: &str,
-) -> Result<(), Error> {
-    let of_resource = matches!(&*metric.type_, "Resource" | "ContainerResource");
-    let Some(target) = target_mut(metric) else {
-        return Err(Error::usage(format!("{label} has no target")));
-    };
-    match value {
-        Value::Share(share) => {
-            let percent = share.as_percent().filter(|_| of_resource).ok_or_else(|| {
-                Error::usage(format!("--target: {text} is no target of {label}")).hint(
-                    match of_resource {
-                        true => "a share of the request is a whole percentage",
-                        false => "only resources have a target in percent",
-                    },
-                )
-            })?;
-            *target = MetricTarget {
-                type_: "Utilization".to_owned(),
-                average_utilization: Some(percent),
-                ..MetricTarget::default()
-            };
-        }
-        _ => {
-            let quantity = crate::quantity::Quantity::parse(text)
-                .map_err(|e| Error::usage(format!("--target: {text}: {e}")))?;
-            let whole = !of_resource && target.type_ == "Value";
-            let (value, average_value) =
-                if whole { (Some(quantity), None) } else { (None, Some(quantity)) };
-            let type_ = if whole { "Value" } else { "AverageValue" }.to_owned();
-            *target = MetricTarget { type_, value, average_value, average_utilization: None };
+impl Target {
+    fn read(text: &str, typed: &str) -> Result<Self, Error> {
+        let target = match text.strip_suffix('%') {
+            Some(percent) => percent.parse().ok().map(Self::Percent),
+            None => Quantity::parse(text).ok().map(Self::Amount),
+        };
+        target.ok_or_else(|| {
+            Error::usage(format!("--target {typed}: {text} is not a target"))
+                .hint("a target is a whole percentage of the request (70%) or an amount (250m, 30)")
+        })
+    }
+
+    /// Sets the target of a metric, of the same type where the value leaves that open.
+    fn set(&self, metric: &mut MetricSpec, label: &str) -> Result<(), Error> {
+        let of_resource = is_resource(metric);
+        let Some(target) = target_mut(metric) else {
+            return Err(Error::usage(format!("{label} has no target")));
+        };
+        let whole = !of_resource && target.type_ == "Value";
+        let (type_, own) = match self {
+            Self::Percent(percent) if of_resource => (
+                "Utilization",
+                MetricTarget { average_utilization: Some(*percent), ..MetricTarget::default() },
+            ),
+            Self::Percent(_) => {
+                return Err(Error::usage(format!("--target: {self} is no target of {label}"))
+                    .hint("only resources have a target in percent: state an amount such as 30"));
+            }
+            Self::Amount(amount) if whole => {
+                ("Value", MetricTarget { value: Some(amount.clone()), ..MetricTarget::default() })
+            }
+            Self::Amount(amount) => (
+                "AverageValue",
+                MetricTarget { average_value: Some(amount.clone()), ..MetricTarget::default() },
+            ),
+        };
+        *target = MetricTarget { type_: type_.to_owned(), ..own };
+        Ok(())
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Percent(percent) => write!(f, "{percent}%"),
+            Self::Amount(amount) => amount.fmt(f),
         }
     }
-    Ok(())
+}
+
+fn is_resource(metric: &MetricSpec) -> bool {
+    matches!(&*metric.type_, "Resource" | "ContainerResource")
 }
 
 impl Field {

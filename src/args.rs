@@ -48,7 +48,7 @@ pub fn with_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Run the controller's pass once and show the decision with every step
-    Explain(Explain),
+    Explain(Box<Explain>),
     /// Show what the pass would decide if something were otherwise
     Predict(Box<Predict>),
 }

@@ -18,6 +18,8 @@ mod list;
 mod metrics;
 #[path = "live/names.rs"]
 mod names;
+#[path = "live/predict.rs"]
+mod predict;
 #[path = "live/rounds.rs"]
 mod rounds;
 #[path = "common/schema.rs"]

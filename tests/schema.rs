@@ -308,6 +308,7 @@ fn every_property_is_described() {
     let mut bare = Vec::new();
     walk(&schema(), "", &mut bare);
     walk(&published::explanation_list(), "list", &mut bare);
+    walk(&prediction_schema(), "prediction", &mut bare);
     assert_eq!(bare, [""; 0]);
 }
 
@@ -346,6 +347,76 @@ fn the_schema_of_lists_describes_what_is_printed_and_nothing_else() {
         ("/errors/0", "hint", &gone),
         ("/errors/0", "code", &json!(1)),
         ("/errors/0", "name", &json!(1)),
+    ] {
+        let mut wrong = right.clone();
+        let object = wrong.pointer_mut(at).and_then(Value::as_object_mut).expect("an object");
+        match value {
+            Value::Null => drop(object.remove(name).expect("a field")),
+            value => drop(object.insert(name.to_owned(), value.clone())),
+        }
+        assert!(!validator.is_valid(&wrong), "{at}/{name}: {value} passes");
+    }
+}
+
+fn prediction_schema() -> Value {
+    let text = include_str!("../schema/prediction.json");
+    serde_json::from_str(text).expect("the schema is JSON")
+}
+
+/// What the program prints for a prediction.
+fn prediction(form: &str, flags: &[&str]) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/nginx");
+    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        .args(["predict", "nginx-deployment", "-o", form, "-f"])
+        .arg(folder)
+        .args(flags)
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(0));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
+    // Whatever is added to an explanation belongs to a prediction, too.
+    let keys = |schema: &Value| -> BTreeSet<String> {
+        schema["properties"].as_object().expect("properties").keys().cloned().collect()
+    };
+    let mut more = keys(&schema());
+    more.extend(["overrides", "observed"].map(str::to_owned));
+    assert_eq!(keys(&prediction_schema()), more);
+
+    let validator = published::beside_explanation(&prediction_schema());
+    for flags in [&[][..], &["--cpu=80%", "--max=20"], &["--cpu=missing"], &["--replicas=0"]] {
+        let json: Value = serde_json::from_str(&prediction("json", flags)).expect("JSON");
+        if let Err(error) = validator.validate(&json) {
+            panic!("{flags:?}: {}: {error}", error.instance_path());
+        }
+        let yaml: Value = serde_yaml::from_str(&prediction("yaml", flags)).expect("YAML");
+        assert_eq!(yaml, json);
+        assert_eq!(json["overrides"].as_array().map(Vec::len), Some(flags.len()));
+        assert_eq!(json["observed"]["replicas"], 4);
+    }
+    let right: Value =
+        serde_json::from_str(&prediction("json", &["--cpu=80%"])).expect("JSON is printed");
+    assert_eq!(
+        right["overrides"][0],
+        json!({"item": "cpu", "assumed": "80% of the request", "observed": "2575%"})
+    );
+    let gone = Value::Null;
+    for (at, name, value) in [
+        ("", "overrides", &gone),
+        ("", "observed", &gone),
+        ("", "outcome", &gone),
+        ("", "kind", &json!("Explanation")),
+        ("", "unknown", &json!(1)),
+        ("/outcome", "scaleTo", &json!("4")),
+        ("/overrides/0", "item", &gone),
+        ("/overrides/0", "assumed", &json!(80)),
+        ("/overrides/0", "source", &json!("typed")),
+        ("/observed", "range", &gone),
+        ("/observed", "replicas", &json!(4.5)),
+        ("/observed", "certainty", &json!("likely")),
     ] {
         let mut wrong = right.clone();
         let object = wrong.pointer_mut(at).and_then(Value::as_object_mut).expect("an object");

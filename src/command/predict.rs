@@ -25,7 +25,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         if path == "-" && args.filenames.iter().any(|file| file == "-") {
             return Err(Error::usage("standard input can be read once: -f - or --hpa -"));
         }
-        let candidate = Candidate::find(&file::read(&[path.clone()])?, &options.name, path)?;
+        let candidate =
+            Candidate::find(&file::read(std::slice::from_ref(path))?, &options.name, path)?;
         options.also = candidate.metrics().to_vec();
         assumptions.replace_hpa(candidate);
     }

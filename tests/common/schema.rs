@@ -1,4 +1,4 @@
-//! The published schema of lists, which refers to that of their items.
+//! The published schemas: those of lists and predictions refer to that of explanations.
 
 use jsonschema::{Registry, RegistryBuilder, Validator};
 use serde_json::Value;
@@ -14,8 +14,13 @@ pub(crate) fn explanation_list() -> Value {
 }
 
 pub(crate) fn list_validator() -> Validator {
+    beside_explanation(&explanation_list())
+}
+
+/// A schema that refers to that of explanations.
+pub(crate) fn beside_explanation(schema: &Value) -> Validator {
     let registry = Registry::new().add("kubectl-hpa/v1alpha1/explanation", explanation());
     let registry = registry.and_then(RegistryBuilder::prepare).expect("the schema is one");
     let options = jsonschema::options().with_registry(&registry);
-    options.build(&explanation_list()).expect("the schema is one")
+    options.build(schema).expect("the schema is one")
 }

@@ -41,7 +41,7 @@ fn custom_object_metric(cluster: &mut Cluster) -> Value {
 }
 
 /// The recorded value of a metric, in thousandths.
-fn recorded_value(name: &str, item: usize) -> i64 {
+pub(super) fn recorded_value(name: &str, item: usize) -> i64 {
     let value = exchange(name).response.body["items"][item]["value"].clone();
     let value = value.as_str().expect("a quantity");
     match value.strip_suffix('m') {

@@ -200,8 +200,8 @@ impl Metric {
         decision: Option<&Decision>,
     ) -> Result<MetricStep, Error> {
         let serves = |step: &&MetricStep| {
-            let share = matches!(value, Value::Share(_));
-            !step.pods.is_empty() && !(share && step.pods.iter().any(|row| row.request.is_none()))
+            let needless = !matches!(value, Value::Share(_));
+            !step.pods.is_empty() && step.pods.iter().all(|row| needless || row.request.is_some())
         };
         let known = decision.and_then(|decision| step_of(decision, self.index));
         if let Some(step) = known.filter(serves) {

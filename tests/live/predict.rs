@@ -1,0 +1,67 @@
+//! `predict` against a cluster: what an assumed manifest looks at is asked for, too, and nothing is
+//! asked where what was typed cannot be.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::answers::recorded_value;
+use super::api::{Kubeconfig, Server, exchange};
+use super::metrics::external_metric;
+use super::{NAME, Ran, folder, program, recorded, run};
+use crate::api::Auth;
+
+fn predict(config: &Kubeconfig, more: &[&str]) -> Ran {
+    let mut command = program();
+    command.args(["predict", NAME, "-n", "default", "-o", "json"]).args(more);
+    run(command.arg("--kubeconfig").arg(config.path()))
+}
+
+#[test]
+fn a_candidate_is_answered_by_what_its_own_metrics_say() {
+    let server = Server::start(recorded());
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let running = &exchange("hpa").response.body;
+    let path = folder().join("candidate.json");
+    let candidate = json!({
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": NAME},
+        "spec": {
+            "scaleTargetRef": running["spec"]["scaleTargetRef"],
+            "minReplicas": 1,
+            "maxReplicas": 1_000_000,
+            "metrics": [external_metric()],
+        },
+    });
+    fs::write(&path, candidate.to_string()).expect("a file");
+    let path = path.to_str().expect("a path in UTF-8");
+    let answer = predict(&config, &["--hpa", path]).answer();
+
+    // The recorded values together over a target of 1 for each pod.
+    let queues = recorded_value("external metric", 0) + recorded_value("external metric", 1);
+    assert_eq!(answer["proposal"], (queues + 999) / 1000);
+    let metrics = answer["outcome"]["status"]["currentMetrics"].as_array().expect("metrics");
+    assert_eq!((metrics.len(), &metrics[0]["type"]), (1, &json!("External")));
+    // The HPA that runs does what it did when it was recorded.
+    let written = &running["status"]["desiredReplicas"];
+    assert_eq!(&answer["observed"]["replicas"], written);
+    assert_eq!(answer["overrides"][0]["item"], "HPA");
+    let asked = |part: &str| server.requests().iter().any(|request| request.path.contains(part));
+    assert!(asked("external.metrics.k8s.io") && asked("metrics.k8s.io/v1beta1"));
+}
+
+#[test]
+fn nothing_is_asked_where_what_was_typed_cannot_be() {
+    let server = Server::start(recorded());
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    for (flag, part) in [
+        ("--cpu=80%%", "80%%: not a value"),
+        ("--set=maxReplicas", "there is no = in it"),
+        ("--hpa=nowhere.yaml", "nowhere.yaml"),
+    ] {
+        predict(&config, &[flag]).fails(2, &[part]);
+    }
+    assert!(server.requests().is_empty());
+    predict(&config, &["--metric=rps=1"]).fails(2, &["the HPA has no metric rps", "it has cpu"]);
+}

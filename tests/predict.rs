@@ -510,3 +510,112 @@ fn what_cannot_be_is_refused_with_what_can() {
         assert!(told.contains(hint), "{flags}: {told}");
     }
 }
+
+/// One pod with two containers and two queues: 50m of 100m and 20m of 50m are used, 10 and 20 wait.
+fn several() -> Input {
+    let resource = |container: &str| {
+        format!(
+            "{{type: ContainerResource, containerResource: {{name: cpu, container: {container},
+               target: {{type: Utilization, averageUtilization: 50}}}}}}"
+        )
+    };
+    let queue = |queue: &str| {
+        format!(
+            "{{type: External, external: {{
+               metric: {{name: depth, selector: {{matchLabels: {{queue: {queue}}}}}}},
+               target: {{type: AverageValue, averageValue: '30'}}}}}}"
+        )
+    };
+    let metrics = [resource("app"), resource("side"), queue("a"), queue("b")].join(", ");
+    let text = format!(
+        "{{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {{name: web, uid: u}},
+  spec: {{maxReplicas: 100, metrics: [{metrics}],
+    scaleTargetRef: {{kind: Deployment, name: web, apiVersion: apps/v1}}}}}}
+---
+{{kind: Scale, apiVersion: autoscaling/v1, metadata: {{name: web}}, spec: {{replicas: 1}},
+  status: {{replicas: 1, selector: app=web}}}}
+---
+{{kind: ControllerState, apiVersion: kubectl-hpa/v1alpha1, now: 2026-11-21T06:00:00Z,
+  kubernetesVersion: v1.36.2}}
+---
+{{kind: Pod, apiVersion: v1, metadata: {{name: web-1, labels: {{app: web}}}},
+  spec: {{containers: [{{name: app, resources: {{requests: {{cpu: 100m}}}}}},
+    {{name: side, resources: {{requests: {{cpu: 50m}}}}}}]}},
+  status: {{phase: Running, startTime: 2026-11-21T05:00:00Z,
+    conditions: [{{type: Ready, status: 'True', lastTransitionTime: 2026-11-21T05:00:10Z}}]}}}}
+---
+{{kind: PodMetrics, apiVersion: metrics.k8s.io/v1beta1, metadata: {{name: web-1}},
+  timestamp: 2026-11-21T05:59:50Z, window: 15s,
+  containers: [{{name: app, usage: {{cpu: 50m}}}}, {{name: side, usage: {{cpu: 20m}}}}]}}
+---
+{{kind: ExternalMetricValueList, apiVersion: external.metrics.k8s.io/v1beta1, items: [
+  {{metricName: depth, metricLabels: {{queue: a}}, value: '10'}},
+  {{metricName: depth, metricLabels: {{queue: b}}, value: '12'}},
+  {{metricName: depth, metricLabels: {{queue: b}}, value: '8'}}]}}"
+    );
+    common::read(&text).expect("an input")
+}
+
+#[test]
+fn containers_and_selectors_narrow_a_metric() {
+    for (flags, proposals) in [
+        ("", [1, 1, 1, 1]),
+        // 140/50, rounded up; what the other container uses stays.
+        ("--cpu=app=140%", [3, 1, 1, 1]),
+        ("--cpu=side=70m", [1, 3, 1, 1]),
+        ("--cpu=app=140% --cpu=side=260%", [3, 6, 1, 1]),
+        // The total of a queue over 30, rounded up.
+        ("--metric=depth{queue=a}=100", [1, 1, 4, 1]),
+        ("--metric=depth{queue=b}=x4.6", [1, 1, 1, 4]),
+        ("--target=depth{queue=b}=9", [1, 1, 1, 3]),
+    ] {
+        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
+        let decision = predict(&several(), &flags).unwrap_or_else(|e| panic!("{flags:?}: {e}"));
+        let found: Vec<i32> = decision
+            .trace
+            .iter()
+            .filter_map(|step| match step {
+                Step::ComputeMetric(metric) => match &metric.result {
+                    MetricResult::Proposal(proposal) => Some(proposal.replicas),
+                    MetricResult::Error(e) => panic!("{flags:?}: {}", e.message),
+                },
+                _ => None,
+            })
+            .collect();
+        assert_eq!(found, proposals, "{flags:?}");
+    }
+    for (flag, message) in [
+        ("--cpu=80%", "cpu is ambiguous: cpu in app, cpu in side"),
+        ("--metric=depth=1", "depth is ambiguous: depth{queue=a}, depth{queue=b}"),
+        ("--metric=depth{queue=c}=1", "the HPA has no metric depth{queue=c}"),
+        ("--metric=depth{queue=a}=80%", "depth{queue=a} is no resource, so nothing requests it"),
+        ("--pod=web-1:depth{queue=a}=8", "depth{queue=a} has no value for each pod"),
+        ("--target=depth{queue=a}=80%", "--target: 80% is no target of depth{queue=a}"),
+    ] {
+        let error = predict(&several(), &[flag.to_owned()]).expect_err(flag);
+        assert_eq!((error.kind.exit_code(), &*error.message), (2, message), "{flag}");
+    }
+}
+
+#[test]
+fn a_candidate_for_another_target_is_refused() {
+    let manifest = |target: &str| {
+        let text = format!(
+            "---
+{{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {{name: web}},
+              spec: {{maxReplicas: 3, scaleTargetRef: {{kind: Deployment, name: {target},
+                apiVersion: apps/v1}}}}}}"
+        );
+        let mut objects = Objects::default();
+        read_text(&text, "web.yaml", &mut objects).expect("a manifest");
+        let mut assumptions = Assumptions::default();
+        assumptions.replace_hpa(Candidate::find(&objects, "web", "web.yaml").expect("one"));
+        assumptions.apply(web(), &decide(&web()))
+    };
+    let error = manifest("api").expect_err("another target");
+    assert_eq!(error.message, "web.yaml: it scales Deployment/api, the HPA Deployment/web");
+    // Above its maximum of 3 the controller corrects without looking at metrics.
+    let (input, _) = manifest("web").expect("the same target");
+    assert_eq!(decide(&input).outcome.scale_to, Some(3));
+    assert!(Candidate::find(&Objects::default(), "web", "web.yaml").is_err());
+}

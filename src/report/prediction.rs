@@ -41,6 +41,8 @@ impl<'a> Prediction<'a> {
         observed: &Explanation<'_>,
     ) -> Self {
         explanation.kind = "Prediction";
+        // What was written is the answer to what was observed.
+        explanation.comparison = None;
         let mut verdict = Page::new(observed, false, Symbols::UNICODE).verdict;
         if let Some(range) = observed.range.filter(|range| range.min != range.max) {
             verdict += &format!(", not certain: between {} and {}", range.min, range.max);

@@ -74,6 +74,13 @@ impl Input {
     pub fn knows_time(&self) -> bool {
         !self.basis.iter().any(|basis| basis.source == SYSTEM_CLOCK)
     }
+
+    /// Says anew what looks wrong, now that the snapshot is not the one of before.
+    pub fn remark_anew(&mut self, before: &Snapshot) {
+        let stale = remarks::on(before);
+        self.notes.retain(|note| !stale.contains(note));
+        self.notes.extend(remarks::on(&self.snapshot));
+    }
 }
 
 /// The source of a time that the input does not state.

@@ -1,6 +1,7 @@
 //! A metric that says something else than was observed. What each pod requests comes out of the
 //! engine's own trace, so that the shares taken here are those that it finds.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::samples::{Source, change, fill, is_running, samples, selector};
@@ -153,6 +154,9 @@ impl Metric {
             }
             let selector = selector(snapshot).map_err(|e| self.unknown_pods(&e))?;
             fill(snapshot, index, source, |pod| is_running(pod) && selector.matches(&pod.labels));
+            if samples(snapshot, index, source).is_empty() {
+                return Err(self.unknown_pods("none is seen to run"));
+            }
         }
         let ratio = match value {
             Value::Amount(amount) => {
@@ -193,19 +197,19 @@ impl Metric {
 
     /// The step that tells what each pod requests and how it counts: that of the decision, else of a
     /// pass that is made for it.
-    fn step(
+    fn step<'d>(
         &self,
         snapshot: &Snapshot,
         value: &Value,
-        decision: Option<&Decision>,
-    ) -> Result<MetricStep, Error> {
+        decision: Option<&'d Decision>,
+    ) -> Result<Cow<'d, MetricStep>, Error> {
         let serves = |step: &&MetricStep| {
             let needless = !matches!(value, Value::Share(_));
             !step.pods.is_empty() && step.pods.iter().all(|row| needless || row.request.is_some())
         };
         let known = decision.and_then(|decision| step_of(decision, self.index));
         if let Some(step) = known.filter(serves) {
-            return Ok(step.clone());
+            return Ok(Cow::Borrowed(step));
         }
         let decision = probe(snapshot, self.index);
         let step = step_of(&decision, 0).filter(|step| !step.pods.is_empty());
@@ -218,7 +222,7 @@ impl Metric {
                 Err(Error::usage(format!("{}: no share can be taken: {}", self.label, e.message))
                     .hint("an amount such as 250m needs no request"))
             }
-            _ => Ok(step.clone()),
+            _ => Ok(Cow::Owned(step.clone())),
         }
     }
 

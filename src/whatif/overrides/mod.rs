@@ -53,9 +53,10 @@ impl Assumptions {
         mut input: Input,
         decision: &Decision,
     ) -> Result<(Input, Vec<Override>), Error> {
+        let was = input.snapshot.clone();
         let mut overrides = Vec::new();
         let Input { snapshot, notes, .. } = &mut input;
-        let before = snapshot.hpa.spec.metrics.iter().map(spec::source_of).collect::<Vec<_>>();
+        let before: Vec<_> = was.hpa.spec.metrics.iter().map(spec::source_of).collect();
         self.spec.apply(snapshot, &mut overrides, notes)?;
         let chosen = self.pods.apply(snapshot, decision, &mut overrides, notes)?;
 
@@ -116,6 +117,7 @@ impl Assumptions {
             }
             overrides.push(Override::new(format!("{label} of {pod}"), assigned.words(), before));
         }
+        input.remark_anew(&was);
         Ok((input, overrides))
     }
 }

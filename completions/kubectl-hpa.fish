@@ -94,7 +94,7 @@ complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l hist
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l recommendation -d 'A recommendation that it remembers, such as 8@2m for 8 replicas two minutes ago; repeatable' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l observe -d 'Watch the HPA for so long before, to learn what it remembers' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l now -d 'The controller\'s clock, such as 2026-11-21T06:00:00Z' -r
-complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l kubernetes-version -d 'The version whose rules apply, such as v1.31 (default: the input\'s or the server\'s)' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l kubernetes-version -d 'The version whose rules apply, such as v1.31 (default: the input\'s, the controller manager\'s or the server\'s)' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l tolerance -d 'Ratios this close to 1 change nothing (default 0.1)' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l downscale-stabilization -d 'How long recommendations hold against scaling down (default 5m)' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l cpu-initialization-period -d 'How long after its start a pod\'s CPU may be that of its start (default 5m)' -r

@@ -2,6 +2,7 @@
 //! up that depends on either.
 
 mod connection;
+mod expect;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -13,6 +14,7 @@ use crate::go;
 use crate::version::Version;
 
 pub use connection::ConnectionFlags;
+pub use expect::{ExpectArgs, FailOn, Report};
 
 /// Explains what the HorizontalPodAutoscaler controller decides, step by step.
 #[derive(Debug, Parser)]

@@ -4,12 +4,13 @@
 //!
 //! ```text
 //! args -> cluster -> snapshot -> memory -> engine -> report -> render -> stdout
-//!                       ^
-//!                     files
+//!                       ^                    |
+//!                     files               whatif
 //! ```
 //!
 //! [`engine::reconcile`] is the controller's pass as a pure function of a [`snapshot::Snapshot`] and
-//! a [`memory::Memory`]. Everything before it reads and checks, everything after it words.
+//! a [`memory::Memory`]. Everything before it reads and checks, everything after it words;
+//! [`whatif`] runs it on a changed snapshot.
 
 pub mod args;
 pub mod cluster;
@@ -27,4 +28,5 @@ pub mod secret;
 pub mod selector;
 pub mod snapshot;
 pub mod version;
+pub mod whatif;
 mod yaml;

@@ -475,11 +475,10 @@ fn holds_refused(scenario: &Scenario, refused: u8) -> TestCaseResult {
             }
         }
         let decision = reconcile(&snapshot, &remembered.likely);
-        let mut range = outlook(&snapshot, &remembered, &decision).extremes;
-        range.extend(decision.replicas_after());
-        let (least, most) = (range.iter().min(), range.iter().max());
+        let range = outlook(&snapshot, &remembered, &decision).range(&decision);
         let replicas = read.replicas_after();
-        let inside = least <= replicas.as_ref() && replicas.as_ref() <= most;
+        let (least, most) = (range.map(|range| range.min), range.map(|range| range.max));
+        let inside = least <= replicas && replicas <= most;
         prop_assert!(inside, "{replicas:?} is outside {range:?}");
     }
     Ok(())

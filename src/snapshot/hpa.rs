@@ -112,6 +112,55 @@ pub struct MetricSpec {
 }
 
 impl MetricSpec {
+    /// The name of the resource or metric; empty where there is no source of the type.
+    pub fn name(&self) -> &str {
+        let name = match self.type_.as_str() {
+            "Resource" => self.resource.as_ref().map(|source| &source.name),
+            "ContainerResource" => self.container_resource.as_ref().map(|source| &source.name),
+            _ => self.identifier().map(|metric| &metric.name),
+        };
+        name.map_or("", String::as_str)
+    }
+
+    /// The container, for ContainerResource.
+    pub fn container(&self) -> Option<&str> {
+        let source = self.container_resource.as_ref();
+        source.filter(|_| self.type_ == "ContainerResource").map(|source| &*source.container)
+    }
+
+    /// Name and selector of a metric that is no resource.
+    pub fn identifier(&self) -> Option<&MetricIdentifier> {
+        match self.type_.as_str() {
+            "Pods" => self.pods.as_ref().map(|source| &source.metric),
+            "Object" => self.object.as_ref().map(|source| &source.metric),
+            "External" => self.external.as_ref().map(|source| &source.metric),
+            _ => None,
+        }
+    }
+
+    /// The selector of a metric, as text; empty where everything is selected, or nothing readable.
+    pub fn selector(&self) -> String {
+        let selector = self.identifier().and_then(|metric| metric.selector.as_ref());
+        let selector = selector.and_then(|selector| selector.to_selector().ok());
+        selector.map(|selector| selector.to_string()).unwrap_or_default()
+    }
+
+    /// What it is called to people: `cpu in app`, `requests on Ingress/main{verb=GET}`.
+    pub fn label(&self) -> String {
+        let mut label = self.name().to_owned();
+        if let Some(container) = self.container() {
+            label = format!("{label} in {container}");
+        }
+        if let Some(source) = self.object.as_ref().filter(|_| self.type_ == "Object") {
+            let object = &source.described_object;
+            label = format!("{label} on {}/{}", object.kind, object.name);
+        }
+        match self.selector() {
+            selector if selector.is_empty() => label,
+            selector => format!("{label}{{{selector}}}"),
+        }
+    }
+
     /// The metric that older APIs express as a CPU percentage.
     pub(crate) fn cpu_utilization(percentage: i32) -> Self {
         Self {

@@ -1,0 +1,4 @@
+//! What if: the same engine over a changed snapshot. [`expect`] compares
+//! the answer with what was expected; nothing here decides anything of its own.
+
+pub mod expect;

@@ -143,7 +143,7 @@ impl Expectation {
     /// What it is called: the expression, with the shorthand that it comes from.
     pub fn name(&self) -> String {
         match self.fail_on {
-            Some(shorthand) => format!("{} (no {shorthand})", self.expression),
+            Some(shorthand) => format!("{} (--fail-on {shorthand})", self.expression),
             None => self.expression.clone(),
         }
     }

@@ -148,8 +148,35 @@ fn each_expectation_is_true_false_or_unknown() {
             .map(|one| format!("{:7} {}: {}\n", one.truth.as_str(), one.name(), one.because()));
         lines.collect::<String>() + &format!("exit code {}", verdict.exit_code())
     };
-    insta::assert_snapshot!(truths(&growing(), &expect(&["desired <= 4 and recommended > 100", "metric.cpu.utilization < 80%", "metric.cpu.averageValue == 515m", "metric.cpu.value < 1"], &all)), @r"");
-    insta::assert_snapshot!(truths(&open(), &expect(&["desired <= 10", "desired <= 8 or desired > 8", "not stabilized"], &all)), @r"");
+    insta::assert_snapshot!(truths(&growing(), &expect(&["desired <= 4 and recommended > 100", "metric.cpu.utilization < 80%", "metric.cpu.averageValue == 515m", "metric.cpu.value < 1"], &all)), @r#"
+true    desired <= 4 and recommended > 100: desired is 4, recommended is 258
+false   metric.cpu.utilization < 80%: metric.cpu.utilization is 2575
+true    metric.cpu.averageValue == 515m: metric.cpu.averageValue is 515m
+unknown metric.cpu.value < 1: metric.cpu.value is unknown (the controller does not compute it)
+true    delta >= 0 (--fail-on scale-down): delta is 2
+false   delta <= 0 (--fail-on scale-up): delta is 2
+false   delta == 0 (--fail-on change): delta is 2
+false   not limited (--fail-on limited): limited is true
+true    desired < max (--fail-on maxed): desired is 4, max is 10
+true    failed == 0 and missing == 0 (--fail-on metrics-missing): failed is 0, missing is 0
+true    not stale (--fail-on stale): stale is false
+true    warnings == 0 (--fail-on warnings): warnings is 0
+exit code 3
+"#);
+    insta::assert_snapshot!(truths(&open(), &expect(&["desired <= 10", "desired <= 8 or desired > 8", "not stabilized"], &all)), @r#"
+true    desired <= 10: desired is anywhere from 2 to 10
+unknown desired <= 8 or desired > 8: desired is anywhere from 2 to 10
+unknown not stabilized: stabilized is unknown (it depends on what the controller remembers)
+unknown delta >= 0 (--fail-on scale-down): delta is anywhere from -6 to 2
+unknown delta <= 0 (--fail-on scale-up): delta is anywhere from -6 to 2
+unknown delta == 0 (--fail-on change): delta is anywhere from -6 to 2
+unknown not limited (--fail-on limited): limited is unknown (it depends on what the controller remembers)
+unknown desired < max (--fail-on maxed): desired is anywhere from 2 to 10, max is 10
+true    failed == 0 and missing == 0 (--fail-on metrics-missing): failed is 0, missing is 0
+true    not stale (--fail-on stale): stale is false
+true    warnings == 0 (--fail-on warnings): warnings is 0
+exit code 4
+"#);
 }
 
 #[test]
@@ -201,20 +228,79 @@ fn markdown_for_a_pull_request() {
         let page = Page::new(explanation, false, Symbols::UNICODE);
         markdown(&page, &overrides(), &expectations)
     });
-    insta::assert_snapshot!(text, @r"");
+    insta::assert_snapshot!(text, @r#"
+<code>default/nginx-deployment</code> → <code>Deployment/nginx-deployment</code>
+
+**STAYS AT 8**
+
+cpu asks for 0 replicas; a controller that has just started takes the 8 there are for its last recommendation.
+
+Not certain: what the controller remembers is unknown, and it may end anywhere from 2 to 10.
+
+| ASSUMED |  | OBSERVED |
+| --- | --: | --: |
+| cpu | 80% | 2575% |
+
+| EXPECTED |  | AS |
+| --- | --- | --- |
+| <code>desired &#60;= 10</code> | holds | desired is anywhere from 2 to 10 |
+| <code>recommended &#62; 0</code> | FAILS | recommended is 0 |
+| <code>not limited (--fail-on limited)</code> | UNKNOWN | limited is unknown (it depends on what the controller remembers) |
+
+| METRIC | CURRENT | TARGET | RATIO | COUNTED | PROPOSES |  |
+| --- | --: | --: | --: | --- | --: | --- |
+| cpu | 0% (0) | 20% | 0 | 4 ready, 4 unready | 0 | highest |
+
+| METRIC | HOW |
+| --- | --- |
+| cpu | 0 × 4 ready pods, rounded up: 0 |
+
+| REPLICAS | FROM PROPOSAL TO REPLICAS |  |
+| --: | --- | --- |
+| 0 | highest proposal: cpu |  |
+| 8 | stabilization: just started, so the 8 there are count | ScaleDownStabilized |
+| 8 | rate: up to max(2 × 8, 4) = 16 in one pass |  |
+| 8 | bounds: 2 to 10 |  |
+
+| ASSUMED |  |
+| --- | --- |
+| clock | <code>2026-11-21T07&#58;06&#58;59Z</code> (the system's; <code>--now</code> sets it) |
+| controller flags | tolerance 0.1, downscale-stabilization 5m, cpu-initialization-period 5m, initial-readiness-delay 30s, sync-period 15s (the defaults) |
+| feature gates | <code>HPAScaleToZero=false</code>, <code>HPAConfigurableTolerance=true</code>, <code>PodLevelResources=true</code> (the defaults) |
+| version | v1.36.2 (the newest confirmed rules) |
+| memory | unknown, taken as just started: the replicas there are count as its only recommendation (nothing states it) |
+
+rules of v1.36.2, at <code>2026-11-21T07&#58;06&#58;59Z</code>
+"#);
 }
 
 #[test]
 fn junit_for_a_pipeline() {
     let (expectations, _) = judge(&open(), &three());
-    insta::assert_snapshot!(junit("default/nginx-deployment", &expectations), @r"");
+    insta::assert_snapshot!(junit("default/nginx-deployment", &expectations), @r#"
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="kubectl-hpa" tests="3" failures="1" errors="1">
+  <testsuite name="default/nginx-deployment" tests="3" failures="1" errors="1" skipped="0">
+    <testcase classname="default/nginx-deployment" name="desired &lt;= 10"/>
+    <testcase classname="default/nginx-deployment" name="recommended &gt; 0">
+      <failure type="false" message="recommended is 0"/>
+    </testcase>
+    <testcase classname="default/nginx-deployment" name="not limited (--fail-on limited)">
+      <error type="unknown" message="limited is unknown (it depends on what the controller remembers)"/>
+    </testcase>
+  </testsuite>
+</testsuites>
+"#);
     assert_eq!(junit("a/b", &[]).matches("<testcase").count(), 0);
 }
 
 #[test]
 fn annotations_for_a_run() {
     let (expectations, _) = judge(&open(), &three());
-    insta::assert_snapshot!(annotations("default/nginx-deployment", &expectations), @r"");
+    insta::assert_snapshot!(annotations("default/nginx-deployment", &expectations), @r#"
+::error title=HPA default/nginx-deployment::recommended > 0 is false: recommended is 0
+::error title=HPA default/nginx-deployment::not limited (--fail-on limited) is unknown, which does not pass: limited is unknown (it depends on what the controller remembers)
+"#);
 }
 
 /// A page that says a text everywhere, and an expectation that does.

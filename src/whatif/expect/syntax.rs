@@ -5,7 +5,7 @@
 use std::fmt;
 
 use crate::quantity::Quantity;
-use crate::snapshot::hpa::HpaSpec;
+use crate::snapshot::hpa::{HpaSpec, MetricSpec};
 
 /// An expectation as it was written, and what it means.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -207,7 +207,7 @@ impl Expression {
 /// The place of a metric in the spec, by what the report calls it or by its bare name. An error is
 /// what is wrong, and the metrics that there are.
 pub(super) fn find_metric(spec: &HpaSpec, name: &str) -> Result<usize, (String, String)> {
-    let labels: Vec<String> = spec.metrics.iter().map(|metric| metric.label()).collect();
+    let labels: Vec<String> = spec.metrics.iter().map(MetricSpec::label).collect();
     let matching = |by_label: bool| -> Vec<usize> {
         let matches = |place: &usize| {
             let own = if by_label { &*labels[*place] } else { spec.metrics[*place].name() };

@@ -180,6 +180,19 @@ exit code 4
 }
 
 #[test]
+fn what_stays_because_nothing_was_measured_does_not_pass() {
+    let unmeasured = files(&["examples/nginx/hpa.yaml", "examples/nginx/state.yaml"]);
+    let verdict = |args: &ExpectArgs| judge(&unmeasured, args).1.exit_code();
+    assert_eq!(verdict(&expect(&["desired <= 20"], &[])), 4);
+    assert_eq!(verdict(&expect(&[], &[FailOn::ScaleDown])), 4);
+    assert_eq!(verdict(&expect(&["blocked or desired <= 20"], &[])), 0);
+    assert_eq!(verdict(&expect(&["not blocked", "desired <= 20"], &[])), 3);
+    assert_eq!(verdict(&ExpectArgs { exit_code: true, ..ExpectArgs::default() }), 4);
+    let change = ExpectArgs { exit_code: true, ..ExpectArgs::default() };
+    assert_eq!(judge(&growing(), &change).1, Verdict::ChangeDue);
+}
+
+#[test]
 fn json_has_each_value_or_why_there_is_none() {
     let args = expect(&["metric.cpu.desired < 3 and delta < 3"], &[FailOn::Limited]);
     let (expectations, _) = judge(&open(), &args);

@@ -63,7 +63,29 @@ fn report(text: &str) -> Result<Report, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Report, report};
+    use clap::Parser;
+
+    use super::{ExpectArgs, FailOn, Report, report};
+
+    #[derive(Parser)]
+    struct Typed {
+        #[command(flatten)]
+        args: ExpectArgs,
+    }
+
+    #[test]
+    fn each_flag_may_come_more_than_once() {
+        let typed = "x --expect limited --fail-on scale-down,metrics-missing --fail-on stale \
+                     --expect blocked --report github --report junit=a.xml --exit-code";
+        let Typed { args } = Typed::try_parse_from(typed.split_whitespace()).unwrap();
+        assert_eq!(args.expect, ["limited", "blocked"]);
+        assert_eq!(args.fail_on, [FailOn::ScaleDown, FailOn::MetricsMissing, FailOn::Stale]);
+        assert_eq!(args.reports, [Report::Github, Report::Junit("a.xml".to_owned())]);
+        assert!(args.exit_code);
+        for wrong in ["x --fail-on scaledown", "x --report sarif=a"] {
+            assert!(Typed::try_parse_from(wrong.split_whitespace()).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn reports_name_their_file() {

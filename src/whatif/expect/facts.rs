@@ -225,8 +225,13 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Something of the replicas after the pass and before.
+    /// Something of the replicas after the pass and before. Where the metrics fail they stay, but
+    /// that is no answer to lean on: it says nothing of what is asked for once they are back.
     fn replicas(&self, of: impl Fn(i64, i64) -> i64) -> Fact {
+        let failed = |step: &Step| matches!(step, Step::CombineMetrics { accepted: false, .. });
+        if self.decision.trace.iter().any(failed) {
+            return Fact::unknown("the replicas stay only because metrics fail");
+        }
         match (self.outlook.range(self.decision), self.replicas_before()) {
             (Some(Range { min, max }), Some(current)) => {
                 let of = |after: i32| of(after.into(), current.into());

@@ -90,7 +90,7 @@ pub enum Field {
 /// What is known of a pass as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PassField {
-    /// The replicas after the pass.
+    /// The replicas after the pass; unknown where they stay because metrics fail.
     Desired,
     /// The replicas before.
     Current,
@@ -112,7 +112,7 @@ pub enum PassField {
     Limited,
     /// Whether past recommendations changed the outcome.
     Stabilized,
-    /// Whether the controller cannot decide or scale.
+    /// Whether the controller cannot decide or scale, as is so at 0 replicas.
     Blocked,
     /// Whether a sample is older than twice its window.
     Stale,

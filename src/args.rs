@@ -2,6 +2,7 @@
 //! up that depends on either.
 
 mod connection;
+mod expect;
 mod predict;
 
 use std::ffi::{OsStr, OsString};
@@ -14,6 +15,7 @@ use crate::go;
 use crate::version::Version;
 
 pub use connection::ConnectionFlags;
+pub use expect::{ExpectArgs, FailOn, Report};
 pub use predict::{Overrides, Predict};
 
 /// Explains what the HorizontalPodAutoscaler controller decides, step by step.

@@ -29,6 +29,8 @@ pub struct Error {
     pub kind: ErrorKind,
     /// What happened, and where.
     pub message: String,
+    /// What was typed, and where in it (in bytes) it is wrong.
+    pub place: Option<(String, usize)>,
     /// What to do.
     pub hint: Option<String>,
     /// Whether the message stands alone: kubectl puts no `error: ` before some of its sentences.
@@ -38,17 +40,36 @@ pub struct Error {
 impl Error {
     /// The command line or the input is not usable.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Usage, message: message.into(), hint: None, bare: false }
+        Self {
+            kind: ErrorKind::Usage,
+            message: message.into(),
+            place: None,
+            hint: None,
+            bare: false,
+        }
     }
 
     /// No answer could be had.
     pub fn failed(message: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Failed, message: message.into(), hint: None, bare: false }
+        Self {
+            kind: ErrorKind::Failed,
+            message: message.into(),
+            place: None,
+            hint: None,
+            bare: false,
+        }
     }
 
     /// No answer could be had, in a sentence of kubectl's that has no `error: ` before it.
     pub fn bare(message: impl Into<String>) -> Self {
         Self { bare: true, ..Self::failed(message) }
+    }
+
+    /// Adds where in what was typed it is wrong.
+    #[must_use]
+    pub fn at(mut self, text: impl Into<String>, place: usize) -> Self {
+        self.place = Some((text.into(), place));
+        self
     }
 
     /// Adds what to do.

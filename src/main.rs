@@ -8,7 +8,7 @@ use clap::Parser;
 use kubectl_hpa::args::{Cli, Color, with_verb};
 use kubectl_hpa::command::{self, Answer, Terminal};
 use kubectl_hpa::error::Error;
-use kubectl_hpa::render::style::clean;
+use kubectl_hpa::render::style::{clean, point_at};
 
 fn main() -> ExitCode {
     let cli = Cli::parse_from(with_verb(std::env::args_os().collect()));
@@ -50,6 +50,9 @@ fn report(errors: &[Error], terminal: &Terminal) {
     for e in errors {
         let sort = if e.bare { "" } else { "error: " };
         let _ = writeln!(stderr, "{sort}{}", clean(&e.message, terminal.ascii));
+        if let Some((text, place)) = &e.place {
+            let _ = writeln!(stderr, "{}", point_at(text, *place, terminal.ascii));
+        }
         hints.extend(e.hint.as_ref().filter(|hint| !hints.contains(hint)));
     }
     for hint in hints {

@@ -81,7 +81,8 @@ fn run(seed: u64, shape: Shape, behavior: bool, quiet: bool, sees: Sees, shares:
         let remembered = infer::infer(&snapshot.hpa, current, controller, seen_at, &evidence);
         let decision = engine::reconcile(&snapshot, &remembered.likely);
         assert_eq!(decision.proposal, truth.proposal, "the metrics have not changed");
-        let range = Range::of(&decision, &engine::outlook(&snapshot, &remembered, &decision));
+        let outlook = engine::outlook(&snapshot, &remembered, &decision);
+        let range = outlook.range(&decision).expect("the scale was read");
         assert!(
             (range.min..=range.max).contains(&after),
             "seed {seed} {shape:?} pass {pass} at {seen_at}: {range:?}, but the pass at {} came \
@@ -106,21 +107,6 @@ fn run(seed: u64, shape: Shape, behavior: bool, quiet: bool, sees: Sees, shares:
 }
 
 type Shares = BTreeMap<String, Share>;
-
-#[derive(Debug)]
-struct Range {
-    min: i32,
-    max: i32,
-}
-
-impl Range {
-    fn of(decision: &engine::decision::Decision, outlook: &engine::decision::Outlook) -> Self {
-        let likely = decision.replicas_after().expect("the scale was read");
-        let all = outlook.extremes.iter().copied().chain([likely]);
-        let (min, max) = all.fold((likely, likely), |(min, max), n| (min.min(n), max.max(n)));
-        Self { min, max }
-    }
-}
 
 fn check(runs: u64) {
     let mut shares = Shares::new();

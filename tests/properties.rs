@@ -9,7 +9,7 @@ mod scenario;
 
 use std::collections::BTreeSet;
 
-use kubectl_hpa::engine::decision::{Because, Decision, MetricResult, Path, Step};
+use kubectl_hpa::engine::decision::{Because, Decision, MetricResult, Outlook, Path, Step};
 use kubectl_hpa::engine::{outlook, reconcile};
 use kubectl_hpa::error::{Error, ErrorKind};
 use kubectl_hpa::memory::Remembered;
@@ -19,6 +19,7 @@ use kubectl_hpa::report::page::{Page, Symbols};
 use kubectl_hpa::snapshot::assemble::Input;
 use kubectl_hpa::snapshot::hpa::{Behavior, ScalingRules};
 use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, save};
+use kubectl_hpa::whatif::expect::{Expression, Fact, Facts, Field, MetricField};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::strategy::ValueTree;
@@ -452,6 +453,9 @@ fn is_inside_the_range(scenario: &Scenario) -> TestCaseResult {
     let outlook = outlook(&input.snapshot, &unknown, &likely);
     let range = Explanation::new(&input, &unknown, &likely, &outlook).range;
     let (decision, _) = common::explain(&input);
+    let remembered = remembered(&input);
+    let known = Facts::new(&input.snapshot, &remembered, &decision, &NOTHING_OPEN);
+    holds_facts(&known, &Facts::new(&input.snapshot, &unknown, &likely, &outlook), &input)?;
     let Some(replicas) = decision.replicas_after() else {
         prop_assert!(range.is_none());
         return Ok(());
@@ -468,19 +472,50 @@ fn holds_refused(scenario: &Scenario, refused: u8) -> TestCaseResult {
         let input = read(scenario)?;
         let remembered = remembered(&input);
         let read = reconcile(&input.snapshot, &remembered.likely);
-        let mut snapshot = input.snapshot;
+        let read_outlook = outlook(&input.snapshot, &remembered, &read);
+        let mut snapshot = input.snapshot.clone();
         for (index, answer) in snapshot.metrics.iter_mut().enumerate() {
             if refused >> (index % 8) & 1 == 1 {
                 *answer = MetricAnswer::Denied("no".to_owned());
             }
         }
         let decision = reconcile(&snapshot, &remembered.likely);
-        let mut range = outlook(&snapshot, &remembered, &decision).extremes;
-        range.extend(decision.replicas_after());
-        let (least, most) = (range.iter().min(), range.iter().max());
+        let outlook = outlook(&snapshot, &remembered, &decision);
+        let known = Facts::new(&input.snapshot, &remembered, &read, &read_outlook);
+        holds_facts(&known, &Facts::new(&snapshot, &remembered, &decision, &outlook), &input)?;
+        let range = outlook.range(&decision);
         let replicas = read.replicas_after();
-        let inside = least <= replicas.as_ref() && replicas.as_ref() <= most;
+        let (least, most) = (range.map(|range| range.min), range.map(|range| range.max));
+        let inside = least <= replicas && replicas <= most;
         prop_assert!(inside, "{replicas:?} is outside {range:?}");
+    }
+    Ok(())
+}
+
+/// Of a decision about which nothing is open.
+static NOTHING_OPEN: Outlook = Outlook { extremes: Vec::new(), upcoming: Vec::new() };
+
+/// Whether what expectations are told of a pass of which less is known is never otherwise than what
+/// they are told of the pass itself.
+fn holds_facts(known: &Facts<'_>, open: &Facts<'_>, input: &Input) -> TestCaseResult {
+    const OF_PASS: &str = "desired == current or delta == min or max == recommended or \
+                           failed == missing or warnings == 0 or limited or stabilized or \
+                           blocked or stale";
+    let of_pass = Expression::parse(OF_PASS).expect("an expression").fields;
+    let metrics = input.snapshot.hpa.spec.metrics.iter().flat_map(|metric| {
+        [MetricField::Desired, MetricField::Utilization, MetricField::Value]
+            .map(|field| Field::Metric(metric.label(), field))
+    });
+    for field in of_pass.into_iter().map(|(_, field)| field).chain(metrics) {
+        let (known, open) = (known.get(&field), open.get(&field));
+        let inside = match (&known, &open) {
+            (_, Fact::Unknown(_)) => true,
+            (Fact::Count { min, max }, Fact::Count { min: least, max: most }) => {
+                least <= min && max <= most
+            }
+            _ => known == open,
+        };
+        prop_assert!(inside, "{field} is {known}, and not {open}");
     }
     Ok(())
 }

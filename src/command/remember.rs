@@ -86,7 +86,7 @@ pub(super) async fn look_further(session: &Session, input: &mut Input) {
     let snapshot = &input.snapshot;
     let decision = engine::reconcile(snapshot, &remembered.likely);
     let Outlook { extremes, .. } = engine::outlook(snapshot, &remembered, &decision);
-    if extremes.iter().all(|replicas| Some(*replicas) == decision.replicas_after()) {
+    if extremes.iter().all(|extreme| Some(extreme.replicas) == decision.replicas_after()) {
         return;
     }
     let window = infer::window(&snapshot.hpa, &snapshot.controller);

@@ -38,12 +38,44 @@ impl Decision {
 }
 
 /// What is open about a decision, and what follows on it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outlook {
-    /// The replicas after the pass at each bound of what is unknown; empty where nothing is.
-    pub extremes: Vec<i32>,
+    /// The pass at each bound of what is unknown; empty where nothing is.
+    pub extremes: Vec<Extreme>,
     /// The counts that follow, by time.
     pub upcoming: Vec<Upcoming>,
+}
+
+impl Outlook {
+    /// The replicas after the pass, over everything that is unknown; none where its scale could not
+    /// be read.
+    pub fn range(&self, decision: &Decision) -> Option<Range> {
+        let likely = decision.replicas_after()?;
+        let all = self.extremes.iter().map(|extreme| extreme.replicas);
+        Some(all.fold(Range { min: likely, max: likely }, |range, replicas| Range {
+            min: range.min.min(replicas),
+            max: range.max.max(replicas),
+        }))
+    }
+}
+
+/// From the proposal to the replicas, at a bound of what is unknown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Extreme {
+    /// The replicas after the pass.
+    pub replicas: i32,
+    /// Stabilization and limits, as in the trace of a decision.
+    pub steps: Vec<Step>,
+}
+
+/// The replicas after the pass, over everything that the controller may remember, and may read where
+/// we may not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Range {
+    /// The fewest.
+    pub min: i32,
+    /// The most.
+    pub max: i32,
 }
 
 /// A count of replicas after a later pass, if the metrics keep asking for the same.

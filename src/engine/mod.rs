@@ -16,7 +16,7 @@ mod rules;
 use jiff::Timestamp;
 
 use conditions::{ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of};
-use decision::{Decision, Event, MetricError, MetricResult, Outcome, Outlook, Path, Step};
+use decision::{Decision, Event, Extreme, MetricError, MetricResult, Outcome, Outlook, Path, Step};
 use rules::Rules;
 
 use crate::memory::{Memory, Remembered};
@@ -54,11 +54,11 @@ pub fn outlook(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision
     }
 }
 
-/// The replicas after the pass at each bound of what is unknown: the memory, and metrics that were
+/// The pass at each bound of what is unknown: the memory, and metrics that were
 /// refused to us and may not be to the controller. Empty where nothing is, or it plays no part.
 /// `decision` is that of the same snapshot with any memory: the metrics do not depend on it, so they
 /// are not evaluated again.
-fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<i32> {
+fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<Extreme> {
     let (Ok(scale), None) = (&snapshot.scale, &snapshot.scale_update_error) else {
         return Vec::new();
     };
@@ -70,7 +70,7 @@ fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) 
         None if remembered.possible.is_none() => return Vec::new(),
         None => Vec::from_iter(decision.proposal),
     };
-    let mut replicas = Vec::new();
+    let mut extremes = Vec::new();
     for proposal in proposals {
         let desired = proposal.max(0);
         let memories = match &remembered.possible {
@@ -82,10 +82,11 @@ fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) 
         };
         for memory in memories {
             let mut pass = Pass::new(snapshot, rules, memory);
-            replicas.push(pass.normalize(current, desired).replicas);
+            let replicas = pass.normalize(current, desired).replicas;
+            extremes.push(Extreme { replicas, steps: pass.trace });
         }
     }
-    replicas
+    extremes
 }
 
 /// A memory as a pass finds it: without a recommendation, the count is taken for one.

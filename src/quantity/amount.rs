@@ -79,7 +79,7 @@ impl Amount {
     }
 
     #[inline]
-    pub(super) const fn int(value: i64, scale: i32) -> Self {
+    pub(crate) const fn int(value: i64, scale: i32) -> Self {
         Self(Repr::Int { value, scale })
     }
 

@@ -1,5 +1,8 @@
 //! From a report to text. Everything here returns a string; only the program writes it.
 
+pub mod github;
+pub mod junit;
+pub mod markdown;
 pub mod page;
 pub mod structured;
 pub mod style;

@@ -53,6 +53,13 @@ pub fn clean(text: &str, ascii: bool) -> String {
     clean
 }
 
+/// A text on one line, and below it a mark at a place, which is given in bytes.
+pub fn point_at(text: &str, place: usize, ascii: bool) -> String {
+    let before = clean(text.get(..place).unwrap_or(text), ascii);
+    let indent = " ".repeat(unicode_width::UnicodeWidthStr::width(&*before));
+    format!("  {}\n  {indent}^", clean(text, ascii))
+}
+
 /// Characters that a terminal would obey or that hide what is there.
 pub(super) fn is_unsafe(letter: char) -> bool {
     letter.is_control() || is_invisible(letter)
@@ -66,7 +73,22 @@ fn is_invisible(letter: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::clean;
+    use super::{clean, point_at};
+
+    #[test]
+    fn the_mark_is_below_its_place_whatever_stands_before() {
+        for (text, place, shown) in [
+            ("desired <= x", 11, "  desired <= x\n             ^"),
+            ("", 0, "  \n  ^"),
+            ("a\tb", 2, "  a\\tb\n     ^"),
+            ("größe x", 8, "  größe x\n        ^"),
+            ("大 x", 4, "  大 x\n     ^"),
+            ("short", 99, "  short\n       ^"),
+        ] {
+            assert_eq!(point_at(text, place, false), shown);
+        }
+        assert_eq!(point_at("ö x", 3, true), "  \\u{f6} x\n         ^");
+    }
 
     #[test]
     fn what_a_terminal_would_obey_is_shown() {

@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 use comparison::Comparison;
 
 use crate::engine::decision::{
-    Clause, Decision, Group, MetricStep, Outcome, Outlook, PodRow, Step, Upcoming,
+    Clause, Decision, Group, MetricStep, Outcome, Outlook, PodRow, Range, Step, Upcoming,
 };
 use crate::json::SecondsTime;
 use crate::memory::{Knowledge, Memory, Possible, Remembered};
@@ -71,16 +71,6 @@ pub enum Certainty {
     Bounded,
 }
 
-/// The replicas after the pass, over everything that the controller may remember, and may read where
-/// we may not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Range {
-    /// The fewest.
-    pub min: i32,
-    /// The most.
-    pub max: i32,
-}
-
 #[derive(Debug, Serialize)]
 struct HpaView<'a> {
     name: &'a str,
@@ -106,13 +96,7 @@ impl<'a> Explanation<'a> {
         outlook: &'a Outlook,
     ) -> Self {
         let Input { snapshot, basis, notes, .. } = input;
-        let range = decision.replicas_after().map(|likely| {
-            let all = outlook.extremes.iter().copied();
-            all.fold(Range { min: likely, max: likely }, |range, replicas| Range {
-                min: range.min.min(replicas),
-                max: range.max.max(replicas),
-            })
-        });
+        let range = outlook.range(decision);
         let certainty = match range {
             Some(range) if range.min != range.max => Certainty::Bounded,
             _ => Certainty::Certain,

@@ -1,5 +1,6 @@
-//! What if: the same engine over a changed snapshot. [`overrides`] changes it; nothing here decides
-//! anything of its own.
+//! What if: the same engine over a changed snapshot. [`overrides`] changes it, [`expect`] compares the
+//! answer with what was expected; nothing here decides anything of its own.
 
+pub mod expect;
 pub mod overrides;
 pub mod value;

@@ -1,10 +1,10 @@
 //! What happens in a pass, and why, in a sentence or two.
 
 use super::{Tone, Words};
-use crate::engine::decision::{Because, MetricResult, Path, RateLimit, Step};
+use crate::engine::decision::{Because, MetricResult, Path, Range, RateLimit, Step};
 use crate::memory::Knowledge;
+use crate::report::Certainty;
 use crate::report::words::{count, distance, duration, list, percent, sentence, time};
-use crate::report::{Certainty, Range};
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::stated::Recommendation;
 

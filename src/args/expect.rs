@@ -1,0 +1,98 @@
+//! What is expected of an answer, and where to report on it. Expressions are read elsewhere.
+
+use clap::{Args, ValueEnum};
+
+/// What a pipeline expects of the answer.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Expectations (exit code 3: one is false, 4: not certain enough)")]
+pub struct ExpectArgs {
+    /// What must hold, such as 'desired <= 20 and not limited'; repeatable
+    #[arg(long, value_name = "EXPRESSION")]
+    pub expect: Vec<String>,
+
+    /// What must not be; separated by commas or repeated
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
+    pub fail_on: Vec<FailOn>,
+
+    /// Exit with 5 where a change of replicas is due
+    #[arg(long)]
+    pub exit_code: bool,
+
+    /// Also report on the expectations: junit=FILE, or github for annotations and step summary
+    #[arg(long = "report", value_name = "junit=FILE|github", value_parser = report)]
+    pub reports: Vec<Report>,
+}
+
+/// Shorthands for expectations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Fewer replicas
+    ScaleDown,
+    /// More replicas
+    ScaleUp,
+    /// Fewer or more replicas
+    Change,
+    /// Rate limits or bounds change the outcome
+    Limited,
+    /// The outcome is the maximum
+    Maxed,
+    /// A metric cannot be evaluated, or has no value of a pod
+    MetricsMissing,
+    /// A sample is older than twice its window
+    Stale,
+    /// The controller would send a warning event
+    Warnings,
+}
+
+/// A report beside the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Report {
+    /// JUnit's XML, to this file.
+    Junit(String),
+    /// GitHub's annotations and step summary.
+    Github,
+}
+
+fn report(text: &str) -> Result<Report, String> {
+    match text.split_once('=') {
+        Some(("junit", file)) if !file.is_empty() => Ok(Report::Junit(file.to_owned())),
+        None if text == "github" => Ok(Report::Github),
+        _ => Err("neither junit=FILE nor github".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::{ExpectArgs, FailOn, Report, report};
+
+    #[derive(Parser)]
+    struct Typed {
+        #[command(flatten)]
+        args: ExpectArgs,
+    }
+
+    #[test]
+    fn each_flag_may_come_more_than_once() {
+        let typed = "x --expect limited --fail-on scale-down,metrics-missing --fail-on stale \
+                     --expect blocked --report github --report junit=a.xml --exit-code";
+        let Typed { args } = Typed::try_parse_from(typed.split_whitespace()).unwrap();
+        assert_eq!(args.expect, ["limited", "blocked"]);
+        assert_eq!(args.fail_on, [FailOn::ScaleDown, FailOn::MetricsMissing, FailOn::Stale]);
+        assert_eq!(args.reports, [Report::Github, Report::Junit("a.xml".to_owned())]);
+        assert!(args.exit_code);
+        for wrong in ["x --fail-on scaledown", "x --report sarif=a"] {
+            assert!(Typed::try_parse_from(wrong.split_whitespace()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn reports_name_their_file() {
+        assert_eq!(report("junit=out/a=b.xml"), Ok(Report::Junit("out/a=b.xml".to_owned())));
+        assert_eq!(report("github"), Ok(Report::Github));
+        for wrong in ["", "junit", "junit=", "github=x", "JUnit=x", "sarif=x"] {
+            report(wrong).unwrap_err();
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A page as Markdown, for comments on pull requests and step summaries. Names and messages come from
+//! outside, so no word of them may act as markup, HTML, mention, reference, emoji or link: a word that
+//! is not plain stands in a `<code>` element, where nothing is looked up, with all punctuation as
+//! character references, which are never structure.
+
+use std::fmt::Write;
+
+use super::style::clean;
+use crate::report::page::{Page, Table};
+use crate::whatif::expect::{Expectation, Truth};
+
+/// A page with what was assumed in place of what was observed, and with what was expected. Either of
+/// these may be empty.
+pub fn markdown(page: &Page, overrides: &Table, expectations: &[Expectation]) -> String {
+    let mut out = String::new();
+    let mut paragraph = |mark: &str, text: &str| {
+        let text = prose(text);
+        // Marks around nothing would be a line across the page.
+        if !text.is_empty() {
+            let _ = write!(out, "{mark}{text}{mark}\n\n");
+        }
+    };
+    paragraph("", &page.title);
+    paragraph("**", &page.verdict);
+    for sentence in &page.why {
+        paragraph("", sentence);
+    }
+    table(&mut out, overrides);
+    let rows = expectations.iter().map(|expectation| {
+        let verdict = match expectation.truth {
+            Truth::True => "holds",
+            Truth::False => "FAILS",
+            Truth::Unknown => "UNKNOWN",
+        };
+        vec![code(&expectation.name()), verdict.to_owned(), prose(&expectation.because())]
+    });
+    rows_of(&mut out, &[("EXPECTED", false), ("", false), ("AS", false)], rows);
+    table(&mut out, &page.metrics);
+    let rows = page.metric_details.iter().map(|(metric, how)| vec![prose(metric), prose(how)]);
+    rows_of(&mut out, &[("METRIC", false), ("HOW", false)], rows);
+    let rows = page.path.iter().map(|line| {
+        let reason = line.reason.unwrap_or_default();
+        vec![line.replicas.to_string(), prose(&line.rule), prose(reason)]
+    });
+    let path = [("REPLICAS", true), ("FROM PROPOSAL TO REPLICAS", false), ("", false)];
+    rows_of(&mut out, &path, rows);
+    let assumed = page.assumed.iter().map(|(item, value)| vec![prose(item), prose(value)]);
+    rows_of(&mut out, &[("ASSUMED", false), ("", false)], assumed);
+    for note in &page.notes {
+        let _ = write!(out, "- {}\n\n", prose(note));
+    }
+    let _ = writeln!(out, "{}", prose(&page.subtitle));
+    out
+}
+
+fn table(out: &mut String, table: &Table) {
+    let rows = table.rows.iter().map(|row| row.iter().map(|cell| prose(cell)).collect());
+    rows_of(out, &table.columns, rows);
+}
+
+/// A table of cells that are Markdown already; nothing where there are none.
+fn rows_of(
+    out: &mut String,
+    columns: &[(&'static str, bool)],
+    rows: impl Iterator<Item = Vec<String>>,
+) {
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return;
+    }
+    let titles = columns.iter().map(|(title, _)| (*title).to_owned()).collect();
+    let rules = columns.iter().map(|(_, numbers)| if *numbers { "--:" } else { "---" });
+    let rules = rules.map(str::to_owned).collect();
+    for row in [titles, rules].into_iter().chain(rows) {
+        let _ = writeln!(out, "| {} |", row.join(" | "));
+    }
+    out.push('\n');
+}
+
+/// Text in which each word that is not plain stands in a code element.
+fn prose(text: &str) -> String {
+    let text = clean(text, false);
+    let words = text.split(' ').filter(|word| !word.is_empty()).enumerate();
+    words.map(|(place, word)| one_word(word, place == 0)).collect::<Vec<_>>().join(" ")
+}
+
+fn one_word(word: &str, first: bool) -> String {
+    const OWN: [&str; 7] = ["→", "×", "≤", "/", "=", "->", "-"];
+    if OWN.contains(&word) {
+        return if first { reference(word) } else { word.replace('>', "&gt;") };
+    }
+    let opened = word.strip_prefix('(').unwrap_or(word);
+    let core = opened.trim_end_matches([',', ';', '.', ':', ')', '%']);
+    let (before, after) = (&word[..word.len() - opened.len()], &opened[core.len()..]);
+    let shown = if is_plain(core) { core.to_owned() } else { code(core) };
+    // At the start of a text, `1.` and `1)` would be lists.
+    let number = first && core.chars().all(|c| c.is_ascii_digit());
+    let listed = number && after.starts_with(['.', ')']);
+    let after = if listed { reference(after) } else { after.to_owned() };
+    format!("{before}{shown}{after}")
+}
+
+/// Whether nothing looks for markup, links, references or commits in a word.
+fn is_plain(word: &str) -> bool {
+    let letters: Vec<char> = word.chars().collect();
+    let inner = |place: usize, kind: fn(&char) -> bool| {
+        place > 0 && letters.get(place - 1).is_some_and(kind)
+    };
+    let plain = |(place, letter): (usize, &char)| match letter {
+        '.' => inner(place, char::is_ascii_digit),
+        '(' => inner(place, char::is_ascii_alphanumeric),
+        '-' | '\'' => {
+            let next = letters.get(place + 1);
+            inner(place, |c| c.is_alphabetic()) && next.is_some_and(|c| c.is_alphabetic())
+        }
+        letter => letter.is_alphanumeric(),
+    };
+    let commit = letters.len() >= 7 && letters.iter().all(char::is_ascii_hexdigit);
+    letters.iter().enumerate().all(plain) && !commit
+}
+
+/// Text in a code element.
+fn code(text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    format!("<code>{}</code>", escape(&clean(text, false)))
+}
+
+/// Text of a code element: what could be structure, or the start of a link, as character references.
+fn escape(text: &str) -> String {
+    const HARMLESS: &str = "-/,()%{}=;'?+";
+    let structure = |letter: char| letter.is_ascii_punctuation() && !HARMLESS.contains(letter);
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if structure(letter) {
+            escaped.push_str(&reference(letter.encode_utf8(&mut [0; 4])));
+            // Mail addresses are looked for once the references are read.
+            if letter == '@' {
+                escaped.push_str("<!-- -->");
+            }
+        } else {
+            escaped.push(letter);
+        }
+    }
+    escaped
+}
+
+/// Character references, which stand for the letters but are never structure.
+fn reference(text: &str) -> String {
+    text.chars().map(|letter| format!("&#{};", u32::from(letter))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{code, prose};
+
+    #[test]
+    fn words_of_ones_own_stay_readable() {
+        for (text, shown) in [
+            (
+                "cpu asks for 258 replicas; one pass may.",
+                "cpu asks for 258 replicas; one pass may.",
+            ),
+            ("128.75 × 2 ready pods, rounded up: 258", "128.75 × 2 ready pods, rounded up: 258"),
+            ("the controller's scale-down (2 unready)", "the controller's scale-down (2 unready)"),
+            ("SCALE UP 2 → 4", "SCALE UP 2 → 4"),
+            ("80% (2), up to max(2 × 2, 4)", "80% (2), up to max(2 × 2, 4)"),
+            ("default/web → x", "<code>default/web</code> → x"),
+        ] {
+            assert_eq!(prose(text), shown);
+        }
+    }
+
+    #[test]
+    fn words_from_outside_mean_nothing() {
+        for (text, shown) in [
+            ("@admin", "<code>&#64;<!-- -->admin</code>"),
+            ("a @admin: b", "a <code>&#64;<!-- -->admin</code>: b"),
+            ("#12 GH-12 a/b#3", "<code>&#35;12</code> <code>GH-12</code> <code>a/b&#35;3</code>"),
+            ("deadbee 1234567", "<code>deadbee</code> <code>1234567</code>"),
+            ("https://x.y", "<code>https&#58;//x&#46;y</code>"),
+            ("www.x.y", "<code>www&#46;x&#46;y</code>"),
+            ("[a](b)", "<code>&#91;a&#93;(b</code>)"),
+            ("<b>", "<code>&#60;b&#62;</code>"),
+            ("</code>@a", "<code>&#60;/code&#62;&#64;<!-- -->a</code>"),
+            (
+                "a|b \\| `x`",
+                "<code>a&#124;b</code> <code>&#92;&#124;</code> <code>&#96;x&#96;</code>",
+            ),
+            (":tada:", "<code>&#58;tada</code>:"),
+            ("1. a", "1&#46; a"),
+            ("- a", "&#45; a"),
+            ("a\n# b", "<code>a&#92;n&#35;</code> b"),
+            (
+                "&amp; $x$ *a* _b_ ~c~",
+                "<code>&#38;amp</code>; <code>&#36;x&#36;</code> <code>&#42;a&#42;</code> <code>&#95;b&#95;</code> <code>&#126;c&#126;</code>",
+            ),
+            ("a\u{202e}b", "<code>a&#92;u{202e}b</code>"),
+        ] {
+            assert_eq!(prose(text), shown, "{text:?}");
+        }
+        assert_eq!(code("desired <= 2"), "<code>desired &#60;= 2</code>");
+    }
+}

@@ -1,0 +1,292 @@
+//! Expectations of a pass, and what follows from them for an exit code. Logic is three-valued: what
+//! is unknown neither passes nor fails, and what is known only within bounds is known as far as all of
+//! the range agrees.
+
+mod facts;
+mod syntax;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+pub use facts::{Fact, Facts};
+pub use syntax::{
+    Expression, Field, MetricField, Node, Number, Operand, Operator, PassField, SyntaxError,
+};
+
+use crate::args::{ExpectArgs, FailOn};
+use crate::error::Error;
+use crate::snapshot::hpa::HpaSpec;
+
+/// What is known of a statement. The order is that of Kleene's logic: `and` is the least, `or` the
+/// greatest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Truth {
+    /// It does not hold.
+    False,
+    /// It may hold or not.
+    Unknown,
+    /// It holds.
+    True,
+}
+
+impl Truth {
+    /// `true`, `false` or `unknown`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::False => "false",
+            Self::Unknown => "unknown",
+            Self::True => "true",
+        }
+    }
+
+    fn not(self) -> Self {
+        match self {
+            Self::False => Self::True,
+            Self::Unknown => Self::Unknown,
+            Self::True => Self::False,
+        }
+    }
+
+    /// What is true of all, false of all, or neither.
+    fn of_all(always: bool, never: bool) -> Self {
+        match (always, never) {
+            (true, _) => Self::True,
+            (_, true) => Self::False,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+impl Expression {
+    /// Whether it holds.
+    pub fn truth(&self, facts: &impl Fn(&Field) -> Fact) -> Truth {
+        self.root.truth(facts)
+    }
+}
+
+impl Node {
+    fn truth(&self, facts: &impl Fn(&Field) -> Fact) -> Truth {
+        match self {
+            Self::Any(parts) => {
+                parts.iter().map(|part| part.truth(facts)).max().unwrap_or(Truth::False)
+            }
+            Self::All(parts) => {
+                parts.iter().map(|part| part.truth(facts)).min().unwrap_or(Truth::True)
+            }
+            Self::Not(inner) => inner.truth(facts).not(),
+            Self::Flag(field) => match facts(field) {
+                Fact::Flag(true) => Truth::True,
+                Fact::Flag(false) => Truth::False,
+                _ => Truth::Unknown,
+            },
+            Self::Compare(left, operator, right) => operator.truth(left, right, facts),
+        }
+    }
+}
+
+impl Operator {
+    /// The bounds of the two sides are taken to vary by themselves, even where they cannot.
+    fn truth(self, left: &Operand, right: &Operand, facts: &impl Fn(&Field) -> Fact) -> Truth {
+        let bounds = |operand: &Operand| match operand {
+            Operand::Field(field) => facts(field).bounds(),
+            Operand::Number(Number { quantity, .. }) => {
+                Some((quantity.amount().clone(), quantity.amount().clone()))
+            }
+        };
+        let (Some((left_min, left_max)), Some((right_min, right_max))) =
+            (bounds(left), bounds(right))
+        else {
+            return Truth::Unknown;
+        };
+        let less = Truth::of_all(left_max < right_min, left_min >= right_max);
+        let greater = Truth::of_all(left_min > right_max, left_max <= right_min);
+        // One of the three holds, so they are equal where neither other can be.
+        let equal = Truth::min(less.not(), greater.not());
+        match self {
+            Self::Equal => equal,
+            Self::NotEqual => equal.not(),
+            Self::Less => less,
+            Self::AtLeast => less.not(),
+            Self::Greater => greater,
+            Self::AtMost => greater.not(),
+        }
+    }
+}
+
+/// An expectation, and whether it holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expectation {
+    /// The expression, as it was written.
+    pub expression: String,
+    /// The shorthand that it comes from.
+    pub fail_on: Option<&'static str>,
+    /// Whether it holds.
+    pub truth: Truth,
+    /// The fields that it looks at, each once.
+    pub values: Vec<(Field, Fact)>,
+}
+
+impl Expectation {
+    fn new(expected: &Expected, facts: &Facts<'_>) -> Self {
+        let Expected { expression, fail_on } = expected;
+        let mut values: Vec<(Field, Fact)> = Vec::new();
+        for (_, field) in &expression.fields {
+            if !values.iter().any(|(known, _)| known == field) {
+                values.push((field.clone(), facts.get(field)));
+            }
+        }
+        let truth = expression.truth(&|field| facts.get(field));
+        Self { expression: expression.text.clone(), fail_on: *fail_on, truth, values }
+    }
+
+    /// What it is called: the expression, with the shorthand that it comes from.
+    pub fn name(&self) -> String {
+        match self.fail_on {
+            Some(shorthand) => format!("{} (--fail-on {shorthand})", self.expression),
+            None => self.expression.clone(),
+        }
+    }
+
+    /// The values that it looks at: `desired is 4, limited is false`.
+    pub fn because(&self) -> String {
+        let values = self.values.iter().map(|(field, fact)| format!("{field} is {fact}"));
+        values.collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Serialize for Expectation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let values: Vec<Value<'_>> =
+            self.values.iter().map(|(field, fact)| Value { field, fact }).collect();
+        let mut map = serializer.serialize_map(Some(4))?;
+        map.serialize_entry("expression", &self.expression)?;
+        map.serialize_entry("failOn", &self.fail_on)?;
+        map.serialize_entry("truth", &self.truth)?;
+        map.serialize_entry("values", &values)?;
+        map.end()
+    }
+}
+
+struct Value<'a> {
+    field: &'a Field,
+    fact: &'a Fact,
+}
+
+impl Serialize for Value<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("field", &self.field.to_string())?;
+        self.fact.add_to(&mut map)?;
+        map.end()
+    }
+}
+
+/// What the expectations come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// 0: nothing was expected, or all of it holds.
+    Holds,
+    /// 3: an expectation is false.
+    ExpectationFalse,
+    /// 4: not certain enough to gate.
+    Uncertain,
+    /// 5: a change is due, and that was asked for.
+    ChangeDue,
+}
+
+impl Verdict {
+    /// The process's exit code.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Holds => 0,
+            Self::ExpectationFalse => 3,
+            Self::Uncertain => 4,
+            Self::ChangeDue => 5,
+        }
+    }
+
+    /// A false expectation outweighs an unknown one, and that a change; `unchanged` is asked of
+    /// only with `--exit-code`, and an unknown one may be a change.
+    fn of(expectations: &[Expectation], unchanged: Option<Truth>) -> Self {
+        let least = expectations.iter().map(|one| one.truth).min();
+        match (least, unchanged) {
+            (Some(Truth::False), _) => Self::ExpectationFalse,
+            (Some(Truth::Unknown), _) | (_, Some(Truth::Unknown)) => Self::Uncertain,
+            (_, Some(Truth::False)) => Self::ChangeDue,
+            _ => Self::Holds,
+        }
+    }
+}
+
+/// All that is expected of a pass.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Gate {
+    expected: Vec<Expected>,
+    unchanged: Option<Expression>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Expected {
+    expression: Expression,
+    fail_on: Option<&'static str>,
+}
+
+impl Gate {
+    /// Reads what was typed; nothing else has to be known for that.
+    pub fn new(args: &ExpectArgs) -> Result<Self, Error> {
+        let mut expected = Vec::new();
+        for text in &args.expect {
+            let expression = Expression::parse(text).map_err(|e| unusable(text, e))?;
+            expected.push(Expected { expression, fail_on: None });
+        }
+        for shorthand in &args.fail_on {
+            let (name, text) = meaning(*shorthand);
+            let expression = Expression::parse(text).map_err(|e| unusable(text, e))?;
+            expected.push(Expected { expression, fail_on: Some(name) });
+        }
+        let (_, text) = meaning(FailOn::Change);
+        let unchanged = args.exit_code.then(|| Expression::parse(text));
+        let unchanged = unchanged.transpose().map_err(|e| unusable(text, e))?;
+        Ok(Self { expected, unchanged })
+    }
+
+    /// Whether the HPA has each metric that is named.
+    pub fn check(&self, spec: &HpaSpec) -> Result<(), Error> {
+        self.expected.iter().try_for_each(|Expected { expression, .. }| {
+            expression.check(spec).map_err(|e| unusable(&expression.text, e))
+        })
+    }
+
+    /// Each expectation with whether it holds, and what they come to.
+    pub fn judge(&self, facts: &Facts<'_>) -> (Vec<Expectation>, Verdict) {
+        let expectations: Vec<Expectation> =
+            self.expected.iter().map(|expected| Expectation::new(expected, facts)).collect();
+        let unchanged = self.unchanged.as_ref();
+        let unchanged = unchanged.map(|expression| expression.truth(&|field| facts.get(field)));
+        let verdict = Verdict::of(&expectations, unchanged);
+        (expectations, verdict)
+    }
+}
+
+/// The name of a shorthand, and what it expects.
+fn meaning(shorthand: FailOn) -> (&'static str, &'static str) {
+    match shorthand {
+        FailOn::ScaleDown => ("scale-down", "delta >= 0"),
+        FailOn::ScaleUp => ("scale-up", "delta <= 0"),
+        FailOn::Change => ("change", "delta == 0"),
+        FailOn::Limited => ("limited", "not limited"),
+        FailOn::Maxed => ("maxed", "desired < max"),
+        FailOn::MetricsMissing => ("metrics-missing", "failed == 0 and missing == 0"),
+        FailOn::Stale => ("stale", "not stale"),
+        FailOn::Warnings => ("warnings", "warnings == 0"),
+    }
+}
+
+fn unusable(text: &str, error: SyntaxError) -> Error {
+    let SyntaxError { at, message, hint } = error;
+    Error::usage(format!("failed to read an expectation: {message}")).at(text, at).hint(hint)
+}
+
+#[cfg(test)]
+mod tests;

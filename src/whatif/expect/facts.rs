@@ -1,0 +1,348 @@
+//! What is known of a pass, field by field. A value that depends on what the controller may
+//! remember, or may read where we may not, is a range or unknown; an unknown says why.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+use serde::ser::SerializeMap;
+
+use super::syntax::{Field, MetricField, PassField, find_metric};
+use crate::engine::decision::{
+    Decision, Group, MetricResult, MetricStep, Outlook, Path, Range, Step,
+};
+use crate::memory::Remembered;
+use crate::quantity::{Amount, Quantity};
+use crate::snapshot::{MetricAnswer, Snapshot};
+
+/// The value of a field.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fact {
+    /// True or false.
+    Flag(bool),
+    /// A whole number, known or within bounds.
+    Count {
+        /// It is not lower.
+        min: i64,
+        /// It is not higher.
+        max: i64,
+    },
+    /// The value of a metric.
+    Amount(Quantity),
+    /// Not known, and why.
+    Unknown(String),
+}
+
+impl Fact {
+    fn count(n: impl Into<i64>) -> Self {
+        let n = n.into();
+        Self::Count { min: n, max: n }
+    }
+
+    fn unknown(why: impl Into<String>) -> Self {
+        Self::Unknown(why.into())
+    }
+
+    /// The bounds of a number, where it has some.
+    pub(super) fn bounds(&self) -> Option<(Amount, Amount)> {
+        match self {
+            Self::Count { min, max } => Some((Amount::int(*min, 0), Amount::int(*max, 0))),
+            Self::Amount(quantity) => Some((quantity.amount().clone(), quantity.amount().clone())),
+            Self::Flag(_) | Self::Unknown(_) => None,
+        }
+    }
+
+    /// Adds itself to a JSON object: `value`, which is null where it is not one; then `range` or
+    /// `unknown` say what is known instead.
+    pub(super) fn add_to<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        match self {
+            Self::Flag(flag) => map.serialize_entry("value", flag),
+            Self::Count { min, max } if min == max => map.serialize_entry("value", min),
+            Self::Count { min, max } => {
+                map.serialize_entry("value", &None::<i64>)?;
+                map.serialize_entry("range", &Bounds { min: *min, max: *max })
+            }
+            Self::Amount(quantity) => map.serialize_entry("value", quantity),
+            Self::Unknown(why) => {
+                map.serialize_entry("value", &None::<i64>)?;
+                map.serialize_entry("unknown", why)
+            }
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Bounds {
+    min: i64,
+    max: i64,
+}
+
+impl std::fmt::Display for Fact {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::Count { min, max } if min == max => write!(f, "{min}"),
+            Self::Count { min, max } => write!(f, "anywhere from {min} to {max}"),
+            Self::Amount(quantity) => write!(f, "{quantity}"),
+            Self::Unknown(why) => write!(f, "unknown ({why})"),
+        }
+    }
+}
+
+/// What expectations may ask of a pass.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    snapshot: &'a Snapshot,
+    remembered: &'a Remembered,
+    decision: &'a Decision,
+    outlook: &'a Outlook,
+}
+
+const NO_METRICS: &str = "the pass does not look at the metrics";
+const OPEN_MEMORY: &str = "it depends on what the controller remembers";
+const REFUSED: &str = "a metric was refused to us, which the controller may read";
+const UNDECIDED: &str = "the pass ends before";
+
+impl<'a> Facts<'a> {
+    /// The facts of a decision.
+    pub fn new(
+        snapshot: &'a Snapshot,
+        remembered: &'a Remembered,
+        decision: &'a Decision,
+        outlook: &'a Outlook,
+    ) -> Self {
+        Self { snapshot, remembered, decision, outlook }
+    }
+
+    /// What is known of a field.
+    pub fn get(&self, field: &Field) -> Fact {
+        match field {
+            Field::Pass(field) => self.of_pass(*field),
+            Field::Metric(name, field) => match find_metric(&self.snapshot.hpa.spec, name) {
+                Ok(index) => self.of_metric(index, *field),
+                Err((message, _)) => Fact::Unknown(message),
+            },
+        }
+    }
+
+    fn of_pass(&self, field: PassField) -> Fact {
+        let spec = &self.snapshot.hpa.spec;
+        match field {
+            PassField::Desired => self.replicas(|after, _| after),
+            PassField::Delta => self.replicas(|after, current| after - current),
+            PassField::Current => self.replicas_before().map_or_else(no_scale, Fact::count),
+            PassField::Min => Fact::count(spec.min_replicas.unwrap_or(1)),
+            PassField::Max => Fact::count(spec.max_replicas),
+            PassField::Recommended => match self.decision.proposal {
+                _ if self.is_refused() => Fact::unknown(REFUSED),
+                Some(proposal) => Fact::count(proposal),
+                None if self.metrics().next().is_some() => {
+                    Fact::unknown("the metrics do not decide")
+                }
+                None => Fact::unknown(NO_METRICS),
+            },
+            PassField::Failed => self.over_metrics(|metrics| {
+                let failed = |metric: &&MetricStep| matches!(metric.result, MetricResult::Error(_));
+                metrics.iter().copied().filter(failed).count()
+            }),
+            PassField::Missing => self.over_metrics(|metrics| {
+                let rows = metrics.iter().flat_map(|metric| &metric.pods);
+                let missing = rows.filter(|row| row.group == Group::Missing).map(|row| row.pod);
+                missing.collect::<BTreeSet<u32>>().len()
+            }),
+            PassField::Warnings => self.unless_open(|decision| {
+                let warnings = decision.outcome.events.iter().filter(|e| e.type_ == "Warning");
+                Fact::count(warnings.count() as i64)
+            }),
+            PassField::Blocked => self.unless_open(|decision| Fact::Flag(is_blocked(decision))),
+            PassField::Stabilized => self.changed(|step| match step {
+                Step::Stabilize { desired, result, .. } => Some(result.cmp(desired)),
+                _ => None,
+            }),
+            PassField::Limited => self.changed(|step| match step {
+                Step::Limit { desired, result, .. } => Some(result.cmp(desired)),
+                _ => None,
+            }),
+            PassField::Stale => self.staleness(),
+        }
+    }
+
+    fn of_metric(&self, index: usize, field: MetricField) -> Fact {
+        let Some(metric) = self.metrics().find(|metric| metric.index == index) else {
+            return Fact::unknown(NO_METRICS);
+        };
+        let proposal = match &metric.result {
+            MetricResult::Proposal(proposal) => proposal,
+            MetricResult::Error(error) => return Fact::Unknown(error.error.clone()),
+        };
+        let current = &proposal.current;
+        let of_nothing = proposal.total.is_some()
+            && metric.target.average_value.is_some()
+            && self.snapshot.scale.as_ref().is_ok_and(|scale| scale.status_replicas == 0);
+        let value = match field {
+            MetricField::Desired => Some(Fact::count(proposal.replicas)),
+            MetricField::Utilization => current.average_utilization.map(Fact::count),
+            MetricField::AverageValue if of_nothing => {
+                return Fact::unknown("it is an average over no replicas");
+            }
+            MetricField::AverageValue => current.average_value.clone().map(Fact::Amount),
+            MetricField::Value => current.value.clone().map(Fact::Amount),
+        };
+        value.unwrap_or_else(|| Fact::unknown("the controller does not compute it"))
+    }
+
+    fn metrics(&self) -> impl Iterator<Item = &'a MetricStep> {
+        self.decision.trace.iter().filter_map(|step| match step {
+            Step::ComputeMetric(metric) => Some(&**metric),
+            _ => None,
+        })
+    }
+
+    fn over_metrics(&self, count: impl Fn(&[&MetricStep]) -> usize) -> Fact {
+        let metrics: Vec<&MetricStep> = self.metrics().collect();
+        if metrics.is_empty() {
+            return Fact::unknown(NO_METRICS);
+        }
+        if self.is_refused() {
+            return Fact::unknown(REFUSED);
+        }
+        Fact::count(count(&metrics) as i64)
+    }
+
+    /// Whether the controller may have an answer where the pass has none.
+    fn is_refused(&self) -> bool {
+        self.metrics().any(|metric| {
+            let answer = self.snapshot.metrics.get(metric.index);
+            matches!(answer, Some(MetricAnswer::Denied(_)))
+        })
+    }
+
+    fn replicas_before(&self) -> Option<i32> {
+        self.decision.trace.iter().find_map(|step| match step {
+            Step::ReadScale { replicas, .. } => *replicas,
+            _ => None,
+        })
+    }
+
+    /// Something of the replicas after the pass and before. Where the metrics fail they stay, but
+    /// that is no answer to lean on: it says nothing of what is asked for once they are back.
+    fn replicas(&self, of: impl Fn(i64, i64) -> i64) -> Fact {
+        let failed = |step: &Step| matches!(step, Step::CombineMetrics { accepted: false, .. });
+        if self.decision.trace.iter().any(failed) {
+            return Fact::unknown("the replicas stay only because metrics fail");
+        }
+        match (self.outlook.range(self.decision), self.replicas_before()) {
+            (Some(Range { min, max }), Some(current)) => {
+                let of = |after: i32| of(after.into(), current.into());
+                Fact::Count { min: of(min), max: of(max) }
+            }
+            _ => no_scale(),
+        }
+    }
+
+    /// What the decision says, unless it could be otherwise: where metrics were refused, and where
+    /// the scale cannot be written and it is open whether the pass tries.
+    fn unless_open(&self, of: impl Fn(&Decision) -> Fact) -> Fact {
+        if self.is_refused() {
+            return Fact::unknown(REFUSED);
+        }
+        let normalizes = self.decision.trace.iter().any(|s| matches!(s, Step::Stabilize { .. }));
+        let open = self.remembered.possible.is_some() && normalizes;
+        if open && self.snapshot.scale_update_error.is_some() {
+            return Fact::unknown(OPEN_MEMORY);
+        }
+        of(self.decision)
+    }
+
+    /// Whether a step changed its number, over everything that is unknown. Between two bounds at
+    /// which it changes in different directions it may not change at all.
+    fn changed(&self, of: impl Fn(&Step) -> Option<Ordering>) -> Fact {
+        let Some(likely) = self.decision.trace.iter().find_map(&of) else {
+            let corrected = |step: &Step| matches!(step, Step::ChoosePath { path, .. } if *path != Path::Metrics);
+            return match self.decision.trace.iter().any(corrected) {
+                true => Fact::Flag(false),
+                false if self.is_refused() => Fact::unknown(REFUSED),
+                false => Fact::unknown(UNDECIDED),
+            };
+        };
+        if self.is_refused() {
+            return Fact::unknown(REFUSED);
+        }
+        let extremes = &self.outlook.extremes;
+        let open = self.remembered.possible.is_some() && extremes.is_empty();
+        let mut others = extremes.iter().filter_map(|extreme| extreme.steps.iter().find_map(&of));
+        if open || others.any(|other| other != likely) {
+            return Fact::unknown(OPEN_MEMORY);
+        }
+        Fact::Flag(likely != Ordering::Equal)
+    }
+
+    /// Whether a sample is older than twice the time over which it was measured.
+    fn staleness(&self) -> Fact {
+        let now = self.snapshot.now;
+        let is_old = |time: Timestamp, window: SignedDuration| {
+            now.duration_since(time) > window.saturating_mul(2)
+        };
+        let mut timeless = None;
+        let mut looked = false;
+        for metric in self.metrics() {
+            looked = true;
+            let samples: Vec<(&str, Timestamp, SignedDuration)> =
+                match self.snapshot.metrics.get(metric.index) {
+                    Some(MetricAnswer::PodMetrics) => {
+                        let list = self.snapshot.pod_metrics.iter();
+                        list.map(|m| (&*m.name, m.timestamp, m.window)).collect()
+                    }
+                    Some(MetricAnswer::Pods(values)) => {
+                        values.iter().map(|v| (&*v.pod, v.timestamp, v.window)).collect()
+                    }
+                    _ => {
+                        timeless.get_or_insert(metric);
+                        continue;
+                    }
+                };
+            // Only pods of the target that the metric was evaluated for.
+            let pods: BTreeSet<&str> = metric
+                .pods
+                .iter()
+                .filter(|row| row.value.is_some())
+                .map(|row| &*self.snapshot.pods[row.pod as usize].name)
+                .collect();
+            if samples
+                .iter()
+                .any(|(pod, time, window)| pods.contains(pod) && is_old(*time, *window))
+            {
+                return Fact::Flag(true);
+            }
+            if matches!(metric.result, MetricResult::Error(_)) {
+                timeless.get_or_insert(metric);
+            }
+        }
+        match timeless {
+            _ if !looked => Fact::unknown(NO_METRICS),
+            Some(metric) => {
+                Fact::Unknown(format!("nothing says when {} was measured", metric.name))
+            }
+            None => Fact::Flag(false),
+        }
+    }
+}
+
+fn no_scale() -> Fact {
+    Fact::unknown("the scale of the target cannot be read")
+}
+
+/// Whether the pass can neither decide nor scale.
+fn is_blocked(decision: &Decision) -> bool {
+    decision.trace.iter().any(|step| {
+        matches!(
+            step,
+            Step::ReadScale { replicas: None, .. }
+                | Step::ChoosePath { path: Path::Disabled, .. }
+                | Step::RejectSelector { .. }
+                | Step::CombineMetrics { accepted: false, .. }
+                | Step::Rescale { error: Some(_), .. }
+        )
+    })
+}

@@ -1,0 +1,436 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::quantity::Quantity;
+use crate::snapshot::hpa::MetricSpec;
+
+fn parse(text: &str) -> Node {
+    Expression::parse(text).unwrap_or_else(|e| panic!("{text}: {e:?}")).root
+}
+
+#[test]
+fn expressions_are_read_as_they_bind() {
+    for (text, printed) in [
+        ("desired<=20", "desired <= 20"),
+        (" desired  ==\n20 ", "desired == 20"),
+        ("20 >= desired", "20 >= desired"),
+        ("limited", "limited"),
+        ("not limited and not stabilized", "not limited and not stabilized"),
+        ("not desired > 2", "not desired > 2"),
+        ("not (limited or blocked)", "not (limited or blocked)"),
+        ("((limited))", "limited"),
+        ("limited and blocked or stale", "limited and blocked or stale"),
+        ("limited and (blocked or stale)", "limited and (blocked or stale)"),
+        ("limited or (blocked or stale)", "limited or (blocked or stale)"),
+        ("not not limited", "not not limited"),
+        ("delta != -3", "delta != -3"),
+        ("desired < max", "desired < max"),
+        ("metric.cpu.utilization < 80%", "metric.cpu.utilization < 80%"),
+        ("metric.cpu.averageValue >= 250m", "metric.cpu.averageValue >= 250m"),
+        ("metric.queue.depth.value < 1e3", "metric.queue.depth.value < 1e3"),
+        ("metric.a/b:c-d_e.desired > 1", "metric.a/b:c-d_e.desired > 1"),
+        ("metric.\"cpu\".desired > 1", "metric.cpu.desired > 1"),
+        ("metric.\"cpu in \\\"a\\\\\".desired>1", "metric.\"cpu in \\\"a\\\\\".desired > 1"),
+        ("metric.\"\".value < 1", "metric.\"\".value < 1"),
+    ] {
+        assert_eq!(parse(text).to_string(), printed, "{text}");
+    }
+    assert_eq!(parse("limited or blocked and not stale"), {
+        use PassField::{Blocked, Limited, Stale};
+        let flag = |field| Node::Flag(Field::Pass(field));
+        let tight = Node::All(vec![flag(Blocked), Node::Not(Box::new(flag(Stale)))]);
+        Node::Any(vec![flag(Limited), tight])
+    });
+}
+
+#[test]
+fn what_cannot_be_read_is_shown_where_it_is() {
+    let pass = "the fields are desired, current, delta, min, max, recommended, failed, missing, \
+                warnings, limited, stabilized, blocked, stale, metric.NAME.desired, \
+                metric.NAME.utilization, metric.NAME.averageValue, metric.NAME.value";
+    let joined = "conditions are joined with and, or, not and parentheses";
+    let numbers = "numbers are such as 20, 1.5, 250m, 512Mi or 80%";
+    for (text, at, message, hint) in [
+        ("", 0, "expected a field or a number, but it ends here", pass),
+        ("desired <= ", 11, "expected a field or a number, but it ends here", pass),
+        ("desird <= 20", 0, "unknown field \"desird\"", pass),
+        ("limited and Desired > 2", 12, "unknown field \"Desired\"", pass),
+        ("desired <= NaN", 11, "unknown field \"NaN\"", pass),
+        ("desired < and", 10, "\"and\" stands where a field should", pass),
+        (
+            "desired and limited",
+            0,
+            "desired is a number, and is compared with nothing",
+            "write for instance desired <= 10",
+        ),
+        ("limited or 20", 11, "20 is compared with nothing", "write for instance desired <= 20"),
+        (
+            "limited == true",
+            0,
+            "limited is no number",
+            "it is true or false by itself: limited, or not limited",
+        ),
+        (
+            "desired < limited",
+            10,
+            "limited is no number",
+            "it is true or false by itself: limited, or not limited",
+        ),
+        ("1 < 2", 0, "two numbers are compared", pass),
+        ("desired = 2", 8, "\"=\" means nothing here", "write =="),
+        ("limited && blocked", 8, "\"&\" means nothing here", "write and"),
+        ("limited || blocked", 8, "\"|\" means nothing here", "write or"),
+        ("!limited", 0, "\"!\" means nothing here", "write not"),
+        (
+            "limited blocked",
+            8,
+            "expected `and`, `or` or the end of the expression, not 'b'",
+            joined,
+        ),
+        (
+            "1 < desired < 9",
+            12,
+            "expected `and`, `or` or the end of the expression, not '<'",
+            joined,
+        ),
+        ("limited)", 7, "expected `and`, `or` or the end of the expression, not ')'", joined),
+        ("(limited", 8, "expected `and`, `or` or `)`, but it ends here", joined),
+        ("desired <= 20x", 11, "\"20x\" is no number", numbers),
+        ("desired <= 1-2", 11, "\"1-2\" is no number", numbers),
+        (
+            "desired <= 80%",
+            11,
+            "desired is no share, but 80% is",
+            "only metric.NAME.utilization is one",
+        ),
+        (
+            "metric.cpu.utilization < 80%%",
+            28,
+            "expected `and`, `or` or the end of the expression, not '%'",
+            joined,
+        ),
+        (
+            "metric.cpu > 2",
+            10,
+            "it is open what of metric \"cpu\" is meant",
+            "there are metric.cpu.desired, metric.cpu.utilization, metric.cpu.averageValue, \
+             metric.cpu.value",
+        ),
+        (
+            "limited or metric.cpu.usage > 2",
+            22,
+            "a metric has no \"usage\"",
+            "there are metric.cpu.desired, metric.cpu.utilization, metric.cpu.averageValue, \
+             metric.cpu.value",
+        ),
+        ("metric.\"cpu", 0, "the quotes are not closed", "write metric.\"NAME\".desired"),
+        ("größe > 1", 0, "unknown field \"größe\"", pass),
+        ("desired > ∞", 10, "expected a field or a number, not '∞'", pass),
+    ] {
+        let error = Expression::parse(text).unwrap_err();
+        let expected = SyntaxError { at, message: message.to_owned(), hint: hint.to_owned() };
+        assert_eq!(error, expected, "{text}");
+    }
+    for deep in ["(".repeat(100_000), "not ".repeat(100_000)] {
+        assert_eq!(Expression::parse(&deep).unwrap_err().message, "nested deeper than 100");
+    }
+}
+
+/// An HPA with metrics of alike names.
+fn spec() -> HpaSpec {
+    let metrics: Vec<MetricSpec> = serde_json::from_str(
+        r#"[
+            {"type": "Resource", "resource": {"name": "cpu"}},
+            {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": "app"}},
+            {"type": "External", "external": {"metric": {"name": "queue",
+             "selector": {"matchLabels": {"q": "a"}}}}},
+            {"type": "External", "external": {"metric": {"name": "queue",
+             "selector": {"matchLabels": {"q": "b"}}}}},
+            {"type": "Pods", "pods": {"metric": {"name": "a.b"}}}
+        ]"#,
+    )
+    .unwrap();
+    HpaSpec { metrics, ..HpaSpec::default() }
+}
+
+#[test]
+fn metrics_are_found_by_label_or_by_name_alone() {
+    for (name, place) in
+        [("cpu", 0), ("cpu in app", 1), ("queue{q=a}", 2), ("queue{q=b}", 3), ("a.b", 4)]
+    {
+        assert_eq!(syntax::find_metric(&spec(), name), Ok(place), "{name}");
+    }
+    let check = |text: &str| Expression::parse(text).unwrap().check(&spec()).unwrap_err();
+    let error = check("limited or metric.queue.value > 3");
+    assert_eq!(error.at, 11);
+    assert_eq!(error.message, "the HPA has 2 metrics \"queue\"");
+    assert_eq!(
+        error.hint,
+        "name one: metric.\"queue{q=a}\".desired, metric.\"queue{q=b}\".desired"
+    );
+    let error = check("metric.cpu.desired < 3 and metric.memory.desired < 3");
+    assert_eq!(error.at, 27);
+    assert_eq!(error.message, "the HPA has no metric \"memory\"");
+    assert_eq!(
+        error.hint,
+        "it has metric.cpu.desired, metric.\"cpu in app\".desired, \
+         metric.\"queue{q=a}\".desired, metric.\"queue{q=b}\".desired, metric.a.b.desired"
+    );
+}
+
+/// Whether an expression holds where `limited`, `blocked` and `desired` are as given.
+fn truth(text: &str, limited: &Fact, blocked: &Fact, desired: &Fact) -> Truth {
+    Expression::parse(text).unwrap().truth(&|field| match field {
+        Field::Pass(PassField::Limited) => limited.clone(),
+        Field::Pass(PassField::Blocked) => blocked.clone(),
+        Field::Pass(PassField::Desired) => desired.clone(),
+        Field::Pass(PassField::Max) => Fact::Count { min: 10, max: 10 },
+        other => panic!("{other} is not asked for"),
+    })
+}
+
+#[test]
+fn logic_is_that_of_kleene() {
+    use Truth::{False, True, Unknown};
+    let fact = |truth| match truth {
+        True => Fact::Flag(true),
+        False => Fact::Flag(false),
+        Unknown => Fact::Unknown("why".to_owned()),
+    };
+    for (a, b, and, or) in [
+        (True, True, True, True),
+        (True, Unknown, Unknown, True),
+        (True, False, False, True),
+        (Unknown, True, Unknown, True),
+        (Unknown, Unknown, Unknown, Unknown),
+        (Unknown, False, False, Unknown),
+        (False, True, False, True),
+        (False, Unknown, False, Unknown),
+        (False, False, False, False),
+    ] {
+        let of = |text| truth(text, &fact(a), &fact(b), &Fact::Unknown(String::new()));
+        assert_eq!(of("limited and blocked"), and, "{a:?} and {b:?}");
+        assert_eq!(of("limited or blocked"), or, "{a:?} or {b:?}");
+        assert_eq!(of("not (limited and blocked)"), of("not limited or not blocked"));
+    }
+    let not = |a| truth("not limited", &fact(a), &fact(a), &fact(a));
+    assert_eq!([not(True), not(Unknown), not(False)], [False, Unknown, True]);
+}
+
+#[test]
+fn a_range_decides_where_all_of_it_agrees() {
+    use Truth::{False, True, Unknown};
+    let unknown = Fact::Unknown("why".to_owned());
+    for (text, min, max, expected) in [
+        ("desired < 5", 4, 4, True),
+        ("desired < 5", 5, 5, False),
+        ("desired < 5", 2, 4, True),
+        ("desired < 5", 2, 5, Unknown),
+        ("desired < 5", 5, 7, False),
+        ("desired <= 5", 2, 5, True),
+        ("desired <= 5", 5, 6, Unknown),
+        ("desired <= 5", 6, 7, False),
+        ("desired > 5", 6, 7, True),
+        ("desired > 5", 5, 7, Unknown),
+        ("desired > 5", 2, 5, False),
+        ("desired >= 5", 5, 7, True),
+        ("desired >= 5", 4, 5, Unknown),
+        ("desired >= 5", 2, 4, False),
+        ("desired == 5", 5, 5, True),
+        ("desired == 5", 4, 6, Unknown),
+        ("desired == 5", 6, 9, False),
+        ("desired != 5", 5, 5, False),
+        ("desired != 5", 4, 6, Unknown),
+        ("desired != 5", 6, 9, True),
+        ("desired == 4500m", 4, 5, Unknown),
+        ("desired < 4500m", 4, 4, True),
+        ("5 > desired", 2, 4, True),
+        ("desired < max", 2, 9, True),
+        ("desired < max", 2, 10, Unknown),
+        ("max <= desired", 10, 10, True),
+        ("desired > 5 or desired <= 5", 4, 6, Unknown),
+        ("desired < 1e400", 0, i64::MAX, True),
+        ("desired > -1e400", i64::MIN, 0, True),
+    ] {
+        let desired = Fact::Count { min, max };
+        let found = truth(text, &unknown, &unknown, &desired);
+        assert_eq!(found, expected, "{text} where it is {min} to {max}");
+        assert_eq!(truth(text, &unknown, &unknown, &unknown), Unknown, "{text}");
+    }
+}
+
+#[test]
+fn a_false_expectation_goes_before_an_unknown_one_and_that_before_a_change() {
+    use Truth::{False, True, Unknown};
+    for (truths, unchanged, code) in [
+        (&[][..], None, 0),
+        (&[True], None, 0),
+        (&[True, Unknown], None, 4),
+        (&[Unknown, False, True], None, 3),
+        (&[], Some(True), 0),
+        (&[], Some(False), 5),
+        (&[], Some(Unknown), 4),
+        (&[True], Some(False), 5),
+        (&[Unknown], Some(False), 4),
+        (&[False], Some(Unknown), 3),
+    ] {
+        let expectations: Vec<Expectation> = truths
+            .iter()
+            .map(|truth| Expectation {
+                expression: String::new(),
+                fail_on: None,
+                truth: *truth,
+                values: Vec::new(),
+            })
+            .collect();
+        let verdict = Verdict::of(&expectations, unchanged);
+        assert_eq!(verdict.exit_code(), code, "{truths:?}, unchanged: {unchanged:?}");
+    }
+}
+
+#[test]
+fn shorthands_are_expressions_under_the_names_that_are_typed() {
+    use clap::ValueEnum;
+    for shorthand in FailOn::value_variants() {
+        let (name, text) = meaning(*shorthand);
+        parse(text);
+        let typed = shorthand.to_possible_value().unwrap();
+        assert_eq!(typed.get_name(), name);
+    }
+    let args = ExpectArgs { fail_on: FailOn::value_variants().into(), ..ExpectArgs::default() };
+    let gate = Gate::new(&args).unwrap();
+    assert_eq!(gate.expected.len(), FailOn::value_variants().len());
+    gate.check(&HpaSpec::default()).unwrap();
+}
+
+#[test]
+fn an_error_says_where_in_which_expression() {
+    let expect = |text: &str| ExpectArgs { expect: vec![text.to_owned()], ..ExpectArgs::default() };
+    let error = Gate::new(&expect("limited and desird > 2")).unwrap_err();
+    assert_eq!(error.kind.exit_code(), 2);
+    assert_eq!(error.message, "failed to read an expectation: unknown field \"desird\"");
+    assert_eq!(error.place, Some(("limited and desird > 2".to_owned(), 12)));
+    let gate = Gate::new(&expect("metric.rps.desired > 2")).unwrap();
+    let error = gate.check(&spec()).unwrap_err();
+    assert_eq!(error.kind.exit_code(), 2);
+    assert_eq!(error.place, Some(("metric.rps.desired > 2".to_owned(), 0)));
+}
+
+const NUMBERS: [PassField; 4] =
+    [PassField::Desired, PassField::Delta, PassField::Max, PassField::Failed];
+const FLAGS: [PassField; 3] = [PassField::Limited, PassField::Stale, PassField::Blocked];
+
+fn number_field() -> impl Strategy<Value = Field> {
+    let metric_field = prop_oneof![
+        Just(MetricField::Desired),
+        Just(MetricField::Utilization),
+        Just(MetricField::AverageValue),
+        Just(MetricField::Value)
+    ];
+    let name = prop_oneof!["[a-z./:_-]{0,6}", any::<String>()];
+    prop_oneof![
+        prop::sample::select(&NUMBERS).prop_map(Field::Pass),
+        (name, metric_field).prop_map(|(name, field)| Field::Metric(name, field)),
+    ]
+}
+
+fn node() -> impl Strategy<Value = Node> {
+    let number = prop_oneof!["-?[0-9]{1,3}", "[0-9]\\.[0-9]{1,3}(m|k|Ki|e2)?"].prop_map(|text| {
+        let quantity = Quantity::parse(&text).unwrap();
+        Operand::Number(Number { text, quantity })
+    });
+    let operator = prop::sample::select(vec![
+        Operator::Equal,
+        Operator::NotEqual,
+        Operator::AtMost,
+        Operator::AtLeast,
+        Operator::Less,
+        Operator::Greater,
+    ]);
+    let other = prop_oneof![number, number_field().prop_map(Operand::Field)];
+    let compare = (number_field().prop_map(Operand::Field), operator, other, any::<bool>())
+        .prop_map(|(field, operator, other, turned)| match turned {
+            true => Node::Compare(other, operator, field),
+            false => Node::Compare(field, operator, other),
+        });
+    let flag = prop::sample::select(&FLAGS).prop_map(|field| Node::Flag(Field::Pass(field)));
+    prop_oneof![compare, flag].prop_recursive(5, 32, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 2..4).prop_map(Node::Any),
+            prop::collection::vec(inner.clone(), 2..4).prop_map(Node::All),
+            inner.prop_map(|inner| Node::Not(Box::new(inner))),
+        ]
+    })
+}
+
+/// What is known of a field: for each of the fields in turn, whether it is known, how wide its range
+/// is and where.
+#[derive(Debug, Clone)]
+struct World {
+    known: Vec<bool>,
+    places: Vec<i8>,
+    widths: Vec<u8>,
+    more: Vec<u8>,
+}
+
+impl World {
+    fn fact(&self, field: &Field, wider: bool) -> Fact {
+        let text = field.to_string();
+        let place = text.bytes().map(usize::from).sum::<usize>() % self.known.len();
+        let more = self.more[place];
+        if !self.known[place] || (wider && more % 4 == 3) {
+            return Fact::Unknown(String::new());
+        }
+        let at = i64::from(self.places[place]);
+        if FLAGS.iter().any(|flag| *field == Field::Pass(*flag)) {
+            return Fact::Flag(at >= 0);
+        }
+        let more = if wider { i64::from(more) } else { 0 };
+        Fact::Count { min: at - more, max: at + i64::from(self.widths[place]) + more / 2 }
+    }
+}
+
+fn world() -> impl Strategy<Value = World> {
+    use prop::collection::vec;
+    (
+        vec(any::<bool>(), 7),
+        vec(-9..9_i8, 7),
+        vec(prop_oneof![Just(0), 0..9_u8], 7),
+        vec(0..9_u8, 7),
+    )
+        .prop_map(|(known, places, widths, more)| World { known, places, widths, more })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_printed_reads_back(node in node()) {
+        let text = node.to_string();
+        let read = Expression::parse(&text);
+        prop_assert_eq!(read.map(|expression| expression.root), Ok(node), "{}", text);
+    }
+
+    #[test]
+    fn knowing_less_never_turns_an_answer(node in node(), world in world()) {
+        let narrow = node.truth(&|field| world.fact(field, false));
+        let wide = node.truth(&|field| world.fact(field, true));
+        prop_assert!(wide == Truth::Unknown || wide == narrow, "{node}: {narrow:?}, then {wide:?}");
+    }
+
+    #[test]
+    fn no_text_makes_the_parser_panic(
+        text in prop_oneof![
+            any::<String>(),
+            "(desired|limited|metric\\.|\"|\\\\|and|or|not|\\(|\\)|<|==|=|20|80%|ö| ){0,12}",
+        ]
+    ) {
+        match Expression::parse(&text) {
+            Ok(expression) => {
+                let printed = expression.root.to_string();
+                prop_assert_eq!(Expression::parse(&printed).unwrap().root, expression.root);
+            }
+            Err(e) => prop_assert!(text.is_char_boundary(e.at), "{} in {text:?}", e.at),
+        }
+    }
+}

@@ -1,0 +1,509 @@
+//! Expectations against what the controller of Kubernetes itself answered, and the three reports on
+//! them as they are read: Markdown, JUnit and GitHub's annotations, for everyday inputs and hostile
+//! ones.
+
+mod common;
+#[path = "common/recorded.rs"]
+mod recorded;
+
+use comrak::Arena;
+use comrak::nodes::NodeValue;
+use jiff::Timestamp;
+use kubectl_hpa::args::{ExpectArgs, FailOn};
+use kubectl_hpa::engine;
+use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::render::github::annotations;
+use kubectl_hpa::render::junit::junit;
+use kubectl_hpa::render::markdown::markdown;
+use kubectl_hpa::render::style::clean;
+use kubectl_hpa::report::Explanation;
+use kubectl_hpa::report::page::{Page, Symbols, Table};
+use kubectl_hpa::snapshot::assemble::{Input, Options, assemble};
+use kubectl_hpa::snapshot::file;
+use kubectl_hpa::whatif::expect::{
+    Expectation, Expression, Fact, Facts, Field, Gate, MetricField, Truth, Verdict,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn files(files: &[&str]) -> Input {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let files: Vec<String> = files.iter().map(|file| format!("{root}/{file}")).collect();
+    let options = Options { name: "nginx-deployment".to_owned(), ..Options::default() };
+    let clock: Timestamp = "2026-11-21T07:06:59Z".parse().expect("a time");
+    assemble(file::read(&files).expect("files"), &options, clock).expect("an input")
+}
+
+/// 2 replicas that want to be 258.
+fn growing() -> Input {
+    files(&["examples/nginx"])
+}
+
+/// 8 replicas without load, and a controller of whose memory nothing is known.
+fn open() -> Input {
+    files(&["examples/nginx/after-30s/hpa.yaml", "examples/nginx/after-30s/pods.yaml"])
+}
+
+fn with_facts<T>(input: &Input, of: impl FnOnce(&Facts<'_>, &Explanation<'_>) -> T) -> T {
+    let remembered = Remembered::of(input);
+    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
+    let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+    let facts = Facts::new(&input.snapshot, &remembered, &decision, &outlook);
+    of(&facts, &Explanation::new(input, &remembered, &decision, &outlook))
+}
+
+fn judge(input: &Input, args: &ExpectArgs) -> (Vec<Expectation>, Verdict) {
+    let gate = Gate::new(args).expect("expressions");
+    gate.check(&input.snapshot.hpa.spec).expect("metrics that there are");
+    with_facts(input, |facts, _| gate.judge(facts))
+}
+
+fn expect(expressions: &[&str], fail_on: &[FailOn]) -> ExpectArgs {
+    ExpectArgs {
+        expect: expressions.iter().map(|&text| text.to_owned()).collect(),
+        fail_on: fail_on.to_vec(),
+        ..ExpectArgs::default()
+    }
+}
+
+#[test]
+fn facts_are_those_of_the_controller() {
+    let (mut limited, mut stabilized, mut failed, mut values) = (0, 0, 0, 0);
+    for case in recorded::cases() {
+        let input = common::read(case.input.get()).expect("an input");
+        with_facts(&input, |facts, explanation| {
+            let get = |text: &str| {
+                let expression = Expression::parse(text).expect("an expression");
+                facts.get(&expression.fields[0].1)
+            };
+            let (name, expected) = (&case.name, &case.expected);
+            let current = input.snapshot.scale.as_ref().ok().map(|scale| scale.spec_replicas);
+            if let Fact::Count { min, max } = get("desired > 0") {
+                let to = expected["scaleTo"].as_i64().or(current.map(i64::from));
+                assert_eq!((Some(min), Some(max)), (to, to), "{name}");
+            } else {
+                assert_eq!(expected["scaleTo"], Value::Null, "{name}");
+                failed += 1;
+            }
+            let warnings = expected["events"].as_array().map_or(0, |events| {
+                events.iter().filter(|event| event["type"] == "Warning").count()
+            });
+            assert_eq!(get("warnings > 0").to_string(), warnings.to_string(), "{name}");
+            let condition = |type_: &str| {
+                let list = expected["status"]["conditions"].as_array();
+                list.and_then(|list| list.iter().find(|c| c["type"] == type_)).cloned()
+            };
+            match get("limited") {
+                Fact::Flag(flag) if explanation.proposal.is_some() => {
+                    let condition = condition("ScalingLimited").expect("the condition");
+                    assert_eq!(condition["status"] == "True", flag, "{name}");
+                    limited += usize::from(flag);
+                }
+                // Without a proposal the controller leaves the condition as it was.
+                Fact::Flag(flag) => assert!(!flag, "{name}"),
+                other => assert!(explanation.proposal.is_none(), "{name}: {other}"),
+            }
+            // A rescale puts a reason of its own in the place of this one.
+            if explanation.proposal.is_some() && expected["scaleTo"].is_null() {
+                let condition = condition("AbleToScale").expect("the condition");
+                let reason = condition["reason"].as_str().expect("a reason");
+                if reason != "FailedUpdateScale" {
+                    let is = reason.ends_with("Stabilized");
+                    assert_eq!(get("stabilized"), Fact::Flag(is), "{name}");
+                    stabilized += usize::from(is);
+                }
+            }
+            let statuses = expected["status"]["currentMetrics"].as_array();
+            for (metric, status) in
+                input.snapshot.hpa.spec.metrics.iter().zip(statuses.into_iter().flatten())
+            {
+                let same = input.snapshot.hpa.spec.metrics.iter();
+                if metric.type_ != "Resource"
+                    || status["type"] == ""
+                    || same.filter(|other| other.name() == metric.name()).count() > 1
+                {
+                    continue;
+                }
+                let shown = &status["resource"]["current"]["averageUtilization"];
+                let got = get(&format!("metric.{}.utilization > 0", metric.name()));
+                if explanation.proposal.is_some() && !shown.is_null() {
+                    assert_eq!(got.to_string(), shown.to_string(), "{name}");
+                    values += 1;
+                }
+            }
+        });
+    }
+    let seen = [limited, stabilized, failed, values];
+    assert!(seen.iter().all(|seen| *seen > 5), "too few to prove anything: {seen:?}");
+}
+
+#[test]
+fn each_expectation_is_true_false_or_unknown() {
+    use FailOn::{Change, Limited, Maxed, MetricsMissing, ScaleDown, ScaleUp, Stale, Warnings};
+    let all = [ScaleDown, ScaleUp, Change, Limited, Maxed, MetricsMissing, Stale, Warnings];
+    let truths = |input: &Input, args: &ExpectArgs| {
+        let (expectations, verdict) = judge(input, args);
+        let lines = expectations
+            .iter()
+            .map(|one| format!("{:7} {}: {}\n", one.truth.as_str(), one.name(), one.because()));
+        lines.collect::<String>() + &format!("exit code {}", verdict.exit_code())
+    };
+    insta::assert_snapshot!(truths(&growing(), &expect(&["desired <= 4 and recommended > 100", "metric.cpu.utilization < 80%", "metric.cpu.averageValue == 515m", "metric.cpu.value < 1"], &all)), @r#"
+true    desired <= 4 and recommended > 100: desired is 4, recommended is 258
+false   metric.cpu.utilization < 80%: metric.cpu.utilization is 2575
+true    metric.cpu.averageValue == 515m: metric.cpu.averageValue is 515m
+unknown metric.cpu.value < 1: metric.cpu.value is unknown (the controller does not compute it)
+true    delta >= 0 (--fail-on scale-down): delta is 2
+false   delta <= 0 (--fail-on scale-up): delta is 2
+false   delta == 0 (--fail-on change): delta is 2
+false   not limited (--fail-on limited): limited is true
+true    desired < max (--fail-on maxed): desired is 4, max is 10
+true    failed == 0 and missing == 0 (--fail-on metrics-missing): failed is 0, missing is 0
+true    not stale (--fail-on stale): stale is false
+true    warnings == 0 (--fail-on warnings): warnings is 0
+exit code 3
+"#);
+    insta::assert_snapshot!(truths(&open(), &expect(&["desired <= 10", "desired <= 8 or desired > 8", "not stabilized"], &all)), @r#"
+true    desired <= 10: desired is anywhere from 2 to 10
+unknown desired <= 8 or desired > 8: desired is anywhere from 2 to 10
+unknown not stabilized: stabilized is unknown (it depends on what the controller remembers)
+unknown delta >= 0 (--fail-on scale-down): delta is anywhere from -6 to 2
+unknown delta <= 0 (--fail-on scale-up): delta is anywhere from -6 to 2
+unknown delta == 0 (--fail-on change): delta is anywhere from -6 to 2
+unknown not limited (--fail-on limited): limited is unknown (it depends on what the controller remembers)
+unknown desired < max (--fail-on maxed): desired is anywhere from 2 to 10, max is 10
+true    failed == 0 and missing == 0 (--fail-on metrics-missing): failed is 0, missing is 0
+true    not stale (--fail-on stale): stale is false
+true    warnings == 0 (--fail-on warnings): warnings is 0
+exit code 4
+"#);
+}
+
+#[test]
+fn what_stays_because_nothing_was_measured_does_not_pass() {
+    let unmeasured = files(&["examples/nginx/hpa.yaml", "examples/nginx/state.yaml"]);
+    let verdict = |args: &ExpectArgs| judge(&unmeasured, args).1.exit_code();
+    assert_eq!(verdict(&expect(&["desired <= 20"], &[])), 4);
+    assert_eq!(verdict(&expect(&[], &[FailOn::ScaleDown])), 4);
+    assert_eq!(verdict(&expect(&["blocked or desired <= 20"], &[])), 0);
+    assert_eq!(verdict(&expect(&["not blocked", "desired <= 20"], &[])), 3);
+    assert_eq!(verdict(&ExpectArgs { exit_code: true, ..ExpectArgs::default() }), 4);
+    let change = ExpectArgs { exit_code: true, ..ExpectArgs::default() };
+    assert_eq!(judge(&growing(), &change).1, Verdict::ChangeDue);
+}
+
+#[test]
+fn json_has_each_value_or_why_there_is_none() {
+    let args = expect(&["metric.cpu.desired < 3 and delta < 3"], &[FailOn::Limited]);
+    let (expectations, _) = judge(&open(), &args);
+    assert_eq!(
+        serde_json::to_value(&expectations).expect("JSON"),
+        json!([
+            {
+                "expression": "metric.cpu.desired < 3 and delta < 3",
+                "failOn": null,
+                "truth": "true",
+                "values": [
+                    {"field": "metric.cpu.desired", "value": 0},
+                    {"field": "delta", "value": null, "range": {"min": -6, "max": 2}}
+                ]
+            },
+            {
+                "expression": "not limited",
+                "failOn": "limited",
+                "truth": "unknown",
+                "values": [{
+                    "field": "limited",
+                    "value": null,
+                    "unknown": "it depends on what the controller remembers"
+                }]
+            }
+        ])
+    );
+}
+
+fn three() -> ExpectArgs {
+    expect(&["desired <= 10", "recommended > 0"], &[FailOn::Limited])
+}
+
+fn overrides() -> Table {
+    Table {
+        columns: vec![("ASSUMED", false), ("", true), ("OBSERVED", true)],
+        rows: vec![vec!["cpu".to_owned(), "80%".to_owned(), "2575%".to_owned()]],
+    }
+}
+
+#[test]
+fn markdown_for_a_pull_request() {
+    let input = open();
+    let (expectations, _) = judge(&input, &three());
+    let text = with_facts(&input, |_, explanation| {
+        let page = Page::new(explanation, false, Symbols::UNICODE);
+        markdown(&page, &overrides(), &expectations)
+    });
+    insta::assert_snapshot!(text, @r#"
+<code>default/nginx-deployment</code> → <code>Deployment/nginx-deployment</code>
+
+**STAYS AT 8**
+
+cpu asks for 0 replicas; a controller that has just started takes the 8 there are for its last recommendation.
+
+Not certain: what the controller remembers is unknown, and it may end anywhere from 2 to 10.
+
+| ASSUMED |  | OBSERVED |
+| --- | --: | --: |
+| cpu | 80% | 2575% |
+
+| EXPECTED |  | AS |
+| --- | --- | --- |
+| <code>desired &#60;= 10</code> | holds | desired is anywhere from 2 to 10 |
+| <code>recommended &#62; 0</code> | FAILS | recommended is 0 |
+| <code>not limited (--fail-on limited)</code> | UNKNOWN | limited is unknown (it depends on what the controller remembers) |
+
+| METRIC | CURRENT | TARGET | RATIO | COUNTED | PROPOSES |  |
+| --- | --: | --: | --: | --- | --: | --- |
+| cpu | 0% (0) | 20% | 0 | 4 ready, 4 unready | 0 | highest |
+
+| METRIC | HOW |
+| --- | --- |
+| cpu | 0 × 4 ready pods, rounded up: 0 |
+
+| REPLICAS | FROM PROPOSAL TO REPLICAS |  |
+| --: | --- | --- |
+| 0 | highest proposal: cpu |  |
+| 8 | stabilization: just started, so the 8 there are count | ScaleDownStabilized |
+| 8 | rate: up to max(2 × 8, 4) = 16 in one pass |  |
+| 8 | bounds: 2 to 10 |  |
+
+| ASSUMED |  |
+| --- | --- |
+| clock | <code>2026-11-21T07&#58;06&#58;59Z</code> (the system's; <code>--now</code> sets it) |
+| controller flags | tolerance 0.1, downscale-stabilization 5m, cpu-initialization-period 5m, initial-readiness-delay 30s, sync-period 15s (the defaults) |
+| feature gates | <code>HPAScaleToZero=false</code>, <code>HPAConfigurableTolerance=true</code>, <code>PodLevelResources=true</code> (the defaults) |
+| version | v1.36.2 (the newest confirmed rules) |
+| memory | unknown, taken as just started: the replicas there are count as its only recommendation (nothing states it) |
+
+rules of v1.36.2, at <code>2026-11-21T07&#58;06&#58;59Z</code>
+"#);
+}
+
+#[test]
+fn junit_for_a_pipeline() {
+    let (expectations, _) = judge(&open(), &three());
+    insta::assert_snapshot!(junit("default/nginx-deployment", &expectations), @r#"
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="kubectl-hpa" tests="3" failures="1" errors="1">
+  <testsuite name="default/nginx-deployment" tests="3" failures="1" errors="1" skipped="0">
+    <testcase classname="default/nginx-deployment" name="desired &lt;= 10"/>
+    <testcase classname="default/nginx-deployment" name="recommended &gt; 0">
+      <failure type="false" message="recommended is 0"/>
+    </testcase>
+    <testcase classname="default/nginx-deployment" name="not limited (--fail-on limited)">
+      <error type="unknown" message="limited is unknown (it depends on what the controller remembers)"/>
+    </testcase>
+  </testsuite>
+</testsuites>
+"#);
+    assert_eq!(junit("a/b", &[]).matches("<testcase").count(), 0);
+}
+
+#[test]
+fn annotations_for_a_run() {
+    let (expectations, _) = judge(&open(), &three());
+    insta::assert_snapshot!(annotations("default/nginx-deployment", &expectations), @r#"
+::error title=HPA default/nginx-deployment::recommended > 0 is false: recommended is 0
+::error title=HPA default/nginx-deployment::not limited (--fail-on limited) is unknown, which does not pass: limited is unknown (it depends on what the controller remembers)
+"#);
+}
+
+/// A page that says a text everywhere, and an expectation that does.
+fn saying(text: &str) -> (Page, Table, Vec<Expectation>) {
+    let mut page =
+        with_facts(&open(), |_, explanation| Page::new(explanation, false, Symbols::UNICODE));
+    let say = || text.to_owned();
+    (page.title, page.subtitle, page.verdict) = (say(), say(), say());
+    page.why = vec![say()];
+    page.notes = vec![say()];
+    page.assumed = vec![(say(), say())];
+    page.metric_details = vec![(say(), say())];
+    page.metrics.rows = vec![vec![say(); page.metrics.columns.len()]];
+    page.path.truncate(1);
+    page.path[0].rule = say();
+    let overrides = Table { rows: vec![vec![say(), say(), say()]], ..overrides() };
+    let field = Field::Metric(say(), MetricField::Value);
+    let expectation = Expectation {
+        expression: format!("{field} > 2 {text}"),
+        fail_on: None,
+        truth: Truth::False,
+        values: vec![(field, Fact::Unknown(say()))],
+    };
+    let unknown = Expectation { truth: Truth::Unknown, ..expectation.clone() };
+    (page, overrides, vec![expectation, unknown])
+}
+
+/// Text with as much as may mean something as there is room for.
+fn hostile() -> impl Strategy<Value = String> {
+    let pieces = prop::sample::select(vec![
+        "@admin",
+        "#12",
+        "GH-12",
+        "a/b#3",
+        "a@b.c",
+        "https://x.y",
+        "www.x.y",
+        "[a](b)",
+        "![a](b)",
+        "[a]: b",
+        "<b>",
+        "</code>",
+        "<!--",
+        "`",
+        "```",
+        "|",
+        "\\|",
+        "\\",
+        "**",
+        "_",
+        "~~",
+        "# ",
+        "1. ",
+        "1) ",
+        "- ",
+        "+ ",
+        "> ",
+        "---",
+        "===",
+        "    x",
+        "\t",
+        "\n",
+        "\n\n",
+        "\r",
+        "&lt;",
+        "&#64;",
+        ":tada:",
+        "$x$",
+        "deadbeef",
+        "::error::",
+        "%0A",
+        "##[error]",
+        "]]>",
+        "\"",
+        "'",
+        "\0",
+        "\u{1b}[31m",
+        "\u{202e}",
+        "\u{2028}",
+        "\u{fffe}",
+        "ö",
+        "x",
+        " ",
+        "(",
+        ")",
+        ":",
+        ",",
+    ]);
+    prop_oneof![
+        prop::collection::vec(pieces, 1..9).prop_map(|pieces| pieces.concat()),
+        any::<String>(),
+    ]
+}
+
+/// The text that a reader sees, if there is nothing else; outside of code elements, only what no
+/// platform looks anything up for.
+fn seen_text(markdown: &str) -> Result<String, String> {
+    let arena = Arena::new();
+    let mut options = comrak::Options::default();
+    options.extension.autolink = true;
+    options.extension.table = true;
+    options.extension.strikethrough = true;
+    options.extension.tasklist = true;
+    options.extension.footnotes = true;
+    let root = comrak::parse_document(&arena, markdown, &options);
+    let (mut seen, mut in_code) = (String::new(), false);
+    for node in root.descendants() {
+        match &node.data.borrow().value {
+            NodeValue::HtmlInline(tag) if tag == "<code>" && !in_code => in_code = true,
+            NodeValue::HtmlInline(tag) if tag == "</code>" && in_code => in_code = false,
+            NodeValue::HtmlInline(tag) if tag == "<!-- -->" && in_code => {}
+            NodeValue::Text(text) => {
+                let looked_up = |c: char| c.is_ascii_punctuation() && !"()-/=>.,;:%'".contains(c);
+                if !in_code && text.contains(looked_up) {
+                    return Err(format!("{text:?} stands outside of code"));
+                }
+                seen.push_str(text);
+            }
+            NodeValue::Document
+            | NodeValue::Paragraph
+            | NodeValue::Strong
+            | NodeValue::List(_)
+            | NodeValue::Item(_)
+            | NodeValue::Table(_)
+            | NodeValue::TableRow(_)
+            | NodeValue::TableCell => seen.push(' '),
+            other => return Err(format!("there is {other:?}")),
+        }
+    }
+    if in_code { Err("a code element stays open".to_owned()) } else { Ok(seen) }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_in_markdown_is_more_than_text(text in hostile()) {
+        let (page, overrides, expectations) = saying(&text);
+        let written = markdown(&page, &overrides, &expectations);
+        let plain = saying("x");
+        let lines = markdown(&plain.0, &plain.1, &plain.2).lines().count();
+        let blank = text.chars().all(|c| c == ' ');
+        prop_assert!(blank || written.lines().count() == lines, "{written}");
+        let seen = seen_text(&written).map_err(TestCaseError::fail)?;
+        let squeezed = |text: &str| text.split_whitespace().collect::<String>();
+        let shown = squeezed(&clean(&text, false));
+        let times = squeezed(&seen).matches(&*shown).count();
+        prop_assert!(shown.is_empty() || times >= 10, "{text:?} is {times} times in {seen}");
+    }
+
+    #[test]
+    fn nothing_in_junit_is_more_than_text(text in hostile()) {
+        let (.., expectations) = saying(&text);
+        let written = junit(&text, &expectations);
+        let document = roxmltree::Document::parse(&written).map_err(|e| {
+            TestCaseError::fail(format!("{e}: {written}"))
+        })?;
+        let cases: Vec<_> =
+            document.descendants().filter(|node| node.has_tag_name("testcase")).collect();
+        let outcomes = cases.iter().map(|case| case.first_element_child().map(|e| e.tag_name().name()));
+        prop_assert_eq!(outcomes.collect::<Vec<_>>(), [Some("failure"), Some("error")]);
+        let fits = |c: char| !matches!(c, '\u{fffe}' | '\u{ffff}');
+        if text.chars().all(fits) {
+            for case in cases {
+                let name = clean(&expectations[0].name(), false);
+                prop_assert_eq!(case.attribute("name"), Some(&*name));
+                prop_assert_eq!(case.attribute("classname"), Some(&*clean(&text, false)));
+            }
+        }
+    }
+
+    #[test]
+    fn each_annotation_is_one_command(text in hostile()) {
+        let (.., expectations) = saying(&text);
+        let written = annotations(&text, &expectations);
+        prop_assert_eq!(written.lines().count(), 2);
+        for line in written.lines() {
+            // As the runner reads it: the command ends at the next two colons, its properties at
+            // commas.
+            let rest = line.strip_prefix("::error title=").expect("the command");
+            let (title, message) = rest.split_once("::").expect("the message");
+            prop_assert!(!title.contains([',', ':']), "{title}");
+            let read = |text: &str| {
+                let text = text.replace("%3A", ":").replace("%2C", ",");
+                text.replace("%25", "%")
+            };
+            prop_assert_eq!(read(title), format!("HPA {}", clean(&text, false)));
+            let name = clean(&expectations[0].name(), false);
+            prop_assert!(message.replace("%25", "%").starts_with(&name), "{message}");
+            prop_assert!(!line.chars().any(char::is_control));
+        }
+    }
+}

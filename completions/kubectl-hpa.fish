@@ -34,6 +34,7 @@ complete -c kubectl-hpa -n "__fish_kubectl_hpa_needs_command" -f -a "predict" -d
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s l -l selector -d 'Only the HPAs with these labels, such as team=checkout' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s f -l filename -d 'Saved objects instead of a cluster: a file, a folder, or - for standard input; repeatable' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s o -l output -d 'The form of the answer; without it, a report for people' -r -f -a "wide\t'The report with every pod, the list with more columns'
+markdown\t'For a comment on a change, in GitHub\'s Markdown'
 json\t'The published contract as JSON'
 yaml\t'The published contract as YAML'"
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -l save -d 'Also write everything that was used to this file, to be read again with -f' -r
@@ -75,6 +76,7 @@ complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s A -l
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -s f -l filename -d 'Saved objects instead of a cluster: a file, a folder, or - for standard input; repeatable' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -s o -l output -d 'The form of the answer; without it, a report for people' -r -f -a "wide\t'The report with every pod, the list with more columns'
+markdown\t'For a comment on a change, in GitHub\'s Markdown'
 json\t'The published contract as JSON'
 yaml\t'The published contract as YAML'"
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l cpu -d 'The CPU that the pods use, or one container in each; repeatable' -r
@@ -90,6 +92,16 @@ complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l max 
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l target -d 'The target of a metric, such as cpu=70% or queue_depth=30; repeatable' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l set -d 'A field of the spec, such as behavior.scaleDown.stabilizationWindowSeconds=60; null unsets it; repeatable' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l hpa -d 'A manifest that the HPA is replaced with, - for standard input' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l expect -d 'What must hold, such as \'desired <= 20 and not limited\'; repeatable' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l fail-on -d 'What must not be; separated by commas or repeated' -r -f -a "scale-down\t'Fewer replicas'
+scale-up\t'More replicas'
+change\t'Fewer or more replicas'
+limited\t'Rate limits or bounds change the outcome'
+maxed\t'The outcome is the maximum'
+metrics-missing\t'A metric cannot be evaluated, or has no value of a pod'
+stale\t'A sample is older than twice its window'
+warnings\t'The controller would send a warning event'"
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l report -d 'Also report on the expectations: junit=FILE, or github for annotations and step summary' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l history -d 'none: it has just started; infer: by what the API shows; or a file with a ControllerState' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l recommendation -d 'A recommendation that it remembers, such as 8@2m for 8 replicas two minutes ago; repeatable' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l observe -d 'Watch the HPA for so long before, to learn what it remembers' -r
@@ -124,4 +136,5 @@ complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l warn
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l color -d 'Whether to use colours; NO_COLOR and CLICOLOR_FORCE are honoured' -r -f -a "auto\t'On a terminal that shows them'
 always\t'Always'
 never\t'Never'"
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l exit-code -d 'Exit with 5 where a change of replicas is due'
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -s h -l help -d 'Print help (see more with \'--help\')'

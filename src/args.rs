@@ -33,7 +33,8 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid input";
+Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid input, 3 an expectation is
+false, 4 not certain enough to tell, 5 a change is due (with --exit-code)";
 
 /// The arguments with the verb in its place: kubectl runs `kubectl hpa-explain` through a link of
 /// the name `kubectl-hpa_explain`, which then stands for the verb.
@@ -72,6 +73,8 @@ pub enum Color {
 pub enum Output {
     /// The report with every pod, the list with more columns
     Wide,
+    /// For a comment on a change, in GitHub's Markdown
+    Markdown,
     /// The published contract as JSON
     Json,
     /// The published contract as YAML

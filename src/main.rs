@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         Color::Never => ColorChoice::Never.write_global(),
     }
     let terminal = Terminal { tell: Some(tell), ..Terminal::detect() };
-    let Answer { text, messages, errors } = match command::run(&cli, &terminal) {
+    let Answer { text, messages, errors, exit_code } = match command::run(&cli, &terminal) {
         Ok(answer) => answer,
         Err(e) => {
             let code = e.kind.exit_code();
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         _ => {}
     }
     report(&errors, &terminal);
-    if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) }
+    if errors.is_empty() { ExitCode::from(exit_code) } else { ExitCode::from(1) }
 }
 
 /// Errors, and what to do about them, each once.

@@ -627,3 +627,61 @@ fn a_candidate_for_another_target_is_refused() {
     assert_eq!(decide(&input).outcome.scale_to, Some(3));
     assert!(Candidate::find(&Objects::default(), "web", "web.yaml").is_err());
 }
+
+/// The exit codes of a gate, and what it leaves behind.
+#[test]
+fn expectations_decide_the_exit_code() {
+    let folder = std::env::temp_dir().join(format!("kubectl-hpa-gate-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let (xml, summary) = (folder.join("report.xml"), folder.join("summary.md"));
+    let predict = |flags: &[&str]| {
+        let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
+        let command = command.args(["predict", "nginx-deployment", "-f", "examples/nginx"]);
+        let output = command.args(flags).env("GITHUB_STEP_SUMMARY", &summary).output();
+        let output = output.expect("it runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    // 60 % of 20 % asks for 3 x 2 = 6, and one pass doubles the 2 at most.
+    for (flags, code) in [
+        (&["--expect", "desired == 4 and recommended == 6"] as &[&str], 0),
+        (&["--expect", "desired == 4", "--exit-code"], 5),
+        (&["--expect", "desired == 6"], 3),
+        (&["--fail-on", "limited"], 3),
+        (&["--fail-on", "scale-down,maxed", "--exit-code"], 5),
+        // The false one goes before the due change and before the unknown one.
+        (&["--expect", "desired == 6", "--exit-code"], 3),
+        (&["--metric-that-is-none"], 2),
+        (&["--expect", "desird == 6"], 2),
+        (&["--expect", "metric.memory.desired < 3"], 2),
+    ] {
+        let all: Vec<&str> = ["--cpu", "60%"].iter().chain(flags).copied().collect();
+        let (found, stdout, stderr) = predict(&all);
+        assert_eq!(found, Some(code), "{flags:?}: {stderr}");
+        assert_eq!(stdout.is_empty(), code == 2, "{flags:?}");
+    }
+    // A failing metric leaves open what the controller itself could read of it.
+    let (code, ..) = predict(&["--cpu", "missing", "--expect", "desired <= 20"]);
+    assert_eq!(code, Some(4));
+
+    let path = xml.to_str().expect("a path");
+    let junit = format!("junit={path}");
+    let flags =
+        ["--cpu", "60%", "--expect", "desired == 6", "--report", &junit, "--report", "github"];
+    let (code, stdout, stderr) = predict(&[&flags[..], &["-o", "json"]].concat());
+    assert_eq!(code, Some(3));
+    let answer: Value = serde_json::from_str(&stdout).expect("JSON alone");
+    assert_eq!(answer["expectations"][0]["truth"], "false");
+    assert_eq!(
+        stderr,
+        "::error title=HPA default/nginx-deployment::desired == 6 is false: desired is 4\n"
+    );
+    let report = std::fs::read_to_string(&xml).expect("a report");
+    assert!(report.contains("<failure type=\"false\" message=\"desired is 4\"/>"), "{report}");
+    let summary = std::fs::read_to_string(&summary).expect("a summary");
+    assert!(summary.contains("**SCALE UP 2 → 4**"), "{summary}");
+    std::fs::remove_dir_all(&folder).expect("it was there");
+
+    let (code, ..) = predict(&["--report", "junit=/nonexistent/report.xml"]);
+    assert_eq!(code, Some(1));
+}

@@ -3,7 +3,7 @@
 
 use clap::Args;
 
-use super::{ConnectionFlags, ControllerArgs, MemoryArgs, Output};
+use super::{ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs, Output};
 
 /// `predict`.
 #[derive(Debug, Args)]
@@ -21,6 +21,9 @@ Examples:
 
   # a queue of 300 messages, with another maximum
   kubectl hpa predict worker --metric queue_depth=300 --max 30
+
+  # fail a pipeline where it would be limited, or go beyond 20
+  kubectl hpa predict web -f state.yaml --cpu 90% --expect 'desired <= 20' --fail-on limited
 
   # review a change of the HPA against the live metrics
   kubectl hpa predict web --hpa web.yaml
@@ -42,6 +45,10 @@ pub struct Predict {
     #[command(flatten)]
     /// What is otherwise.
     pub overrides: Overrides,
+
+    #[command(flatten)]
+    /// What is expected of the answer.
+    pub expect: ExpectArgs,
 
     #[command(flatten)]
     /// What the controller remembers.

@@ -10,13 +10,15 @@ use crate::engine;
 use crate::engine::decision::{Decision, Outlook};
 use crate::error::Error;
 use crate::memory::{Remembered, infer};
+use crate::render::markdown::markdown;
 use crate::render::{page, structured};
-use crate::report::page::Page;
+use crate::report::page::{Page, Table};
 use crate::report::{self, Explanation};
 use crate::snapshot::assemble::{Input, Options, assemble};
 use crate::snapshot::objects::Flags;
 use crate::snapshot::{file, live, save};
 use crate::version::Version;
+use crate::whatif::expect::Facts;
 
 /// Explains the HPA, or all that are asked for; the text is for standard output.
 pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
@@ -52,6 +54,10 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
     let text = match args.output {
         Some(Output::Json) => structured::json(&explanation)?,
         Some(Output::Yaml) => structured::yaml(&explanation)?,
+        Some(Output::Markdown) => {
+            let page = Page::new(&explanation, false, terminal.symbols());
+            markdown(&page, &Table::default(), &[])
+        }
         wide => {
             let wide = wide == Some(Output::Wide);
             let page = Page::new(&explanation, wide, terminal.symbols());
@@ -61,7 +67,7 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
     if let Some(path) = &args.save {
         write_saved(path, &save::to_json(&[&pass.input])?)?;
     }
-    Ok(Answer { text, messages, errors: Vec::new() })
+    Ok(Answer { text, messages, errors: Vec::new(), exit_code: 0 })
 }
 
 /// A pass that was run, with what it ran on.
@@ -84,6 +90,10 @@ impl Pass {
             input.notes.extend(report::difference(&newest, &decision, &newer));
         }
         Self { input, remembered, decision, outlook }
+    }
+
+    pub(super) fn facts(&self) -> Facts<'_> {
+        Facts::new(&self.input.snapshot, &self.remembered, &self.decision, &self.outlook)
     }
 
     pub(super) fn explanation(&self) -> Explanation<'_> {

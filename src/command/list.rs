@@ -25,6 +25,9 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
         return Err(Error::usage("a memory is that of one HPA, and none is named")
             .hint("name it, or say --history none or --history infer"));
     }
+    if args.output == Some(Output::Markdown) {
+        return Err(Error::usage("-o markdown is for one HPA, and none is named").hint("name it"));
+    }
     let options = options(&args.controller, &args.connection);
     let selector = Selector::parse(args.selector.as_deref().unwrap_or_default())
         .map_err(|e| Error::usage(format!("invalid label selector: {e}")))?;
@@ -74,7 +77,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
         let message = format!("{}: {}", listed.key(), e.message);
         Some(Error { message, bare: false, ..e.clone() })
     });
-    Ok(Answer { text, messages, errors: errors.collect() })
+    Ok(Answer { text, messages, errors: errors.collect(), exit_code: 0 })
 }
 
 /// What there is to explain, the namespace that was looked in where it is one, and messages.

@@ -25,6 +25,8 @@ pub struct Answer {
     pub messages: Vec<String>,
     /// What there is no answer to, although there is one to the rest.
     pub errors: Vec<Error>,
+    /// The exit code where nothing is wrong: what is expected of the answer may not hold.
+    pub exit_code: u8,
 }
 
 /// Runs what was typed.

@@ -1,23 +1,32 @@
 //! `predict`: what `explain` would say if something were otherwise.
 
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+
 use jiff::Timestamp;
 
 use super::explain::{Pass, bare_name, options};
 use super::remember::{look_further, remember, watch};
 use super::{Answer, Terminal, connected};
-use crate::args::{Output, Predict};
+use crate::args::{Output, Predict, Report};
 use crate::cluster::fetch::fetch;
 use crate::error::Error;
 use crate::memory::infer;
+use crate::render::github::annotations;
+use crate::render::junit::junit;
+use crate::render::markdown::markdown;
 use crate::render::{page, structured};
 use crate::report::page::Page;
 use crate::report::prediction::Prediction;
 use crate::snapshot::assemble::{Options, assemble};
 use crate::snapshot::{file, live};
+use crate::whatif::expect::Gate;
 use crate::whatif::overrides::{Assumptions, Candidate};
 
 /// Predicts what one HPA does; the text is for standard output.
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
+    let gate = Gate::new(&args.expect)?;
     let mut assumptions = Assumptions::read(&args.overrides)?;
     let name = bare_name(&args.name).to_owned();
     let mut options = Options { name, ..options(&args.controller, &args.connection) };
@@ -30,7 +39,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         options.also = candidate.metrics().to_vec();
         assumptions.replace_hpa(candidate);
     }
-    let (input, messages) = if args.filenames.is_empty() {
+    let (input, mut messages) = if args.filenames.is_empty() {
         connected(&args.connection, async |session| {
             let states = watch(&args.memory, session, &options.name, terminal).await?;
             let observed =
@@ -49,15 +58,50 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let observed = Pass::run(input);
     let (input, overrides) = assumptions.apply(observed.input.clone(), &observed.decision)?;
     let assumed = Pass::run(input);
-    let prediction = Prediction::new(assumed.explanation(), overrides, &observed.explanation());
+    gate.check(&assumed.input.snapshot.hpa.spec)?;
+    let (expectations, verdict) = gate.judge(&assumed.facts());
+    let prediction =
+        Prediction::new(assumed.explanation(), overrides, expectations, &observed.explanation());
     let text = match args.output {
         Some(Output::Json) => structured::json(&prediction)?,
         Some(Output::Yaml) => structured::yaml(&prediction)?,
+        Some(Output::Markdown) => as_markdown(&prediction, terminal),
         wide => {
             let wide = wide == Some(Output::Wide);
             let page = Page::of_prediction(&prediction, wide, terminal.symbols());
             page::page(&page, &terminal.layout())
         }
     };
-    Ok(Answer { text, messages, errors: Vec::new() })
+    let hpa = assumed.input.snapshot.hpa.key();
+    for report in &args.expect.reports {
+        match report {
+            Report::Junit(path) => write_report(path, &junit(&hpa, &prediction.expectations))?,
+            Report::Github => {
+                // The runner obeys commands on either stream, and the answer is on the other.
+                let annotations = annotations(&hpa, &prediction.expectations);
+                messages.extend(annotations.lines().map(str::to_owned));
+                if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY") {
+                    append(&path, &as_markdown(&prediction, terminal))?;
+                }
+            }
+        }
+    }
+    Ok(Answer { text, messages, errors: Vec::new(), exit_code: verdict.exit_code() })
+}
+
+/// The page with its assumptions and expectations, for a comment or a summary.
+fn as_markdown(prediction: &Prediction<'_>, terminal: &Terminal) -> String {
+    let page = Page::of_prediction(prediction, false, terminal.symbols());
+    markdown(&page, &prediction.overrides_table(), &prediction.expectations)
+}
+
+fn write_report(path: &str, text: &str) -> Result<(), Error> {
+    fs::write(path, text).map_err(|e| Error::failed(format!("failed to write {path}: {e}")))
+}
+
+fn append(path: &OsStr, text: &str) -> Result<(), Error> {
+    let file = fs::OpenOptions::new().append(true).create(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| {
+        Error::failed(format!("failed to write the step summary {}: {e}", path.display()))
+    })
 }

@@ -48,6 +48,10 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     if let Some(observed) = &page.observed {
         out.paragraph(&format!("{INDENT}OBSERVED  "), observed, Style::new());
     }
+    if !page.expected.is_empty() {
+        out.heading("EXPECTED");
+        out.pairs(&page.expected);
+    }
     if !page.metrics.rows.is_empty() {
         out.blank();
         out.table(&page.metrics);

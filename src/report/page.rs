@@ -35,6 +35,8 @@ pub struct Page {
     pub why: Vec<String>,
     /// The verdict on what was observed, where something is assumed.
     pub observed: Option<String>,
+    /// What was expected: how it stands, and what that rests on.
+    pub expected: Vec<(String, String)>,
     /// A row for each metric.
     pub metrics: Table,
     /// How each metric came to its proposal.
@@ -146,6 +148,7 @@ impl Page {
             verdict,
             why,
             observed: None,
+            expected: Vec::new(),
             metrics: words.metrics(),
             metric_details: words.metric_details(),
             path: words.path(),

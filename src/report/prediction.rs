@@ -3,8 +3,9 @@
 
 use serde::Serialize;
 
-use super::page::{Page, Symbols};
+use super::page::{Page, Symbols, Table};
 use super::{Certainty, Explanation, Range};
+use crate::whatif::expect::{Expectation, Truth};
 use crate::whatif::overrides::Override;
 
 /// A prediction. Serializes as the contract's object: an explanation with more fields.
@@ -18,6 +19,8 @@ pub struct Prediction<'a> {
     pub overrides: Vec<Override>,
     /// The answer without it.
     pub observed: Observed,
+    /// What was expected of it.
+    pub expectations: Vec<Expectation>,
     #[serde(skip)]
     observed_verdict: String,
 }
@@ -38,6 +41,7 @@ impl<'a> Prediction<'a> {
     pub fn new(
         mut explanation: Explanation<'a>,
         overrides: Vec<Override>,
+        expectations: Vec<Expectation>,
         observed: &Explanation<'_>,
     ) -> Self {
         explanation.kind = "Prediction";
@@ -55,7 +59,19 @@ impl<'a> Prediction<'a> {
                 certainty: observed.certainty,
                 range: observed.range,
             },
+            expectations,
             observed_verdict: verdict,
+        }
+    }
+
+    /// What was assumed beside what was observed, as a table.
+    pub fn overrides_table(&self) -> Table {
+        let row = |it: &Override| {
+            vec![it.item.clone(), it.assumed.clone(), it.observed.clone().unwrap_or_default()]
+        };
+        Table {
+            columns: vec![("ITEM", false), ("ASSUMED", false), ("OBSERVED", false)],
+            rows: self.overrides.iter().map(row).collect(),
         }
     }
 }
@@ -76,7 +92,20 @@ impl Page {
         Self {
             assuming,
             observed: Some(verdict),
+            expected: prediction.expectations.iter().map(worded).collect(),
             ..Self::new(&prediction.explanation, wide, symbols)
         }
     }
+}
+
+/// An expectation with how it stands, and what that rests on.
+fn worded(expectation: &Expectation) -> (String, String) {
+    let sort = match expectation.truth {
+        Truth::True => "holds",
+        Truth::False => "FAILS",
+        Truth::Unknown => "UNKNOWN",
+    };
+    let because = expectation.because();
+    let because = if because.is_empty() { because } else { format!(": {because}") };
+    (sort.to_owned(), format!("{}{because}", expectation.name()))
 }

@@ -2,7 +2,7 @@
 //! controller's memory is the business of [`crate::memory`]. Times are those of the API: whole
 //! seconds, the fraction dropped.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::hpa::Hpa;
@@ -17,6 +17,8 @@ pub struct Evidence {
     pub lease: Option<Lease>,
     /// What was seen of earlier passes while the HPA was watched.
     pub seen: Vec<Seen>,
+    /// Whether there are events about an earlier HPA of its name.
+    pub replaces_another: bool,
 }
 
 /// The recommendation of passes whose status has been overwritten since.
@@ -30,7 +32,7 @@ pub struct Seen {
     /// When the status was written.
     #[serde(serialize_with = "time::serialize")]
     pub time: Timestamp,
-    /// When it was overwritten.
+    /// Until when it is known to have stood.
     #[serde(serialize_with = "time::serialize")]
     pub until: Timestamp,
 }
@@ -102,7 +104,12 @@ pub struct Lease {
     pub acquired: Timestamp,
     /// When it last said that it is there.
     pub renewed: Timestamp,
+    /// How long after that another one takes over.
+    pub duration: SignedDuration,
 }
+
+/// Unless the controller manager is told otherwise.
+const LEASE_DURATION: i64 = 15;
 
 /// Where the leader of the controller manager is elected.
 pub const LEASE_NAMESPACE: &str = "kube-system";
@@ -200,6 +207,7 @@ struct LeaseSpec {
     acquire_time: Option<Timestamp>,
     #[serde(with = "optional_time")]
     renew_time: Option<Timestamp>,
+    lease_duration_seconds: Option<i32>,
 }
 
 impl WireLease {
@@ -218,21 +226,32 @@ impl WireLease {
         if !self.is_own() {
             return None;
         }
-        Some(Lease { acquired: self.spec.acquire_time?, renewed: self.spec.renew_time? })
+        let LeaseSpec { acquire_time, renew_time, lease_duration_seconds } = self.spec;
+        let duration = lease_duration_seconds.map_or(LEASE_DURATION, i64::from);
+        Some(Lease {
+            acquired: acquire_time?,
+            renewed: renew_time?,
+            duration: SignedDuration::from_secs(duration),
+        })
     }
 }
 
 impl Evidence {
     /// What it tells of one HPA. An event with another uid is about an earlier one of its name.
     pub fn of(&self, hpa: &Hpa) -> Self {
-        let own = |event: &&Event| {
-            let same = event.uid.is_empty() || hpa.uid.as_ref().is_none_or(|uid| *uid == event.uid);
-            event.name == hpa.name && event.namespace == hpa.namespace && same
+        let same = |event: &Event| {
+            event.uid.is_empty() || hpa.uid.as_ref().is_none_or(|uid| *uid == event.uid)
         };
+        let of_its_name = self
+            .events
+            .iter()
+            .filter(|event| event.name == hpa.name && event.namespace == hpa.namespace);
+        let (own, others): (Vec<&Event>, Vec<&Event>) = of_its_name.partition(|event| same(event));
         Self {
-            events: self.events.iter().filter(own).cloned().collect(),
+            events: own.into_iter().cloned().collect(),
             lease: self.lease,
             seen: self.seen.clone(),
+            replaces_another: self.replaces_another || !others.is_empty(),
         }
     }
 }

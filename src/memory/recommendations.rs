@@ -53,7 +53,7 @@ pub(super) fn held(
         list.push(Held {
             replicas: seen.proposal.clone(),
             earliest: last_pass,
-            likely: written.unwrap_or(known.now),
+            likely: written.unwrap_or(known.now).max(last_pass),
         });
         // What held it was in its window at that pass, and made before it.
         let holding = [
@@ -63,11 +63,9 @@ pub(super) fn held(
         ];
         for (replicas, window) in holding.into_iter().flatten() {
             let oldest = minus(last_pass, window);
-            list.push(Held {
-                replicas,
-                earliest: known.nothing_before().map_or(oldest, |start| oldest.max(start)),
-                likely: written.unwrap_or(known.now),
-            });
+            let earliest = known.nothing_before().map_or(oldest, |start| oldest.max(start));
+            let likely = written.unwrap_or(known.now).max(earliest);
+            list.push(Held { replicas, earliest, likely });
         }
     }
     list.extend(seen(known, grounds));

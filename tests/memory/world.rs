@@ -384,6 +384,16 @@ impl World {
         self.next_pass = self.leads_since + self.controller.sync_period + late;
     }
 
+    /// The same world with nothing happening from now on but passes, by metrics that always ask for
+    /// the same.
+    pub(crate) fn left_alone(&self) -> Self {
+        let mut alone = self.clone();
+        alone.life = Life::Quiet;
+        alone.controller.tolerance = 0.0;
+        (alone.scale_fails, alone.update_fails) = (false, false);
+        alone
+    }
+
     /// Time goes on without a pass.
     pub(crate) fn wait(&mut self) {
         let left = self.next_pass.duration_since(self.now).as_millis();

@@ -8,7 +8,7 @@ use super::{Answer, Terminal, connected};
 use crate::args::{Output, Predict};
 use crate::cluster::fetch::fetch;
 use crate::error::Error;
-use crate::memory::infer;
+use crate::memory::infer::{self, Chain};
 use crate::render::{page, structured};
 use crate::report::page::Page;
 use crate::report::prediction::Prediction;
@@ -36,7 +36,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             let observed =
                 fetch(session, session.namespace(), &options.name, &options.also).await?;
             let mut input = live::input(observed, &options)?;
-            input.evidence.seen = infer::seen(&states);
+            input.evidence.seen = infer::seen(&states, Chain::Glimpses);
             remember(&args.memory, &mut input)?;
             look_further(session, &mut input).await;
             Ok(input)

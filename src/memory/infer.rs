@@ -168,7 +168,7 @@ impl Known<'_> {
 }
 
 /// Infers the memory for the next pass over a target that is asked for `current` replicas; the
-/// evidence is about this HPA only.
+/// evidence is about the HPAs of its name.
 pub fn infer(
     hpa: &Hpa,
     current: i32,
@@ -176,7 +176,8 @@ pub fn infer(
     now: Timestamp,
     evidence: &Evidence,
 ) -> Remembered {
-    if never_reconciled(hpa) && !evidence.replaces_another && status_lost(evidence).is_none() {
+    let known = Known::new(hpa, current, controller, now, evidence);
+    if never_reconciled(hpa) && !known.replaces_another && known.status_lost.is_none() {
         let empty = basis("memory", "empty: no pass has been made over this HPA", "its status");
         return Remembered {
             likely: Memory::default(),
@@ -185,7 +186,6 @@ pub fn infer(
             basis: vec![empty],
         };
     }
-    let known = Known::new(hpa, current, controller, now, evidence);
     let mut grounds = Vec::new();
     let sighting = match known.status_is_current {
         true => sighting::read(&hpa.spec, &hpa.status),
@@ -305,6 +305,8 @@ impl<'k> Known<'k> {
         evidence: &'k Evidence,
     ) -> Self {
         let (up_window, down_window) = windows(hpa, controller);
+        let (own, others): (Vec<&Event>, Vec<&Event>) =
+            evidence.events.iter().partition(|event| event.is_about(hpa));
         let mut known = Self {
             hpa,
             current,
@@ -314,12 +316,12 @@ impl<'k> Known<'k> {
             down_window,
             lease: evidence.lease.filter(|lease| lease.renewed + lease.duration >= now),
             seen: &evidence.seen,
-            rescales: rescales(&evidence.events),
+            rescales: rescales(&own),
             counts_rescale: false,
-            event_count: evidence.events.iter().map(|event| i64::from(event.count)).sum(),
+            event_count: own.iter().map(|event| i64::from(event.count)).sum(),
             status_is_current: false,
-            status_lost: status_lost(evidence),
-            replaces_another: evidence.replaces_another,
+            status_lost: status_lost(&own),
+            replaces_another: !others.is_empty(),
         };
         known.status_is_current = status_is_current(hpa) && !known.status_may_lag();
         known.counts_rescale =
@@ -329,14 +331,14 @@ impl<'k> Known<'k> {
 }
 
 /// When last a status could not be written.
-fn status_lost(evidence: &Evidence) -> Option<Timestamp> {
-    let lost = evidence.events.iter().filter(|event| event.reason == "FailedUpdateStatus");
+fn status_lost(events: &[&Event]) -> Option<Timestamp> {
+    let lost = events.iter().filter(|event| event.reason == "FailedUpdateStatus");
     lost.filter_map(|event| event.last).max()
 }
 
 /// The rescales that events tell of, the oldest first. A repeated event tells of its first and its
 /// last time only.
-fn rescales(events: &[Event]) -> Vec<Rescale> {
+fn rescales(events: &[&Event]) -> Vec<Rescale> {
     let mut rescales = Vec::new();
     for event in events.iter().filter(|event| event.reason == "SuccessfulRescale") {
         // The recorder merges what comes too often, and keeps the last message only.

@@ -17,8 +17,6 @@ pub struct Evidence {
     pub lease: Option<Lease>,
     /// What was seen of earlier passes while the HPA was watched.
     pub seen: Vec<Seen>,
-    /// Whether there are events about an earlier HPA of its name.
-    pub replaces_another: bool,
 }
 
 /// The recommendation of passes whose status has been overwritten since.
@@ -226,7 +224,7 @@ impl WireLease {
         if !self.is_own() {
             return None;
         }
-        let LeaseSpec { acquire_time, renew_time, lease_duration_seconds } = self.spec;
+        let LeaseSpec { acquire_time, renew_time, lease_duration_seconds, .. } = self.spec;
         let duration = lease_duration_seconds.map_or(LEASE_DURATION, i64::from);
         Some(Lease {
             acquired: acquire_time?,
@@ -236,22 +234,22 @@ impl WireLease {
     }
 }
 
+impl Event {
+    /// Whether it is about this HPA, and not about an earlier one of its name.
+    pub fn is_about(&self, hpa: &Hpa) -> bool {
+        self.uid.is_empty() || hpa.uid.as_ref().is_none_or(|uid| *uid == self.uid)
+    }
+}
+
 impl Evidence {
-    /// What it tells of one HPA. An event with another uid is about an earlier one of its name.
+    /// What it tells of the HPAs that there have been under the name of one.
     pub fn of(&self, hpa: &Hpa) -> Self {
-        let same = |event: &Event| {
-            event.uid.is_empty() || hpa.uid.as_ref().is_none_or(|uid| *uid == event.uid)
-        };
-        let of_its_name = self
-            .events
-            .iter()
-            .filter(|event| event.name == hpa.name && event.namespace == hpa.namespace);
-        let (own, others): (Vec<&Event>, Vec<&Event>) = of_its_name.partition(|event| same(event));
+        let of_its_name =
+            |event: &&Event| event.name == hpa.name && event.namespace == hpa.namespace;
         Self {
-            events: own.into_iter().cloned().collect(),
+            events: self.events.iter().filter(of_its_name).cloned().collect(),
             lease: self.lease,
             seen: self.seen.clone(),
-            replaces_another: self.replaces_another || !others.is_empty(),
         }
     }
 }

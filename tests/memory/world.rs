@@ -242,7 +242,8 @@ impl World {
             lost.filter_map(|event| event.last).any(|last| last == whole(time))
         };
         self.lost.filter(counts).is_some_and(|time| !told(time))
-            || self.replaced.filter(counts).is_some() && !evidence.replaces_another
+            || self.replaced.filter(counts).is_some()
+                && evidence.events.iter().all(|event| event.is_about(&self.hpa))
     }
 
     /// What a user could read beside the HPA.
@@ -262,7 +263,7 @@ impl World {
                 false => Vec::new(),
             },
             lease: with_lease.then_some(lease),
-            ..Evidence::default()
+            seen: Vec::new(),
         }
     }
 

@@ -71,7 +71,7 @@ impl Past {
             }
         };
         (
-            Evidence { events, lease, ..Evidence::default() },
+            Evidence { events, lease, seen: Vec::new() },
             ControlPlane { pods, holder, server: None, unread },
         )
     }

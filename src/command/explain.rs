@@ -9,6 +9,7 @@ use crate::cluster::fetch::fetch;
 use crate::engine;
 use crate::engine::decision::{Decision, Outlook};
 use crate::error::Error;
+use crate::memory::infer::Chain;
 use crate::memory::{Remembered, infer};
 use crate::render::markdown::markdown;
 use crate::render::{page, structured};
@@ -38,7 +39,7 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
             let states = watch(&args.memory, session, &options.name, terminal).await?;
             let observed = fetch(session, session.namespace(), &options.name, &[]).await?;
             let mut input = live::input(observed, &options)?;
-            input.evidence.seen = infer::seen(&states);
+            input.evidence.seen = infer::seen(&states, Chain::Glimpses);
             remember(&args.memory, &mut input)?;
             look_further(session, &mut input).await;
             Ok(input)

@@ -12,7 +12,7 @@ use super::{Answer, Terminal, connected};
 use crate::args::{Output, Predict, Report};
 use crate::cluster::fetch::fetch;
 use crate::error::Error;
-use crate::memory::infer;
+use crate::memory::infer::{self, Chain};
 use crate::render::github::annotations;
 use crate::render::junit::junit;
 use crate::render::markdown::markdown;
@@ -45,7 +45,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             let observed =
                 fetch(session, session.namespace(), &options.name, &options.also).await?;
             let mut input = live::input(observed, &options)?;
-            input.evidence.seen = infer::seen(&states);
+            input.evidence.seen = infer::seen(&states, Chain::Glimpses);
             remember(&args.memory, &mut input)?;
             look_further(session, &mut input).await;
             Ok(input)

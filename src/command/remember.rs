@@ -15,6 +15,7 @@ use crate::engine;
 use crate::engine::decision::Outlook;
 use crate::error::Error;
 use crate::go;
+use crate::memory::infer::Chain;
 use crate::memory::{Remembered, infer};
 use crate::snapshot::assemble::Input;
 use crate::snapshot::file;
@@ -92,7 +93,7 @@ pub(super) async fn look_further(session: &Session, input: &mut Input) {
     let window = infer::window(&snapshot.hpa, &snapshot.controller);
     let since = snapshot.now.checked_sub(window).unwrap_or(Timestamp::MIN);
     let states = look_back(session, &snapshot.hpa, since).await;
-    let seen = infer::seen(&states);
+    let seen = infer::seen(&states, Chain::Whole);
     if seen.len() > input.evidence.seen.len() {
         input.evidence.seen = seen;
     }

@@ -2,7 +2,7 @@
 //! end, and what happens then. It runs the same normalizations as the pass itself, one sync period
 //! after the other. Nothing upstream corresponds to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -40,27 +40,45 @@ pub(super) fn ahead(
         None => vec![run.steps(seeded(&remembered.likely, run.current, snapshot.now))],
         Some(possible) => run.memories(possible).into_iter().map(|m| run.steps(m)).collect(),
     };
-    // A count that comes back is another step.
+    // What one past leads to step by step, another jumps over. A count that comes back is another
+    // step.
+    let all: BTreeSet<i32> = runs.iter().flatten().map(|(replicas, _)| *replicas).collect();
     let mut counts: BTreeMap<(i32, usize), Vec<Timestamp>> = BTreeMap::new();
-    for run in &runs {
-        for (place, (replicas, time)) in run.iter().enumerate() {
-            let before = run[..place].iter().filter(|(earlier, _)| earlier == replicas).count();
-            counts.entry((*replicas, before)).or_default().push(*time);
+    for steps in &runs {
+        let mut passed: BTreeMap<i32, usize> = BTreeMap::new();
+        let mut before = run.current;
+        for (after, time) in steps {
+            let (low, high) = (before.min(*after), before.max(*after));
+            for replicas in all.range(low..=high).filter(|replicas| **replicas != before) {
+                let times = passed.entry(*replicas).or_default();
+                counts.entry((*replicas, *times)).or_default().push(*time);
+                *times += 1;
+            }
+            before = *after;
         }
     }
     let known = remembered.possible.as_ref().is_none_or(|possible| possible.changes.is_some());
-    let mut upcoming: Vec<Upcoming> = counts
-        .into_iter()
-        .filter_map(|((replicas, _), times)| {
-            // What some pasts lead to and others do not has no latest time.
-            let everywhere = known && times.len() == runs.len();
-            let latest = times.iter().max().copied().filter(|_| everywhere);
-            Some(Upcoming { replicas, earliest: *times.iter().min()?, latest })
-        })
-        .collect();
+    // Where rate limits may count anything, the first step may lead as far as any.
+    let first = runs.iter().flatten().map(|(_, time)| *time).min().filter(|_| !known);
+    let mut upcoming: Vec<Upcoming> = Vec::with_capacity(counts.len());
+    let way = run.current.min(run.desired)..=run.current.max(run.desired);
+    for ((replicas, before), times) in &counts {
+        // What some pasts lead to and others do not has no latest time; and pasts in between may come
+        // back from it sooner. Beyond what is wanted, an old recommendation may leave before a pass.
+        let everywhere = known && times.len() == runs.len();
+        let sure = everywhere && *before == 0 && way.contains(replicas);
+        let latest = times.iter().max().copied().filter(|_| sure);
+        let times = if everywhere { times } else { &counts[&(*replicas, 0)] };
+        let earliest = first.or_else(|| times.iter().min().copied());
+        upcoming.extend(earliest.map(|earliest| Upcoming {
+            replicas: *replicas,
+            earliest,
+            latest,
+        }));
+    }
     let decided = decision.replicas_after();
     upcoming.retain(|step| step.earliest > snapshot.now || Some(step.replicas) != decided);
-    upcoming.sort_by_key(|step| (step.earliest, step.latest));
+    upcoming.sort_by_key(|step| (step.earliest, step.latest.is_none(), step.latest));
     upcoming
 }
 
@@ -74,8 +92,9 @@ struct Run<'s> {
 impl Run<'_> {
     /// Memories between which everything happens.
     fn memories(&self, possible: &Possible) -> Vec<Memory> {
-        let Ends { soonest, last } =
-            if self.desired < self.current { &possible.down } else { &possible.up };
+        // Without `behavior` only what holds against scaling down counts, whichever way it goes.
+        let down = self.desired < self.current || self.snapshot.hpa.spec.behavior.is_none();
+        let Ends { soonest, last } = if down { &possible.down } else { &possible.up };
         let none = [Vec::new()];
         let changes: &[Vec<ScaleEvent>] = possible.changes.as_deref().unwrap_or(&none);
         let mut memories = Vec::new();

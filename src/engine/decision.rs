@@ -83,10 +83,10 @@ pub struct Range {
 pub struct Upcoming {
     /// The count.
     pub replicas: i32,
-    /// It is not reached before.
+    /// Neither it nor what is beyond is reached before.
     #[serde(serialize_with = "time::serialize")]
     pub earliest: Timestamp,
-    /// It is reached by then; none where it may not be reached at all.
+    /// It or what is beyond is reached by then; none where neither may be reached at all.
     #[serde(serialize_with = "optional_time::serialize")]
     pub latest: Option<Timestamp>,
 }

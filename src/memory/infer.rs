@@ -11,16 +11,17 @@ use crate::go;
 use crate::json::SecondsTime;
 use crate::snapshot::assemble::Basis;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::{Event, Evidence, Lease, Seen};
+use crate::snapshot::evidence::{Event, Evidence, Lease, Seen, Written};
 use crate::snapshot::hpa::{Hpa, ScalingRules};
 use crate::snapshot::stated::Recommendation;
 
-/// A pass takes this long at most, and starts this late at most.
+/// A pass looks at its clock so much later than it is due at most, counted from the one before.
 const SLACK: SignedDuration = SignedDuration::from_secs(5);
 /// The API's times have whole seconds.
 pub(super) const SECOND: SignedDuration = SignedDuration::from_secs(1);
-/// A leader that has not said for so long that it is there has gone.
-const LIFE: SignedDuration = SignedDuration::from_mins(1);
+/// Another leader takes over so long after the one before was there at the soonest: a lease of 15 s
+/// is renewed every 2 s.
+const TAKEOVER: SignedDuration = SignedDuration::from_secs(13);
 
 /// What a rule may look at.
 pub(super) struct Known<'k> {
@@ -45,6 +46,11 @@ pub(super) struct Known<'k> {
     pub(super) status_is_current: bool,
     /// The status shows that its pass remembered the last rescale.
     pub(super) counts_rescale: bool,
+    /// When last a status could not be written: what its pass left in the memory shows nowhere.
+    pub(super) status_lost: Option<Timestamp>,
+    /// There was an earlier HPA of the name, whose memory the controller keeps if it did not pass in
+    /// between.
+    pub(super) replaces_another: bool,
 }
 
 /// A rescale that an event tells of.
@@ -100,16 +106,31 @@ impl Known<'_> {
 
     /// The earliest time of the last pass before a time, of a controller that was running then.
     pub(super) fn last_before(&self, time: Timestamp) -> Timestamp {
-        time - self.sync_period - self.sync_period
+        time - self.sync_period - SLACK - SECOND
     }
 
     /// Whether the controller may have started anew since. One that does makes its first pass a
     /// sync period later, at a time when the one that wrote a fresh status would have made its next.
     pub(super) fn may_have_restarted_since(&self, time: Timestamp) -> bool {
+        // What it remembered of an earlier HPA of the name may be gone with that.
+        let created = self.hpa.written.created.filter(|_| self.replaces_another);
+        if created.is_some_and(|created| created + SECOND > time) {
+            return true;
+        }
         match self.lease {
             Some(lease) => lease.acquired >= time,
-            None => self.running_since().is_none_or(|since| since > time),
+            None => {
+                let running =
+                    self.running_since().filter(|_| self.now <= self.last_pass() + TAKEOVER);
+                running.is_none_or(|since| since > time)
+            }
         }
+    }
+
+    /// Whether the status of a later pass could not be written.
+    fn status_may_lag(&self) -> bool {
+        let written = self.hpa.written.status;
+        self.status_lost.is_some_and(|lost| written.is_none_or(|written| lost + SECOND >= written))
     }
 
     /// A recommendation at its likeliest, which is within the bounds of the windows that it is in.
@@ -135,13 +156,14 @@ impl Known<'_> {
 
     /// Whether the spec may have been another one then.
     pub(super) fn spec_may_have_changed_since(&self, time: Timestamp) -> bool {
-        self.hpa.written.spec.is_some_and(|spec| spec + SECOND >= time)
-            && self.hpa.written.spec != self.hpa.written.created
+        let Written { created, spec, .. } = self.hpa.written;
+        spec.is_none_or(|spec| spec + SECOND >= time) && (spec.is_none() || spec != created)
     }
 
     /// What the controller remembers of this HPA is not older.
     pub(super) fn nothing_before(&self) -> Option<Timestamp> {
-        self.hpa.written.created.max(self.lease.map(|lease| lease.acquired))
+        let created = self.hpa.written.created.filter(|_| !self.replaces_another);
+        created.max(self.lease.map(|lease| lease.acquired))
     }
 
     pub(super) fn ago(&self, time: Timestamp) -> String {
@@ -151,7 +173,7 @@ impl Known<'_> {
 }
 
 /// Infers the memory for the next pass over a target that is asked for `current` replicas; the
-/// evidence is about this HPA only.
+/// evidence is about the HPAs of its name.
 pub fn infer(
     hpa: &Hpa,
     current: i32,
@@ -159,7 +181,8 @@ pub fn infer(
     now: Timestamp,
     evidence: &Evidence,
 ) -> Remembered {
-    if never_reconciled(hpa) {
+    let known = Known::new(hpa, current, controller, now, evidence);
+    if never_reconciled(hpa) && !known.replaces_another && known.status_lost.is_none() {
         let empty = basis("memory", "empty: no pass has been made over this HPA", "its status");
         return Remembered {
             likely: Memory::default(),
@@ -168,16 +191,18 @@ pub fn infer(
             basis: vec![empty],
         };
     }
-    let known = Known::new(hpa, current, controller, now, evidence);
     let mut grounds = Vec::new();
     let sighting = match known.status_is_current {
         true => sighting::read(&hpa.spec, &hpa.status),
         false => {
-            grounds.push(basis(
-                "recommendations",
-                "the status tells nothing of them",
-                "the spec was changed after it was written",
-            ));
+            let source = if known.status_may_lag() {
+                "event FailedUpdateStatus: a later one could not be written"
+            } else if known.hpa.written.status.is_none() {
+                "no pass has been made since the HPA took the place of another"
+            } else {
+                "the spec was changed after it was written"
+            };
+            grounds.push(basis("recommendations", "the status tells nothing of them", source));
             None
         }
     };
@@ -222,15 +247,25 @@ fn since(lease: Option<Lease>) -> Basis {
 
 /// What the states of an HPA, one after the other, tell of the passes whose status has been
 /// overwritten.
-pub fn seen(states: &[Hpa]) -> Vec<Seen> {
+pub fn seen(states: &[Hpa], chain: Chain) -> Vec<Seen> {
     let pairs = states.windows(2).filter_map(|pair| {
         let [state, next] = pair else { return None };
         let time = state.written.status.filter(|_| status_is_current(state))?;
         let until = next.written.status.filter(|until| *until > time)?;
         let proposal = sighting::read(&state.spec, &state.status)?.proposal;
+        let until = if chain == Chain::Whole { until } else { time };
         Some(Seen { at_least: *proposal.start(), at_most: *proposal.end(), time, until })
     });
     pairs.collect()
+}
+
+/// Whether there may have been others between the states of an HPA.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chain {
+    /// There were none.
+    Whole,
+    /// There may have been some.
+    Glimpses,
 }
 
 /// How long the controller remembers recommendations of an HPA, and a little more.
@@ -275,27 +310,40 @@ impl<'k> Known<'k> {
         evidence: &'k Evidence,
     ) -> Self {
         let (up_window, down_window) = windows(hpa, controller);
-        let status_is_current = status_is_current(hpa);
-        Self {
+        let (own, others): (Vec<&Event>, Vec<&Event>) =
+            evidence.events.iter().partition(|event| event.is_about(hpa));
+        let mut known = Self {
             hpa,
             current,
             now,
             sync_period: controller.sync_period,
             up_window,
             down_window,
-            lease: evidence.lease.filter(|lease| lease.renewed + LIFE >= now),
+            lease: evidence.lease.filter(|lease| lease.renewed + lease.duration >= now),
             seen: &evidence.seen,
-            rescales: rescales(&evidence.events),
-            counts_rescale: status_is_current && sighting::counts_rescale(&hpa.spec, &hpa.status),
-            event_count: evidence.events.iter().map(|event| i64::from(event.count)).sum(),
-            status_is_current,
-        }
+            rescales: rescales(&own),
+            counts_rescale: false,
+            event_count: own.iter().map(|event| i64::from(event.count)).sum(),
+            status_is_current: false,
+            status_lost: status_lost(&own),
+            replaces_another: !others.is_empty(),
+        };
+        known.status_is_current = status_is_current(hpa) && !known.status_may_lag();
+        known.counts_rescale =
+            known.status_is_current && sighting::counts_rescale(&hpa.spec, &hpa.status);
+        known
     }
+}
+
+/// When last a status could not be written.
+fn status_lost(events: &[&Event]) -> Option<Timestamp> {
+    let lost = events.iter().filter(|event| event.reason == "FailedUpdateStatus");
+    lost.filter_map(|event| event.last).max()
 }
 
 /// The rescales that events tell of, the oldest first. A repeated event tells of its first and its
 /// last time only.
-fn rescales(events: &[Event]) -> Vec<Rescale> {
+fn rescales(events: &[&Event]) -> Vec<Rescale> {
     let mut rescales = Vec::new();
     for event in events.iter().filter(|event| event.reason == "SuccessfulRescale") {
         // The recorder merges what comes too often, and keeps the last message only.

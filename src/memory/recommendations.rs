@@ -53,7 +53,7 @@ pub(super) fn held(
         list.push(Held {
             replicas: seen.proposal.clone(),
             earliest: last_pass,
-            likely: written.unwrap_or(known.now),
+            likely: written.unwrap_or(known.now).max(last_pass),
         });
         // What held it was in its window at that pass, and made before it.
         let holding = [
@@ -63,11 +63,9 @@ pub(super) fn held(
         ];
         for (replicas, window) in holding.into_iter().flatten() {
             let oldest = minus(last_pass, window);
-            list.push(Held {
-                replicas,
-                earliest: known.nothing_before().map_or(oldest, |start| oldest.max(start)),
-                likely: written.unwrap_or(known.now),
-            });
+            let earliest = known.nothing_before().map_or(oldest, |start| oldest.max(start));
+            let likely = written.unwrap_or(known.now).max(earliest);
+            list.push(Held { replicas, earliest, likely });
         }
     }
     list.extend(seen(known, grounds));
@@ -79,8 +77,12 @@ pub(super) fn held(
 fn seen(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
     let mut list = Vec::new();
     for seen in known.seen {
-        // Passes that come to the same do not write it again.
-        let earliest = (seen.time - SECOND).max(known.last_before(seen.until));
+        // Passes that come to the same do not write it again, unless one came to something else
+        // that could not be written.
+        let mut earliest = seen.time - SECOND;
+        if known.status_lost.is_none_or(|lost| lost < earliest) {
+            earliest = earliest.max(known.last_before(seen.until));
+        }
         if known.spec_may_have_changed_since(earliest) {
             continue;
         }
@@ -112,11 +114,16 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
     let mut list = Vec::new();
     let spec = &known.hpa.spec;
     let status = &known.hpa.status;
-    let limited = status.conditions.iter().find(|condition| condition.type_ == "ScalingLimited");
+    let since = |type_: &str| {
+        let condition = status.conditions.iter().find(|condition| condition.type_ == type_)?;
+        Some((&*condition.status, condition.last_transition_time?))
+    };
     let oldest = minus(known.now, known.down_window.max(known.up_window));
     for (place, rescale) in known.rescales.iter().enumerate() {
         if rescale.time < oldest
             || rescale.reason != RescaleReason::AboveTarget
+            // From zero, the minimum is applied to whatever the metrics ask for.
+            || rescale.size <= spec.min_replicas.unwrap_or(1)
             || known.spec_may_have_changed_since(rescale.time - SECOND)
         {
             continue;
@@ -126,16 +133,17 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
             Some(rescale.size)
         } else {
             // An older recommendation can have led up, too, unless the pass before had been free
-            // to follow it: unlimited, and with a count below.
+            // to follow it: unlimited, able to, by the same rules, and with a count below.
             let before = place.checked_sub(1).map(|place| known.rescales[place]);
             let grew = before.is_some_and(|before| {
                 let corrected =
                     matches!(before.reason, RescaleReason::AboveMax | RescaleReason::BelowMin);
-                before.size < rescale.size && !corrected && !rescale.gap
+                let able = since("AbleToScale")
+                    .is_some_and(|(status, since)| status == "True" && since <= before.time);
+                let same_rules = !known.spec_may_have_changed_since(before.time - SECOND);
+                before.size < rescale.size && !corrected && !rescale.gap && able && same_rules
             });
-            let limited_since =
-                limited.and_then(|c| Some((c.status.as_str(), c.last_transition_time?)));
-            match limited_since {
+            match since("ScalingLimited") {
                 Some(("False", since)) if grew && since + SECOND < rescale.time => {
                     Some(rescale.size)
                 }

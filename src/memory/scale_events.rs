@@ -10,7 +10,7 @@ use super::basis;
 use super::infer::{Known, Rescale, RescaleReason, SECOND};
 use crate::json::SecondsTime;
 use crate::snapshot::assemble::Basis;
-use crate::snapshot::hpa::Condition;
+use crate::snapshot::hpa::{Behavior, Condition};
 use crate::snapshot::stated::ScaleEvent;
 
 /// How many events about one object the controller's recorder lets through at once, and how long
@@ -34,6 +34,22 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec
     let Some(longest) = periods.last().copied() else {
         return nothing;
     };
+    let oldest = known.earliest_pass() - longest;
+    let unseen = [
+        known.status_lost.map(|lost| (lost, "a status that could not be written")),
+        known
+            .hpa
+            .written
+            .created
+            .filter(|_| known.replaces_another)
+            .map(|created| (created, "events about an earlier HPA of the name")),
+    ];
+    for (time, source) in unseen.into_iter().flatten() {
+        if time + SECOND > oldest && known.nothing_before().is_none_or(|start| start < time) {
+            grounds.push(basis("scale events", "rate limits may count any rescale", source));
+            return None;
+        }
+    }
     let Some(last) = known.hpa.status.last_scale_time else {
         grounds.push(basis(
             "scale events",
@@ -45,7 +61,7 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec
     let source = format!("status.lastScaleTime, {}", known.ago(last));
     // A pass comes a whole sync period after the one before, so that one is outside of a period
     // that is not longer.
-    if last + SECOND <= known.earliest_pass() - longest || longest <= known.sync_period {
+    if last + SECOND <= oldest || longest <= known.sync_period {
         grounds.push(basis("scale events", "no rescale in the periods of the policies", &source));
         return nothing;
     }
@@ -64,19 +80,30 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec
     ));
     let mut lists = Vec::new();
     let mut seen = BTreeSet::new();
-    for kept in remembered(known, &counted) {
+    let almost = SECOND - SignedDuration::from_nanos(1);
+    for kept in remembered(known, behavior, &counted) {
         for pass in passes(known, &counted, &periods) {
-            for fraction in [SignedDuration::ZERO, SECOND - SignedDuration::from_nanos(1)] {
-                let later = known.now.duration_since(pass) + fraction;
-                let list: Vec<ScaleEvent> = kept
-                    .iter()
-                    .map(|event| ScaleEvent { time: event.time + later, ..*event })
-                    .collect();
-                let sum = |period: &SignedDuration| -> i32 {
-                    let inside = list.iter().filter(|event| event.time > known.now - *period);
+            // Each event may have been at any time within its second. What adds counts against what
+            // removes.
+            for (added, removed) in [
+                (SignedDuration::ZERO, SignedDuration::ZERO),
+                (almost, almost),
+                (almost, SignedDuration::ZERO),
+                (SignedDuration::ZERO, almost),
+            ] {
+                let later = known.now.duration_since(pass);
+                let at = |event: &ScaleEvent| {
+                    event.time + later + if event.replicas > 0 { added } else { removed }
+                };
+                let list: Vec<ScaleEvent> =
+                    kept.iter().map(|event| ScaleEvent { time: at(event), ..*event }).collect();
+                let sum = |period: &SignedDuration, up: bool| -> i32 {
+                    let these = list.iter().filter(|event| (event.replicas > 0) == up);
+                    let inside = these.filter(|event| event.time > known.now - *period);
                     inside.map(|event| event.replicas).fold(0, i32::wrapping_add)
                 };
-                if seen.insert(periods.iter().map(sum).collect::<Vec<i32>>()) {
+                let sums = |period| (sum(period, true), sum(period, false));
+                if seen.insert(periods.iter().map(sums).collect::<Vec<(i32, i32)>>()) {
                     lists.push(list);
                 }
             }
@@ -132,16 +159,42 @@ fn none_dropped(known: &Known<'_>, longest: SignedDuration) -> bool {
     known.event_count < BURST.min(full + refilled.max(0))
 }
 
-/// What may be left of the changes: a controller that has started anew has forgotten the older
-/// ones, and one without `behavior` then has not kept any.
-fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Vec<Vec<ScaleEvent>> {
-    let mut lists = vec![counted.to_vec()];
-    for (place, event) in counted.iter().enumerate() {
-        let time = event.time - SECOND;
-        if known.may_have_restarted_since(time) || known.spec_may_have_changed_since(time) {
-            lists.push(counted[place + 1..].to_vec());
+/// What may be left of the changes, the likeliest first: a controller that has started anew has
+/// forgotten the older ones; one without `behavior` then has not kept any; and one that was older
+/// than the policies of its own direction look back may have been overwritten by a later one.
+fn remembered(
+    known: &Known<'_>,
+    behavior: &Behavior,
+    counted: &[ScaleEvent],
+) -> Vec<Vec<ScaleEvent>> {
+    let longest = |up: bool| {
+        let rules = if up { &behavior.scale_up } else { &behavior.scale_down };
+        let policies = rules.iter().flat_map(|rules| rules.policies.iter().flatten());
+        let seconds = policies.map(|policy| policy.period_seconds).max().unwrap_or(0);
+        SignedDuration::from_secs(seconds.into())
+    };
+    let may_be_gone = |event: &ScaleEvent| {
+        let up = event.replicas > 0;
+        let outdated = event.time + longest(up);
+        let mut later = counted.iter().filter(|other| (other.replicas > 0) == up);
+        known.spec_may_have_changed_since(event.time - SECOND)
+            || later.any(|other| other.time + SECOND > outdated)
+    };
+    let mut lists = Vec::new();
+    for since in 0..=counted.len() {
+        let forgotten = since.checked_sub(1).map(|last| counted[last].time - SECOND);
+        if forgotten.is_some_and(|time| !known.may_have_restarted_since(time)) {
+            continue;
+        }
+        // Between these are all choices of what is gone.
+        for (ups, downs) in [(true, true), (false, true), (true, false), (false, false)] {
+            let kept = |event: &&ScaleEvent| {
+                (if event.replicas > 0 { ups } else { downs }) || !may_be_gone(event)
+            };
+            lists.push(counted[since..].iter().filter(kept).copied().collect());
         }
     }
+    lists.dedup();
     lists
 }
 

@@ -25,21 +25,11 @@ pub(super) struct Sighting {
 
 /// Reads a status; none where its pass did not get to the recommendations, or does not say.
 pub(super) fn read(spec: &HpaSpec, status: &HpaStatus) -> Option<Sighting> {
-    let reason_of = |type_: &str, wanted: &str| {
-        let found = |condition: &&Condition| condition.type_ == type_;
-        let condition = status.conditions.iter().find(found)?;
-        (condition.status == wanted || wanted.is_empty()).then_some(&*condition.reason)
-    };
-    // A pass that corrects a count outside the bounds leaves these as they were, and no metrics.
-    if reason_of("ScalingActive", "True")? != "ValidMetricFound"
-        || status.current_metrics.as_ref().is_none_or(Vec::is_empty)
-        // Waking up has a rule of its own.
-        || status.current_replicas == 0
-    {
+    let (able, limited) = normalized(status)?;
+    // Waking up has a rule of its own.
+    if status.current_replicas == 0 {
         return None;
     }
-    let able = reason_of("AbleToScale", "True")?;
-    let limited = reason_of("ScalingLimited", "")?;
     let (from, to) = (status.current_replicas, status.desired_replicas);
     match &spec.behavior {
         None => without_behavior(able, limited, to),
@@ -54,23 +44,37 @@ pub(super) fn read(spec: &HpaSpec, status: &HpaStatus) -> Option<Sighting> {
 /// Whether a status shows that its pass remembered the last rescale: it made it, or a rate limit kept
 /// it where it was. Without a rescale to count, each policy leaves room for a change.
 pub(super) fn counts_rescale(spec: &HpaSpec, status: &HpaStatus) -> bool {
-    let has = |type_: &str, reason: &str| {
-        let conditions = &status.conditions;
-        conditions.iter().any(|condition| condition.type_ == type_ && condition.reason == reason)
-    };
     let enabled = |rules: Option<&ScalingRules>| {
         rules.is_some_and(|rules| rules.select_policy.as_deref() != Some("Disabled"))
     };
     let behavior = spec.behavior.as_ref();
-    let limited = [
+    let limits = [
         ("ScaleUpLimit", behavior.and_then(|behavior| behavior.scale_up.as_ref())),
         ("ScaleDownLimit", behavior.and_then(|behavior| behavior.scale_down.as_ref())),
     ];
-    has("AbleToScale", "SucceededRescale")
-        || has("ScalingActive", "ValidMetricFound")
-            && limited
-                .into_iter()
-                .any(|(reason, rules)| enabled(rules) && has("ScalingLimited", reason))
+    let rescaled = reason_of(status, "AbleToScale", "True") == Some("SucceededRescale");
+    rescaled
+        || normalized(status).is_some_and(|(_, limited)| {
+            limits.into_iter().any(|(reason, rules)| enabled(rules) && limited == reason)
+        })
+}
+
+/// The reasons of `AbleToScale` and `ScalingLimited`, where the pass got to setting them and did not
+/// fail afterwards.
+fn normalized(status: &HpaStatus) -> Option<(&str, &str)> {
+    // A pass that corrects a count outside the bounds leaves these as they were, and no metrics.
+    let metrics = status.current_metrics.as_ref().is_some_and(|metrics| !metrics.is_empty());
+    if reason_of(status, "ScalingActive", "True")? != "ValidMetricFound" || !metrics {
+        return None;
+    }
+    Some((reason_of(status, "AbleToScale", "True")?, reason_of(status, "ScalingLimited", "")?))
+}
+
+/// The reason of a condition, if it has the wanted status or any will do.
+fn reason_of<'s>(status: &'s HpaStatus, type_: &str, wanted: &str) -> Option<&'s str> {
+    let found = |condition: &&Condition| condition.type_ == type_;
+    let condition = status.conditions.iter().find(found)?;
+    (condition.status == wanted || wanted.is_empty()).then_some(&*condition.reason)
 }
 
 /// All from here up.

@@ -2,7 +2,7 @@
 //! controller's memory is the business of [`crate::memory`]. Times are those of the API: whole
 //! seconds, the fraction dropped.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::hpa::Hpa;
@@ -30,7 +30,7 @@ pub struct Seen {
     /// When the status was written.
     #[serde(serialize_with = "time::serialize")]
     pub time: Timestamp,
-    /// When it was overwritten.
+    /// Until when it is known to have stood.
     #[serde(serialize_with = "time::serialize")]
     pub until: Timestamp,
 }
@@ -102,7 +102,12 @@ pub struct Lease {
     pub acquired: Timestamp,
     /// When it last said that it is there.
     pub renewed: Timestamp,
+    /// How long after that another one takes over.
+    pub duration: SignedDuration,
 }
+
+/// Unless the controller manager is told otherwise.
+const LEASE_DURATION: i64 = 15;
 
 /// Where the leader of the controller manager is elected.
 pub const LEASE_NAMESPACE: &str = "kube-system";
@@ -200,6 +205,7 @@ struct LeaseSpec {
     acquire_time: Option<Timestamp>,
     #[serde(with = "optional_time")]
     renew_time: Option<Timestamp>,
+    lease_duration_seconds: Option<i32>,
 }
 
 impl WireLease {
@@ -218,19 +224,30 @@ impl WireLease {
         if !self.is_own() {
             return None;
         }
-        Some(Lease { acquired: self.spec.acquire_time?, renewed: self.spec.renew_time? })
+        let LeaseSpec { acquire_time, renew_time, lease_duration_seconds, .. } = self.spec;
+        let duration = lease_duration_seconds.map_or(LEASE_DURATION, i64::from);
+        Some(Lease {
+            acquired: acquire_time?,
+            renewed: renew_time?,
+            duration: SignedDuration::from_secs(duration),
+        })
+    }
+}
+
+impl Event {
+    /// Whether it is about this HPA, and not about an earlier one of its name.
+    pub fn is_about(&self, hpa: &Hpa) -> bool {
+        self.uid.is_empty() || hpa.uid.as_ref().is_none_or(|uid| *uid == self.uid)
     }
 }
 
 impl Evidence {
-    /// What it tells of one HPA. An event with another uid is about an earlier one of its name.
+    /// What it tells of the HPAs that there have been under the name of one.
     pub fn of(&self, hpa: &Hpa) -> Self {
-        let own = |event: &&Event| {
-            let same = event.uid.is_empty() || hpa.uid.as_ref().is_none_or(|uid| *uid == event.uid);
-            event.name == hpa.name && event.namespace == hpa.namespace && same
-        };
+        let of_its_name =
+            |event: &&Event| event.name == hpa.name && event.namespace == hpa.namespace;
         Self {
-            events: self.events.iter().filter(own).cloned().collect(),
+            events: self.events.iter().filter(of_its_name).cloned().collect(),
             lease: self.lease,
             seen: self.seen.clone(),
         }

@@ -303,6 +303,7 @@ fn lease(lease: Lease) -> Value {
         "spec": {
             "acquireTime": lease.acquired.to_string(),
             "renewTime": lease.renewed.to_string(),
+            "leaseDurationSeconds": lease.duration.as_secs(),
         },
     })
 }

@@ -15,25 +15,35 @@ const SIMILAR: usize = 10;
 const SIMILAR_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 const TTL: SignedDuration = SignedDuration::from_hours(1);
 
+/// What an API server has, each under the recorder, the uid, the reason and the message.
+pub(crate) type Kept = BTreeMap<(usize, String, String, String), Event>;
+
 /// The recorder of one life of the controller.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(crate) struct Recorder {
-    tokens: Option<(f64, Timestamp)>,
-    similar: BTreeMap<String, (BTreeSet<String>, Timestamp)>,
-    seen: BTreeMap<(String, String), Event>,
+    life: usize,
+    tokens: BTreeMap<String, (f64, Timestamp)>,
+    similar: BTreeMap<(String, String), (BTreeSet<String>, Timestamp)>,
+    seen: Kept,
 }
 
 impl Recorder {
-    /// Sends an event; `kept` is what the API server has.
+    /// That of the next life: it knows of no event before.
+    pub(crate) fn next(&self) -> Self {
+        Self { life: self.life + 1, ..Self::default() }
+    }
+
+    /// Sends an event about the HPA of a uid; `kept` is what the API server has.
     pub(crate) fn send(
         &mut self,
+        uid: &str,
         reason: &str,
         message: &str,
         now: Timestamp,
-        kept: &mut BTreeMap<(String, String), Event>,
+        kept: &mut Kept,
     ) {
-        let similar =
-            self.similar.entry(reason.to_owned()).or_insert_with(|| (BTreeSet::new(), now));
+        let of = (uid.to_owned(), reason.to_owned());
+        let similar = self.similar.entry(of).or_insert_with(|| (BTreeSet::new(), now));
         if now.duration_since(similar.1) > SIMILAR_WITHIN {
             similar.0.clear();
         }
@@ -45,11 +55,11 @@ impl Recorder {
             similar.0.pop_first();
             (String::new(), format!("(combined from similar events): {message}"))
         };
-        let key = (reason.to_owned(), key);
+        let key = (self.life, uid.to_owned(), reason.to_owned(), key);
         let event = self.seen.entry(key.clone()).or_insert_with(|| Event {
             namespace: "default".to_owned(),
             name: "web".to_owned(),
-            uid: "u".to_owned(),
+            uid: uid.to_owned(),
             reason: reason.to_owned(),
             first: Some(whole(now)),
             ..Event::default()
@@ -58,13 +68,14 @@ impl Recorder {
         event.count += 1;
         event.last = Some(whole(now));
 
-        let (tokens, since) = self.tokens.unwrap_or((BURST, now));
+        let bucket = self.tokens.entry(uid.to_owned()).or_insert((BURST, now));
+        let (tokens, since) = *bucket;
         let tokens = (tokens + now.duration_since(since).as_secs_f64() / REFILL).min(BURST);
         if tokens < 1.0 {
-            self.tokens = Some((tokens, now));
+            *bucket = (tokens, now);
             return;
         }
-        self.tokens = Some((tokens - 1.0, now));
+        *bucket = (tokens - 1.0, now);
         kept.insert(key, event.clone());
         kept.retain(|_, event| event.last.is_some_and(|last| now.duration_since(last) < TTL));
     }

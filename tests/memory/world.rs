@@ -2,26 +2,26 @@
 //! of the spec, other writers, failures, restarts. Time goes on in nanoseconds; what the API shows
 //! of it has whole seconds.
 
-use std::collections::BTreeMap;
-
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::Decision;
 use kubectl_hpa::memory::Memory;
 use kubectl_hpa::quantity::Quantity;
 use kubectl_hpa::selector::Labels;
-use kubectl_hpa::snapshot::controller::Controller;
-use kubectl_hpa::snapshot::evidence::{Event, Evidence, Lease, Written};
+use kubectl_hpa::snapshot::controller::{Controller, Gates};
+use kubectl_hpa::snapshot::evidence::{Evidence, Lease, Written};
 use kubectl_hpa::snapshot::hpa::{
     Behavior, CrossVersionObjectReference, ExternalMetricSource, Hpa, HpaSpec, HpaStatus,
     MetricIdentifier, MetricSpec, MetricTarget, ScalingPolicy, ScalingRules,
 };
 use kubectl_hpa::snapshot::{ExternalValue, MetricAnswer, Scale, ScaleError, Snapshot};
+use kubectl_hpa::version::Version;
 
-use super::recorder::Recorder;
+use super::recorder::{Kept, Recorder};
 use super::whole;
 
 /// Small numbers from a seed (splitmix64).
+#[derive(Clone)]
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -72,7 +72,19 @@ impl Shape {
         [Self::Steps, Self::NoisySteps, Self::Day, Self::Spikes, Self::Wild];
 }
 
+/// How much happens in a run, and how usual the controller is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Life {
+    /// Nobody but the controller does anything.
+    Quiet,
+    /// Now and then something happens, to a controller with the usual flags.
+    Usual,
+    /// Much happens, to a controller of any version and flags, with two metrics.
+    Odd,
+}
+
 /// The world of one run.
+#[derive(Clone)]
 pub(crate) struct World {
     pub(crate) random: Random,
     pub(crate) now: Timestamp,
@@ -81,6 +93,8 @@ pub(crate) struct World {
     pub(crate) replicas: i32,
     /// The metric's value, in milli-units; none while it fails.
     pub(crate) load: Option<i64>,
+    /// That of a second metric, if there is one.
+    second: Option<i64>,
     shape: Shape,
     level: i64,
     next_level: Timestamp,
@@ -89,11 +103,18 @@ pub(crate) struct World {
     pub(crate) update_fails: bool,
     pub(crate) memory: Memory,
     pub(crate) leads_since: Timestamp,
+    /// When the leader before was last heard of; until there is another one, nobody passes.
+    pub(crate) died: Option<Timestamp>,
+    led_before: Timestamp,
     recorder: Recorder,
-    kept: BTreeMap<(String, String), Event>,
+    kept: Kept,
     pub(crate) controller: Controller,
-    /// Whether nobody but the controller does anything.
-    quiet: bool,
+    life: Life,
+    /// The HPAs that there have been under the name.
+    births: usize,
+    /// When a status could not be written or the HPA was replaced.
+    lost: Option<Timestamp>,
+    replaced: Option<Timestamp>,
     /// When somebody else last scaled the target.
     pub(crate) scaled_by_others: Option<Timestamp>,
 }
@@ -102,13 +123,15 @@ pub(crate) struct World {
 const TARGET: i64 = 10_000;
 
 impl World {
-    pub(crate) fn new(seed: u64, shape: Shape, behavior: bool, quiet: bool) -> Self {
+    pub(crate) fn new(seed: u64, shape: Shape, behavior: bool, life: Life) -> Self {
         let mut random = Random(seed);
         let start = Timestamp::from_nanosecond(
             1_700_000_000_000_000_000 + i128::from(random.within(0, 1_000_000_000_000)),
         )
         .unwrap();
         let min = random.pick(&[1, 1, 2, 3]);
+        let odd = life == Life::Odd;
+        let controller = if odd { some_controller(&mut random) } else { Controller::default() };
         let spec = HpaSpec {
             scale_target_ref: CrossVersionObjectReference {
                 kind: "Deployment".to_owned(),
@@ -117,18 +140,7 @@ impl World {
             },
             min_replicas: Some(min),
             max_replicas: random.pick(&[10, 20, 50]),
-            metrics: vec![MetricSpec {
-                type_: "External".to_owned(),
-                external: Some(ExternalMetricSource {
-                    metric: MetricIdentifier { name: "load".to_owned(), selector: None },
-                    target: MetricTarget {
-                        type_: "AverageValue".to_owned(),
-                        average_value: Some(Quantity::parse("10").unwrap()),
-                        ..MetricTarget::default()
-                    },
-                }),
-                ..MetricSpec::default()
-            }],
+            metrics: vec![metric("load"); if odd { 2 } else { 1 }],
             behavior: behavior.then(|| some_behavior(&mut random)),
         };
         let hpa = Hpa {
@@ -151,10 +163,11 @@ impl World {
         let replicas = random.pick(&[min, min, 5]);
         let mut world = Self {
             now: start,
-            next_pass: start + SignedDuration::from_secs(15),
+            next_pass: start + controller.sync_period,
             hpa,
             replicas,
             load: Some(TARGET),
+            second: None,
             shape,
             level: 30_000,
             next_level: start,
@@ -163,11 +176,16 @@ impl World {
             update_fails: false,
             memory: Memory::default(),
             leads_since: start - before,
+            died: None,
+            led_before: start - before,
             recorder: Recorder::default(),
-            kept: BTreeMap::new(),
-            controller: Controller::default(),
+            kept: Kept::new(),
+            controller,
             random,
-            quiet,
+            life,
+            births: 1,
+            lost: None,
+            replaced: None,
             scaled_by_others: None,
         };
         world.change_load();
@@ -176,12 +194,14 @@ impl World {
 
     /// What the controller would see now.
     pub(crate) fn snapshot(&self, now: Timestamp) -> Snapshot {
-        let metric = match self.load {
+        let answer = |value: &Option<i64>| match *value {
             Some(value) => {
                 MetricAnswer::External(vec![ExternalValue { labels: Labels::default(), value }])
             }
             None => MetricAnswer::Failed("down".to_owned()),
         };
+        let values = [self.load, self.second];
+        let metrics = values.iter().take(self.hpa.spec.metrics.len()).map(answer).collect();
         let scale = Scale {
             spec_replicas: self.replicas,
             status_replicas: self.replicas,
@@ -198,7 +218,7 @@ impl World {
             scale_update_error: self.update_fails.then(|| "down".to_owned()),
             pods: Vec::new(),
             pod_metrics: Vec::new(),
-            metrics: vec![metric],
+            metrics,
             other_hpas: Vec::new(),
         }
     }
@@ -214,9 +234,29 @@ impl World {
         self.scaled_by_others.is_some_and(|time| time + span > self.now)
     }
 
+    /// Whether something happened that only an event tells of, and there is none that does.
+    pub(crate) fn left_no_trace(&self, evidence: &Evidence) -> bool {
+        let counts = |time: &Timestamp| *time + SignedDuration::from_secs(3700) > self.now;
+        let told = |time: Timestamp| {
+            let lost = evidence.events.iter().filter(|event| event.reason == "FailedUpdateStatus");
+            lost.filter_map(|event| event.last).any(|last| last == whole(time))
+        };
+        self.lost.filter(counts).is_some_and(|time| !told(time))
+            || self.replaced.filter(counts).is_some()
+                && evidence.events.iter().all(|event| event.is_about(&self.hpa))
+    }
+
     /// What a user could read beside the HPA.
     pub(crate) fn evidence(&self, with_lease: bool, with_events: bool) -> Evidence {
-        let lease = Lease { acquired: whole(self.leads_since), renewed: whole(self.now) };
+        let (acquired, renewed) = match self.died {
+            Some(died) => (self.led_before, died),
+            None => (self.leads_since, self.now),
+        };
+        let lease = Lease {
+            acquired: whole(acquired),
+            renewed: whole(renewed),
+            duration: SignedDuration::from_secs(15),
+        };
         Evidence {
             events: match with_events {
                 true => self.kept.values().cloned().collect(),
@@ -230,10 +270,11 @@ impl World {
     /// The pass that is due; time goes on to it.
     pub(crate) fn pass(&mut self) -> Decision {
         self.now = self.next_pass;
+        self.died = None;
         let decision = engine::reconcile(&self.snapshot(self.now), &self.memory);
         self.memory = decision.memory.clone();
         for event in &decision.outcome.events {
-            self.recorder.send(event.reason, &event.message, self.now, &mut self.kept);
+            self.send(event.reason, &event.message);
         }
         if let Some(replicas) = decision.outcome.scale_to {
             self.replicas = replicas;
@@ -246,10 +287,19 @@ impl World {
             condition.last_transition_time = condition.last_transition_time.map(whole);
         }
         if status != self.hpa.status {
-            self.hpa.status = status;
-            self.hpa.written.status = Some(whole(self.now));
+            if self.life == Life::Odd && self.random.one_in(150) {
+                self.send("FailedUpdateStatus", "down");
+                self.lost = Some(self.now);
+            } else {
+                self.hpa.status = status;
+                self.hpa.written.status = Some(whole(self.now));
+            }
         }
-        let late = if self.random.one_in(50) { 2_000 } else { 60 };
+        let late = match self.life {
+            Life::Odd if self.random.one_in(30) => 4_500,
+            _ if self.random.one_in(50) => 2_000,
+            _ => 60,
+        };
         self.next_pass = self.now + self.controller.sync_period + self.random.up_to_ms(late);
         decision
     }
@@ -259,9 +309,16 @@ impl World {
         let before = (self.load, self.scale_fails, self.update_fails, self.replicas);
         self.change_load();
         let mut unforeseen = false;
-        if !self.quiet {
-            self.scale_fails = self.random.one_in(200);
-            self.update_fails = self.random.one_in(200);
+        if self.life != Life::Quiet {
+            let odd = self.life == Life::Odd;
+            let again = odd && self.random.one_in(2);
+            self.scale_fails = self.random.one_in(200) || self.scale_fails && again;
+            self.update_fails =
+                self.random.one_in(if odd { 40 } else { 200 }) || self.update_fails && again;
+            if odd && self.random.one_in(300) {
+                self.replace();
+                unforeseen = true;
+            }
             if self.random.one_in(150) {
                 self.scaled_by_others = Some(self.now);
                 self.replicas = i32::try_from(self.random.within(0, 12)).unwrap();
@@ -272,7 +329,7 @@ impl World {
                 self.replicas = 2;
                 self.scaled_by_others = Some(self.now);
             }
-            if self.random.one_in(200) {
+            if self.random.one_in(if odd { 100 } else { 200 }) {
                 self.change_spec();
                 unforeseen = true;
             }
@@ -284,32 +341,70 @@ impl World {
         unforeseen || before != (self.load, self.scale_fails, self.update_fails, self.replicas)
     }
 
+    fn send(&mut self, reason: &str, message: &str) {
+        let uid = self.hpa.uid.clone().unwrap();
+        self.recorder.send(&uid, reason, message, self.now, &mut self.kept);
+    }
+
+    /// The HPA is deleted, and another one of the same name and spec takes its place before its
+    /// controller has missed it.
+    fn replace(&mut self) {
+        self.births += 1;
+        self.now = self.now.max(self.next_pass - self.random.up_to_ms(900));
+        self.replaced = Some(self.now);
+        self.hpa.uid = Some(format!("u{}", self.births));
+        self.hpa.status = HpaStatus::default();
+        let now = Some(whole(self.now));
+        self.hpa.written = Written { created: now, spec: now, status: None };
+    }
+
     fn change_spec(&mut self) {
         let spec = &mut self.hpa.spec;
         match self.random.within(0, 3) {
             0 => spec.max_replicas = self.random.pick(&[10, 20, 50]),
-            1 => spec.min_replicas = Some(self.random.pick(&[1, 2, 3])),
+            1 => {
+                let zero = self.life == Life::Odd && self.random.one_in(2);
+                spec.min_replicas = Some(if zero { 0 } else { self.random.pick(&[1, 2, 3]) });
+            }
             2 => spec.behavior = Some(some_behavior(&mut self.random)),
             _ => spec.behavior = None,
         }
         let since = self.next_pass - self.random.up_to_ms(14_000);
-        self.now = self.now.max(since);
+        self.now = self.now.max(since).min(self.next_pass);
         self.hpa.written.spec = Some(whole(self.now));
     }
 
     /// Another leader takes over, after the lease has run out, and passes a sync period later.
     fn restart(&mut self) {
-        self.now += SignedDuration::from_secs(13) + self.random.up_to_ms(30_000);
-        self.leads_since = self.now;
+        self.died = Some(self.now);
+        self.led_before = self.leads_since;
+        self.leads_since = self.now + SignedDuration::from_secs(13) + self.random.up_to_ms(30_000);
         self.memory = Memory::default();
-        self.recorder = Recorder::default();
+        self.recorder = self.recorder.next();
         let late = self.random.up_to_ms(2_000);
-        self.next_pass = self.now + self.controller.sync_period + late;
+        self.next_pass = self.leads_since + self.controller.sync_period + late;
+    }
+
+    /// The same world with nothing happening from now on but passes, by metrics that always ask for
+    /// the same.
+    pub(crate) fn left_alone(&self) -> Self {
+        let mut alone = self.clone();
+        alone.life = Life::Quiet;
+        alone.controller.tolerance = 0.0;
+        (alone.scale_fails, alone.update_fails) = (false, false);
+        alone
+    }
+
+    /// Time goes on without a pass.
+    pub(crate) fn wait(&mut self) {
+        let left = self.next_pass.duration_since(self.now).as_millis();
+        self.now += self.random.up_to_ms(i64::try_from(left).unwrap().max(0));
+        self.died = self.died.filter(|_| self.now < self.leads_since);
     }
 
     fn change_load(&mut self) {
         let now = self.now;
-        if !self.quiet && self.random.one_in(300) {
+        if self.life != Life::Quiet && self.random.one_in(300) {
             let long = SignedDuration::from_secs(self.random.within(10, 600));
             self.metric_fails_until = now + long;
         }
@@ -340,12 +435,45 @@ impl World {
                 }
                 self.level
             }
+            Shape::Wild if self.life == Life::Odd && self.random.one_in(8) => 0,
             Shape::Wild => match self.random.one_in(3) {
                 true => self.random.within(0, most * 12 / 10),
                 false => self.load.unwrap_or(TARGET),
             },
         };
         self.load = (now >= self.metric_fails_until).then_some(value);
+        if self.life == Life::Odd {
+            let share = self.random.within(0, 120);
+            self.second = (!self.random.one_in(10)).then_some(value * share / 100);
+        }
+    }
+}
+
+fn metric(name: &str) -> MetricSpec {
+    MetricSpec {
+        type_: "External".to_owned(),
+        external: Some(ExternalMetricSource {
+            metric: MetricIdentifier { name: name.to_owned(), selector: None },
+            target: MetricTarget {
+                type_: "AverageValue".to_owned(),
+                average_value: Some(Quantity::parse("10").unwrap()),
+                ..MetricTarget::default()
+            },
+        }),
+        ..MetricSpec::default()
+    }
+}
+
+/// A controller of some version with some flags.
+fn some_controller(random: &mut Random) -> Controller {
+    let version = random.pick(&["v1.23", "v1.26", "v1.28", "v1.33", "v1.36", "v1.36", "v1.37"]);
+    let version: Version = version.parse().unwrap();
+    let seconds = SignedDuration::from_secs;
+    Controller {
+        gates: Gates::new(&version, |gate| (gate == "HPAScaleToZero").then_some(true)),
+        sync_period: seconds(random.pick(&[15, 15, 15, 1, 5, 60, 300])),
+        downscale_stabilization: seconds(random.pick(&[300, 300, 300, 0, 60, 1800])),
+        ..Controller::new(version)
     }
 }
 

@@ -198,7 +198,8 @@ impl<'a> Facts<'a> {
         }
         if now != left_at {
             let event = self.input.evidence.events.iter().find_map(|event| {
-                let own = event.reason == "SuccessfulRescale"
+                let own = event.is_about(&self.input.snapshot.hpa)
+                    && event.reason == "SuccessfulRescale"
                     && event.message.starts_with(&format!("New size: {now};"));
                 event.last.filter(|last| own && self.since(*last) != Since::Before)
             });

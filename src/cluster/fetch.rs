@@ -10,6 +10,7 @@ mod metrics;
 pub mod observe;
 mod past;
 mod pods;
+mod read;
 mod right;
 mod scale;
 
@@ -23,6 +24,7 @@ use tokio::{join, pin};
 
 use self::beside::Beside;
 use self::metrics::Miss;
+use self::read::read;
 use self::right::denied;
 use self::scale::Found;
 use super::discovery::{Discovery, built_in, segment};
@@ -314,35 +316,6 @@ impl Fetch<'_> {
         let object = admit::admit(text, self.namespace, rules).map_err(|e| e.to_string())?;
         if object.is_admitted() { Ok(object) } else { Err("the object carries no uid".to_owned()) }
     }
-}
-
-/// Reads an object of a kind, or anything where the kind is empty.
-fn read<T: for<'de> Deserialize<'de>>(kind: &str, body: &[u8]) -> Result<T, String> {
-    #[derive(Deserialize)]
-    struct Kind {
-        kind: Option<String>,
-    }
-    if !kind.is_empty() {
-        let found: Kind = serde_json::from_slice(body).map_err(|e| e.to_string())?;
-        let found = found.kind.unwrap_or_default();
-        if found != kind {
-            return Err(format!("the kind is {found:?}, not {kind:?}"));
-        }
-    }
-    serde_json::from_slice(body).map_err(|e| e.to_string())
-}
-
-/// A list of objects, or a page of one.
-#[derive(Deserialize)]
-struct List<T> {
-    metadata: Option<ListMeta>,
-    items: Option<Vec<T>>,
-}
-
-#[derive(Deserialize)]
-struct ListMeta {
-    #[serde(rename = "continue")]
-    next: Option<String>,
 }
 
 /// Lets the metrics that a condition picks fail for one cause, unless they already have another.

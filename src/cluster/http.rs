@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, header};
+use http_body_util::BodyExt;
 use jiff::Timestamp;
 use kube::client::Body;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -269,13 +270,20 @@ impl Session {
                     kind => kind,
                 })
             })?;
-            let (parts, body) = answer.into_parts();
+            let (parts, mut body) = answer.into_parts();
             self.keep_warnings(&parts.headers);
-            let body = body.collect_bytes().await.map_err(|_| {
-                let cause = "the connection broke in the middle of the answer";
-                fail(FailureKind::Body(cause.to_owned()))
-            })?;
-            Ok((parts, body))
+            // Collected as frames it would be held twice.
+            let mut whole = Vec::new();
+            while let Some(frame) = body.frame().await {
+                let frame = frame.map_err(|_| {
+                    let cause = "the connection broke in the middle of the answer";
+                    fail(FailureKind::Body(cause.to_owned()))
+                })?;
+                if let Some(data) = frame.data_ref() {
+                    whole.extend_from_slice(data);
+                }
+            }
+            Ok((parts, Bytes::from(whole)))
         };
         let (parts, body) = match end {
             Some(end) => timeout_at(end, exchange).await.map_err(|_| {

@@ -18,7 +18,7 @@ const UNCHUNKED: usize = 2048;
 const GZIP_FROM: usize = 128 * 1024;
 
 /// A request as read from a connection.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Request {
     /// The method.
     pub(crate) method: String,

@@ -60,4 +60,5 @@ pub(crate) use self::{
     recorded::{Exchange, exchange, exchanges},
     server::Server,
     tls::Transport,
+    workload::NAME,
 };

@@ -27,6 +27,8 @@ pub(crate) const RECORDED_DATE: &str = "Sat, 21 Nov 2026 07:07:13 GMT";
 pub(crate) struct Cluster {
     pub(super) transport: Transport,
     pub(super) latency: Duration,
+    /// Whether an answer once given is kept, compressed, for all who ask again.
+    pub(super) keeps: bool,
     pub(super) clock: Clock,
     pub(super) faults: Vec<Rule>,
     pub(super) rights: Rights,
@@ -102,6 +104,7 @@ impl Cluster {
         Self {
             transport: Transport::Tls,
             latency: Duration::ZERO,
+            keeps: false,
             clock: Clock::Ahead(0),
             faults: Vec::new(),
             rights,
@@ -170,6 +173,13 @@ impl Cluster {
     /// How long a request and its answer are each under way.
     pub(crate) fn latency(&mut self, each_way: Duration) -> &mut Self {
         self.latency = each_way;
+        self
+    }
+
+    /// Keeps every answer as it is sent, for whoever sends the same request again: as quick as a
+    /// server can be, for measurements. What the cluster holds and who may do what must not change.
+    pub(crate) fn keep_answers(&mut self) -> &mut Self {
+        self.keeps = true;
         self
     }
 

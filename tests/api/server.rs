@@ -37,9 +37,17 @@ struct Shared {
     /// Users by their client certificates.
     bearers: Mutex<BTreeMap<Vec<u8>, String>>,
     log: Mutex<Vec<Recorded>>,
+    kept: Mutex<BTreeMap<Request, Arc<Kept>>>,
     started: Instant,
     connections: AtomicUsize,
     stop: AtomicBool,
+}
+
+/// An answer as it was sent.
+struct Kept {
+    user: Option<String>,
+    status: u16,
+    bytes: Vec<u8>,
 }
 
 impl Server {
@@ -54,6 +62,7 @@ impl Server {
             certificates: Certificates::new(transport),
             bearers: Mutex::default(),
             log: Mutex::default(),
+            kept: Mutex::default(),
             started: Instant::now(),
             connections: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
@@ -216,11 +225,19 @@ fn converse<S: Stream>(
             return Ok(End::Orderly);
         };
         let entry = shared.arrived(&request, number);
-        let (effects, latency) = shared.read(|cluster| {
+        let (effects, latency, keeps) = shared.read(|cluster| {
             let effects = Effects::of(&cluster.faults, &request);
-            (effects, cluster.latency)
+            (effects, cluster.latency, cluster.keeps)
         });
         shared.sleep(latency + effects.request_delay);
+        let kept = lock(&shared.kept).get(&request).cloned();
+        if let Some(kept) = kept {
+            shared.sleep(latency);
+            shared.done(entry, kept.user.clone(), kept.status);
+            stream.write_all(&kept.bytes)?;
+            stream.flush()?;
+            continue;
+        }
         let certificate = bearer(stream);
         let (answer, user) = shared.read(|cluster| {
             let (answer, user) = answer(cluster, &request, certificate);
@@ -241,6 +258,12 @@ fn converse<S: Stream>(
             shared.sleep(effects.body_delay);
             shared.done(entry, user.clone(), answer.status);
         };
+        if keeps {
+            let mut bytes = Vec::new();
+            write_answer(&mut bytes, &request, &answer, Extent::Whole, &|| {})?;
+            let kept = Kept { user: user.clone(), status: answer.status, bytes };
+            lock(&shared.kept).insert(request.clone(), Arc::new(kept));
+        }
         write_answer(stream, &request, &answer, effects.extent, &pause)?;
         if effects.extent != Extent::Whole {
             return Ok(End::Cut);

@@ -10,7 +10,7 @@ use super::objects::{Cluster, Object};
 use super::recorded::exchange;
 
 /// What stands for the name in the template of a generated object.
-const NAME: &str = "@name@";
+pub(crate) const NAME: &str = "@name@";
 
 impl Cluster {
     /// Adds `count` running pods called `PREFIX-00000` and so on, each a copy of the first recorded
@@ -41,8 +41,9 @@ impl Cluster {
         self.copies(version, "PodMetrics", metrics, [namespace, prefix], labels, count)
     }
 
-    /// Adds copies of an object that differ in name only, without building each as JSON values.
-    fn copies(
+    /// Adds copies of an object that differ in name only, without building each as JSON values. The
+    /// template may have the name elsewhere, too, as [`NAME`].
+    pub(crate) fn copies(
         &mut self,
         api_version: &str,
         kind: &str,

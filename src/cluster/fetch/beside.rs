@@ -9,10 +9,11 @@ use serde_json::value::RawValue;
 use tokio::join;
 
 use super::super::Failure;
+use super::Fetch;
 use super::past::Past;
+use super::read::List;
 use super::right::missing;
 use super::scale::Found;
-use super::{Fetch, List};
 use crate::error::Error;
 use crate::selector::Selector;
 use crate::snapshot::OtherHpa;

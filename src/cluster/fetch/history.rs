@@ -10,7 +10,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::super::Session;
 use super::super::discovery::segment;
-use super::{Fetch, List};
+use super::Fetch;
+use super::read::List;
 use crate::snapshot::convert::HpaObject;
 use crate::snapshot::hpa::Hpa;
 

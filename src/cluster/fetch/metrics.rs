@@ -7,8 +7,9 @@ use serde::Deserialize;
 
 use super::super::Failure;
 use super::super::discovery::{Discovery, Resource, built_in, segment};
+use super::Fetch;
+use super::read::List;
 use super::right::advice;
-use super::{Fetch, List};
 use crate::selector::LabelSelector;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};

@@ -8,9 +8,10 @@ use tokio::join;
 
 use super::super::discovery::segment;
 use super::super::{Failure, Session};
+use super::Fetch;
 use super::beside::told;
+use super::read::List;
 use super::right::lacking;
-use super::{Fetch, List};
 use crate::snapshot::control_plane::{ControlPlane, MANAGER_LABEL, ManagerPod};
 use crate::snapshot::evidence::{
     Event, Evidence, LEASE_NAME, LEASE_NAMESPACE, Lease, WireEvent, WireLease,

@@ -1,11 +1,14 @@
 //! Lists that may be long, page after page: the pods of a target, and HPAs.
 
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use tokio::join;
+use tokio::task::spawn_blocking;
 
 use super::super::Failure;
 use super::super::discovery::segment;
-use super::{Fetch, List};
+use super::read::{List, next_page};
+use super::{Fetch, JSON};
 use crate::snapshot::pod::Pod;
 
 /// As many objects a page as kubectl asks for.
@@ -20,34 +23,47 @@ impl Fetch<'_> {
     }
 
     /// All items of a list with the server's clock at its start; from the start again where a
-    /// page's token expires.
-    pub(super) async fn pages<T: for<'de> Deserialize<'de>>(
+    /// page's token expires. While a page comes, another thread reads the one before.
+    pub(super) async fn pages<T: DeserializeOwned + Send + 'static>(
         &self,
         path: &str,
         query: &str,
         kind: &str,
     ) -> Result<(Vec<T>, Option<Timestamp>), Failure> {
         let and = if query.is_empty() { "" } else { "&" };
+        let pages = format!("{path}?{query}{and}limit={PAGE}");
+        let mut asked = pages.clone();
+        let mut page = self.session.get(&asked, JSON).await?;
+        let date = page.date;
         let mut items = Vec::new();
-        let mut date = None;
-        let mut token = String::new();
         loop {
-            let page = format!("{path}?{query}{and}limit={PAGE}{token}");
-            let (page, answered): (List<T>, _) = match self.dated(&page, kind).await {
-                Err(e) if e.is_expired() && !token.is_empty() => {
+            let unreadable = |cause| self.unreadable(&asked, cause);
+            let Some(token) = next_page(kind, &page.body).map_err(unreadable)? else {
+                items.extend(read_items(&page.body).map_err(unreadable)?);
+                return Ok((items, date));
+            };
+            let following = format!("{pages}&continue={}", segment(&token));
+            let (read, next) = join!(
+                spawn_blocking(move || read_items(&page.body)),
+                self.session.get(&following, JSON),
+            );
+            let read = read.unwrap_or_else(|e| Err(e.to_string()));
+            items.extend(read.map_err(unreadable)?);
+            page = match next {
+                Err(e) if e.is_expired() => {
                     // One list without pages cannot expire.
                     let whole = format!("{path}?{query}");
                     let (list, date): (List<T>, _) = self.dated(&whole, kind).await?;
                     return Ok((list.items.unwrap_or_default(), date));
                 }
-                page => page?,
+                next => next?,
             };
-            date = date.or(answered);
-            items.extend(page.items.into_iter().flatten());
-            match page.metadata.and_then(|metadata| metadata.next).filter(|next| !next.is_empty()) {
-                Some(next) => token = format!("&continue={}", segment(&next)),
-                None => return Ok((items, date)),
-            }
+            asked = following;
         }
     }
+}
+
+fn read_items<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, String> {
+    let page: List<T> = serde_json::from_slice(page).map_err(|e| e.to_string())?;
+    Ok(page.items.unwrap_or_default())
 }

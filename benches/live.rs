@@ -1,0 +1,247 @@
+//! How long the whole command takes against a server on the loopback interface, and how much memory:
+//! beside `curl` for the same requests, one after the other, and beside `kubectl describe hpa` where
+//! that is installed. The server runs in this process and so on the same processors. It asserts
+//! nothing but that the commands succeed.
+
+#![allow(clippy::print_stdout, reason = "the figures are what it is for")]
+
+#[path = "../tests/api/mod.rs"]
+mod api;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use api::{Auth, Clock, Cluster, Kubeconfig, NAME, Recorded, Server, exchange};
+use serde_json::{Value, json};
+
+const RUNS: usize = 15;
+
+fn main() {
+    let processors = std::thread::available_parallelism().map_or(0, usize::from);
+    println!("{RUNS} runs each, in turn, on {processors} processors; ms, and MiB at most\n");
+    for (pods, delay, kept) in [
+        (2, 0, true),
+        (100, 0, true),
+        (5_000, 0, true),
+        (5_000, 0, false),
+        (2, 50, true),
+        (5_000, 50, true),
+    ] {
+        measure(pods, Duration::from_millis(delay), kept);
+    }
+}
+
+/// A real server writes and compresses its answers anew for everybody. With `kept` ones nobody waits
+/// for that, so that the clients' own share is all there is.
+fn measure(pods: usize, delay: Duration, kept: bool) {
+    let mut cluster = cluster(pods, delay);
+    if kept {
+        cluster.keep_answers();
+    }
+    let server = Server::start(cluster);
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let ours = explain(&config);
+    run(&ours);
+    let (asked, rounds) = (server.requests(), server.rounds());
+    println!(
+        "{pods} pods, {} ms each way, answers {}: {} requests",
+        delay.as_millis(),
+        if kept { "kept" } else { "made anew" },
+        asked.len()
+    );
+    if !delay.is_zero() {
+        println!("  in {rounds} rounds");
+    }
+    let mut commands = vec![
+        ("kubectl-hpa explain", ours),
+        ("curl --compressed", curl(&server, &asked, &["--compressed"])),
+        ("curl", curl(&server, &asked, &[])),
+    ];
+    let describe = describe(&config);
+    if Command::new(&describe[0])
+        .arg("version")
+        .arg("--client")
+        .stdout(Stdio::null())
+        .status()
+        .is_ok()
+    {
+        commands.push(("kubectl describe hpa", describe));
+    }
+    let mut times = vec![Vec::new(); commands.len()];
+    for _ in 0..=RUNS {
+        for ((_, command), times) in commands.iter().zip(&mut times) {
+            times.push(run(command));
+        }
+    }
+    for ((name, command), times) in commands.iter().zip(times) {
+        // The first run is for warming up.
+        let mut times: Vec<_> = times.into_iter().skip(1).collect();
+        times.sort();
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let memory = memory(command).map_or("-".to_owned(), |kib| format!("{:.1}", kib / 1024.0));
+        let (min, median) = (ms(times[0]), ms(times[times.len() / 2]));
+        println!("  {name:<22} min {min:>8.1}  median {median:>8.1}  memory {memory:>6}");
+    }
+    println!();
+}
+
+/// The recorded cluster with so many pods of a usual size behind its HPA.
+fn cluster(pods: usize, delay: Duration) -> Cluster {
+    let mut cluster = Cluster::recorded();
+    cluster.clock(Clock::Recorded).latency(delay);
+    let more = pods.saturating_sub(2);
+    let labels = [("app", "nginx"), ("pod-template-hash", "596d9ffddd")];
+    cluster.copies("v1", "Pod", pod(), ["default", "web-596d9ffddd"], &labels, more);
+    cluster.pod_metrics(["default", "web-596d9ffddd"], &labels, more, ["10m", "1Mi"]);
+    cluster
+}
+
+/// A pod of about six kilobytes, as a Deployment behind the usual admission makes them: the
+/// recorded one with an environment, volumes, probes, owners and what the kubelet reports.
+fn pod() -> Value {
+    let mut pod = exchange("pods").response.body["items"][0].take();
+    pod["metadata"]["uid"] = json!(format!("uid-of-{NAME}"));
+    pod["metadata"]["generateName"] = json!("web-596d9ffddd-");
+    pod["metadata"]["annotations"] = json!({
+        "prometheus.io/scrape": "true",
+        "prometheus.io/port": "8080",
+        "checksum/config": "d9c5b9d1c7c25c2c6e0d1a51f1b0ea2f2b9ac3c4b5d4e2c1f0a9b8c7d6e5f4a3",
+    });
+    pod["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": "web-596d9ffddd",
+        "uid": "885d8bcd-957d-4962-abd2-2ccd737a20eb",
+        "controller": true,
+        "blockOwnerDeletion": true,
+    }]);
+    let environment: Vec<_> = (0..16)
+        .map(|number| {
+            let from = json!({"secretKeyRef": {"name": "web", "key": format!("key-{number}")}});
+            json!({"name": format!("SETTING_NUMBER_{number}"), "valueFrom": from})
+        })
+        .collect();
+    let container = &mut pod["spec"]["containers"][0];
+    container["env"] = json!(environment);
+    container["ports"] = json!([{"containerPort": 8080, "name": "http", "protocol": "TCP"}]);
+    for probe in ["livenessProbe", "readinessProbe"] {
+        container[probe] = json!({
+            "httpGet": {"path": "/healthz", "port": "http", "scheme": "HTTP"},
+            "timeoutSeconds": 1,
+            "periodSeconds": 10,
+            "successThreshold": 1,
+            "failureThreshold": 3,
+        });
+    }
+    container["volumeMounts"] = json!([
+        {"name": "config", "readOnly": true, "mountPath": "/etc/web"},
+        {
+            "name": "kube-api-access-x7k2p",
+            "readOnly": true,
+            "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
+        },
+    ]);
+    let names: serde_json::Map<_, _> = (0..16)
+        .map(|number| {
+            let key = format!("k:{{\"name\":\"SETTING_NUMBER_{number}\"}}");
+            (key, json!({".": {}, "f:name": {}, "f:valueFrom": {".": {}, "f:secretKeyRef": {}}}))
+        })
+        .collect();
+    let managed = "/metadata/managedFields/0/fieldsV1/f:spec/f:containers/k:{\"name\":\"nginx\"}";
+    pod.pointer_mut(managed).expect("its container")["f:env"] = json!(names);
+    pod["spec"]["volumes"] = json!([
+        {"name": "config", "configMap": {"name": "web", "defaultMode": 420}},
+        {"name": "kube-api-access-x7k2p", "projected": {
+            "defaultMode": 420,
+            "sources": [
+                {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
+                {"configMap": {
+                    "name": "kube-root-ca.crt",
+                    "items": [{"key": "ca.crt", "path": "ca.crt"}],
+                }},
+            ],
+        }},
+    ]);
+    pod["status"]["hostIP"] = json!("10.0.0.12");
+    pod["status"]["podIP"] = json!("10.244.3.17");
+    pod["status"]["containerStatuses"] = json!([{
+        "name": "nginx",
+        "state": {"running": {"startedAt": "2026-11-21T05:25:59Z"}},
+        "lastState": {},
+        "ready": true,
+        "restartCount": 0,
+        "image": "docker.io/library/nginx:1.18",
+        "imageID": "docker.io/library/nginx@sha256:e90ac5331fe095cea01b121a3627174b2e33e06e83720e9a934c7b8ccc9c55a0",
+        "containerID": format!("containerd://of-{NAME}"),
+        "started": true,
+    }]);
+    pod
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+fn explain(config: &Kubeconfig) -> Vec<String> {
+    let path = config.path().display().to_string();
+    let program = env!("CARGO_BIN_EXE_kubectl-hpa");
+    words(&[program, "explain", "nginx-deployment", "-n", "default", "--kubeconfig", &path])
+}
+
+fn describe(config: &Kubeconfig) -> Vec<String> {
+    let path = config.path().display().to_string();
+    let cache = config.folder().join("cache").display().to_string();
+    let hpa = ["hpa", "nginx-deployment", "-n", "default"];
+    let mut command = words(&["kubectl", "--kubeconfig", &path, "--cache-dir", &cache, "describe"]);
+    command.extend(words(&hpa));
+    command
+}
+
+/// All that was asked for, one request after the other over one connection.
+fn curl(server: &Server, asked: &[Recorded], flags: &[&str]) -> Vec<String> {
+    let header = format!("Authorization: Bearer {}", api::authorize::token("admin"));
+    let mut command = words(&["curl", "-sSk", "-H", &header, "-H", "Accept: application/json"]);
+    command.extend(words(flags));
+    for request in asked {
+        let query = request.query.iter().map(|(key, value)| format!("{key}={}", encoded(value)));
+        let query = query.collect::<Vec<_>>().join("&");
+        let mark = if query.is_empty() { "" } else { "?" };
+        command.extend(words(&["-o", "/dev/null"]));
+        command.push(format!("{}{}{mark}{query}", server.url(), request.path));
+    }
+    command
+}
+
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let encode = |byte| match plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    text.bytes().map(encode).collect()
+}
+
+fn command(words: &[String]) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).stdout(Stdio::null()).env("KUBERC", "off");
+    for name in ["KUBECONFIG", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Runs to the end, from start to exit.
+fn run(words: &[String]) -> Duration {
+    let begun = Instant::now();
+    let status = command(words).status().expect("it runs");
+    let took = begun.elapsed();
+    assert!(status.success(), "{words:?}: {status}");
+    took
+}
+
+/// The largest resident set in KiB, where GNU time is there to tell.
+fn memory(words: &[String]) -> Option<f64> {
+    let timed = [&["/usr/bin/time", "-f", "%M"].map(str::to_owned)[..], words].concat();
+    let output = command(&timed).output().ok()?;
+    String::from_utf8(output.stderr).ok()?.lines().last()?.parse().ok()
+}

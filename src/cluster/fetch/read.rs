@@ -1,0 +1,121 @@
+//! Reads the bodies of answers. What an object says about itself is read first, so that something
+//! else is told for what it is, and the next page of a list can be asked for before the items of
+//! this one are read.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+
+/// A list of objects, or a page of one.
+#[derive(Deserialize)]
+pub(super) struct List<T> {
+    pub(super) items: Option<Vec<T>>,
+}
+
+/// Reads an object of a kind, or anything where the kind is empty.
+pub(super) fn read<T: for<'de> Deserialize<'de>>(kind: &str, body: &[u8]) -> Result<T, String> {
+    if !kind.is_empty() {
+        next_page(kind, body)?;
+    }
+    serde_json::from_slice(body).map_err(|e| e.to_string())
+}
+
+/// The token of the page that follows this one, if there is one. It is read no further than it
+/// must be, which is up to the items as API servers write lists.
+///
+/// # Errors
+///
+/// The object is of another kind, or not readable up to there.
+pub(super) fn next_page(kind: &str, body: &[u8]) -> Result<Option<String>, String> {
+    let mut head = Head::default();
+    let read = head.deserialize(&mut serde_json::Deserializer::from_slice(body));
+    match read {
+        // The reader misses what was left out.
+        Err(e) if !head.is_complete() => return Err(e.to_string()),
+        _ => {}
+    }
+    let found = head.kind.unwrap_or_default();
+    if found != kind {
+        return Err(format!("the kind is {found:?}, not {kind:?}"));
+    }
+    Ok(head.metadata.and_then(|metadata| metadata.next).filter(|next| !next.is_empty()))
+}
+
+/// What an object says about itself.
+#[derive(Default)]
+struct Head {
+    kind: Option<String>,
+    metadata: Option<ListMeta>,
+}
+
+#[derive(Deserialize)]
+struct ListMeta {
+    #[serde(rename = "continue")]
+    next: Option<String>,
+}
+
+impl Head {
+    fn is_complete(&self) -> bool {
+        self.kind.is_some() && self.metadata.is_some()
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Head {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Head {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while !self.is_complete()
+            && let Some(key) = map.next_key::<String>()?
+        {
+            match key.as_str() {
+                "kind" => self.kind = map.next_value()?,
+                "metadata" => self.metadata = map.next_value()?,
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::next_page;
+
+    #[test]
+    fn the_token_is_found_before_the_items_are_read() {
+        for (body, want) in [
+            (r#"{"kind":"PodList","metadata":{"continue":"abc"},"items":[{"#, Ok(Some("abc"))),
+            (r#"{"kind":"PodList","metadata":{"continue":""},"items":[{"#, Ok(None)),
+            (r#"{"kind":"PodList","metadata":{},"items":[]}"#, Ok(None)),
+            (r#"{"kind":"PodList","items":[]}"#, Ok(None)),
+            (r#"{"kind":"PodList","metadata":null,"items":null}"#, Ok(None)),
+            (r#"{"metadata":{"continue":"abc"},"items":[{}],"kind":"PodList"}"#, Ok(Some("abc"))),
+            (r#"{"items":[{}],"metadata":{"continue":"abc"},"kind":"PodList"}"#, Ok(Some("abc"))),
+            (r#"{"kind":"Table","metadata":{},"rows":["#, Err(r#"the kind is "Table", not"#)),
+            (r#"{"metadata":{},"items":[]}"#, Err(r#"the kind is "", not"#)),
+            (r#"{"metadata":{},"items":["#, Err("EOF while parsing")),
+            ("<html>", Err("expected value")),
+            ("[]", Err("invalid type: sequence, expected an object")),
+        ] {
+            let got = next_page("PodList", body.as_bytes());
+            match (&got, want) {
+                (Ok(token), Ok(want)) => assert_eq!(token.as_deref(), want, "{body}"),
+                (Err(e), Err(want)) => assert!(e.contains(want), "{body}: {e}"),
+                _ => panic!("{body}: {got:?}"),
+            }
+        }
+    }
+}

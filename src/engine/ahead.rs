@@ -36,10 +36,15 @@ pub(super) fn ahead(
     let controller = &snapshot.controller;
     let rules = Rules::of(&controller.version, controller.gates);
     let run = Run { snapshot, current: scale.spec_replicas, desired: proposal.max(0), rules };
-    let runs: Vec<Vec<(i32, Timestamp)>> = match &remembered.possible {
-        None => vec![run.steps(seeded(&remembered.likely, run.current, snapshot.now))],
-        Some(possible) => run.memories(possible).into_iter().map(|m| run.steps(m)).collect(),
+    let Some(possible) = &remembered.possible else {
+        // The memory is known, and so is what follows.
+        let steps = run.steps(seeded(&remembered.likely, run.current, snapshot.now));
+        let later = steps.into_iter().filter(|(_, time)| *time > snapshot.now);
+        let exact = |(replicas, time)| Upcoming { replicas, earliest: time, latest: Some(time) };
+        return later.map(exact).collect();
     };
+    let runs: Vec<Vec<(i32, Timestamp)>> =
+        run.memories(possible).into_iter().map(|m| run.steps(m)).collect();
     // What one past leads to step by step, another jumps over. A count that comes back is another
     // step.
     let all: BTreeSet<i32> = runs.iter().flatten().map(|(replicas, _)| *replicas).collect();
@@ -57,7 +62,7 @@ pub(super) fn ahead(
             before = *after;
         }
     }
-    let known = remembered.possible.as_ref().is_none_or(|possible| possible.changes.is_some());
+    let known = possible.changes.is_some();
     // Where rate limits may count anything, the first step may lead as far as any.
     let first = runs.iter().flatten().map(|(_, time)| *time).min().filter(|_| !known);
     let mut upcoming: Vec<Upcoming> = Vec::with_capacity(counts.len());

@@ -95,16 +95,13 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
         list.push(Held { replicas: low..=high, earliest, likely: earliest.max(seen.time) });
     }
     if let (Some(first), Some(last)) = (known.seen.first(), known.seen.last()) {
-        grounds.push(basis(
-            "recommendations",
-            format!(
-                "{} more, between {} and {}",
-                list.len(),
-                SecondsTime(first.time),
-                SecondsTime(last.until)
-            ),
-            "earlier states of the HPA",
-        ));
+        let (first, last) = (SecondsTime(first.time), SecondsTime(last.until));
+        let when = match first.0 == last.0 {
+            true => format!("at {first}"),
+            false => format!("between {first} and {last}"),
+        };
+        let told = format!("{} more, {when}", list.len());
+        grounds.push(basis("recommendations", told, "earlier states of the HPA"));
     }
     list
 }

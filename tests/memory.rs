@@ -160,7 +160,9 @@ fn follows(mut world: World, evidence: &Evidence, at: &str) {
         let passed = reached.iter().find(|(which, _)| *which == (step.replicas, *times));
         *times += 1;
         let passed = passed.map(|(_, time)| *time);
-        let early = passed.is_some_and(|time| time + slack(step.earliest) < step.earliest);
+        // What is only passed on the way there and back is not foretold.
+        let last = reached.iter().rfind(|((replicas, _), _)| *replicas == step.replicas);
+        let early = last.is_some_and(|(_, time)| *time + slack(step.earliest) < step.earliest);
         let late = step.latest.filter(|latest| *latest + slack(*latest) < end);
         let late =
             late.is_some_and(|latest| passed.is_none_or(|time| time > latest + slack(latest)));

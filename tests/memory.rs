@@ -61,7 +61,10 @@ fn run(seed: u64, shape: Shape, behavior: bool, life: Life, sees: Sees, shares: 
             states.push(snapshot.hpa.clone());
         }
         let first = states.len().saturating_sub(1 + sees.watched);
-        let evidence = Evidence { seen: infer::seen(&states[first..], Chain::Whole), ..evidence };
+        let evidence = Evidence {
+            seen: infer::seen(&snapshot.hpa, &states[first..], Chain::Whole),
+            ..evidence
+        };
         let seen_at = world.now;
         let before = world.memory.clone();
         let alone = (pass % 10 == 0).then(|| world.left_alone());
@@ -124,7 +127,8 @@ fn follows(mut world: World, evidence: &Evidence, at: &str) {
     let from = snapshot.scale.as_ref().unwrap().spec_replicas;
     let remembered = infer::infer(&snapshot.hpa, from, &controller, now, evidence);
     let decision = engine::reconcile(&snapshot, &remembered.likely);
-    let upcoming = engine::outlook(&snapshot, &remembered, &decision).upcoming;
+    let mut upcoming = engine::outlook(&snapshot, &remembered, &decision).upcoming;
+    upcoming.sort_by_key(|step| (step.earliest, step.latest.is_none(), step.latest));
     // Each count with how often it was passed before.
     let (mut reached, mut settled) = (Vec::new(), Vec::new());
     let end = now + SignedDuration::from_hours(1);

@@ -39,7 +39,7 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
             let states = watch(&args.memory, session, &options.name, terminal).await?;
             let observed = fetch(session, session.namespace(), &options.name, &[]).await?;
             let mut input = live::input(observed, &options)?;
-            input.evidence.seen = infer::seen(&states, Chain::Glimpses);
+            input.evidence.seen = infer::seen(&input.snapshot.hpa, &states, Chain::Glimpses);
             remember(&args.memory, &mut input)?;
             look_further(session, &mut input).await;
             Ok(input)

@@ -45,7 +45,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             let observed =
                 fetch(session, session.namespace(), &options.name, &options.also).await?;
             let mut input = live::input(observed, &options)?;
-            input.evidence.seen = infer::seen(&states, Chain::Glimpses);
+            input.evidence.seen = infer::seen(&input.snapshot.hpa, &states, Chain::Glimpses);
             remember(&args.memory, &mut input)?;
             look_further(session, &mut input).await;
             Ok(input)

@@ -93,7 +93,7 @@ pub(super) async fn look_further(session: &Session, input: &mut Input) {
     let window = infer::window(&snapshot.hpa, &snapshot.controller);
     let since = snapshot.now.checked_sub(window).unwrap_or(Timestamp::MIN);
     let states = look_back(session, &snapshot.hpa, since).await;
-    let seen = infer::seen(&states, Chain::Whole);
+    let seen = infer::seen(&snapshot.hpa, &states, Chain::Whole);
     if seen.len() > input.evidence.seen.len() {
         input.evidence.seen = seen;
     }

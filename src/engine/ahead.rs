@@ -49,6 +49,7 @@ pub(super) fn ahead(
     // step.
     let all: BTreeSet<i32> = runs.iter().flatten().map(|(replicas, _)| *replicas).collect();
     let mut counts: BTreeMap<(i32, usize), Vec<Timestamp>> = BTreeMap::new();
+    let mut stops = BTreeSet::new();
     for steps in &runs {
         let mut passed: BTreeMap<i32, usize> = BTreeMap::new();
         let mut before = run.current;
@@ -59,6 +60,7 @@ pub(super) fn ahead(
                 counts.entry((*replicas, *times)).or_default().push(*time);
                 *times += 1;
             }
+            stops.insert((*after, passed[after] - 1));
             before = *after;
         }
     }
@@ -67,23 +69,20 @@ pub(super) fn ahead(
     let first = runs.iter().flatten().map(|(_, time)| *time).min().filter(|_| !known);
     let mut upcoming: Vec<Upcoming> = Vec::with_capacity(counts.len());
     let way = run.current.min(run.desired)..=run.current.max(run.desired);
-    for ((replicas, before), times) in &counts {
+    for (replicas, before) in stops {
+        let times = &counts[&(replicas, before)];
         // What some pasts lead to and others do not has no latest time; and pasts in between may come
         // back from it sooner. Beyond what is wanted, an old recommendation may leave before a pass.
         let everywhere = known && times.len() == runs.len();
-        let sure = everywhere && *before == 0 && way.contains(replicas);
+        let sure = everywhere && (runs.len() == 1 || before == 0 && way.contains(&replicas));
         let latest = times.iter().max().copied().filter(|_| sure);
-        let times = if everywhere { times } else { &counts[&(*replicas, 0)] };
+        let times = if everywhere { times } else { &counts[&(replicas, 0)] };
         let earliest = first.or_else(|| times.iter().min().copied());
-        upcoming.extend(earliest.map(|earliest| Upcoming {
-            replicas: *replicas,
-            earliest,
-            latest,
-        }));
+        upcoming.extend(earliest.map(|earliest| Upcoming { replicas, earliest, latest }));
     }
     let decided = decision.replicas_after();
     upcoming.retain(|step| step.earliest > snapshot.now || Some(step.replicas) != decided);
-    upcoming.sort_by_key(|step| (step.earliest, step.latest.is_none(), step.latest));
+    upcoming.sort_by_key(|step| (step.earliest, step.latest));
     upcoming
 }
 

@@ -157,7 +157,8 @@ impl Known<'_> {
     /// Whether the spec may have been another one then.
     pub(super) fn spec_may_have_changed_since(&self, time: Timestamp) -> bool {
         let Written { created, spec, .. } = self.hpa.written;
-        spec.is_none_or(|spec| spec + SECOND >= time) && (spec.is_none() || spec != created)
+        spec.is_none_or(|spec| spec + SECOND >= time)
+            && (spec.is_none() || spec != created || self.replaces_another)
     }
 
     /// What the controller remembers of this HPA is not older.
@@ -246,10 +247,13 @@ fn since(lease: Option<Lease>) -> Basis {
 }
 
 /// What the states of an HPA, one after the other, tell of the passes whose status has been
-/// overwritten.
-pub fn seen(states: &[Hpa], chain: Chain) -> Vec<Seen> {
+/// overwritten. Those of an earlier HPA of its name do not count.
+pub fn seen(hpa: &Hpa, states: &[Hpa], chain: Chain) -> Vec<Seen> {
     let pairs = states.windows(2).filter_map(|pair| {
         let [state, next] = pair else { return None };
+        if state.uid != hpa.uid || next.uid != hpa.uid {
+            return None;
+        }
         let time = state.written.status.filter(|_| status_is_current(state))?;
         let until = next.written.status.filter(|until| *until > time)?;
         let proposal = sighting::read(&state.spec, &state.status)?.proposal;

@@ -82,7 +82,7 @@ pub(super) fn ahead(
     }
     let decided = decision.replicas_after();
     upcoming.retain(|step| step.earliest > snapshot.now || Some(step.replicas) != decided);
-    upcoming.sort_by_key(|step| (step.earliest, step.latest));
+    upcoming.sort_by_key(|step| (step.earliest, step.latest.is_none(), step.latest));
     upcoming
 }
 

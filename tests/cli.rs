@@ -868,3 +868,21 @@ fn the_memory_can_be_stated_by_hand() {
     assert_eq!(refusal(&list).2, Some(2));
     assert!(text(&list.stderr).contains("none is named"));
 }
+
+/// No time that can be written keeps the memory from being inferred, or taken as unknown.
+#[test]
+fn times_at_the_ends_of_the_calendar_are_no_failure() {
+    let hpa = HPA.replace("namespace: shop}", "namespace: shop, uid: u}");
+    let status = "status:\n  lastScaleTime: TIME\n  desiredReplicas: 2\n  conditions: \
+                  [{type: AbleToScale, status: \"True\", lastTransitionTime: TIME}]\n";
+    for time in ["-009999-01-02T01:59:59Z", "9999-12-30T22:00:00Z", "2026-11-21T07:00:00Z"] {
+        let status = status.replace("TIME", time);
+        let input = documents(&[&format!("{hpa}{status}"), REST]);
+        for now in ["-009999-01-02T01:59:59Z", "9999-12-30T22:00:00Z", "2026-11-21T07:00:10Z"] {
+            let flags = [format!("--now={now}"), "--sync-period=2562047h".to_owned()];
+            let args = ["explain", "web", "-f", "-", "-o", "json", &flags[0], &flags[1]];
+            let output = run(&args, &input, &[]);
+            assert_eq!(output.status.code(), Some(0), "{time} at {now}: {}", text(&output.stderr));
+        }
+    }
+}

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::remember::{look_further, remember, watch};
 use super::{Answer, Terminal, connected, list, write_saved};
-use crate::args::{ConnectionFlags, ControllerArgs, Explain, Output};
+use crate::args::{ConnectionFlags, ControllerArgs, Explain, MemoryArgs, Output};
 use crate::cluster::fetch::fetch;
 use crate::engine;
 use crate::engine::decision::{Decision, Outlook};
@@ -34,22 +34,9 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
     }
     let options =
         Options { name: bare_name(name).to_owned(), ..options(&args.controller, &args.connection) };
-    let (input, messages) = if args.filenames.is_empty() {
-        connected(&args.connection, async |session| {
-            let states = watch(&args.memory, session, &options.name, terminal).await?;
-            let observed = fetch(session, session.namespace(), &options.name, &[]).await?;
-            let mut input = live::input(observed, &options)?;
-            input.evidence.seen = infer::seen(&input.snapshot.hpa, &states, Chain::Glimpses);
-            remember(&args.memory, &mut input)?;
-            look_further(session, &mut input).await;
-            Ok(input)
-        })?
-    } else {
-        let objects = file::read(&args.filenames)?;
-        let mut input = assemble(objects, &options, Timestamp::now())?;
-        remember(&args.memory, &mut input)?;
-        (input, Vec::new())
-    };
+    let source =
+        Source { filenames: &args.filenames, memory: &args.memory, connection: &args.connection };
+    let (input, messages) = source.input(&options, terminal)?;
     let pass = Pass::run(input);
     let explanation = pass.explanation();
     let text = match args.output {
@@ -69,6 +56,38 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
         write_saved(path, &save::to_json(&[&pass.input])?)?;
     }
     Ok(Answer { text, messages, errors: Vec::new(), exit_code: 0 })
+}
+
+/// Where the state of one HPA comes from.
+pub(super) struct Source<'a> {
+    pub(super) filenames: &'a [String],
+    pub(super) memory: &'a MemoryArgs,
+    pub(super) connection: &'a ConnectionFlags,
+}
+
+impl Source<'_> {
+    /// Reads the files or asks the cluster; with what there is to say about it on standard error.
+    pub(super) fn input(
+        &self,
+        options: &Options,
+        terminal: &Terminal,
+    ) -> Result<(Input, Vec<String>), Error> {
+        if !self.filenames.is_empty() {
+            let mut input = assemble(file::read(self.filenames)?, options, Timestamp::now())?;
+            remember(self.memory, &mut input)?;
+            return Ok((input, Vec::new()));
+        }
+        connected(self.connection, async |session| {
+            let states = watch(self.memory, session, &options.name, terminal).await?;
+            let observed =
+                fetch(session, session.namespace(), &options.name, &options.also).await?;
+            let mut input = live::input(observed, options)?;
+            input.evidence.seen = infer::seen(&input.snapshot.hpa, &states, Chain::Glimpses);
+            remember(self.memory, &mut input)?;
+            look_further(session, &mut input).await;
+            Ok(input)
+        })
+    }
 }
 
 /// A pass that was run, with what it ran on.

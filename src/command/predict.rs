@@ -4,23 +4,18 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 
-use jiff::Timestamp;
-
-use super::explain::{Pass, bare_name, options};
-use super::remember::{look_further, remember, watch};
-use super::{Answer, Terminal, connected};
+use super::explain::{Pass, Source, bare_name, options};
+use super::{Answer, Terminal};
 use crate::args::{Output, Predict, Report};
-use crate::cluster::fetch::fetch;
 use crate::error::Error;
-use crate::memory::infer::{self, Chain};
 use crate::render::github::annotations;
 use crate::render::junit::junit;
 use crate::render::markdown::markdown;
 use crate::render::{page, structured};
 use crate::report::page::Page;
 use crate::report::prediction::Prediction;
-use crate::snapshot::assemble::{Options, assemble};
-use crate::snapshot::{file, live};
+use crate::snapshot::assemble::Options;
+use crate::snapshot::file;
 use crate::whatif::expect::Gate;
 use crate::whatif::overrides::{Assumptions, Candidate};
 
@@ -39,22 +34,9 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         options.also = candidate.metrics().to_vec();
         assumptions.replace_hpa(candidate);
     }
-    let (input, mut messages) = if args.filenames.is_empty() {
-        connected(&args.connection, async |session| {
-            let states = watch(&args.memory, session, &options.name, terminal).await?;
-            let observed =
-                fetch(session, session.namespace(), &options.name, &options.also).await?;
-            let mut input = live::input(observed, &options)?;
-            input.evidence.seen = infer::seen(&input.snapshot.hpa, &states, Chain::Glimpses);
-            remember(&args.memory, &mut input)?;
-            look_further(session, &mut input).await;
-            Ok(input)
-        })?
-    } else {
-        let mut input = assemble(file::read(&args.filenames)?, &options, Timestamp::now())?;
-        remember(&args.memory, &mut input)?;
-        (input, Vec::new())
-    };
+    let source =
+        Source { filenames: &args.filenames, memory: &args.memory, connection: &args.connection };
+    let (input, mut messages) = source.input(&options, terminal)?;
     let observed = Pass::run(input);
     let (input, overrides) = assumptions.apply(observed.input.clone(), &observed.decision)?;
     let assumed = Pass::run(input);

@@ -74,7 +74,7 @@ pub(super) fn ahead(
         // What some pasts lead to and others do not has no latest time; and pasts in between may come
         // back from it sooner. Beyond what is wanted, an old recommendation may leave before a pass.
         let everywhere = known && times.len() == runs.len();
-        let sure = everywhere && (runs.len() == 1 || before == 0 && way.contains(&replicas));
+        let sure = everywhere && before == 0 && way.contains(&replicas);
         let latest = times.iter().max().copied().filter(|_| sure);
         let times = if everywhere { times } else { &counts[&(replicas, 0)] };
         let earliest = first.or_else(|| times.iter().min().copied());

@@ -182,6 +182,9 @@ pub fn infer(
     now: Timestamp,
     evidence: &Evidence,
 ) -> Remembered {
+    if !times(hpa, now, evidence).all(is_ordinary) {
+        return Remembered::unknown(now);
+    }
     let known = Known::new(hpa, current, controller, now, evidence);
     if never_reconciled(hpa) && !known.replaces_another && known.status_lost.is_none() {
         let empty = basis("memory", "empty: no pass has been made over this HPA", "its status");
@@ -228,6 +231,27 @@ pub fn infer(
         grounds.push(since(known.lease));
     }
     Remembered { likely, knowledge, possible: Some(possible), basis: grounds }
+}
+
+/// All times that are reckoned with.
+fn times<'a>(
+    hpa: &'a Hpa,
+    now: Timestamp,
+    evidence: &'a Evidence,
+) -> impl Iterator<Item = Timestamp> + 'a {
+    let Written { created, spec, status } = hpa.written;
+    let conditions = hpa.status.conditions.iter().map(|it| it.last_transition_time);
+    let events = evidence.events.iter().flat_map(|event| [event.first, event.last]);
+    let lease = evidence.lease.into_iter().flat_map(|it| [it.acquired, it.renewed]);
+    let seen = evidence.seen.iter().flat_map(|seen| [seen.time, seen.until]);
+    let stated = [Some(now), created, spec, status, hpa.status.last_scale_time];
+    stated.into_iter().chain(conditions).chain(events).flatten().chain(lease).chain(seen)
+}
+
+/// Whether a time leaves room for every duration on both sides. Those near the ends of the calendar
+/// say nothing of a controller.
+fn is_ordinary(time: Timestamp) -> bool {
+    time.as_second().unsigned_abs() < 200_000_000_000
 }
 
 /// Since when the controller has been remembering.

@@ -234,7 +234,7 @@ fn the_next_pass_ends_inside_the_range() {
 }
 
 #[test]
-#[ignore = "long: 100,000 moments and more"]
+#[ignore = "300,000 and 150,000 moments: cargo test --release --test memory -- --ignored"]
 fn the_next_pass_ends_inside_the_range_long() {
     check(0..600, false);
 }
@@ -245,7 +245,7 @@ fn it_does_so_where_much_happens_to_any_controller() {
 }
 
 #[test]
-#[ignore = "long: 100,000 moments and more"]
+#[ignore = "300,000 and 150,000 moments: cargo test --release --test memory -- --ignored"]
 fn it_does_so_where_much_happens_to_any_controller_long() {
     check(0..600, true);
 }

@@ -1,8 +1,11 @@
 //! From a report to text. Everything here returns a string; only the program writes it.
 
+pub mod chart;
 pub mod github;
 pub mod junit;
 pub mod markdown;
 pub mod page;
 pub mod structured;
 pub mod style;
+pub mod svg;
+mod xml;

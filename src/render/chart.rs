@@ -1,0 +1,371 @@
+//! A chart on a terminal: lines of box drawing, or of ASCII, which need no colour. Drawn by hand, as
+//! what there is for it plots floats, while here each count has to stand on its own row, and steps be
+//! as steep as they are.
+
+use super::page::Layout;
+use super::style::clean;
+use crate::report::chart::{Chart, Series, round_numbers};
+
+/// The chart as lines, each with a line break at its end.
+pub fn text(chart: &Chart, layout: &Layout) -> String {
+    let width = layout.width.unwrap_or(80).clamp(NARROWEST, WIDEST);
+    let signs = if layout.ascii { &ASCII } else { &UNICODE };
+    let named = |(count, name): &(i32, String)| (*count, clean(name, layout.ascii));
+    let bounds: Vec<(i32, String)> = chart.bounds.iter().map(named).collect();
+    let rows = Rows::of(chart);
+    let labels = rows.labels(&bounds);
+    let left = labels.iter().map(String::len).max().unwrap_or(0);
+    let right = (0..rows.count).map(|row| rows.names(row, &bounds).len()).max().unwrap_or(0);
+    let columns = Columns {
+        from: chart.span.0,
+        to: chart.span.1.max(chart.span.0),
+        count: width.saturating_sub(INDENT + left + 2 + 1 + right).max(NARROWEST / 2),
+    };
+
+    let mut grid = vec![vec![' '; columns.count]; rows.count];
+    for (count, _) in &bounds {
+        if let Some(line) = rows.of_count(*count).filter(|row| *row < rows.plain) {
+            grid[line].fill(signs.bound);
+        }
+    }
+    for (place, series) in chart.series.iter().enumerate().rev() {
+        for (column, cells) in strokes(series, &rows, &columns).iter().enumerate() {
+            for (row, stroke) in cells.iter().enumerate().filter(|(_, stroke)| **stroke != 0) {
+                grid[row][column] = match place {
+                    _ if row >= rows.plain => signs.beyond,
+                    0 => signs.strokes[usize::from(*stroke)],
+                    place => signs.series[(place - 1) % signs.series.len()],
+                };
+            }
+        }
+    }
+    let current = chart.current.as_ref().map(|mark| (mark, columns.of(mark.at)));
+    if let Some((mark, column)) = current
+        && let Some(row) = mark.replicas.and_then(|replicas| rows.of_count(replicas))
+    {
+        grid[row][column] = signs.current;
+    }
+
+    let mut out = String::new();
+    let mut line = |text: String| {
+        out.push_str(text.trim_end());
+        out.push('\n');
+    };
+    let indent = " ".repeat(INDENT);
+    let names = chart.series.iter().enumerate().map(|(place, series)| {
+        let sign = match place {
+            0 => signs.strokes[usize::from(LEFT | RIGHT)],
+            place => signs.series[(place - 1) % signs.series.len()],
+        };
+        format!("{sign} {}", clean(&series.name, layout.ascii))
+    });
+    let mark =
+        current.map(|(mark, _)| format!("{} {}", signs.current, clean(&mark.label, layout.ascii)));
+    line(format!("{indent}{}", names.chain(mark).collect::<Vec<_>>().join("   ")));
+    for row in (0..rows.count).rev() {
+        let label = &labels[row];
+        let axis = if label.is_empty() { signs.axis } else { signs.tick_left };
+        let cells: String = grid[row].iter().collect();
+        line(format!("{indent}{label:>left$} {axis}{cells} {}", rows.names(row, &bounds)));
+    }
+    let [rule, numbers] = across(chart, &columns, signs, layout.ascii);
+    line(format!("{indent}{:left$} {rule}", ""));
+    line(format!("{indent}{:left$} {numbers}", ""));
+    line(format!("{indent}{:left$}  {}", "", clean(&chart.across, layout.ascii)));
+    out
+}
+
+const INDENT: usize = 2;
+
+/// However narrow the terminal, the chart is as wide as this.
+const NARROWEST: usize = 40;
+
+/// However wide it is, the chart is no wider.
+const WIDEST: usize = 120;
+
+/// So many counts have a row each; of more, several share one.
+const MOST_ROWS: usize = 16;
+
+const LEFT: u8 = 1;
+const RIGHT: u8 = 2;
+const UP: u8 = 4;
+const DOWN: u8 = 8;
+
+struct Signs {
+    /// By the directions in which a stroke leaves.
+    strokes: [char; 16],
+    series: [char; 3],
+    bound: char,
+    beyond: char,
+    current: char,
+    axis: char,
+    tick_left: char,
+    corner: char,
+    floor: char,
+    tick: char,
+}
+
+const UNICODE: Signs = Signs {
+    strokes: [' ', '╴', '╶', '─', '╵', '┘', '└', '┴', '╷', '┐', '┌', '┬', '│', '┤', '├', '┼'],
+    series: ['·', '∘', '×'],
+    bound: '┄',
+    beyond: '↑',
+    current: '●',
+    axis: '│',
+    tick_left: '┤',
+    corner: '└',
+    floor: '─',
+    tick: '┬',
+};
+
+const ASCII: Signs = Signs {
+    strokes: [' ', '-', '-', '-', '|', '+', '+', '+', '|', '+', '+', '+', '|', '+', '+', '+'],
+    series: [':', '*', 'x'],
+    bound: '.',
+    beyond: '^',
+    current: 'o',
+    axis: '|',
+    tick_left: '+',
+    corner: '+',
+    floor: '-',
+    tick: '+',
+};
+
+/// Which count stands on which row; the lowest row is the first.
+struct Rows {
+    lowest: i32,
+    highest: i32,
+    /// Those for counts.
+    plain: usize,
+    /// With one for what is beyond, where anything is.
+    count: usize,
+}
+
+impl Rows {
+    fn of(chart: &Chart) -> Self {
+        let (lowest, highest) = chart.replicas;
+        let highest = highest.max(lowest);
+        let counts = (i64::from(highest) - i64::from(lowest)) as usize + 1;
+        let plain = counts.min(MOST_ROWS);
+        let in_sight = |(from, _): &(i64, Option<i32>)| *from <= chart.span.1;
+        let steps = chart.series.iter().flat_map(|it| it.steps.iter().filter(|it| in_sight(it)));
+        let beyond = steps.filter_map(|(_, count)| *count).any(|count| count > highest);
+        Self { lowest, highest, plain, count: plain + usize::from(beyond) }
+    }
+
+    /// None below the lowest.
+    fn of_count(&self, count: i32) -> Option<usize> {
+        if count > self.highest {
+            return Some(self.count - 1);
+        }
+        let above = i64::from(count) - i64::from(self.lowest);
+        let span = (i64::from(self.highest) - i64::from(self.lowest)).max(1);
+        let rows = self.plain as i64 - 1;
+        (above >= 0).then(|| ((above * rows + span / 2) / span) as usize)
+    }
+
+    /// Round counts and bounds.
+    fn labels(&self, bounds: &[(i32, String)]) -> Vec<String> {
+        let mut labels = vec![String::new(); self.count];
+        let span = (i64::from(self.lowest), i64::from(self.highest));
+        let round = round_numbers(span, MOST_ROWS / 2, 1).into_iter();
+        let round = round.filter_map(|count| i32::try_from(count).ok());
+        for count in round.chain(bounds.iter().map(|(count, _)| *count)) {
+            if let Some(row) = self.of_count(count).filter(|_| count <= self.highest) {
+                labels[row] = count.to_string();
+            }
+        }
+        if self.count > self.plain {
+            labels[self.plain] = format!(">{}", self.highest);
+        }
+        labels
+    }
+
+    /// The bounds on a row.
+    fn names(&self, row: usize, bounds: &[(i32, String)]) -> String {
+        let here = |(count, _): &&(i32, String)| {
+            *count <= self.highest && self.of_count(*count) == Some(row)
+        };
+        let names = bounds.iter().filter(here).map(|(_, name)| name.as_str());
+        names.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Which place of the horizontal axis is in which column.
+struct Columns {
+    from: i64,
+    to: i64,
+    count: usize,
+}
+
+impl Columns {
+    fn of(&self, place: i64) -> usize {
+        let place = i128::from(place.clamp(self.from, self.to)) - i128::from(self.from);
+        let span = (i128::from(self.to) - i128::from(self.from)).max(1);
+        (place * (self.count as i128 - 1) / span) as usize
+    }
+}
+
+/// For each cell, column by column, the directions in which a line leaves it.
+fn strokes(series: &Series, rows: &Rows, columns: &Columns) -> Vec<Vec<u8>> {
+    let mut grid = vec![vec![0; rows.count]; columns.count];
+    let row_of = |count: Option<i32>| count.and_then(|count| rows.of_count(count));
+    let later = |(from, _): &&(i64, Option<i32>)| *from > columns.from && *from <= columns.to;
+    let mut steps = series.steps.iter().filter(later).peekable();
+    let mut at = row_of(series.at(columns.from));
+    for (column, cells) in grid.iter_mut().enumerate() {
+        if let Some(row) = at {
+            cells[row] |= LEFT;
+        }
+        while let Some((_, count)) = steps.next_if(|(from, _)| columns.of(*from) == column) {
+            let next = row_of(*count);
+            if let (Some(one), Some(other)) = (at, next) {
+                for row in one.min(other)..one.max(other) {
+                    cells[row] |= UP;
+                    cells[row + 1] |= DOWN;
+                }
+            }
+            at = next;
+        }
+        if let Some(row) = at {
+            cells[row] |= RIGHT;
+        }
+    }
+    grid
+}
+
+/// The horizontal axis and its labels.
+fn across(chart: &Chart, columns: &Columns, signs: &Signs, ascii: bool) -> [String; 2] {
+    let mut rule = vec![signs.floor; columns.count];
+    let mut numbers = String::new();
+    let mut room = 0;
+    for (place, label) in &chart.ticks {
+        if *place < columns.from || *place > columns.to {
+            continue;
+        }
+        let label = clean(label, ascii);
+        let (column, length) = (columns.of(*place), label.chars().count());
+        // Labels stand below their ticks, and end where the axis ends.
+        let start = column.saturating_sub(length / 2).min(columns.count.saturating_sub(length));
+        if start < room {
+            continue;
+        }
+        rule[column] = signs.tick;
+        // The axis itself takes the first place.
+        numbers.extend(std::iter::repeat_n(' ', start + 1 - numbers.chars().count()));
+        numbers.push_str(&label);
+        room = start + length + 2;
+    }
+    [std::iter::once(signs.corner).chain(rule).collect(), numbers]
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use insta::assert_snapshot;
+
+    use super::text;
+    use crate::render::page::Layout;
+    use crate::report::chart::{Chart, Mark, Series};
+
+    /// The answer and the proposal over a metric's percent, between 2 and 10.
+    pub(in super::super) fn chart() -> Chart {
+        let counts = |most| -> Vec<(i64, Option<i32>)> {
+            let later = (3..=most).map(|count| (20 * i64::from(count) - 19, Some(count)));
+            std::iter::once((0, Some(2))).chain(later).collect()
+        };
+        Chart {
+            title: "replicas over cpu".to_owned(),
+            description: "From 2 to 10 replicas.".to_owned(),
+            across: "cpu, % of <requests>".to_owned(),
+            span: (0, 300),
+            ticks: (0..=6).map(|n| (n * 50, format!("{} %", n * 50))).collect(),
+            replicas: (0, 12),
+            series: vec![
+                Series { name: "replicas".to_owned(), steps: counts(10) },
+                Series { name: "proposal".to_owned(), steps: counts(15) },
+            ],
+            bounds: vec![(2, "min".to_owned()), (10, "max".to_owned())],
+            current: Some(Mark { at: 130, replicas: Some(7), label: "now: 130 %".to_owned() }),
+        }
+    }
+
+    #[test]
+    fn it_fits_a_terminal_of_80_columns() {
+        let layout = Layout { width: Some(80), ..Layout::default() };
+        assert_snapshot!(text(&chart(), &layout), @"
+        ─ replicas   · proposal   ● now: 130 %
+        >12 ┤                                                      ↑↑↑↑↑↑↑↑↑↑↑↑↑↑↑
+         12 ┤                                                  ·····
+            │                                             ······
+         10 ┤┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┌─────────────────────────── max
+            │                                    ┌────┘
+          8 ┤                               ┌────┘
+            │                           ┌─●─┘
+          6 ┤                      ┌────┘
+            │                  ┌───┘
+          4 ┤             ┌────┘
+            │         ┌───┘
+          2 ┤─────────┘┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄ min
+            │
+          0 ┤
+            └┬──────────┬──────────┬───────────┬──────────┬──────────┬───────────┬
+             0 %      50 %       100 %       150 %      200 %      250 %     300 %
+             cpu, % of <requests>
+        ");
+    }
+
+    #[test]
+    fn ascii_says_the_same() {
+        let layout = Layout { width: Some(80), ascii: true, ..Layout::default() };
+        assert_snapshot!(text(&chart(), &layout), @"
+        - replicas   : proposal   o now: 130 %
+        >12 +                                                      ^^^^^^^^^^^^^^^
+         12 +                                                  :::::
+            |                                             ::::::
+         10 +.........................................+--------------------------- max
+            |                                    +----+
+          8 +                               +----+
+            |                           +-o-+
+          6 +                      +----+
+            |                  +---+
+          4 +             +----+
+            |         +---+
+          2 +---------+........................................................... min
+            |
+          0 +
+            ++----------+----------+-----------+----------+----------+-----------+
+             0 %      50 %       100 %       150 %      200 %      250 %     300 %
+             cpu, % of <requests>
+        ");
+    }
+
+    #[test]
+    fn lines_are_never_wider_than_the_terminal() {
+        for width in [40, 41, 60, 80, 119, 200, 1000] {
+            let chart = text(&chart(), &Layout { width: Some(width), ..Layout::default() });
+            let widest = chart.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(width), "{widest:?} of {width}:\n{chart}");
+        }
+    }
+
+    /// Counts with more to them than rows, gaps, single places and the ends of all numbers.
+    #[test]
+    fn anything_can_be_drawn() {
+        for (span, replicas, steps) in [
+            ((0, 0), (0, 0), vec![]),
+            ((0, 0), (5, 5), vec![(0, Some(5))]),
+            ((0, 1), (0, i32::MAX), vec![(0, Some(i32::MIN)), (1, Some(i32::MAX))]),
+            ((i64::MIN, i64::MAX), (i32::MIN, i32::MAX), vec![(0, Some(1)), (1, None)]),
+            ((7, 3), (7, 3), vec![(5, Some(5))]),
+            ((0, 100), (1, 3), vec![(0, None), (50, Some(9)), (51, Some(2)), (60, None)]),
+        ] {
+            let series = vec![Series { name: "s".to_owned(), steps }];
+            let current = Some(Mark { at: 2, replicas: Some(4), label: String::new() });
+            let bounds = vec![(1, "min".to_owned()), (i32::MAX, "max".to_owned())];
+            let chart = Chart { span, replicas, series, bounds, current, ..chart() };
+            assert!(text(&chart, &Layout::default()).ends_with('\n'));
+            let svg = crate::render::svg::svg(&chart);
+            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        }
+    }
+}

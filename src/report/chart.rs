@@ -1,0 +1,95 @@
+//! A chart of replicas over something else: a metric's value, or time. Labels stand ready; where they
+//! go is for whoever draws it.
+
+/// A chart of step functions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// The same in sentences, for those who do not see it.
+    pub description: String,
+    /// What the horizontal axis counts.
+    pub across: String,
+    /// The first and the last place on it.
+    pub span: (i64, i64),
+    /// Places on it with their labels, in order.
+    pub ticks: Vec<(i64, String)>,
+    /// The fewest and the most replicas that are drawn; what is beyond is only marked as such.
+    pub replicas: (i32, i32),
+    /// What is drawn. The first is the most important one.
+    pub series: Vec<Series>,
+    /// Counts that limit it, with what they are called.
+    pub bounds: Vec<(i32, String)>,
+    /// Where things stand.
+    pub current: Option<Mark>,
+}
+
+/// Replicas from place to place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Series {
+    /// What it is.
+    pub name: String,
+    /// The count from each place on, in order; none where there is no count.
+    pub steps: Vec<(i64, Option<i32>)>,
+}
+
+/// A point of a chart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// Its place on the horizontal axis.
+    pub at: i64,
+    /// Its replicas.
+    pub replicas: Option<i32>,
+    /// What it is.
+    pub label: String,
+}
+
+impl Series {
+    /// The count at a place.
+    pub fn at(&self, place: i64) -> Option<i32> {
+        let after = self.steps.partition_point(|(from, _)| *from <= place);
+        after.checked_sub(1).and_then(|last| self.steps[last].1)
+    }
+}
+
+/// Round numbers from one place to another, at most so many and at least those that fit: one, two or
+/// five times a power of ten apart, and never closer than `least`.
+pub fn round_numbers((from, to): (i64, i64), most: usize, least: i64) -> Vec<i64> {
+    let (from, to) = (i128::from(from), i128::from(to));
+    let apart = std::iter::successors(Some(1), |power| Some(power * 10))
+        .flat_map(|power: i128| [power, 2 * power, 5 * power])
+        .find(|apart| *apart >= i128::from(least) && (to - from) / apart < most.max(1) as i128);
+    let Some(apart) = apart else {
+        return Vec::new();
+    };
+    let first = (from + apart - 1).div_euclid(apart) * apart;
+    let places = std::iter::successors(Some(first), |place| Some(place + apart));
+    places.take_while(|place| *place <= to).filter_map(|place| place.try_into().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Series, round_numbers};
+
+    #[test]
+    fn round_numbers_are_round_and_inside() {
+        for ((from, to), most, least, numbers) in [
+            ((0, 10), 6, 1, vec![0, 2, 4, 6, 8, 10]),
+            ((3, 7), 9, 1, vec![3, 4, 5, 6, 7]),
+            ((1, 258), 6, 1, vec![50, 100, 150, 200, 250]),
+            ((0, 1500), 4, 1000, vec![0, 1000]),
+            ((7, 7), 3, 1, vec![7]),
+            ((0, i64::MAX), 3, 1, vec![0, 5_000_000_000_000_000_000]),
+        ] {
+            assert_eq!(round_numbers((from, to), most, least), numbers, "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn a_count_holds_until_the_next_step() {
+        let series =
+            Series { name: String::new(), steps: vec![(0, Some(2)), (5, None), (7, Some(4))] };
+        let counts = [-1, 0, 4, 5, 6, 7, 99].map(|place| series.at(place));
+        assert_eq!(counts, [None, Some(2), Some(2), None, None, Some(4), Some(4)]);
+    }
+}

@@ -1,6 +1,7 @@
 //! What was typed, and nothing else: no file is read here, no terminal looked at, no default made
 //! up that depends on either.
 
+mod apply;
 mod connection;
 mod expect;
 mod predict;
@@ -14,6 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::go;
 use crate::version::Version;
 
+pub use apply::{Apply, ApplyOutput, DryRun, How};
 pub use connection::ConnectionFlags;
 pub use expect::{ExpectArgs, FailOn, Report};
 pub use predict::{Overrides, Predict};
@@ -34,7 +36,8 @@ pub struct Cli {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid input, 3 an expectation is
-false, 4 not certain enough to tell, 5 a change is due (with --exit-code)";
+false, 4 not certain enough to tell, 5 a change is due (with --exit-code), 6 apply: nothing written,
+as something stands against it, 7 apply: not known whether it is written";
 
 /// The arguments with the verb in its place: kubectl runs `kubectl hpa-explain` through a link of
 /// the name `kubectl-hpa_explain`, which then stands for the verb.
@@ -54,6 +57,8 @@ pub enum Verb {
     Explain(Box<Explain>),
     /// Show what the pass would decide if something were otherwise
     Predict(Box<Predict>),
+    /// Run the pass once and write its result through the target's scale
+    Apply(Box<Apply>),
 }
 
 /// When to use colours.
@@ -116,7 +121,7 @@ pub struct Explain {
     pub selector: Option<String>,
 
     /// Saved objects instead of a cluster: a file, a folder, or - for standard input; repeatable
-    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    #[arg(short = 'f', long = "filename", value_name = "FILE", conflicts_with = "observe")]
     pub filenames: Vec<String>,
 
     /// The form of the answer; without it, a report for people
@@ -156,7 +161,7 @@ pub struct MemoryArgs {
 
     /// Watch the HPA for so long before, to learn what it remembers
     #[arg(long, value_name = "DURATION", value_parser = duration)]
-    #[arg(conflicts_with_all = ["history", "recommendations", "filenames"])]
+    #[arg(conflicts_with_all = ["history", "recommendations"])]
     pub observe: Option<SignedDuration>,
 }
 

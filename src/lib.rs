@@ -5,13 +5,14 @@
 //! ```text
 //! args -> cluster -> snapshot -> memory -> engine -> report -> render -> stdout
 //!                       ^                    |
-//!                     files               whatif
+//!                     files               whatif, apply
 //! ```
 //!
 //! [`engine::reconcile`] is the controller's pass as a pure function of a [`snapshot::Snapshot`] and
 //! a [`memory::Memory`]. Everything before it reads and checks, everything after it words;
-//! [`whatif`] runs it on a changed snapshot.
+//! [`whatif`] runs it on a changed snapshot, and [`apply`] says whether its result may be written.
 
+pub mod apply;
 pub mod args;
 pub mod cluster;
 pub mod command;

@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         _ => {}
     }
     report(&errors, &terminal);
-    if errors.is_empty() { ExitCode::from(exit_code) } else { ExitCode::from(1) }
+    ExitCode::from(if errors.is_empty() { exit_code } else { exit_code.max(1) })
 }
 
 /// Errors, and what to do about them, each once.

@@ -6,6 +6,8 @@ mod api;
 
 #[path = "live/answers.rs"]
 mod answers;
+#[path = "live/apply.rs"]
+mod apply;
 #[path = "live/connect.rs"]
 mod connect;
 #[path = "live/control_plane.rs"]

@@ -20,6 +20,8 @@ pub struct Failure {
     pub scheme: String,
     /// The host and port asked.
     pub host: String,
+    /// The HTTP method.
+    pub method: &'static str,
     /// The path and query asked for.
     pub path: String,
     /// How often it was asked for.
@@ -109,6 +111,7 @@ impl Failure {
             kind: FailureKind::Body(cause.into()),
             scheme: String::new(),
             host: host.to_owned(),
+            method: "GET",
             path: path.to_owned(),
             tries: 1,
             took: Duration::ZERO,
@@ -202,7 +205,7 @@ impl fmt::Display for Failure {
                 self.host
             ),
             FailureKind::Body(cause) => {
-                write!(f, "invalid response for GET {}: {cause}", self.path)
+                write!(f, "invalid response for {} {}: {cause}", self.method, self.path)
             }
             _ => {
                 let (cause, patience) = (self.cause(), self.patience());

@@ -8,6 +8,8 @@ mod api;
 mod answers;
 #[path = "live/apply.rs"]
 mod apply;
+#[path = "live/apply_rest.rs"]
+mod apply_rest;
 #[path = "live/connect.rs"]
 mod connect;
 #[path = "live/control_plane.rs"]

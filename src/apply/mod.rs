@@ -52,8 +52,10 @@ pub enum Outcome {
     NothingDue,
     /// The concerns stood against it.
     Refused,
-    /// Something has moved since it was read; with what.
+    /// Something has moved since it was read, so it is not written; with what.
     Moved(String),
+    /// The answer to the write was lost, and somebody else has changed the target since.
+    Superseded(String),
     /// Whoever was asked said no.
     Declined,
     /// It would have been written (`--dry-run=client`).
@@ -75,6 +77,7 @@ impl Outcome {
             Self::NothingDue => "nothingDue",
             Self::Refused => "refused",
             Self::Moved(_) => "moved",
+            Self::Superseded(_) => "superseded",
             Self::Declined => "declined",
             Self::Planned => "planned",
             Self::Accepted(_) => "accepted",
@@ -122,7 +125,7 @@ impl Applied {
         let failed = |extra: &Option<Result<(), Error>>| matches!(extra, Some(Err(_)));
         match &self.result {
             Outcome::Refused if self.concerns.iter().any(|it| it.code == "cannotScale") => 1,
-            Outcome::Refused | Outcome::Moved(_) => 6,
+            Outcome::Refused | Outcome::Moved(_) | Outcome::Superseded(_) => 6,
             Outcome::Declined | Outcome::NotWritten(_) => 1,
             Outcome::Unknown(..) => 7,
             _ if failed(&self.status) || failed(&self.event) => 1,

@@ -53,9 +53,11 @@ pub enum Fate {
         /// What told so.
         told: Told,
     },
-    /// Somebody else changed the target: what it has now is not what was written, nor can that
-    /// arrive any more. With what the server said, or reading showed.
+    /// Somebody else was first, says the server: it is not written.
     Overtaken(String),
+    /// The answer was lost, and reading shows what somebody else has made of the target: it is not
+    /// written and no longer can be, or was overwritten.
+    Superseded(String),
     /// The server refused it, or it was not sent: it is not written.
     Refused(Failure),
     /// It may be written, or may still be: why there is no answer, and why reading did not tell.
@@ -243,7 +245,7 @@ pub(super) async fn settled<S: Scales>(
     for _ in 0..LOOKS {
         let now = match scales.read().await {
             Ok(now) => now,
-            Err(e) if e.is_not_found() => return Fate::Overtaken(format!("{text}; by now {e}")),
+            Err(e) if e.is_not_found() => return Fate::Superseded(format!("{text}; by now {e}")),
             Err(e) => {
                 return Fate::Unknown(text, format!("the scale cannot be read either: {e}"));
             }
@@ -277,7 +279,7 @@ async fn moved<S: Scales>(
     lost: String,
 ) -> Fate {
     if now.uid != from.uid {
-        return Fate::Overtaken(format!(
+        return Fate::Superseded(format!(
             "{lost}; the target is another one by now, with the same name"
         ));
     }
@@ -288,7 +290,7 @@ async fn moved<S: Scales>(
     }
     let by = owner.map(|owner| format!(", last set by {owner}")).unwrap_or_default();
     let replicas = now.replicas;
-    Fate::Overtaken(format!(
+    Fate::Superseded(format!(
         "{lost}; the target has {replicas} replicas by now{by}: the write has not arrived and no \
          longer can, or somebody has changed the replicas since"
     ))

@@ -181,6 +181,7 @@ impl Run<'_> {
             match self.fate(&at, change.to).await {
                 Fate::Written { state, told } => Outcome::Written(state, told),
                 Fate::Overtaken(message) => Outcome::Moved(message),
+                Fate::Superseded(message) => Outcome::Superseded(message),
                 Fate::Refused(e) => Outcome::NotWritten(denied(&e)),
                 Fate::Unknown(lost, why) => Outcome::Unknown(lost, why),
             }

@@ -161,7 +161,7 @@ impl<'a> ApplyResult<'a> {
                     }
                 })
                 .collect(),
-            Outcome::Moved(_) => vec![
+            Outcome::Moved(_) | Outcome::Superseded(_) => vec![
                 Error::failed(self.result.message.clone())
                     .hint("run it again, or let it start over with --retry"),
             ],
@@ -311,6 +311,7 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
             format!("{}; nothing written", refused.join("; "))
         }
         Outcome::Moved(what) => format!("{what}; nothing written"),
+        Outcome::Superseded(what) => what.clone(),
         Outcome::Declined => "declined; nothing written".to_owned(),
         Outcome::Planned => "not sent".to_owned(),
         Outcome::Accepted(_) => "the server would write it".to_owned(),

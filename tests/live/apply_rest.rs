@@ -1,0 +1,504 @@
+//! What `apply` refuses, what else of a reconcile it does, what it says comes next, and how it ends
+//! when it is interrupted.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::api::{Auth, Cluster, Fault, Server, When};
+use super::apply::{SCALE, WEB, apply, apply_as, cluster, set, writes};
+use super::{HPAS, POD_METRICS, Ran, run};
+
+fn hpa(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
+    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, change);
+}
+
+fn answer(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr))
+}
+
+/// The lease of a controller manager, renewed at a time of the recorded hour.
+fn lease(cluster: &mut Cluster, renewed: &str) {
+    cluster.put(json!({
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
+        "spec": {
+            "holderIdentity": "one",
+            "acquireTime": "2026-11-21T06:00:00.000000Z",
+            "renewTime": format!("2026-11-21T{renewed}.000000Z"),
+            "leaseDurationSeconds": 15,
+        },
+    }));
+}
+
+/// Rows 22, 24 and 31.
+#[test]
+fn what_is_never_written() {
+    type Change = fn(&mut Cluster);
+    let cases: [(&str, Change, i32, &str); 6] = [
+        (
+            "HPA under deletion",
+            |cluster| {
+                hpa(cluster, |hpa| {
+                    hpa["metadata"]["deletionTimestamp"] = json!("2026-11-21T07:07:00Z");
+                });
+            },
+            6,
+            "error: the HPA is being deleted since 2026-11-21T07:07:00Z; nothing written\n",
+        ),
+        (
+            "target under deletion",
+            |cluster| {
+                cluster.edit("apps/v1", "Deployment", WEB, |target| {
+                    target["metadata"]["deletionTimestamp"] = json!("2026-11-21T07:07:00Z");
+                });
+            },
+            6,
+            "error: the target is being deleted since 2026-11-21T07:07:00Z; nothing written\n",
+        ),
+        (
+            "disabled",
+            |cluster| set(cluster, 0, "kubectl"),
+            6,
+            "error: scaling is disabled since the replica count of the target is zero; nothing",
+        ),
+        (
+            "shared pods",
+            |cluster| {
+                cluster.hpa(["default", "twin"], ["apps/v1", "Deployment", "web"], &json!({}));
+            },
+            6,
+            "error: the controller does not scale it, AmbiguousSelector: ",
+        ),
+        (
+            "no metric",
+            |cluster| {
+                cluster.fault(When::on(POD_METRICS), Fault::InternalError);
+            },
+            6,
+            "error: 1 of 1 metrics failed: failed to compute desired number of replicas",
+        ),
+        (
+            "no target",
+            |cluster| {
+                cluster.remove("apps/v1", "Deployment", WEB);
+            },
+            1,
+            "error: the target cannot be scaled: deployments.apps \"web\" not found; nothing written\n",
+        ),
+    ];
+    for (name, change, code, told) in cases {
+        let mut cluster = cluster();
+        change(&mut cluster);
+        let server = Server::start(cluster);
+        let ran = apply(&server, &["--yes", "--force-uncertain", "-o", "json"]);
+        assert_eq!(ran.code, Some(code), "{name}: {}", ran.stderr);
+        assert!(ran.stderr.contains(told), "{name}: {}", ran.stderr);
+        let answer = answer(&ran);
+        assert_eq!(answer["result"]["outcome"], "refused", "{name}");
+        assert_eq!(answer["result"]["exitCode"], code, "{name}");
+        assert_eq!(answer["concerns"][0]["flag"], Value::Null, "{name}");
+        assert!(writes(&server).is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_certain_is_written_only_by_force_and_named() {
+    type Change = fn(&mut Cluster);
+    let cases: [(&str, Change, &str); 5] = [
+        (
+            "unread",
+            |cluster| {
+                cluster.deny("bob", "list", "horizontalpodautoscalers.autoscaling");
+            },
+            "whether another HPA selects the same pods is not known: missing right: list",
+        ),
+        (
+            "target",
+            |cluster| {
+                cluster.deny("bob", "get", "deployments.apps");
+            },
+            "whether the target is being deleted is not known: missing right: get deployments.apps",
+        ),
+        (
+            "metrics",
+            |cluster| {
+                // With the other metric it may go as far as twice the replicas.
+                let queue = json!({"type": "External", "external": {
+                    "metric": {"name": "queue"}, "target": {"type": "Value", "value": "1"}}});
+                hpa(cluster, |hpa| {
+                    hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] =
+                        json!(40);
+                    let metrics = hpa["spec"]["metrics"].as_array_mut().expect("a list");
+                    metrics.push(queue);
+                });
+            },
+            "failed: with it, it may end anywhere from 3 to 4",
+        ),
+        (
+            "rights",
+            |cluster| {
+                let queue = json!({"type": "External", "external": {
+                    "metric": {"name": "queue"}, "target": {"type": "Value", "value": "1"}}});
+                hpa(cluster, |hpa| {
+                    hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] =
+                        json!(40);
+                    let metrics = hpa["spec"]["metrics"].as_array_mut().expect("a list");
+                    metrics.push(queue);
+                });
+                cluster.deny("bob", "*", "*.external.metrics.k8s.io");
+            },
+            "the controller may read queue and we may not: it may end anywhere from 3 to 4",
+        ),
+        (
+            "memory",
+            |cluster| {
+                // The policy counts what was added in the last half an hour.
+                hpa(cluster, |hpa| {
+                    hpa["spec"]["behavior"] = json!({"scaleUp": {
+                        "stabilizationWindowSeconds": 0, "selectPolicy": "Max",
+                        "policies": [{"type": "Pods", "value": 4, "periodSeconds": 1800}]}});
+                    hpa["status"] = json!({
+                        "currentReplicas": 2, "desiredReplicas": 2, "currentMetrics": null,
+                        "lastScaleTime": "2026-11-21T07:00:00Z",
+                        "conditions": [{"type": "AbleToScale", "status": "True",
+                            "lastTransitionTime": "2026-11-21T06:30:00Z",
+                            "reason": "ReadyForNewScale", "message": ""}]});
+                });
+            },
+            "what the controller remembers is not known: it may end anywhere from ",
+        ),
+    ];
+    for (code, change, told) in cases {
+        let mut cluster = cluster();
+        cluster.grant("bob");
+        change(&mut cluster);
+        let server = Server::start(cluster);
+        let ran = apply_as(&server, "bob", &["--yes"]);
+        assert_eq!(ran.code, Some(6), "{code}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(told), "{code}: {}", ran.stderr);
+        let hint = "hint: --force-uncertain writes it all the same\n";
+        assert!(ran.stderr.contains(hint), "{code}: {}", ran.stderr);
+        assert!(writes(&server).is_empty(), "{code}");
+
+        let forced = apply_as(&server, "bob", &["--yes", "--force-uncertain"]);
+        assert_eq!(forced.code, Some(0), "{code}: {}", forced.stderr);
+        let named = format!("forcing what is not certain: {}", &told[..told.len().min(20)]);
+        let named =
+            if code == "metrics" { "forcing what is not certain: queue failed" } else { &named };
+        assert!(forced.stdout.contains(named), "{code}: {}", forced.stdout);
+        assert_eq!(writes(&server).len(), 1, "{code}");
+    }
+}
+
+#[test]
+fn nothing_due_is_said_and_nothing_is_written() {
+    let mut cluster = cluster();
+    hpa(&mut cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(2));
+    let server = Server::start(cluster);
+    let ran = apply(&server, &["--yes", "--write-status", "--force-write-status", "--event"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let told = "\n  nothing due  stays at 2, so nothing is written. cpu asks for 5 replicas; the \
+                maximum is 2.\n";
+    assert!(ran.stdout.ends_with(told), "{}", ran.stdout);
+    assert!(writes(&server).is_empty());
+    let ran = apply(&server, &["--yes", "-o", "name"]);
+    assert_eq!((ran.stdout.as_str(), ran.code), ("", Some(0)));
+    assert!(ran.stderr.contains("stays at 2, so nothing is written."), "{}", ran.stderr);
+}
+
+/// What is said of the controller's next sync.
+#[test]
+fn what_comes_next_is_the_controllers_own_pass() {
+    type Change = fn(&mut Cluster);
+    let calm: Change = |cluster| lease(cluster, "07:07:12");
+    let down: Change = |cluster| {
+        lease(cluster, "07:07:12");
+        hpa(cluster, |hpa| {
+            hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] = json!(100);
+            hpa["spec"]["minReplicas"] = json!(1);
+        });
+    };
+    let fits: Change = |cluster| {
+        lease(cluster, "07:07:12");
+        hpa(cluster, |hpa| {
+            hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] = json!(30);
+        });
+    };
+    let nobody: Change = |cluster| lease(cluster, "07:01:00");
+    for (change, flags, verdict, replicas, told) in [
+        (
+            calm,
+            vec![],
+            "goesOn",
+            [5, 5],
+            "Within 15s, at its next sync, the controller goes on to 5: cpu asks for 5 replicas.",
+        ),
+        (
+            fits,
+            vec![],
+            "keeps",
+            [4, 4],
+            "Within 15s, at its next sync, the controller keeps the 4: ",
+        ),
+        (
+            down,
+            vec!["--ignore-stabilization", "--recommendation=2@1m"],
+            "undoes",
+            [2, 2],
+            "the controller takes this back and goes to 2: ",
+        ),
+        (
+            nobody,
+            vec![],
+            "goesOn",
+            [5, 5],
+            "No controller manager holds its lease, which was last renewed 6m13s ago: until one \
+             does, nothing of this changes the replicas. One that takes over then goes on to 5",
+        ),
+    ] {
+        let mut cluster = cluster();
+        change(&mut cluster);
+        let server = Server::start(cluster);
+        let ran = apply(&server, &[&["--dry-run=client", "-o", "json"], &flags[..]].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let answer = answer(&ran);
+        let next = &answer["next"];
+        assert_eq!(next["verdict"], verdict, "{next:#}");
+        assert_eq!(next["replicas"], json!({"min": replicas[0], "max": replicas[1]}), "{next:#}");
+        let message = next["message"].as_str().expect("text");
+        assert!(message.contains(told), "{message}");
+        assert!(message.contains("Its memory "), "{message}");
+    }
+}
+
+#[test]
+fn stabilization_is_ignored_in_the_open() {
+    let down = |flags: &[&str]| {
+        let mut cluster = cluster();
+        hpa(&mut cluster, |hpa| {
+            hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] = json!(100);
+            hpa["spec"]["minReplicas"] = json!(1);
+        });
+        let server = Server::start(cluster);
+        let flags = [&["--yes", "--recommendation=2@1m"], flags].concat();
+        (apply(&server, &flags), writes(&server).len())
+    };
+    let (held, sent) = down(&[]);
+    assert_eq!((held.code, sent), (Some(0), 0), "{}", held.stdout);
+    assert!(held.stdout.contains("nothing due  stays at 2"), "{}", held.stdout);
+    let (ran, sent) = down(&["--ignore-stabilization"]);
+    assert_eq!((ran.code, sent), (Some(0), 1), "{}", ran.stderr);
+    let told = "ignoring stabilization: no past recommendation counts (--ignore-stabilization)\n";
+    assert!(ran.stdout.starts_with(told), "{}", ran.stdout);
+    assert!(ran.stdout.contains("SCALE DOWN 2 "), "{}", ran.stdout);
+}
+
+#[test]
+fn the_status_is_written_where_nobody_else_does() {
+    let with = |renewed: Option<&str>, flags: &[&str]| {
+        let mut cluster = cluster();
+        hpa(&mut cluster, |hpa| hpa["metadata"]["labels"] = json!({"team": "a"}));
+        if let Some(renewed) = renewed {
+            lease(&mut cluster, renewed);
+        }
+        let server = Server::start(cluster);
+        let ran = apply(&server, &[&["--yes", "--write-status", "-o", "json"], flags].concat());
+        (server, ran)
+    };
+    for (renewed, told) in [
+        (Some("07:07:12"), "a controller manager holds its lease, renewed at 2026-11-21T07:07:12Z"),
+        (None, "whether a controller manager holds its lease is not known"),
+    ] {
+        let (server, ran) = with(renewed, &[]);
+        assert_eq!(ran.code, Some(6), "{}", ran.stderr);
+        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+        assert!(ran.stderr.contains("hint: --force-write-status writes it"), "{}", ran.stderr);
+        assert!(writes(&server).is_empty());
+    }
+    for (renewed, flags) in [("07:01:00", &[][..]), ("07:07:12", &["--force-write-status"])] {
+        let (server, ran) = with(Some(renewed), flags);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let answer = answer(&ran);
+        assert_eq!(answer["status"], json!({"written": true, "error": null}));
+        let writes = writes(&server);
+        assert_eq!(writes.len(), 2);
+        let status = &writes[1];
+        assert_eq!((&*status.method, &*status.path), ("PUT", &*format!("{HPAS}/web/status")));
+        let body: Value = serde_json::from_slice(&status.body).expect("JSON");
+        assert_eq!(body["status"], answer["outcome"]["status"]);
+        assert_eq!(body["status"]["desiredReplicas"], 4);
+        assert_eq!(body["metadata"]["labels"], json!({"team": "a"}), "nothing else is taken away");
+        assert!(body["metadata"]["resourceVersion"].is_string());
+    }
+    // Somebody writes the HPA in between: the scale is written, the status is not.
+    let mut cluster = cluster();
+    lease(&mut cluster, "07:01:00");
+    let status = When::on(&format!("{HPAS}/web/status"));
+    let change = |cluster: &mut Cluster| hpa(cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(9));
+    cluster.fault(status, Fault::Before(change));
+    let server = Server::start(cluster);
+    let ran = apply(&server, &["--yes", "--write-status"]);
+    assert_eq!((ran.code, writes(&server).len()), (Some(1), 2));
+    let told = "the status of the HPA is not written: Error from server (Conflict): ";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    assert!(ran.stdout.contains("\ndeployment.apps/web scaled\n"), "{}", ran.stdout);
+}
+
+#[test]
+fn the_event_is_in_the_controllers_words_and_our_name() {
+    let server = Server::start(cluster());
+    let ran = apply(&server, &["--yes", "--event"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let writes = writes(&server);
+    assert_eq!((writes.len(), &*writes[1].path), (2, "/api/v1/namespaces/default/events"));
+    let event: Value = serde_json::from_slice(&writes[1].body).expect("JSON");
+    for (field, want) in [
+        ("type", json!("Normal")),
+        ("reason", json!("SuccessfulRescale")),
+        (
+            "message",
+            json!(
+                "New size: 4; reason: cpu resource utilization (percentage of request) above target"
+            ),
+        ),
+        ("source", json!({"component": "kubectl-hpa"})),
+        ("reportingComponent", json!("kubectl-hpa")),
+        ("firstTimestamp", json!("2026-11-21T07:07:13Z")),
+        ("count", json!(1)),
+    ] {
+        assert_eq!(event[field], want, "{field}");
+    }
+    assert_eq!(event["involvedObject"]["kind"], "HorizontalPodAutoscaler");
+    assert_eq!(event["involvedObject"]["name"], "web");
+    // It says nothing about what the controller remembers.
+    let memory = |server: &Server| {
+        let config = server.kubeconfig(&Auth::Token("admin"));
+        let ran = run(super::program()
+            .args(["explain", "web", "-n", "default", "-o", "json", "--kubeconfig"])
+            .arg(config.path()));
+        ran.answer()["memory"].clone()
+    };
+    let with = memory(&server);
+    server.change(|cluster| {
+        let event = cluster.names("v1", "events").pop().expect("an event");
+        cluster.remove("v1", "Event", [&event[0], &event[1]]);
+    });
+    assert_eq!(with, memory(&server));
+}
+
+/// Row 48.
+#[test]
+fn a_wait_follows_the_replicas() {
+    type Change = fn(&mut Cluster);
+    let ready: Change = |cluster| {
+        cluster.edit("apps/v1", "Deployment", WEB, |target| {
+            target["status"] = json!({"replicas": 4, "readyReplicas": 4});
+        });
+    };
+    let another: Change = |cluster| set(cluster, 2, "kube-controller-manager");
+    let gone: Change = |cluster| {
+        cluster.remove("apps/v1", "Deployment", WEB);
+    };
+    for (change, wait, code, end, told) in [
+        (Some(ready), "--wait", 0, "ready", "all 4 replicas are ready"),
+        (
+            Some(another),
+            "--wait=30s",
+            0,
+            "changed",
+            "kube-controller-manager has set the replicas to 2 since",
+        ),
+        (Some(gone), "--wait=30s", 1, "gone", "the target is gone"),
+        (None, "--wait=300ms", 1, "timedOut", "the replicas were not ready in time: 0 are"),
+    ] {
+        let run = |more: &[&str]| {
+            let mut cluster = cluster();
+            if let Some(change) = change {
+                // The plan looks at the target, too, and the first look of the wait finds it as it is.
+                let target = SCALE.strip_suffix("/scale").expect("a subresource");
+                // Requests to the scale come in between: plan, again, and the write.
+                cluster.fault(When::on(target).method("GET").nth(5), Fault::Before(change));
+            }
+            let server = Server::start(cluster);
+            apply(&server, &[&["--yes", wait], more].concat())
+        };
+        let ran = run(&[]);
+        assert_eq!(ran.code, Some(code), "{end}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains(told), "{end}: {}", ran.stdout);
+        assert!(ran.stdout.contains("\ndeployment.apps/web scaled\n"), "{end}");
+        let answer = answer(&run(&["-o", "json"]));
+        assert_eq!(answer["wait"]["end"], end);
+        assert_eq!(answer["result"]["outcome"], "written", "{end}");
+    }
+}
+
+/// Row 49.
+#[test]
+fn a_signal_before_the_write_or_during_it() {
+    let pods = "/api/v1/namespaces/default/pods";
+    let put = || When::on(SCALE).method("PUT");
+    for (name, faults, seen, signal, code, sent, told) in [
+        (
+            "before",
+            vec![(When::on(pods), Fault::Hang)],
+            pods,
+            "-INT",
+            130,
+            0,
+            "error: interrupted, nothing written\n",
+        ),
+        (
+            "terminated before",
+            vec![(When::on(pods), Fault::Hang)],
+            pods,
+            "-TERM",
+            143,
+            0,
+            "error: interrupted, nothing written\n",
+        ),
+        ("during, written", vec![(put(), Fault::Hang)], "PUT", "-INT", 0, 1, "managedFields show"),
+        (
+            "during, not arrived",
+            vec![(put(), Fault::Unheard), (put(), Fault::Hang)],
+            "PUT",
+            "-INT",
+            7,
+            1,
+            "interrupted while waiting for the answer: whether it is written is not known: the \
+             scale is still as it was",
+        ),
+    ] {
+        let mut cluster = cluster();
+        for (when, fault) in faults {
+            cluster.fault(when, fault);
+        }
+        let server = Server::start(cluster);
+        let config = server.kubeconfig(&Auth::Token("admin"));
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
+        command.args(["apply", "web", "-n", "default", "--yes", "--kubeconfig"]).arg(config.path());
+        for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "KUBECONFIG"] {
+            command.env_remove(name);
+        }
+        command.env("HOME", "/nonexistent").env("KUBERC", "off");
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+        let begun = Instant::now();
+        let has = |request: &super::api::Recorded| request.path == seen || request.method == seen;
+        while !server.requests().iter().any(has) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{name}: nothing came");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let id = child.id().to_string();
+        let killed = std::process::Command::new("kill").args([signal, &id]).status();
+        assert!(killed.expect("kill").success());
+        let ran = Ran::of(&child.wait_with_output().expect("it ends"));
+        assert!(begun.elapsed() < Duration::from_secs(8), "{name}: it went on");
+        assert_eq!(ran.code, Some(code), "{name}: {}{}", ran.stdout, ran.stderr);
+        let text = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(text.contains(told), "{name}: {text}");
+        assert_eq!(writes(&server).len(), sent, "{name}");
+    }
+}

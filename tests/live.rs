@@ -24,6 +24,8 @@ mod metrics;
 mod names;
 #[path = "live/predict.rs"]
 mod predict;
+#[path = "live/roles.rs"]
+mod roles;
 #[path = "live/rounds.rs"]
 mod rounds;
 #[path = "common/schema.rs"]

@@ -67,7 +67,7 @@ impl Plan {
             Outcome::Planned
         };
         if change.is_some() && result == Outcome::Planned {
-            writable(scale_at.as_ref())?;
+            writable(&pass.input, scale_at.as_ref())?;
         }
         let next = change.map(|change| next(&pass.input, &own, &pass.decision, change, leader));
         let applied = Applied {
@@ -86,10 +86,14 @@ impl Plan {
 }
 
 /// Makes sure that a write can name what it is to meet.
-fn writable(at: Option<&ScaleAt>) -> Result<(), Error> {
+fn writable(input: &Input, at: Option<&ScaleAt>) -> Result<(), Error> {
     let Some(at) = at else {
-        return Err(Error::failed("the scale itself may not be read, so it is not written")
-            .hint("a Role needs get on the scale of the target, beside update"));
+        let error = Error::failed("the scale itself is not known, so it is not written");
+        let instead = input.basis.iter().find(|basis| basis.item == "scale");
+        return Err(match instead {
+            Some(basis) => error.hint(format!("decided by {}", basis.source)),
+            None => error,
+        });
     };
     match at.state.uid.is_empty() || at.state.resource_version.is_empty() {
         true => Err(Error::failed(format!(

@@ -1,6 +1,7 @@
 //! What `apply` refuses, what else of a reconcile it does, what it says comes next, and how it ends
 //! when it is interrupted.
 
+use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -8,15 +9,72 @@ use serde_json::{Value, json};
 
 use super::api::{Auth, Cluster, Fault, Server, When};
 use super::apply::{SCALE, WEB, apply, apply_as, cluster, set, writes};
-use super::{HPAS, POD_METRICS, Ran, run};
+use super::{HPAS, POD_METRICS, Ran, run, schema};
 
 fn hpa(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
     cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, change);
 }
 
+/// The published object, as its schema has it.
+#[track_caller]
 fn answer(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr))
+    let answer = serde_json::from_str(&ran.stdout);
+    let answer = answer.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr));
+    let validator = schema::beside_explanation(&schema::apply_result());
+    if let Err(error) = validator.validate(&answer) {
+        panic!("{}: {error}", error.instance_path());
+    }
+    answer
+}
+
+#[test]
+fn the_schema_describes_what_is_printed_and_nothing_else() {
+    let keys = |schema: &Value| -> BTreeSet<String> {
+        schema["properties"].as_object().expect("properties").keys().cloned().collect()
+    };
+    let mut more = keys(&schema::explanation());
+    let own = ["target", "change", "ignoresStabilization", "concerns", "next", "result"];
+    more.extend(own.into_iter().chain(["status", "event", "wait"]).map(str::to_owned));
+    assert_eq!(keys(&schema::apply_result()), more);
+
+    let server = Server::start(cluster());
+    let flags = ["--dry-run=server", "--event", "--write-status", "--force-write-status"];
+    let printed = |form: &str| apply(&server, &[&["-o", form], &flags[..]].concat());
+    let right = answer(&printed("json"));
+    let yaml: Value = serde_yaml::from_str(&printed("yaml").stdout).expect("YAML is printed");
+    // The clocks of server and test drift apart by the second.
+    for field in right.as_object().expect("an object").keys().filter(|key| *key != "notes") {
+        assert_eq!(yaml[field], right[field], "{field}");
+    }
+    assert_eq!(right["concerns"][0]["code"], "statusHeld");
+    assert_eq!(right["status"], json!({"written": true, "error": null}));
+    let gone = Value::Null;
+    for (at, name, value) in [
+        ("", "result", &gone),
+        ("", "kind", &json!("Explanation")),
+        ("", "outcome", &gone),
+        ("", "unknown", &json!(1)),
+        ("/target", "uid", &gone),
+        ("/change", "to", &json!("4")),
+        ("/change", "by", &json!(2)),
+        ("/concerns/0", "code", &json!("other")),
+        ("/concerns/0", "forced", &gone),
+        ("/next", "verdict", &json!("stays")),
+        ("/next/replicas", "max", &gone),
+        ("/result", "outcome", &json!("done")),
+        ("/result", "exitCode", &json!("0")),
+        ("/status", "error", &gone),
+        ("/event", "written", &json!(1)),
+    ] {
+        let mut wrong = right.clone();
+        let object = wrong.pointer_mut(at).and_then(Value::as_object_mut).expect("an object");
+        match value {
+            Value::Null => drop(object.remove(name).expect("a field")),
+            value => drop(object.insert(name.to_owned(), value.clone())),
+        }
+        let validator = schema::beside_explanation(&schema::apply_result());
+        assert!(!validator.is_valid(&wrong), "{at}/{name}: {value} passes");
+    }
 }
 
 /// The lease of a controller manager, renewed at a time of the recorded hour.

@@ -165,7 +165,11 @@ impl Facts<'_> {
                 format!("whether the target is being deleted is not known: {cause}"),
             ));
         }
-        uncertain.extend(self.doubts.iter().map(|doubt| ("unread", doubt.clone())));
+        // Out of bounds it is corrected without a look at pods and metrics.
+        let looks = |step: &Step| matches!(step, Step::ChoosePath { path: Path::Metrics, .. });
+        if self.decision.trace.iter().any(looks) {
+            uncertain.extend(self.doubts.iter().map(|doubt| ("unread", doubt.clone())));
+        }
         uncertain
     }
 

@@ -52,6 +52,8 @@ pub enum Outcome {
     NothingDue,
     /// The concerns stood against it.
     Refused,
+    /// The target is not as the command line has it; with what it is.
+    Unmet(String),
     /// Something has moved since it was read, so it is not written; with what.
     Moved(String),
     /// The answer to the write was lost, and somebody else has changed the target since.
@@ -76,6 +78,7 @@ impl Outcome {
         match self {
             Self::NothingDue => "nothingDue",
             Self::Refused => "refused",
+            Self::Unmet(_) => "unmet",
             Self::Moved(_) => "moved",
             Self::Superseded(_) => "superseded",
             Self::Declined => "declined",
@@ -125,7 +128,7 @@ impl Applied {
         let failed = |extra: &Option<Result<(), Error>>| matches!(extra, Some(Err(_)));
         match &self.result {
             Outcome::Refused if self.concerns.iter().any(|it| it.code == "cannotScale") => 1,
-            Outcome::Refused | Outcome::Moved(_) | Outcome::Superseded(_) => 6,
+            Outcome::Refused | Outcome::Unmet(_) | Outcome::Moved(_) | Outcome::Superseded(_) => 6,
             Outcome::Declined | Outcome::NotWritten(_) => 1,
             Outcome::Unknown(..) => 7,
             _ if failed(&self.status) || failed(&self.event) => 1,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use jiff::SignedDuration;
 
 use super::{ConnectionFlags, ControllerArgs, MemoryArgs};
 
@@ -125,5 +126,5 @@ pub enum ApplyOutput {
 }
 
 fn timeout(text: &str) -> Result<Duration, String> {
-    super::duration(text).map(|duration| duration.unsigned_abs())
+    super::duration(text).map(SignedDuration::unsigned_abs)
 }

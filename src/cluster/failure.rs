@@ -20,14 +20,42 @@ pub struct Failure {
     pub scheme: String,
     /// The host and port asked.
     pub host: String,
-    /// The HTTP method.
-    pub method: &'static str,
+    /// How it was asked.
+    pub method: Method,
     /// The path and query asked for.
     pub path: String,
     /// How often it was asked for.
     pub tries: u32,
     /// How long that took.
     pub took: Duration,
+}
+
+/// An HTTP method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Writes in the place of what is there.
+    Put,
+    /// Adds.
+    Post,
+}
+
+impl Method {
+    /// As requests have it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Put => "PUT",
+            Self::Post => "POST",
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// What went wrong.
@@ -111,7 +139,7 @@ impl Failure {
             kind: FailureKind::Body(cause.into()),
             scheme: String::new(),
             host: host.to_owned(),
-            method: "GET",
+            method: Method::Get,
             path: path.to_owned(),
             tries: 1,
             took: Duration::ZERO,

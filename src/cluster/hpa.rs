@@ -3,14 +3,13 @@
 //! recorder; what is written is decided elsewhere.
 
 use bytes::Bytes;
-use http::Method;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::discovery::segment;
 use super::fetch::Fetch;
 use super::managed::MANAGER;
-use super::{Failure, Session};
+use super::{Failure, Method, Session};
 use crate::json::SecondsTime;
 use crate::snapshot::hpa::{Hpa, HpaStatus};
 
@@ -52,7 +51,7 @@ pub async fn write_status(
     // What a write leaves out is removed, labels for one.
     let mut object: Value = serde_json::from_slice(&read.body).map_err(fail)?;
     object["status"] = serde_json::to_value(status).map_err(fail)?;
-    session.write(&Method::PUT, &path, object.to_string().as_bytes()).await.map(drop)
+    session.write(Method::Put, &path, object.to_string().as_bytes()).await.map(drop)
 }
 
 /// An event as the controller would send it.
@@ -103,7 +102,7 @@ pub async fn send_event(
         "lastTimestamp": time,
         "count": 1,
     });
-    session.write(&Method::POST, &path, event.to_string().as_bytes()).await.map(drop)
+    session.write(Method::Post, &path, event.to_string().as_bytes()).await.map(drop)
 }
 
 fn path_of(session: &Session, hpa: &Hpa) -> String {

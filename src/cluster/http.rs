@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, header};
+use http::{HeaderMap, Request, header};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 use kube::client::Body;
@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::connect::Plan;
 use super::exec::Fault;
-use super::failure::{Failure, FailureKind, classify};
+use super::failure::{Failure, FailureKind, Method, classify};
 use super::retry::{self, Ending, Patience};
 use super::status::ApiStatus;
 use super::warning;
@@ -56,7 +56,7 @@ const JSON: &str = "application/json";
 
 /// One request.
 struct Ask<'a> {
-    method: &'static Method,
+    method: Method,
     path: &'a str,
     accept: &'a str,
     body: &'a [u8],
@@ -207,7 +207,7 @@ impl Session {
     /// the failure.
     pub async fn write(
         &self,
-        method: &'static Method,
+        method: Method,
         path: &str,
         body: &[u8],
     ) -> Result<Response, Failure> {
@@ -246,7 +246,7 @@ impl Session {
         accept: &str,
         patience: Patience,
     ) -> Result<Response, Failure> {
-        let ask = Ask { method: &Method::GET, path, accept, body: &[] };
+        let ask = Ask { method: Method::Get, path, accept, body: &[] };
         let mut tries = 0;
         let begun = Instant::now();
         loop {
@@ -298,7 +298,7 @@ impl Session {
                 kind,
                 scheme: inner.scheme().to_owned(),
                 host: inner.host.clone(),
-                method: method.as_str(),
+                method,
                 path: path.to_owned(),
                 tries: 1,
                 took: Duration::ZERO,
@@ -306,7 +306,7 @@ impl Session {
             (failure, None)
         };
         let mut request =
-            Request::builder().method(method).uri(path).header(header::ACCEPT, accept);
+            Request::builder().method(method.as_str()).uri(path).header(header::ACCEPT, accept);
         if !body.is_empty() {
             request = request.header(header::CONTENT_TYPE, JSON);
         }
@@ -391,7 +391,7 @@ impl Session {
             kind: FailureKind::Credentials { cause, hint },
             scheme: inner.scheme().to_owned(),
             host: inner.host.clone(),
-            method: "GET",
+            method: Method::Get,
             path: String::new(),
             tries: 1,
             took: begun.elapsed(),

@@ -28,7 +28,7 @@ mod tests;
 
 pub use connect::connect;
 pub use environment::Environment;
-pub use failure::{Failure, FailureKind};
+pub use failure::{Failure, FailureKind, Method};
 pub use fetch::right::denied;
 pub use http::{Response, Session};
 pub use status::ApiStatus;

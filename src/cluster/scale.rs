@@ -6,7 +6,6 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use http::Method;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::pin;
@@ -14,7 +13,7 @@ use tokio::time::sleep;
 
 use super::fetch::read::read;
 use super::managed::{self, MANAGER};
-use super::{Failure, FailureKind, Session};
+use super::{Failure, FailureKind, Method, Session};
 use crate::json::null_as_default;
 use crate::snapshot::live::{ScaleAt, ScaleState};
 use crate::snapshot::metadata::ObjectMeta;
@@ -96,7 +95,7 @@ struct Remote<'s> {
 }
 
 impl Remote<'_> {
-    fn state(&self, body: &[u8], method: &'static str) -> Result<ScaleState, Failure> {
+    fn state(&self, body: &[u8], method: Method) -> Result<ScaleState, Failure> {
         let path = format!("{}/scale", self.at.path);
         let scale: WireScale = read("Scale", body).map_err(|cause| Failure {
             method,
@@ -110,7 +109,7 @@ impl Scales for Remote<'_> {
     async fn read(&self) -> Result<ScaleState, Failure> {
         let path = format!("{}/scale", self.at.path);
         let response = self.session.get(&path, "application/json").await?;
-        self.state(&response.body, "GET")
+        self.state(&response.body, Method::Get)
     }
 
     async fn put(&self, from: &ScaleState, replicas: i32) -> Result<ScaleState, Failure> {
@@ -128,8 +127,8 @@ impl Scales for Remote<'_> {
             "spec": {"replicas": replicas},
         });
         let body = scale.to_string();
-        let response = self.session.write(&Method::PUT, &path, body.as_bytes()).await?;
-        self.state(&response.body, "PUT")
+        let response = self.session.write(Method::Put, &path, body.as_bytes()).await?;
+        self.state(&response.body, Method::Put)
     }
 
     async fn owner(&self) -> Option<String> {

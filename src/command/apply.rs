@@ -16,7 +16,7 @@ use super::explain::{bare_name, options};
 use super::interrupt::Interrupts;
 use super::progress::shown;
 use super::{Answer, Terminal, connected_whatever};
-use crate::apply::{Outcome, WaitEnd, Waited, moved};
+use crate::apply::{Change, Outcome, WaitEnd, Waited, moved};
 use crate::args::{Apply, ApplyOutput, DryRun, How};
 use crate::cluster::hpa::{self, Happened, Read};
 use crate::cluster::scale::{self, Fate};
@@ -30,6 +30,9 @@ use crate::snapshot::live::ScaleAt;
 
 /// After a signal the answer to a write is waited for this long.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// A whole run takes as many requests, one after the other, and a custom kind one more.
+const ROUNDS: u32 = 6;
 
 /// Applies the pass of one HPA; the text is for standard output.
 pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
@@ -97,37 +100,49 @@ impl Run<'_> {
     }
 
     /// Tries until it is written or stands, and starts over where something has moved, as often as
-    /// is allowed.
+    /// is allowed. Whoever is asked takes time, so a yes is to the change, which is then decided anew.
     async fn attempts(&self, asks: bool) -> Result<Plan, Error> {
-        let mut approved = None;
+        let mut agreed: Option<Change> = None;
         let mut is_told = false;
-        for attempt in 0.. {
+        let mut again = 0;
+        loop {
             let planned = Plan::make(self.session, self.args, self.options, self.terminal);
             let mut plan = self.interrupts.before(planned).await??;
             plan.is_told = is_told;
-            if plan.applied.result == Outcome::Planned && self.how().dry_run != DryRun::Client {
-                if asks && approved != plan.applied.change {
-                    is_told = true;
-                    plan.is_told = true;
-                    if !self.interrupts.before(self.ask(&plan)).await?? {
+            let writes =
+                plan.applied.result == Outcome::Planned && self.how().dry_run != DryRun::Client;
+            if let (true, Some(change)) = (writes, plan.applied.change) {
+                match agreed {
+                    None if asks => {
+                        if self.ask(&plan).await? {
+                            agreed = Some(change);
+                            is_told = true;
+                            self.session.allow(ROUNDS);
+                            continue;
+                        }
+                        plan.is_told = true;
                         plan.applied.result = Outcome::Declined;
-                        return Ok(plan);
                     }
-                    approved = plan.applied.change;
+                    Some(Change { from, to }) if change != (Change { from, to }) => {
+                        agreed = None;
+                        plan.applied.result = Outcome::Moved(format!(
+                            "agreed was to go from {from} to {to}, and by now it is from {} to {}",
+                            change.from, change.to
+                        ));
+                    }
+                    _ => self.write(&mut plan).await?,
                 }
-                self.write(&mut plan).await?;
             }
             match &plan.applied.result {
-                Outcome::Moved(what) if attempt < self.how().retry => {
-                    let (attempt, all) = (attempt + 1, self.how().retry);
-                    self.tell(&format!("{what}: starting over ({attempt} of {all})\n"));
-                    // A whole run again, one request after the other.
-                    self.session.allow(4);
+                Outcome::Moved(what) if again < self.how().retry => {
+                    again += 1;
+                    let all = self.how().retry;
+                    self.tell(&format!("{what}: starting over ({again} of {all})\n"));
+                    self.session.allow(ROUNDS);
                 }
                 _ => return Ok(plan),
             }
         }
-        Err(Error::failed("too many attempts"))
     }
 
     fn tell(&self, text: &str) {
@@ -151,7 +166,8 @@ impl Run<'_> {
             let read = std::io::stdin().read_line(&mut line).map(|_| line);
             let _ = sender.send(read);
         });
-        let line = answer.await.unwrap_or(Ok(String::new()));
+        let line = self.interrupts.before(answer).await.inspect_err(|_| self.tell("\n"))?;
+        let line = line.unwrap_or(Ok(String::new()));
         let line = line.map_err(|e| Error::failed(format!("failed to read the answer: {e}")))?;
         self.session.wait(begun.elapsed());
         Ok(is_yes(&line))
@@ -223,8 +239,8 @@ impl Run<'_> {
         match select(written, insisted).await {
             Either::Left((fate, _)) => fate,
             Either::Right(_) => {
-                let text = "interrupted while the write was under way".to_owned();
-                Fate::Unknown(text.clone(), text)
+                let lost = "interrupted while waiting for the answer".to_owned();
+                Fate::Unknown(lost, "a second signal ended the looking".to_owned())
             }
         }
     }

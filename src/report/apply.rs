@@ -172,7 +172,9 @@ impl<'a> ApplyResult<'a> {
                 Error::failed(self.result.message.clone())
                     .hint("`kubectl get` of the target tells what it has by now"),
             ],
-            Outcome::Declined => vec![Error::failed(self.result.message.clone())],
+            Outcome::Unmet(_) | Outcome::Declined => {
+                vec![Error::failed(self.result.message.clone())]
+            }
             _ => Vec::new(),
         };
         let extras = [("the status of the HPA", status), ("the event", event)];
@@ -310,7 +312,7 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
             let refused: Vec<&str> = refused.map(|concern| &*concern.message).collect();
             format!("{}; nothing written", refused.join("; "))
         }
-        Outcome::Moved(what) => format!("{what}; nothing written"),
+        Outcome::Unmet(what) | Outcome::Moved(what) => format!("{what}; nothing written"),
         Outcome::Superseded(what) => what.clone(),
         Outcome::Declined => "declined; nothing written".to_owned(),
         Outcome::Planned => "not sent".to_owned(),

@@ -18,7 +18,7 @@
 use serde_json::{Value, json};
 
 use super::api::{Auth, Cluster, Fault, Recorded, Server, When, answer::status};
-use super::{HPAS, Ran, program, recorded, run};
+use super::{Change, HPAS, Ran, program, recorded, run};
 
 pub(super) const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/web/scale";
 pub(super) const WEB: [&str; 2] = ["default", "web"];
@@ -149,7 +149,7 @@ fn it_is_written_once() {
 #[test]
 fn what_moves_before_the_write_keeps_it_back() {
     let hpa_path = || When::on(&format!("{HPAS}/web")).nth(2);
-    let cases: Vec<(&str, When, fn(&mut Cluster), i64, &str)> = vec![
+    let cases: Vec<(&str, When, Change, i64, &str)> = vec![
         (
             "replicas",
             get(2),
@@ -226,7 +226,7 @@ fn what_moves_before_the_write_keeps_it_back() {
 
 #[test]
 fn what_moves_at_the_write_keeps_it_out() {
-    let cases: Vec<(&str, fn(&mut Cluster), i64, &str)> = vec![
+    let cases: Vec<(&str, Change, i64, &str)> = vec![
         (
             "conflict",
             |cluster| set(cluster, 6, "kubectl"),

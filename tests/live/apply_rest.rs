@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::api::{Auth, Cluster, Fault, Server, When};
 use super::apply::{SCALE, WEB, apply, apply_as, cluster, set, writes};
-use super::{HPAS, POD_METRICS, Ran, run, schema};
+use super::{Change, HPAS, POD_METRICS, Ran, run, schema};
 
 fn hpa(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
     cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, change);
@@ -77,6 +77,14 @@ fn the_schema_describes_what_is_printed_and_nothing_else() {
     }
 }
 
+/// A command away from the surroundings of the test, as [`program`](super::program) is.
+fn away(command: &mut std::process::Command) {
+    for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "KUBECONFIG"] {
+        command.env_remove(name);
+    }
+    command.env("HOME", "/nonexistent").env("KUBERC", "off");
+}
+
 /// The lease of a controller manager, renewed at a time of the recorded hour.
 fn lease(cluster: &mut Cluster, renewed: &str) {
     cluster.put(json!({
@@ -95,7 +103,6 @@ fn lease(cluster: &mut Cluster, renewed: &str) {
 /// Rows 22, 24 and 31.
 #[test]
 fn what_is_never_written() {
-    type Change = fn(&mut Cluster);
     let cases: [(&str, Change, i32, &str); 6] = [
         (
             "HPA under deletion",
@@ -165,7 +172,6 @@ fn what_is_never_written() {
 
 #[test]
 fn what_is_not_certain_is_written_only_by_force_and_named() {
-    type Change = fn(&mut Cluster);
     let cases: [(&str, Change, &str); 5] = [
         (
             "unread",
@@ -271,7 +277,6 @@ fn nothing_due_is_said_and_nothing_is_written() {
 /// What is said of the controller's next sync.
 #[test]
 fn what_comes_next_is_the_controllers_own_pass() {
-    type Change = fn(&mut Cluster);
     let calm: Change = |cluster| lease(cluster, "07:07:12");
     let down: Change = |cluster| {
         lease(cluster, "07:07:12");
@@ -451,7 +456,6 @@ fn the_event_is_in_the_controllers_words_and_our_name() {
 /// Row 48.
 #[test]
 fn a_wait_follows_the_replicas() {
-    type Change = fn(&mut Cluster);
     let ready: Change = |cluster| {
         cluster.edit("apps/v1", "Deployment", WEB, |target| {
             target["status"] = json!({"replicas": 4, "readyReplicas": 4});
@@ -538,10 +542,7 @@ fn a_signal_before_the_write_or_during_it() {
         let config = server.kubeconfig(&Auth::Token("admin"));
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
         command.args(["apply", "web", "-n", "default", "--yes", "--kubeconfig"]).arg(config.path());
-        for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "KUBECONFIG"] {
-            command.env_remove(name);
-        }
-        command.env("HOME", "/nonexistent").env("KUBERC", "off");
+        away(&mut command);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
         let begun = Instant::now();
         let has = |request: &super::api::Recorded| request.path == seen || request.method == seen;
@@ -559,4 +560,82 @@ fn a_signal_before_the_write_or_during_it() {
         assert!(text.contains(told), "{name}: {text}");
         assert_eq!(writes(&server).len(), sent, "{name}");
     }
+}
+
+/// What is typed at the question, on a terminal of its own.
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal_it_asks() {
+    use std::io::{Read, Write};
+
+    let smaller: Change = |cluster| hpa(cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(3));
+    let busy: Change = |cluster| hpa(cluster, |hpa| hpa["status"]["desiredReplicas"] = json!(7));
+    for (typed, meanwhile, code, sent, told) in [
+        // The controller goes on while somebody reads, and the same change is due.
+        ("y\n", Some(busy), 0, 1, "deployment.apps/web scaled\r\n"),
+        (
+            "y\n",
+            Some(smaller),
+            6,
+            0,
+            "error: agreed was to go from 2 to 4, and by now it is from 2 to 3; nothing written\r\n",
+        ),
+        ("n\n", None, 1, 0, "error: declined; nothing written\r\n"),
+        ("\u{4}", None, 1, 0, "error: declined; nothing written\r\n"),
+        ("\u{3}", None, 130, 0, "error: interrupted, nothing written\r\n"),
+    ] {
+        let mut cluster = cluster();
+        if let Some(change) = meanwhile {
+            cluster.fault(When::on(&format!("{HPAS}/web")).nth(2), Fault::Before(change));
+        }
+        let server = Server::start(cluster);
+        let config = server.kubeconfig(&Auth::Token("admin"));
+        let program = env!("CARGO_BIN_EXE_kubectl-hpa");
+        let line =
+            format!("{program} apply web -n default --kubeconfig {}", config.path().display());
+        let mut command = std::process::Command::new("script");
+        command.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        away(&mut command);
+        let mut child = command.spawn().expect("script of util-linux");
+        let (mut input, mut output) =
+            (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+        let (mut shown, mut bytes) = (Vec::new(), [0; 4096]);
+        let mut has_typed = false;
+        while let Ok(read @ 1..) = output.read(&mut bytes) {
+            shown.extend_from_slice(&bytes[..read]);
+            if !has_typed && String::from_utf8_lossy(&shown).contains("Write it? [y/N] ") {
+                has_typed = true;
+                input.write_all(typed.as_bytes()).expect("it listens");
+            }
+        }
+        let shown = String::from_utf8_lossy(&shown);
+        assert_eq!(child.wait().expect("it ends").code(), Some(code), "{typed:?}: {shown}");
+        assert!(shown.contains(told), "{typed:?}: {shown}");
+        assert_eq!(shown.matches("WHAT COMES NEXT").count(), 1, "{typed:?}: {shown}");
+        assert_eq!(writes(&server).len(), sent, "{typed:?}");
+    }
+}
+
+/// A kind of one's own has its scale where discovery says.
+#[test]
+fn a_kind_of_ones_own_is_scaled_too() {
+    let mut cluster = cluster();
+    cluster.custom_kind("argoproj.io/v1alpha1", "Rollout", "rollouts");
+    cluster.put(json!({
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Rollout",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}},
+        "status": {"replicas": 2},
+    }));
+    hpa(&mut cluster, |hpa| {
+        hpa["spec"]["scaleTargetRef"] =
+            json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
+    });
+    let server = Server::start(cluster);
+    let ran = apply(&server, &["--yes", "-o", "name"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(0), "rollout.argoproj.io/web\n"), "{}", ran.stderr);
+    let [write] = &writes(&server)[..] else { panic!("not one write") };
+    let path = "/apis/argoproj.io/v1alpha1/namespaces/default/rollouts/web/scale";
+    assert_eq!((&*write.method, &*write.path), ("PUT", path));
 }

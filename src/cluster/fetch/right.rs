@@ -1,7 +1,7 @@
 //! Which right a refused request lacks, read off its path as the API server reads it, and how to
 //! ask whether one has it. Nothing is sent here. Follows `RequestInfoFactory` of apiserver.
 
-use super::super::{ApiStatus, Failure};
+use super::super::{ApiStatus, Failure, Method};
 use crate::error::Error;
 
 /// What a request asks for.
@@ -16,7 +16,7 @@ struct Request {
 
 impl Request {
     /// None for what is no resource, such as `/apis`.
-    fn of(method: &str, path: &str) -> Option<Self> {
+    fn of(method: Method, path: &str) -> Option<Self> {
         let path = path.split('?').next().unwrap_or_default();
         let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
         let (group, rest) = match parts.as_slice() {
@@ -36,9 +36,9 @@ impl Request {
         };
         let namespace = namespace.map(str::to_owned);
         let verb = match method {
-            "PUT" => "update",
-            "POST" => "create",
-            _ => verb,
+            Method::Get => verb,
+            Method::Put => "update",
+            Method::Post => "create",
         };
         Some(Self { verb, group: group.to_owned(), resource, namespace })
     }
@@ -97,7 +97,7 @@ fn is_of_admission(failure: &Failure) -> bool {
             .iter()
             .any(|verb| api.message.contains(&format!(" cannot {verb} resource ")))
     };
-    failure.method != "GET" && !failure.api().is_some_and(unauthorized)
+    failure.method != Method::Get && !failure.api().is_some_and(unauthorized)
 }
 
 /// What to do about a metrics API that cannot be asked, beside what the controller says about it.

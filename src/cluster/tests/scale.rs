@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::cluster::managed::MANAGER;
 use crate::cluster::scale::{Fate, Scales, Told, settled};
-use crate::cluster::{ApiStatus, Failure, FailureKind};
+use crate::cluster::{ApiStatus, Failure, FailureKind, Method};
 use crate::snapshot::live::ScaleState;
 
 /// What others do between two requests of ours.
@@ -157,7 +157,7 @@ fn failure(code: u16, from_server: bool) -> Failure {
 }
 
 fn kind(kind: FailureKind) -> Failure {
-    Failure { kind, method: "PUT", ..Failure::unreadable("host", "/scale", "") }
+    Failure { kind, method: Method::Put, ..Failure::unreadable("host", "/scale", "") }
 }
 
 fn lost() -> Failure {

@@ -58,7 +58,7 @@ impl Plan {
             precondition(&at.state, how.current_replicas, how.resource_version.as_deref())
         });
         let result = if let Some(unmet) = expected {
-            Outcome::Moved(unmet)
+            Outcome::Unmet(unmet)
         } else if concerns.iter().any(|concern| !concern.forced) {
             Outcome::Refused
         } else if change.is_none() {

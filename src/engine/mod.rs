@@ -54,6 +54,17 @@ pub fn outlook(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision
     }
 }
 
+/// The replicas after the pass, over everything that is unknown, as [`outlook`] tells them but
+/// without what follows; none where its scale could not be read.
+pub fn range(
+    snapshot: &Snapshot,
+    remembered: &Remembered,
+    decision: &Decision,
+) -> Option<decision::Range> {
+    let extremes = at_bounds(snapshot, remembered, decision);
+    Outlook { extremes, upcoming: Vec::new() }.range(decision)
+}
+
 /// The pass at each bound of what is unknown: the memory, and metrics that were
 /// refused to us and may not be to the controller. Empty where nothing is, or it plays no part.
 /// `decision` is that of the same snapshot with any memory: the metrics do not depend on it, so they

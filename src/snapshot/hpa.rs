@@ -128,6 +128,18 @@ impl MetricSpec {
         source.filter(|_| self.type_ == "ContainerResource").map(|source| &*source.container)
     }
 
+    /// The target; none where there is no source of the type.
+    pub fn target(&self) -> Option<&MetricTarget> {
+        match self.type_.as_str() {
+            "Resource" => self.resource.as_ref().map(|source| &source.target),
+            "ContainerResource" => self.container_resource.as_ref().map(|source| &source.target),
+            "Pods" => self.pods.as_ref().map(|source| &source.target),
+            "Object" => self.object.as_ref().map(|source| &source.target),
+            "External" => self.external.as_ref().map(|source| &source.target),
+            _ => None,
+        }
+    }
+
     /// Name and selector of a metric that is no resource.
     pub fn identifier(&self) -> Option<&MetricIdentifier> {
         match self.type_.as_str() {

@@ -3,4 +3,5 @@
 
 pub mod expect;
 pub mod overrides;
+pub mod thresholds;
 pub mod value;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::samples::{Source, change, fill, is_running, samples, selector};
+use super::spec::source_of;
 use crate::engine;
 use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, PodRow, Step};
 use crate::error::Error;
@@ -84,6 +85,108 @@ pub fn set_pod(
     }
     change(snapshot, index, source, |name, observed| if name == pod { to } else { Some(observed) });
     Ok(())
+}
+
+/// A metric that is set over and over again, in the unit of its target: whole percents of the
+/// requests, else milli-units. It does what [`set_metric`] does, but looks at the pods only once.
+pub struct Dial<'s> {
+    observed: &'s Snapshot,
+    metric: Metric,
+    /// What a percentage is taken of; none for amounts.
+    parts: Option<Vec<Part>>,
+    /// Whether no pod had a value.
+    filled: bool,
+    /// Other places of the spec that ask for the same.
+    also: Vec<usize>,
+    changed: Snapshot,
+}
+
+impl<'s> Dial<'s> {
+    /// Looks at a metric of a snapshot, of which `decision` is the pass.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`set_metric`].
+    pub fn new(snapshot: &'s Snapshot, index: usize, decision: &Decision) -> Result<Self, Error> {
+        let metric = Metric::of(snapshot, index)?;
+        let specs = &snapshot.hpa.spec.metrics;
+        let own = source_of(&specs[index]);
+        let same = |place: &usize| *place != index && source_of(&specs[*place]) == own;
+        let also = (0..specs.len()).filter(same).collect();
+        let filled = samples(snapshot, index, &metric.source).is_empty();
+        let mut changed = snapshot.clone();
+        // The fields decide, as for the controller.
+        let percent = specs[index].target().is_some_and(|target| {
+            matches!(metric.source, Source::Resource { .. })
+                && target.average_value.is_none()
+                && target.average_utilization.is_some()
+        });
+        let nothing = if percent { Value::Share(Ratio::percent(0)) } else { Value::Amount(0) };
+        set_metric(&mut changed, index, &nothing, decision)?;
+        let decision = Some(decision).filter(|_| !filled);
+        let parts = percent.then(|| metric.parts(&changed, &nothing, decision)).transpose()?;
+        Ok(Self { observed: snapshot, metric, parts, filled, also, changed })
+    }
+
+    /// Whether it is set in percents of the requests.
+    pub fn is_percent(&self) -> bool {
+        self.parts.is_some()
+    }
+
+    /// The highest value at which the controller's sums stay within 64 bits.
+    pub fn end(&self) -> i64 {
+        let most = match (&self.parts, &self.metric.source) {
+            (Some(parts), _) => {
+                let whole = |part: &Part| match part {
+                    Part::OfCounted(whole) | Part::OfRest(whole) => i128::from(*whole).abs(),
+                    Part::Stays(observed) => i128::from(*observed).abs(),
+                };
+                // Percents are 32 bits wide.
+                (i128::from(i64::MAX) / parts.iter().map(whole).sum::<i128>().max(1))
+                    .min(i32::MAX.into())
+            }
+            (None, Source::Object(_) | Source::External(_)) => i64::MAX.into(),
+            (None, _) => {
+                let values = self.changed.pods.len().max(self.changed.pod_metrics.len());
+                i128::from(i64::MAX) / (values as i128 + 1)
+            }
+        };
+        most.try_into().unwrap_or(i64::MAX)
+    }
+
+    /// The snapshot with the metric at a value.
+    ///
+    /// # Errors
+    ///
+    /// The value is larger than any metric can be.
+    pub fn set(&mut self, value: i64) -> Result<&Snapshot, Error> {
+        let Self { observed, metric, parts, filled, also, changed } = self;
+        if matches!(metric.source, Source::Resource { .. }) && !*filled {
+            // Each container keeps its part of what was observed.
+            for (to, from) in changed.pod_metrics.iter_mut().zip(&observed.pod_metrics) {
+                for (to, from) in to.containers.iter_mut().zip(&from.containers) {
+                    for ((_, to), (_, from)) in to.usage.iter_mut().zip(&from.usage) {
+                        *to = *from;
+                    }
+                }
+            }
+        }
+        match parts {
+            Some(parts) => {
+                let ratio = Ratio::percent(value.unsigned_abs());
+                metric.spread(changed, &Value::Share(ratio), ratio, parts)?;
+            }
+            None if matches!(metric.source, Source::Object(_) | Source::External(_)) => {
+                metric.set_total(changed, &Value::Amount(value))?;
+            }
+            None => change(changed, metric.index, &metric.source, |_, _| Some(value)),
+        }
+        for place in also {
+            let answer = changed.metrics[metric.index].clone();
+            changed.metrics[*place] = answer;
+        }
+        Ok(changed)
+    }
 }
 
 /// A metric of the spec whose values are changed.
@@ -166,32 +269,54 @@ impl Metric {
             Value::Share(ratio) | Value::Scale(ratio) => *ratio,
             Value::Missing => return Ok(()),
         };
-        let step = self.step(snapshot, value, Some(decision).filter(|_| !filled))?;
+        let parts = self.parts(snapshot, value, Some(decision).filter(|_| !filled))?;
+        self.spread(snapshot, value, ratio, &parts)
+    }
+
+    /// What a share or factor is taken of, for each value that there is.
+    fn parts(
+        &self,
+        snapshot: &Snapshot,
+        value: &Value,
+        decision: Option<&Decision>,
+    ) -> Result<Vec<Part>, Error> {
+        let step = self.step(snapshot, value, decision)?;
         let rows: HashMap<&str, &PodRow> =
             step.pods.iter().map(|row| (&*snapshot.pods[row.pod as usize].name, row)).collect();
-        // What counts comes out whole by itself: the rest takes none of its rounding.
-        let (mut counted, mut rest) = (Spread::of(ratio, value), Spread::of(ratio, value));
-        let samples = samples(snapshot, index, source);
-        let mut assumed = Vec::with_capacity(samples.len());
-        for (pod, observed) in samples {
+        let part = |(pod, observed): (Box<str>, i64)| {
             let row = rows.get(&*pod);
-            let spread = match row {
-                Some(row) if row.group != Group::Ready => &mut rest,
-                _ => &mut counted,
-            };
             let whole = match (value, row) {
                 (Value::Share(_), Some(row)) => row.request.ok_or_else(|| self.no_request(&pod))?,
                 // The usage of a pod that is not in the list is no share of anything.
-                (Value::Share(_), None) => {
-                    assumed.push(observed);
-                    continue;
-                }
+                (Value::Share(_), None) => return Ok(Part::Stays(observed)),
                 _ => observed,
             };
-            assumed.push(spread.next(whole).ok_or_else(|| self.too_large())?);
-        }
+            Ok(match row {
+                Some(row) if row.group != Group::Ready => Part::OfRest(whole),
+                _ => Part::OfCounted(whole),
+            })
+        };
+        samples(snapshot, self.index, &self.source).into_iter().map(part).collect()
+    }
+
+    /// Sets each value to the same share of its part.
+    fn spread(
+        &self,
+        snapshot: &mut Snapshot,
+        value: &Value,
+        ratio: Ratio,
+        parts: &[Part],
+    ) -> Result<(), Error> {
+        // What counts comes out whole by itself: the rest takes none of its rounding.
+        let (mut counted, mut rest) = (Spread::of(ratio, value), Spread::of(ratio, value));
+        let assumed = parts.iter().map(|part| match part {
+            Part::OfCounted(whole) => counted.next(*whole),
+            Part::OfRest(whole) => rest.next(*whole),
+            Part::Stays(observed) => Some(*observed),
+        });
+        let assumed = assumed.collect::<Option<Vec<i64>>>().ok_or_else(|| self.too_large())?;
         let mut assumed = assumed.into_iter();
-        change(snapshot, index, source, |_, _| assumed.next());
+        change(snapshot, self.index, &self.source, |_, _| assumed.next());
         Ok(())
     }
 
@@ -253,6 +378,17 @@ impl Metric {
     fn unknown_pods(&self, why: &str) -> Error {
         Error::usage(format!("{}: the pods of the target are not known: {why}", self.label))
     }
+}
+
+/// What a pod's value is a share or multiple of.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    /// Of this, and it counts.
+    OfCounted(i64),
+    /// Of this, but it does not count.
+    OfRest(i64),
+    /// Of nothing: it stays as it was observed.
+    Stays(i64),
 }
 
 /// Parts of amounts whose sum is the part of the sum.

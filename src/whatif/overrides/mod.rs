@@ -10,9 +10,9 @@ mod typed;
 
 use serde::Serialize;
 
-pub use metric::{set_metric, set_pod};
+pub use metric::{Dial, set_metric, set_pod};
 pub use spec::Candidate;
-pub use typed::Assumptions;
+pub use typed::{Assumptions, Wanted};
 
 use super::value::Value;
 use crate::engine;

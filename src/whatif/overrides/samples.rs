@@ -1,7 +1,7 @@
 //! The values of a metric, pod by pod, wherever a snapshot holds them: in the answer of the resource
 //! metrics API, which all resources share, or in that to the metric alone.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use jiff::SignedDuration;
 
@@ -118,9 +118,12 @@ pub(super) fn fill(
         Source::Resource { name, container } => {
             let container = container.as_deref();
             metrics[index] = MetricAnswer::PodMetrics;
+            let mut places: HashMap<Box<str>, usize> = HashMap::new();
+            for (place, item) in pod_metrics.iter().enumerate() {
+                places.entry(item.name.clone()).or_insert(place);
+            }
             for pod in wanted {
-                let place = pod_metrics.iter().position(|item| item.name == pod.name);
-                let place = place.unwrap_or_else(|| {
+                let place = *places.entry(pod.name.clone()).or_insert_with(|| {
                     pod_metrics.push(PodMetrics {
                         name: pod.name.clone(),
                         namespace: Some(hpa.namespace.as_str().into()),

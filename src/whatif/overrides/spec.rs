@@ -179,7 +179,7 @@ impl SpecChanges {
         for (wanted, target) in &self.targets {
             for place in wanted.places(snapshot)? {
                 let label = spec.metrics[place].label();
-                let observed = target_of(&spec.metrics[place]).map(target_text);
+                let observed = spec.metrics[place].target().map(target_text);
                 target.set(&mut spec.metrics[place], &label)?;
                 overrides.push(Override::new(
                     format!("target of {label}"),
@@ -265,17 +265,6 @@ pub(super) fn source_of(metric: &MetricSpec) -> MetricSpec {
             external.metric.selector.take().filter(|s| *s != Default::default());
     }
     source
-}
-
-fn target_of(metric: &MetricSpec) -> Option<&MetricTarget> {
-    match metric.type_.as_str() {
-        "Resource" => metric.resource.as_ref().map(|source| &source.target),
-        "ContainerResource" => metric.container_resource.as_ref().map(|source| &source.target),
-        "Pods" => metric.pods.as_ref().map(|source| &source.target),
-        "Object" => metric.object.as_ref().map(|source| &source.target),
-        "External" => metric.external.as_ref().map(|source| &source.target),
-        _ => None,
-    }
 }
 
 fn target_mut(metric: &mut MetricSpec) -> Option<&mut MetricTarget> {

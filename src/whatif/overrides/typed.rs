@@ -29,8 +29,8 @@ pub(super) struct Assigned {
 }
 
 /// Which metric is meant.
-#[derive(Debug, Clone)]
-pub(super) struct Wanted {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
     name: String,
     container: Option<String>,
     /// As [`MetricSpec::selector`] writes it.
@@ -123,10 +123,15 @@ pub(super) fn split<'t>(
         .hint(format!("a value is {FORMS}"))
     };
     let (metric, value) = text.rsplit_once('=').ok_or_else(form)?;
-    let (name, selector) = match metric.split_once('{') {
-        None => (metric, None),
+    Ok((named(metric, flag, typed, form)?, value))
+}
+
+/// A metric by name, and by selector where it has one.
+fn named(text: &str, flag: &str, typed: &str, form: impl Fn() -> Error) -> Result<Wanted, Error> {
+    let (name, selector) = match text.split_once('{') {
+        None => (text, None),
         Some((name, rest)) => {
-            let selector = rest.strip_suffix('}').ok_or_else(form)?;
+            let selector = rest.strip_suffix('}').ok_or_else(&form)?;
             let selector = Selector::parse(selector)
                 .map_err(|e| Error::usage(format!("{flag} {typed}: {selector}: {e}")))?;
             (name, Some(selector.to_string()))
@@ -135,10 +140,41 @@ pub(super) fn split<'t>(
     if name.is_empty() {
         return Err(form());
     }
-    Ok((Wanted { name: name.to_owned(), container: None, selector }, value))
+    Ok(Wanted { name: name.to_owned(), container: None, selector })
 }
 
 impl Wanted {
+    /// Reads a metric without a value: `NAME`, `NAME{SELECTOR}`, or `CONTAINER=NAME`.
+    ///
+    /// # Errors
+    ///
+    /// It has none of these forms.
+    pub fn read(text: &str, flag: &str) -> Result<Self, Error> {
+        let form = || {
+            Error::usage(format!("{flag} {text}: names no metric"))
+                .hint("such as cpu, app=cpu for a container, or 'queue_depth{queue=a}'")
+        };
+        let container = text.split_once('=').filter(|(before, _)| !before.contains('{'));
+        let Some((container, name)) = container else {
+            return named(text, flag, text, form);
+        };
+        if container.is_empty() {
+            return Err(form());
+        }
+        let wanted = named(name, flag, text, form)?;
+        Ok(Self { container: Some(container.to_owned()), ..wanted })
+    }
+
+    /// Its place in the spec; the first where the spec has it several times.
+    ///
+    /// # Errors
+    ///
+    /// There is no such metric, or it cannot be told which.
+    pub fn place(&self, snapshot: &Snapshot) -> Result<usize, Error> {
+        let places = self.places(snapshot)?;
+        places.first().copied().ok_or_else(|| Error::usage(format!("the HPA has no metric {self}")))
+    }
+
     pub(super) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
         let metrics = &snapshot.hpa.spec.metrics;
         let fits = |spec: &MetricSpec| {

@@ -1,0 +1,307 @@
+//! At which values of a metric the answer changes. The engine itself is asked, again and again, with
+//! that metric at another value and everything else as it is; no formula tells what it would say, only
+//! where it is asked first.
+
+mod search;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+use super::overrides::Dial;
+use crate::engine::decision::{Decision, MetricResult, MetricStep, Proposal, Step};
+use crate::memory::Remembered;
+use crate::snapshot::Snapshot;
+use search::{Search, Seen};
+
+/// What the values of one metric would change.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Thresholds {
+    /// What it is called to people.
+    pub metric: String,
+    /// Its place in the spec, counted from 0.
+    pub index: usize,
+    /// What is known of it.
+    #[serde(flatten)]
+    pub found: Found,
+}
+
+/// The values, or why there are none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Found {
+    /// They were found.
+    Changes(Box<Changes>),
+    /// No value can be put in its place, or none would change anything.
+    Nothing {
+        /// Why.
+        error: String,
+    },
+}
+
+/// The values at which something changes, in the unit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Changes {
+    /// What the values count.
+    pub unit: Unit,
+    /// The value in this pass; none where there is none.
+    pub now: Option<i64>,
+    /// The highest value that was looked at; none changes anything beyond that is not near the ends
+    /// of all numbers.
+    pub up_to: i64,
+    /// The values that the metric itself takes for on target; none where no value is.
+    pub tolerance: Option<Span>,
+    /// From 0 on, what each value makes of the replicas.
+    pub bands: Vec<Band>,
+    /// The highest values with the lower bound.
+    pub min: Reached,
+    /// The lowest values with the upper bound.
+    pub max: Reached,
+    /// The pass at the value 0.
+    pub lowest: End,
+    /// The pass at the highest value that was looked at.
+    pub highest: End,
+    /// Replicas over values, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub curve: Option<Curve>,
+}
+
+/// What values of a metric count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Unit {
+    /// Whole percents of what the pods request, as the controller compares them.
+    Percent,
+    /// Milli-units of each pod.
+    MilliPerPod,
+    /// Milli-units in all.
+    Milli,
+}
+
+/// Values, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Span {
+    /// The lowest.
+    pub from: i64,
+    /// The highest.
+    pub to: i64,
+}
+
+/// Values with the same effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Band {
+    /// The values.
+    #[serde(flatten)]
+    pub span: Span,
+    /// What they do.
+    pub effect: Effect,
+    /// Whether they do it whatever is unknown, such as what the controller remembers.
+    pub certain: bool,
+}
+
+/// What becomes of the replicas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Effect {
+    /// There are fewer.
+    Removes,
+    /// There are as many.
+    Keeps,
+    /// There are more.
+    Adds,
+}
+
+/// Where a bound is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Reached {
+    /// The bound.
+    pub replicas: i32,
+    /// The value at which the metric asks for it or for what is beyond; none where it never does.
+    pub proposed: Option<i64>,
+    /// The value at which the pass ends there; none where it never does.
+    pub met: Option<i64>,
+}
+
+/// The pass at one end of the values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct End {
+    /// What the metric asks for; none where it cannot be evaluated.
+    pub proposal: Option<i32>,
+    /// The replicas after the pass.
+    pub replicas: i32,
+    /// What keeps the pass from following the metric within the bounds, in order.
+    pub held_by: Vec<Hold>,
+}
+
+/// What keeps a pass from following a metric.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "rule", rename_all = "camelCase")]
+pub enum Hold {
+    /// Another metric asks for more.
+    Metric {
+        /// What it is called to people.
+        metric: String,
+        /// What it asks for.
+        replicas: i32,
+    },
+    /// Metrics failed, and without them nothing is removed.
+    FailedMetrics,
+    /// What was recommended before.
+    Stabilization {
+        /// What it leaves.
+        replicas: i32,
+    },
+    /// The limit of what one pass may change.
+    Rate {
+        /// What it leaves.
+        replicas: i32,
+    },
+    /// The scale cannot be written.
+    Scale,
+}
+
+/// Replicas over values of a metric.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Curve {
+    /// The values that it covers.
+    #[serde(flatten)]
+    pub span: Span,
+    /// The places at which anything changes; where there are very many, only some of them.
+    pub steps: Vec<Point>,
+}
+
+/// From one value on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Point {
+    /// The value.
+    pub from: i64,
+    /// What the metric asks for, whatever is above the upper bound as one more than that; none where
+    /// it cannot be evaluated.
+    pub proposal: Option<i32>,
+    /// The replicas after the pass.
+    pub replicas: i32,
+}
+
+/// Searches the thresholds of each metric; `curve` is the place of the one whose curve is wanted.
+/// The list is empty where the pass does not look at metrics, whatever they say. Where the memory is
+/// not certain, the answers are those with the likely one, and each band says whether that matters.
+pub fn thresholds(
+    snapshot: &Snapshot,
+    remembered: &Remembered,
+    decision: &Decision,
+    curve: Option<usize>,
+) -> Vec<Thresholds> {
+    let looked = |step: &Step| matches!(step, Step::CombineMetrics { .. });
+    if !decision.trace.iter().any(looked) {
+        return Vec::new();
+    }
+    let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
+    let of = |(index, spec): (usize, &crate::snapshot::hpa::MetricSpec)| Thresholds {
+        metric: spec.label(),
+        index,
+        found: match changes(snapshot, remembered, decision, index, curve == Some(index)) {
+            Ok(changes) => Found::Changes(Box::new(changes)),
+            Err(error) => Found::Nothing { error },
+        },
+    };
+    metrics.map(of).collect()
+}
+
+fn changes(
+    snapshot: &Snapshot,
+    remembered: &Remembered,
+    decision: &Decision,
+    index: usize,
+    curve: bool,
+) -> Result<Changes, String> {
+    let dial = Dial::new(snapshot, index, decision).map_err(|e| e.message)?;
+    let unit = match (dial.is_percent(), &*snapshot.hpa.spec.metrics[index].type_) {
+        (true, _) => Unit::Percent,
+        (false, "Object" | "External") => Unit::Milli,
+        (false, _) => Unit::MilliPerPod,
+    };
+    let now = step_of(decision, index).and_then(|step| value_of(step, unit));
+    let mut search = Search::new(snapshot, remembered, dial, index);
+    search.run(now)?;
+    let curve = curve.then(|| search.curve(now)).transpose()?;
+    let (min, max) = search.bounds();
+    let lowest = |holds: &dyn Fn(&Seen) -> bool| search.lowest(holds);
+    let highest = |holds: &dyn Fn(&Seen) -> bool| search.highest(holds);
+    Ok(Changes {
+        unit,
+        now,
+        up_to: search.end(),
+        tolerance: search.tolerance(),
+        min: Reached {
+            replicas: min,
+            proposed: highest(&|seen| seen.proposal.is_some_and(|proposal| proposal <= min)),
+            met: highest(&|seen| seen.replicas == min),
+        },
+        max: Reached {
+            replicas: max,
+            proposed: lowest(&|seen| seen.proposal.is_some_and(|proposal| proposal >= max)),
+            met: lowest(&|seen| seen.replicas == max),
+        },
+        lowest: search.pass(0)?,
+        highest: search.pass(search.end())?,
+        bands: search.bands()?,
+        curve,
+    })
+}
+
+fn step_of(decision: &Decision, index: usize) -> Option<&MetricStep> {
+    decision.trace.iter().find_map(|step| match step {
+        Step::ComputeMetric(metric) if metric.index == index => Some(&**metric),
+        _ => None,
+    })
+}
+
+fn proposal_of(decision: &Decision, index: usize) -> Result<&Proposal, &str> {
+    match step_of(decision, index).map(|step| &step.result) {
+        Some(MetricResult::Proposal(proposal)) => Ok(proposal),
+        Some(MetricResult::Error(error)) => Err(&error.error),
+        None => Err("the pass does not look at it"),
+    }
+}
+
+/// What the status says of a metric, in the unit.
+fn value_of(step: &MetricStep, unit: Unit) -> Option<i64> {
+    let MetricResult::Proposal(proposal) = &step.result else { return None };
+    let current = &proposal.current;
+    let quantity = match unit {
+        Unit::Percent => return current.average_utilization.map(i64::from),
+        Unit::MilliPerPod => current.average_value.as_ref(),
+        Unit::Milli => proposal.total.as_ref().or(current.value.as_ref()),
+    };
+    quantity.map(|quantity| quantity.milli_value())
+}
+
+/// What keeps the pass from following a metric within the bounds.
+fn holds(snapshot: &Snapshot, decision: &Decision, index: usize) -> Vec<Hold> {
+    let mut holds = Vec::new();
+    for step in &decision.trace {
+        match step {
+            Step::CombineMetrics { accepted: false, .. } => holds.push(Hold::FailedMetrics),
+            Step::CombineMetrics { highest, by: Some(by), .. } if *by != index => {
+                let metric = snapshot.hpa.spec.metrics[*by].label();
+                let own = proposal_of(decision, index).map(|proposal| proposal.replicas);
+                if own != Ok(*highest) {
+                    holds.push(Hold::Metric { metric, replicas: *highest });
+                }
+            }
+            Step::Stabilize { desired, result, .. } if desired != result => {
+                holds.push(Hold::Stabilization { replicas: *result });
+            }
+            Step::Limit { result, reason: "ScaleUpLimit" | "ScaleDownLimit", .. } => {
+                holds.push(Hold::Rate { replicas: *result });
+            }
+            Step::Rescale { error: Some(_), .. } => holds.push(Hold::Scale),
+            _ => {}
+        }
+    }
+    holds
+}

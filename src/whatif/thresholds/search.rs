@@ -1,0 +1,368 @@
+//! The search over the values of one metric. They fall in three classes: too low, on target, too high.
+//! The controller may jump at the borders of these, and against the direction of the value when some
+//! pods do not count, but within a class more of a metric never means fewer replicas. So two values of
+//! a class between which something that only grows is the same enclose no other; what is found is
+//! checked against that.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use super::{Band, Curve, Effect, End, Point, Span, holds, proposal_of};
+use crate::engine;
+use crate::engine::decision::{Because, Decision};
+use crate::memory::Remembered;
+use crate::snapshot::{MetricAnswer, Snapshot};
+use crate::whatif::overrides::Dial;
+
+pub(super) struct Search<'s> {
+    snapshot: &'s Snapshot,
+    remembered: &'s Remembered,
+    dial: Dial<'s>,
+    index: usize,
+    current: i32,
+    min: i32,
+    max: i32,
+    /// The highest value looked at.
+    end: i64,
+    /// What was seen, by value.
+    seen: BTreeMap<i64, Seen>,
+}
+
+/// What a pass says at a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) class: Class,
+    /// Whether the metric is taken for on target, also with what is assumed of pods without a value.
+    pub(super) tolerated: bool,
+    pub(super) proposal: Option<i32>,
+    pub(super) replicas: i32,
+}
+
+/// How a value stands to the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Class {
+    Low,
+    OnTarget,
+    High,
+    /// It cannot be told: the metric failed.
+    Failed,
+}
+
+/// All that the thresholds tell apart.
+#[derive(PartialEq, Eq)]
+struct Key {
+    class: Class,
+    tolerated: bool,
+    effect: Effect,
+    proposes: [Option<Ordering>; 2],
+    meets: [Ordering; 2],
+}
+
+/// So many steps of a curve are searched for; of more counts, only some.
+const STEPS: i32 = 1000;
+
+impl<'s> Search<'s> {
+    pub(super) fn new(
+        snapshot: &'s Snapshot,
+        remembered: &'s Remembered,
+        dial: Dial<'s>,
+        index: usize,
+    ) -> Self {
+        let spec = &snapshot.hpa.spec;
+        let current = snapshot.scale.as_ref().map_or(0, |scale| scale.spec_replicas);
+        let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
+        let seen = BTreeMap::new();
+        Self { snapshot, remembered, dial, index, current, min, max, end: 0, seen }
+    }
+
+    /// Finds every value at which something changes that the thresholds tell apart.
+    pub(super) fn run(&mut self, now: Option<i64>) -> Result<(), String> {
+        let guess = self.target();
+        let nothing = self.look(0)?;
+        self.find_end(guess)?;
+        let now = now.filter(|now| (0..=self.dial.end()).contains(now));
+        self.end = self.end.max(now.unwrap_or(0));
+        let failed = |seen: &Seen| seen.class == Class::Failed;
+        if failed(&nothing)
+            && failed(&self.look(guess.min(self.end))?)
+            && failed(&self.look(self.end)?)
+        {
+            let decision = self.decide(self.end)?;
+            let error = proposal_of(&decision, self.index).err().unwrap_or_default();
+            return Err(error.to_owned());
+        }
+        let mut places: Vec<i64> = now.into_iter().collect();
+        let tolerance = self.snapshot.controller.tolerance;
+        for share in [1.0 - tolerance, 1.0 + tolerance] {
+            places.push((guess as f64 * share) as i64);
+        }
+        for count in [self.min - 1, self.min, self.current, self.max - 1, self.max] {
+            places.push(self.guess_for(guess, count.into()));
+        }
+        self.ask_at(&places)?;
+        self.refine(self.end, |search, seen| search.key(seen))?;
+        self.check()
+    }
+
+    /// Replicas over values, as far as the metric asks for something new.
+    pub(super) fn curve(&mut self, now: Option<i64>) -> Result<Curve, String> {
+        let guess = self.target();
+        let beyond = self.lowest(&|seen| seen.proposal.is_some_and(|it| it > self.max));
+        let wanted = [beyond, now, Some(guess)].into_iter().flatten().max().unwrap_or(0);
+        let to = wanted.saturating_add(wanted / 10).clamp(1, self.end.max(1)).min(self.end);
+        let stride = self.max.max(0) / STEPS + 1;
+        let counts = (0..=self.max).step_by(stride as usize);
+        let mut places: Vec<i64> =
+            counts.map(|count| self.guess_for(guess, count.into())).collect();
+        places.retain(|place| *place <= to);
+        places.push(to);
+        self.ask_at(&places)?;
+        // Whatever is beyond the upper bound comes to the same.
+        let beyond = self.max.saturating_add(1);
+        self.refine(to, |_, seen| {
+            let proposal = seen.proposal.map(|proposal| proposal.min(beyond).div_euclid(stride));
+            (seen.class, proposal, seen.replicas.div_euclid(stride))
+        })?;
+        self.check()?;
+        let mut steps: Vec<Point> = Vec::new();
+        for (from, seen) in self.seen.range(..=to) {
+            let Seen { proposal, replicas, .. } = *seen;
+            let proposal = proposal.map(|proposal| proposal.min(beyond));
+            let same = |last: &Point| last.proposal == proposal && last.replicas == replicas;
+            if !steps.last().is_some_and(same) {
+                steps.push(Point { from: *from, proposal, replicas });
+            }
+        }
+        Ok(Curve { span: Span { from: 0, to }, steps })
+    }
+
+    pub(super) fn bounds(&self) -> (i32, i32) {
+        (self.min, self.max)
+    }
+
+    pub(super) fn end(&self) -> i64 {
+        self.end
+    }
+
+    /// The values that are taken for on target.
+    pub(super) fn tolerance(&self) -> Option<Span> {
+        let from = self.lowest(&|seen| seen.tolerated)?;
+        let to = self.highest(&|seen| seen.tolerated)?;
+        Some(Span { from, to })
+    }
+
+    pub(super) fn lowest(&self, holds: &dyn Fn(&Seen) -> bool) -> Option<i64> {
+        self.seen.iter().find(|(_, seen)| holds(seen)).map(|(value, _)| *value)
+    }
+
+    pub(super) fn highest(&self, holds: &dyn Fn(&Seen) -> bool) -> Option<i64> {
+        self.seen.iter().rev().find(|(_, seen)| holds(seen)).map(|(value, _)| *value)
+    }
+
+    /// What each value does.
+    pub(super) fn bands(&mut self) -> Result<Vec<Band>, String> {
+        let denied = |answer: &MetricAnswer| matches!(answer, MetricAnswer::Denied(_));
+        let open = self.remembered.is_open() || self.snapshot.metrics.iter().any(denied);
+        let mut bands: Vec<Band> = Vec::new();
+        let places: Vec<(i64, Seen)> = self.seen.iter().map(|(value, it)| (*value, *it)).collect();
+        for (place, (value, seen)) in places.iter().enumerate() {
+            let effect = self.effect(seen);
+            match bands.last_mut() {
+                Some(band) if band.effect == effect => band.span.to = *value,
+                _ => {
+                    let span = Span { from: *value, to: *value };
+                    bands.push(Band { span, effect, certain: true });
+                }
+            }
+            // Within a class, no bound of what is unknown gives fewer replicas for more of the
+            // metric either: the ends of bands and classes tell of all between them.
+            let kind = |seen: &Seen| (seen.class, self.effect(seen));
+            let like =
+                |other: Option<&(i64, Seen)>| other.is_some_and(|o| kind(&o.1) == kind(seen));
+            let inner = place > 0 && like(places.get(place - 1)) && like(places.get(place + 1));
+            if open && !inner {
+                let certain = self.is_certain(*value, effect)?;
+                if let Some(band) = bands.last_mut() {
+                    band.certain &= certain;
+                }
+            }
+        }
+        Ok(bands)
+    }
+
+    /// The pass at a value.
+    pub(super) fn pass(&mut self, value: i64) -> Result<End, String> {
+        let Seen { proposal, replicas, .. } = self.look(value)?;
+        let decision = self.decide(value)?;
+        let held_by = holds(self.snapshot, &decision, self.index);
+        Ok(End { proposal, replicas, held_by })
+    }
+
+    fn is_certain(&mut self, value: i64, effect: Effect) -> Result<bool, String> {
+        let snapshot = self.dial.set(value).map_err(|e| e.message)?;
+        let decision = engine::reconcile(snapshot, &self.remembered.likely);
+        let range = engine::range(snapshot, self.remembered, &decision);
+        let same = |replicas: i32| effect_of(replicas, self.current) == effect;
+        Ok(range.is_none_or(|range| same(range.min) && same(range.max)))
+    }
+
+    /// Where the metric is on target, probably.
+    fn target(&self) -> i64 {
+        let spec = &self.snapshot.hpa.spec.metrics[self.index];
+        let Some(target) = spec.target() else { return 1 };
+        let total = matches!(&*spec.type_, "Object" | "External");
+        let replicas = self.snapshot.scale.as_ref().map_or(1, |scale| scale.status_replicas);
+        let value = match (&target.average_value, &target.value, target.average_utilization) {
+            (Some(average), ..) if total => {
+                average.milli_value().saturating_mul(replicas.max(1).into())
+            }
+            (Some(average), ..) => average.milli_value(),
+            (None, _, Some(percent)) if self.dial.is_percent() => percent.into(),
+            (None, Some(value), _) => value.milli_value(),
+            _ => 1,
+        };
+        value.clamp(1, self.dial.end().max(1))
+    }
+
+    /// The value that asks for a count, probably.
+    fn guess_for(&self, target: i64, count: i64) -> i64 {
+        let counted = i128::from(self.current.max(1));
+        let value = i128::from(target) * i128::from(count.max(0)) / counted;
+        value.try_into().unwrap_or(i64::MAX)
+    }
+
+    /// Looks for a value beyond which the metric asks for nothing else that counts.
+    fn find_end(&mut self, guess: i64) -> Result<(), String> {
+        let most = guess.saturating_mul(i64::from(self.max).saturating_add(2)).saturating_mul(2);
+        let most = most.min(self.dial.end()).max(0);
+        let mut last: Option<Seen> = None;
+        self.end = guess.min(most);
+        loop {
+            let seen = self.look(self.end)?;
+            let fell = |last: Seen| last.class == Class::High && seen.proposal < last.proposal;
+            if last.is_some_and(fell) {
+                // The controller's integers do not hold what it would ask for.
+                self.seen.remove(&self.end);
+                self.end /= 2;
+                return Ok(());
+            }
+            if seen.proposal.is_some_and(|proposal| proposal > self.max) || self.end >= most {
+                return Ok(());
+            }
+            if self.end > most / 2 {
+                return Ok(());
+            }
+            last = Some(seen);
+            self.end *= 2;
+        }
+    }
+
+    /// Looks at values and at those beside them.
+    fn ask_at(&mut self, places: &[i64]) -> Result<(), String> {
+        for place in places {
+            for value in [place.saturating_sub(1), *place, place.saturating_add(1)] {
+                if (0..=self.end).contains(&value) {
+                    self.look(value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Halves every gap between values that are not the same.
+    fn refine<K: PartialEq>(
+        &mut self,
+        to: i64,
+        key: impl Fn(&Self, &Seen) -> K,
+    ) -> Result<(), String> {
+        let places: Vec<i64> = self.seen.range(..=to).map(|(value, _)| *value).collect();
+        let mut gaps: Vec<(i64, i64)> = places.windows(2).map(|gap| (gap[0], gap[1])).collect();
+        while let Some((low, high)) = gaps.pop() {
+            let (below, above) = (self.look(low)?, self.look(high)?);
+            if high - low <= 1 || key(self, &below) == key(self, &above) {
+                continue;
+            }
+            let middle = low + (high - low) / 2;
+            self.look(middle)?;
+            gaps.extend([(low, middle), (middle, high)]);
+        }
+        Ok(())
+    }
+
+    /// Whether what was seen is as orderly as the search assumes.
+    fn check(&self) -> Result<(), String> {
+        let mut last: Option<&Seen> = None;
+        for seen in self.seen.values().filter(|seen| seen.class != Class::Failed) {
+            let falls = |last: &Seen| {
+                let fewer = seen.proposal < last.proposal || seen.replicas < last.replicas;
+                seen.class < last.class || (seen.class == last.class && fewer)
+            };
+            if last.is_some_and(falls) {
+                return Err(
+                    "the controller's integers do not hold its sums, so more of it may mean \
+                            fewer replicas"
+                        .to_owned(),
+                );
+            }
+            last = Some(seen);
+        }
+        Ok(())
+    }
+
+    fn key(&self, seen: &Seen) -> Key {
+        let proposal = |bound| seen.proposal.map(|proposal| proposal.cmp(&bound));
+        Key {
+            class: seen.class,
+            tolerated: seen.tolerated,
+            effect: self.effect(seen),
+            proposes: [self.min, self.max].map(proposal),
+            meets: [self.min, self.max].map(|bound| seen.replicas.cmp(&bound)),
+        }
+    }
+
+    fn effect(&self, seen: &Seen) -> Effect {
+        effect_of(seen.replicas, self.current)
+    }
+
+    /// The pass at a value.
+    fn decide(&mut self, value: i64) -> Result<Decision, String> {
+        let snapshot = self.dial.set(value).map_err(|e| e.message)?;
+        Ok(engine::reconcile(snapshot, &self.remembered.likely))
+    }
+
+    fn look(&mut self, value: i64) -> Result<Seen, String> {
+        if let Some(seen) = self.seen.get(&value) {
+            return Ok(*seen);
+        }
+        let decision = self.decide(value)?;
+        let replicas = decision.replicas_after().unwrap_or(self.current);
+        let seen = match proposal_of(&decision, self.index) {
+            Err(_) => Seen { class: Class::Failed, tolerated: false, proposal: None, replicas },
+            Ok(proposal) => {
+                let class = match proposal.because {
+                    Because::WithinTolerance => Class::OnTarget,
+                    _ if proposal.ratio < 1.0 => Class::Low,
+                    _ if proposal.ratio > 1.0 => Class::High,
+                    _ => Class::OnTarget,
+                };
+                let tolerated = matches!(
+                    proposal.because,
+                    Because::WithinTolerance
+                        | Because::FilledWithinTolerance
+                        | Because::DirectionFlips
+                );
+                Seen { class, tolerated, proposal: Some(proposal.replicas), replicas }
+            }
+        };
+        self.seen.insert(value, seen);
+        Ok(seen)
+    }
+}
+
+fn effect_of(replicas: i32, current: i32) -> Effect {
+    match replicas.cmp(&current) {
+        Ordering::Less => Effect::Removes,
+        Ordering::Equal => Effect::Keeps,
+        Ordering::Greater => Effect::Adds,
+    }
+}

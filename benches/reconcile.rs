@@ -1,16 +1,21 @@
 //! How long a pass takes for 100 to 50,000 pods: CPU utilization, two containers each, one pod in
 //! fifty not ready, one in a hundred without metrics. It shows whether the engine stays linear, and
-//! what reading the objects costs beside it. It asserts nothing.
+//! what reading the objects costs beside it; and how long the thresholds of three metrics are searched
+//! for. It asserts nothing.
 
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::engine;
-use kubectl_hpa::memory::Memory;
+use kubectl_hpa::memory::{Memory, Remembered};
 use kubectl_hpa::snapshot::assemble::{Input, Options, assemble};
 use kubectl_hpa::snapshot::file::read_text;
 use kubectl_hpa::snapshot::objects::Objects;
+use kubectl_hpa::snapshot::pod::Pod;
+use kubectl_hpa::snapshot::stated::StatedMemory;
+use kubectl_hpa::snapshot::{MetricAnswer, PodValue, Snapshot};
+use kubectl_hpa::whatif::thresholds::thresholds;
 use serde_json::{Value, json};
 
 fn passes(c: &mut Criterion) {
@@ -38,7 +43,36 @@ fn reading(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, passes, reading);
+/// The thresholds of an HPA with three metrics, each per pod.
+fn searching(c: &mut Criterion) {
+    const COUNT: u64 = 1_000;
+    let mut input = read(&scenario(COUNT));
+    let Snapshot { hpa, pods, metrics, now, .. } = &mut input.snapshot;
+    hpa.spec.max_replicas = 3 * COUNT as i32;
+    let average = |value: &str| json!({"type": "AverageValue", "averageValue": value});
+    for metric in [
+        json!({"type": "Resource", "resource": {"name": "memory", "target": average("150Mi")}}),
+        json!({"type": "Pods", "pods": {"metric": {"name": "rps"}, "target": average("20")}}),
+    ] {
+        hpa.spec.metrics.push(serde_json::from_value(metric).expect("a metric"));
+    }
+    let (timestamp, window) = (*now, SignedDuration::from_secs(15));
+    let value = |pod: &Pod| PodValue { pod: pod.name.clone(), value: 17_000, timestamp, window };
+    metrics.push(MetricAnswer::PodMetrics);
+    metrics.push(MetricAnswer::Pods(pods.iter().map(value).collect()));
+    let remembered = Remembered::from_stated(&StatedMemory::default());
+    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
+    let mut group = c.benchmark_group("thresholds of three metrics");
+    group.sample_size(10);
+    for (name, curve) in [("without a curve", None), ("with a curve", Some(0))] {
+        group.bench_function(name, |b| {
+            b.iter(|| thresholds(black_box(&input.snapshot), &remembered, &decision, curve));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, passes, reading, searching);
 criterion_main!(benches);
 
 fn read(text: &str) -> Input {

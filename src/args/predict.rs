@@ -1,9 +1,9 @@
 //! What `predict` is asked: an HPA, and what is to be taken for otherwise. The values are read in
 //! [`crate::whatif`], which knows what they can be.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
-use super::{ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs, Output};
+use super::{ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs};
 
 /// `predict`.
 #[derive(Debug, Args)]
@@ -25,6 +25,10 @@ Examples:
   # fail a pipeline where it would be limited, or go beyond 20
   kubectl hpa predict web -f state.yaml --cpu 90% --expect 'desired <= 20' --fail-on limited
 
+  # at which CPU it adds, removes, or meets its bounds, as a chart
+  kubectl hpa predict web --curve cpu
+  kubectl hpa predict web --curve cpu -o svg > cpu.svg
+
   # review a change of the HPA against the live metrics
   kubectl hpa predict web --hpa web.yaml
 
@@ -40,7 +44,12 @@ pub struct Predict {
 
     /// The form of the answer; without it, a report for people
     #[arg(short = 'o', long, value_enum, value_name = "FORMAT")]
-    pub output: Option<Output>,
+    pub output: Option<PredictOutput>,
+
+    /// Draw the replicas over the values of a metric, such as cpu, app=cpu for a container, or
+    /// 'queue_depth{queue=a}'
+    #[arg(long, value_name = "[CONTAINER=]METRIC")]
+    pub curve: Option<String>,
 
     #[command(flatten)]
     /// What is otherwise.
@@ -61,6 +70,21 @@ pub struct Predict {
     #[command(flatten)]
     /// How to reach the API server.
     pub connection: ConnectionFlags,
+}
+
+/// The forms of the answer of `predict`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PredictOutput {
+    /// The report with every pod
+    Wide,
+    /// For a comment on a change, in GitHub's Markdown
+    Markdown,
+    /// The published contract as JSON
+    Json,
+    /// The published contract as YAML
+    Yaml,
+    /// The chart alone, of --curve
+    Svg,
 }
 
 /// What is to be taken for otherwise, as it was typed.

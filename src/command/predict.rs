@@ -6,22 +6,30 @@ use std::io::Write;
 
 use super::explain::{Pass, Source, bare_name, options};
 use super::{Answer, Terminal};
-use crate::args::{Output, Predict, Report};
+use crate::args::{Predict, PredictOutput, Report};
 use crate::error::Error;
 use crate::render::github::annotations;
 use crate::render::junit::junit;
 use crate::render::markdown::markdown;
+use crate::render::svg::svg;
 use crate::render::{page, structured};
+use crate::report::chart::Chart;
 use crate::report::page::Page;
 use crate::report::prediction::Prediction;
 use crate::snapshot::assemble::Options;
 use crate::snapshot::file;
 use crate::whatif::expect::Gate;
-use crate::whatif::overrides::{Assumptions, Candidate};
+use crate::whatif::overrides::{Assumptions, Candidate, Wanted};
+use crate::whatif::thresholds::{Found, thresholds};
 
 /// Predicts what one HPA does; the text is for standard output.
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let gate = Gate::new(&args.expect)?;
+    let curve = args.curve.as_ref().map(|text| Wanted::read(text, "--curve")).transpose()?;
+    if args.output == Some(PredictOutput::Svg) && curve.is_none() {
+        return Err(Error::usage("-o svg: there is nothing to draw")
+            .hint("--curve METRIC draws the replicas over the values of a metric"));
+    }
     let mut assumptions = Assumptions::read(&args.overrides)?;
     let name = bare_name(&args.name).to_owned();
     let mut options = Options { name, ..options(&args.controller, &args.connection) };
@@ -43,14 +51,24 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let assumed = Pass::run(input);
     gate.check(&assumed.input.snapshot.hpa.spec)?;
     let (expectations, verdict) = gate.judge(&assumed.facts());
-    let prediction =
-        Prediction::new(assumed.explanation(), overrides, expectations, &observed.explanation());
+    let Pass { remembered, decision, .. } = &assumed;
+    let snapshot = &assumed.input.snapshot;
+    let curve = curve.map(|wanted| wanted.place(snapshot)).transpose()?;
+    let thresholds = thresholds(snapshot, remembered, decision, curve);
+    let prediction = Prediction::new(
+        assumed.explanation(),
+        overrides,
+        expectations,
+        thresholds,
+        &observed.explanation(),
+    );
     let text = match args.output {
-        Some(Output::Json) => structured::json(&prediction)?,
-        Some(Output::Yaml) => structured::yaml(&prediction)?,
-        Some(Output::Markdown) => as_markdown(&prediction, terminal),
+        Some(PredictOutput::Json) => structured::json(&prediction)?,
+        Some(PredictOutput::Yaml) => structured::yaml(&prediction)?,
+        Some(PredictOutput::Markdown) => as_markdown(&prediction, terminal),
+        Some(PredictOutput::Svg) => svg(&drawn(&prediction, curve)?),
         wide => {
-            let wide = wide == Some(Output::Wide);
+            let wide = wide == Some(PredictOutput::Wide);
             let page = Page::of_prediction(&prediction, wide, terminal.symbols());
             page::page(&page, &terminal.layout())
         }
@@ -79,6 +97,19 @@ fn with_right(e: Error, notes: &[String]) -> Error {
         Some(right) => e.hint(right),
         None => e,
     }
+}
+
+/// The chart that was asked for.
+fn drawn(prediction: &Prediction<'_>, metric: Option<usize>) -> Result<Chart, Error> {
+    let why = || {
+        let of = metric.and_then(|place| prediction.thresholds.get(place));
+        let why = match of.map(|of| &of.found) {
+            Some(Found::Nothing { error }) => error,
+            _ => "the pass does not look at metrics",
+        };
+        Error::failed(format!("there is no curve: {why}"))
+    };
+    prediction.curve().ok_or_else(why)
 }
 
 /// The page with its assumptions and expectations, for a comment or a summary.

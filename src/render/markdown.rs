@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use super::chart;
+use super::page::Layout;
 use super::style::clean;
 use crate::report::page::{Page, Table};
 use crate::whatif::expect::{Expectation, Truth};
@@ -44,6 +46,13 @@ pub fn markdown(page: &Page, overrides: &Table, expectations: &[Expectation]) ->
     });
     let path = [("REPLICAS", true), ("FROM PROPOSAL TO REPLICAS", false), ("", false)];
     rows_of(&mut out, &path, rows);
+    let rows = page.changes.iter().map(|(metric, how)| vec![prose(metric), prose(how)]);
+    rows_of(&mut out, &[("CHANGES", false), ("", false)], rows);
+    if let Some(curve) = &page.curve {
+        // A blank line would end the element.
+        let chart = chart::text(curve, &Layout::default());
+        let _ = write!(out, "<pre>{}</pre>\n\n", escape(&chart));
+    }
     let assumed = page.assumed.iter().map(|(item, value)| vec![prose(item), prose(value)]);
     rows_of(&mut out, &[("ASSUMED", false), ("", false)], assumed);
     for note in &page.notes {

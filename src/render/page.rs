@@ -8,6 +8,7 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Wid
 use owo_colors::{OwoColorize, Style};
 use textwrap::WordSplitter;
 
+use super::chart;
 use super::style::{Styles, clean};
 use crate::report::page::{Compared, Page, PathLine, PodTable, Table, Tone};
 
@@ -64,6 +65,14 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     if let Some(asked) = page.asked.filter(|_| !page.upcoming.is_empty()) {
         out.heading(&format!("NEXT, IF THE METRICS KEEP ASKING FOR {asked}"));
         out.steps(&page.upcoming);
+    }
+    if !page.changes.is_empty() {
+        out.heading("CHANGES");
+        out.pairs(&page.changes);
+    }
+    if let Some(curve) = &page.curve {
+        out.heading(&curve.title.to_uppercase());
+        out.text.push_str(&chart::text(curve, layout));
     }
     for PodTable { metric, table, left_out } in &page.pods {
         out.heading(&format!("PODS FOR {metric}"));

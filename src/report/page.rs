@@ -2,6 +2,7 @@
 //! highest proposal to the replicas, the pods, what the controller would say, and what was assumed.
 //! Everything is text here; layout and colour come later.
 
+pub(in crate::report) mod changes;
 mod comparison;
 mod metrics;
 mod path;
@@ -12,6 +13,7 @@ mod verdict;
 use jiff::Timestamp;
 
 use super::Explanation;
+use super::chart::Chart;
 use super::words::count;
 use crate::engine::decision::{MetricStep, Step};
 use crate::json::SecondsTime;
@@ -47,6 +49,10 @@ pub struct Page {
     pub asked: Option<i32>,
     /// The counts that follow.
     pub upcoming: Vec<PathLine>,
+    /// For each metric, at which values the answer changes.
+    pub changes: Vec<(String, String)>,
+    /// Replicas over the values of a metric, where they were asked for.
+    pub curve: Option<Chart>,
     /// For each metric, its pods.
     pub pods: Vec<PodTable>,
     /// Conditions as the controller would write them.
@@ -154,6 +160,8 @@ impl Page {
             path: words.path(),
             asked: explanation.proposal,
             upcoming: words.upcoming(),
+            changes: Vec::new(),
+            curve: None,
             pods: words.pods(),
             conditions: words.conditions(),
             events: words.events(),

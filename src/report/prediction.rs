@@ -3,10 +3,12 @@
 
 use serde::Serialize;
 
-use super::page::{Page, Symbols, Table};
+use super::chart::Chart;
+use super::page::{Page, Symbols, Table, changes};
 use super::{Certainty, Explanation, Range};
 use crate::whatif::expect::{Expectation, Truth};
 use crate::whatif::overrides::Override;
+use crate::whatif::thresholds::Thresholds;
 
 /// A prediction. Serializes as the contract's object: an explanation with more fields.
 #[derive(Debug, Serialize)]
@@ -21,6 +23,8 @@ pub struct Prediction<'a> {
     pub observed: Observed,
     /// What was expected of it.
     pub expectations: Vec<Expectation>,
+    /// For each metric, at which values the answer changes; empty where metrics play no part.
+    pub thresholds: Vec<Thresholds>,
     #[serde(skip)]
     observed_verdict: String,
 }
@@ -42,6 +46,7 @@ impl<'a> Prediction<'a> {
         mut explanation: Explanation<'a>,
         overrides: Vec<Override>,
         expectations: Vec<Expectation>,
+        thresholds: Vec<Thresholds>,
         observed: &Explanation<'_>,
     ) -> Self {
         explanation.kind = "Prediction";
@@ -60,8 +65,15 @@ impl<'a> Prediction<'a> {
                 range: observed.range,
             },
             expectations,
+            thresholds,
             observed_verdict: verdict,
         }
+    }
+
+    /// Replicas over the values of the metric whose curve was asked for.
+    pub fn curve(&self) -> Option<Chart> {
+        let replicas = self.explanation.decision.replicas_after();
+        self.thresholds.iter().find_map(|of| changes::chart(of, replicas))
     }
 
     /// What was assumed beside what was observed, as a table.
@@ -93,6 +105,8 @@ impl Page {
             assuming,
             observed: Some(verdict),
             expected: prediction.expectations.iter().map(worded).collect(),
+            changes: changes::lines(&prediction.thresholds),
+            curve: prediction.curve(),
             ..Self::new(&prediction.explanation, wide, symbols)
         }
     }

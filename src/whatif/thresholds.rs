@@ -11,7 +11,9 @@ use serde::Serialize;
 use super::overrides::Dial;
 use crate::engine::decision::{Decision, MetricResult, MetricStep, Proposal, Step};
 use crate::memory::Remembered;
+use crate::quantity::{Format, Quantity};
 use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::MetricSpec;
 use search::{Search, Seen};
 
 /// What the values of one metric would change.
@@ -22,6 +24,12 @@ pub struct Thresholds {
     pub metric: String,
     /// Its place in the spec, counted from 0.
     pub index: usize,
+    /// How amounts of it are written.
+    #[serde(skip)]
+    pub format: Format,
+    /// Whether its target is per replica, while its value is not.
+    #[serde(skip)]
+    pub divided: bool,
     /// What is known of it.
     #[serde(flatten)]
     pub found: Found,
@@ -200,9 +208,11 @@ pub fn thresholds(
         return Vec::new();
     }
     let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
-    let of = |(index, spec): (usize, &crate::snapshot::hpa::MetricSpec)| Thresholds {
+    let of = |(index, spec): (usize, &MetricSpec)| Thresholds {
         metric: spec.label(),
         index,
+        format: quantity(spec).map(Quantity::format).unwrap_or_default(),
+        divided: is_total(spec) && spec.target().is_some_and(|it| it.average_value.is_some()),
         found: match changes(snapshot, remembered, decision, index, curve == Some(index)) {
             Ok(changes) => Found::Changes(Box::new(changes)),
             Err(error) => Found::Nothing { error },
@@ -219,10 +229,10 @@ fn changes(
     curve: bool,
 ) -> Result<Changes, String> {
     let dial = Dial::new(snapshot, index, decision).map_err(|e| e.message)?;
-    let unit = match (dial.is_percent(), &*snapshot.hpa.spec.metrics[index].type_) {
-        (true, _) => Unit::Percent,
-        (false, "Object" | "External") => Unit::Milli,
-        (false, _) => Unit::MilliPerPod,
+    let unit = match is_total(&snapshot.hpa.spec.metrics[index]) {
+        _ if dial.is_percent() => Unit::Percent,
+        true => Unit::Milli,
+        false => Unit::MilliPerPod,
     };
     let now = step_of(decision, index).and_then(|step| value_of(step, unit));
     let mut search = Search::new(snapshot, remembered, dial, index);
@@ -251,6 +261,17 @@ fn changes(
         bands: search.bands()?,
         curve,
     })
+}
+
+/// Whether a metric has one value for the whole workload.
+fn is_total(spec: &MetricSpec) -> bool {
+    matches!(&*spec.type_, "Object" | "External")
+}
+
+/// The amount that a metric is compared with; none for a percentage.
+fn quantity(spec: &MetricSpec) -> Option<&Quantity> {
+    let target = spec.target()?;
+    target.average_value.as_ref().or(target.value.as_ref())
 }
 
 fn step_of(decision: &Decision, index: usize) -> Option<&MetricStep> {

@@ -145,7 +145,7 @@ impl<'s> Dial<'s> {
                 (i128::from(i64::MAX) / parts.iter().map(whole).sum::<i128>().max(1))
                     .min(i32::MAX.into())
             }
-            (None, Source::Object(_) | Source::External(_)) => i64::MAX.into(),
+            (None, Source::Object(_) | Source::External(_)) => i128::from(i64::MAX) / 2,
             (None, _) => {
                 let values = self.changed.pods.len().max(self.changed.pod_metrics.len());
                 i128::from(i64::MAX) / (values as i128 + 1)

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::{Band, Curve, Effect, End, Point, Span, holds, proposal_of};
 use crate::engine;
-use crate::engine::decision::{Because, Decision};
+use crate::engine::decision::{Because, Decision, MetricResult, Step};
 use crate::memory::Remembered;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::overrides::Dial;
@@ -29,9 +29,10 @@ pub(super) struct Search<'s> {
 }
 
 /// What a pass says at a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seen {
-    pub(super) class: Class,
+    /// Of every metric, for several may be read from what this one is.
+    classes: Vec<Class>,
     /// Whether the metric is taken for on target, also with what is assumed of pods without a value.
     pub(super) tolerated: bool,
     pub(super) proposal: Option<i32>,
@@ -48,10 +49,25 @@ pub(super) enum Class {
     Failed,
 }
 
+impl Class {
+    fn of(step: &Step) -> Option<Self> {
+        let Step::ComputeMetric(metric) = step else { return None };
+        Some(match &metric.result {
+            MetricResult::Error(_) => Self::Failed,
+            MetricResult::Proposal(proposal) => match proposal.because {
+                Because::WithinTolerance => Self::OnTarget,
+                _ if proposal.ratio < 1.0 => Self::Low,
+                _ if proposal.ratio > 1.0 => Self::High,
+                _ => Self::OnTarget,
+            },
+        })
+    }
+}
+
 /// All that the thresholds tell apart.
 #[derive(PartialEq, Eq)]
 struct Key {
-    class: Class,
+    classes: Vec<Class>,
     tolerated: bool,
     effect: Effect,
     proposes: [Option<Ordering>; 2],
@@ -82,7 +98,7 @@ impl<'s> Search<'s> {
         self.find_end(guess)?;
         let now = now.filter(|now| (0..=self.dial.end()).contains(now));
         self.end = self.end.max(now.unwrap_or(0));
-        let failed = |seen: &Seen| seen.class == Class::Failed;
+        let failed = |seen: &Seen| seen.proposal.is_none();
         if failed(&nothing)
             && failed(&self.look(guess.min(self.end))?)
             && failed(&self.look(self.end)?)
@@ -121,7 +137,7 @@ impl<'s> Search<'s> {
         let beyond = self.max.saturating_add(1);
         self.refine(to, |_, seen| {
             let proposal = seen.proposal.map(|proposal| proposal.min(beyond).div_euclid(stride));
-            (seen.class, proposal, seen.replicas.div_euclid(stride))
+            (seen.classes.clone(), proposal, seen.replicas.div_euclid(stride))
         })?;
         self.check()?;
         let mut steps: Vec<Point> = Vec::new();
@@ -164,7 +180,8 @@ impl<'s> Search<'s> {
         let denied = |answer: &MetricAnswer| matches!(answer, MetricAnswer::Denied(_));
         let open = self.remembered.is_open() || self.snapshot.metrics.iter().any(denied);
         let mut bands: Vec<Band> = Vec::new();
-        let places: Vec<(i64, Seen)> = self.seen.iter().map(|(value, it)| (*value, *it)).collect();
+        let places: Vec<(i64, Seen)> =
+            self.seen.iter().map(|(value, it)| (*value, it.clone())).collect();
         for (place, (value, seen)) in places.iter().enumerate() {
             let effect = self.effect(seen);
             match bands.last_mut() {
@@ -176,9 +193,11 @@ impl<'s> Search<'s> {
             }
             // Within a class, no bound of what is unknown gives fewer replicas for more of the
             // metric either: the ends of bands and classes tell of all between them.
-            let kind = |seen: &Seen| (seen.class, self.effect(seen));
-            let like =
-                |other: Option<&(i64, Seen)>| other.is_some_and(|o| kind(&o.1) == kind(seen));
+            let like = |other: Option<&(i64, Seen)>| {
+                other.is_some_and(|(_, other)| {
+                    other.classes == seen.classes && self.effect(other) == effect
+                })
+            };
             let inner = place > 0 && like(places.get(place - 1)) && like(places.get(place + 1));
             if open && !inner {
                 let certain = self.is_certain(*value, effect)?;
@@ -239,8 +258,8 @@ impl<'s> Search<'s> {
         self.end = guess.min(most);
         loop {
             let seen = self.look(self.end)?;
-            let fell = |last: Seen| last.class == Class::High && seen.proposal < last.proposal;
-            if last.is_some_and(fell) {
+            let fell = |last: &Seen| last.classes == seen.classes && seen.proposal < last.proposal;
+            if last.as_ref().is_some_and(fell) {
                 // The controller's integers do not hold what it would ask for.
                 self.seen.remove(&self.end);
                 self.end /= 2;
@@ -291,28 +310,26 @@ impl<'s> Search<'s> {
 
     /// Whether what was seen is as orderly as the search assumes.
     fn check(&self) -> Result<(), String> {
-        let mut last: Option<&Seen> = None;
-        for seen in self.seen.values().filter(|seen| seen.class != Class::Failed) {
-            let falls = |last: &Seen| {
-                let fewer = seen.proposal < last.proposal || seen.replicas < last.replicas;
-                seen.class < last.class || (seen.class == last.class && fewer)
-            };
-            if last.is_some_and(falls) {
-                return Err(
-                    "the controller's integers do not hold its sums, so more of it may mean \
-                            fewer replicas"
-                        .to_owned(),
-                );
-            }
-            last = Some(seen);
+        let orderly = |(last, seen): (&Seen, &Seen)| {
+            let same = last.classes == seen.classes;
+            let more = seen.replicas >= last.replicas && seen.proposal >= last.proposal;
+            let mut classes = last.classes.iter().zip(&seen.classes);
+            let upward =
+                classes.all(|(last, seen)| last <= seen || [last, seen].contains(&&Class::Failed));
+            upward && (more || !same)
+        };
+        match self.seen.values().zip(self.seen.values().skip(1)).all(orderly) {
+            true => Ok(()),
+            false => Err("the controller's integers do not hold its sums, so more of it may mean \
+                          fewer replicas"
+                .to_owned()),
         }
-        Ok(())
     }
 
     fn key(&self, seen: &Seen) -> Key {
         let proposal = |bound| seen.proposal.map(|proposal| proposal.cmp(&bound));
         Key {
-            class: seen.class,
+            classes: seen.classes.clone(),
             tolerated: seen.tolerated,
             effect: self.effect(seen),
             proposes: [self.min, self.max].map(proposal),
@@ -332,29 +349,21 @@ impl<'s> Search<'s> {
 
     fn look(&mut self, value: i64) -> Result<Seen, String> {
         if let Some(seen) = self.seen.get(&value) {
-            return Ok(*seen);
+            return Ok(seen.clone());
         }
         let decision = self.decide(value)?;
         let replicas = decision.replicas_after().unwrap_or(self.current);
-        let seen = match proposal_of(&decision, self.index) {
-            Err(_) => Seen { class: Class::Failed, tolerated: false, proposal: None, replicas },
-            Ok(proposal) => {
-                let class = match proposal.because {
-                    Because::WithinTolerance => Class::OnTarget,
-                    _ if proposal.ratio < 1.0 => Class::Low,
-                    _ if proposal.ratio > 1.0 => Class::High,
-                    _ => Class::OnTarget,
-                };
-                let tolerated = matches!(
-                    proposal.because,
-                    Because::WithinTolerance
-                        | Because::FilledWithinTolerance
-                        | Because::DirectionFlips
-                );
-                Seen { class, tolerated, proposal: Some(proposal.replicas), replicas }
-            }
-        };
-        self.seen.insert(value, seen);
+        let classes = decision.trace.iter().filter_map(Class::of).collect();
+        let own = proposal_of(&decision, self.index).ok();
+        let tolerated = own.is_some_and(|proposal| {
+            matches!(
+                proposal.because,
+                Because::WithinTolerance | Because::FilledWithinTolerance | Because::DirectionFlips
+            )
+        });
+        let proposal = own.map(|proposal| proposal.replicas);
+        let seen = Seen { classes, tolerated, proposal, replicas };
+        self.seen.insert(value, seen.clone());
         Ok(seen)
     }
 }

@@ -1,0 +1,180 @@
+//! What would change the answer, one line for each metric, and the curve of one as a chart.
+
+use crate::quantity::{Format, Quantity};
+use crate::report::chart::{Chart, Mark, Series, round_numbers};
+use crate::report::words;
+use crate::whatif::thresholds::{
+    Band, Changes, Curve, Effect, End, Found, Hold, Reached, Span, Thresholds, Unit,
+};
+
+/// A line for each metric.
+pub(in crate::report) fn lines(thresholds: &[Thresholds]) -> Vec<(String, String)> {
+    let line = |of: &Thresholds| {
+        let text = match &of.found {
+            Found::Changes(changes) => sentence(of, changes),
+            Found::Nothing { error } => format!("nothing known: {error}"),
+        };
+        (of.metric.clone(), text)
+    };
+    if thresholds.is_empty() {
+        let why = "no value of one changes anything: this pass does not look at them";
+        return vec![("metrics".to_owned(), why.to_owned())];
+    }
+    thresholds.iter().map(line).collect()
+}
+
+fn sentence(of: &Thresholds, changes: &Changes) -> String {
+    let value = |value: i64| value_of(of, changes.unit, value);
+    let span = |span: Span| match span.from == span.to {
+        true => format!("at {}", value(span.from)),
+        false => format!("from {} to {}", value(span.from), value(span.to)),
+    };
+    let bands = &changes.bands[..];
+    let mut parts = Vec::new();
+    if bands.windows(2).all(|pair| pair[0].effect < pair[1].effect) {
+        let of = |effect| bands.iter().find(|band| band.effect == effect).map(|band| band.span);
+        let always = format!("at any value{}", why(&changes.lowest, changes));
+        match (of(Effect::Adds), of(Effect::Removes)) {
+            (Some(Span { from: 0, .. }), _) => parts.push(format!("adds {always}")),
+            (_, Some(Span { to, .. })) if to == changes.up_to => {
+                let why = why(&changes.highest, changes);
+                parts.push(format!("removes at any value{why}"));
+            }
+            (adds, removes) => {
+                parts.push(match adds {
+                    Some(Span { from, .. }) => format!("adds above {}", value(from - 1)),
+                    None => {
+                        format!("adds nothing at any value{}", why(&changes.highest, changes))
+                    }
+                });
+                parts.push(match removes {
+                    Some(Span { to, .. }) => format!("removes below {}", value(to + 1)),
+                    None => format!("removes nothing {always}"),
+                });
+            }
+        }
+    } else {
+        // Some pods do not count, so that the controller jumps where the metric is on target.
+        parts.extend(bands.iter().map(|Band { span: values, effect, .. }| {
+            let effect = match effect {
+                Effect::Removes => "removes",
+                Effect::Keeps => "keeps",
+                Effect::Adds => "adds",
+            };
+            match values.to == changes.up_to {
+                true => format!("{effect} from {}", value(values.from)),
+                false => format!("{effect} {}", span(*values)),
+            }
+        }));
+    }
+    if let Some(tolerance) = changes.tolerance {
+        parts.push(format!("tolerance {}", span(tolerance).trim_start_matches("from ")));
+    }
+    // Where it is at a bound already, tolerance says it.
+    let tolerance = changes.tolerance.unwrap_or(Span { from: 0, to: 0 });
+    let Reached { replicas, proposed, .. } = changes.max;
+    if let Some(from) = proposed.filter(|from| *from > 0 && *from != tolerance.from) {
+        parts.push(format!("asks for max ({replicas}) above {}", value(from - 1)));
+    }
+    let Reached { replicas, proposed, .. } = changes.min;
+    if let Some(to) = proposed.filter(|to| *to < changes.up_to && *to != tolerance.to) {
+        parts.push(format!("asks for min ({replicas}) up to {}", value(to)));
+    }
+    if bands.iter().any(|band| !band.certain) {
+        parts.push("not certain: with what the controller probably remembers".to_owned());
+    }
+    let all = if of.divided { "in all, " } else { "" };
+    format!("{all}{}", parts.join("; "))
+}
+
+/// Why a pass does not follow a metric to the end.
+fn why(end: &End, changes: &Changes) -> String {
+    // What is raised or held above what another metric asks for does not depend on that.
+    let matters =
+        |hold: &&Hold| !matches!(hold, Hold::Metric { replicas, .. } if *replicas < end.replicas);
+    let holds = end.held_by.iter().filter(matters).map(|hold| match hold {
+        Hold::Metric { metric, replicas } => format!("{metric} asks for {replicas}"),
+        Hold::FailedMetrics => "a metric failed, and without it nothing is removed".to_owned(),
+        Hold::Stabilization { replicas } => format!("stabilization holds {replicas}"),
+        Hold::Rate { replicas } => format!("the rate limit holds {replicas}"),
+        Hold::Scale => "the scale cannot be written".to_owned(),
+    });
+    let mut holds: Vec<String> = holds.collect();
+    if holds.is_empty() {
+        for (bound, name) in [(changes.min, "min"), (changes.max, "max")] {
+            if bound.replicas == end.replicas {
+                holds.push(format!("it is at {name} ({})", bound.replicas));
+            }
+        }
+    }
+    if holds.is_empty() {
+        let asked = end.proposal.map(|asked| format!("it asks for {asked} at most"));
+        holds.extend(asked.filter(|_| end.proposal == Some(end.replicas)));
+    }
+    if holds.is_empty() {
+        return String::new();
+    }
+    format!(": {}", words::list(&holds))
+}
+
+fn value_of(of: &Thresholds, unit: Unit, value: i64) -> String {
+    match unit {
+        Unit::Percent => format!("{value}%"),
+        Unit::MilliPerPod | Unit::Milli => words::quantity(&Quantity::from_milli(value, of.format)),
+    }
+}
+
+/// Replicas over the values of a metric; none where no curve was asked for. `replicas` are those
+/// after the pass.
+pub(in crate::report) fn chart(of: &Thresholds, replicas: Option<i32>) -> Option<Chart> {
+    let Found::Changes(changes) = &of.found else { return None };
+    let Curve { span, steps } = changes.curve.as_ref()?;
+    let value = |value: i64| value_of(of, changes.unit, value);
+    let (min, max) = (changes.min.replicas, changes.max.replicas);
+    let counts = || steps.iter().map(|step| step.replicas);
+    let most = counts().chain([max]).max().unwrap_or(max);
+    let least = counts().chain([min]).min().unwrap_or(min);
+    // Near nothing, the chart starts there.
+    let least = if i64::from(least) * 4 <= i64::from(most) { least.min(0) } else { least };
+    let metric = &of.metric;
+    let across = match changes.unit {
+        Unit::Percent => format!("{metric}, in percent of the requests"),
+        Unit::MilliPerPod => format!("{metric}, of each pod"),
+        Unit::Milli => format!("{metric}, in all"),
+    };
+    Some(Chart {
+        title: format!("replicas over {metric}"),
+        description: format!("{metric}: {}.", sentence(of, changes)),
+        across,
+        span: (span.from, span.to),
+        ticks: ticks(of, changes.unit, *span).map(|at| (at, value(at))).collect(),
+        replicas: (least, most),
+        series: vec![
+            Series {
+                name: "replicas after the pass".to_owned(),
+                steps: steps.iter().map(|step| (step.from, Some(step.replicas))).collect(),
+            },
+            Series {
+                name: format!("what {metric} asks for"),
+                steps: steps.iter().map(|step| (step.from, step.proposal)).collect(),
+            },
+        ],
+        bounds: vec![(min, "min".to_owned()), (max, "max".to_owned())],
+        current: changes.now.map(|now| Mark {
+            at: now,
+            replicas,
+            label: format!("now: {}", value(now)),
+        }),
+    })
+}
+
+/// Round values.
+fn ticks(of: &Thresholds, unit: Unit, span: Span) -> impl Iterator<Item = i64> {
+    const MOST: usize = 8;
+    let binary = unit != Unit::Percent && of.format == Format::BinarySI;
+    // The largest power of 1024 of which there are a few.
+    let powers = std::iter::successors(Some(1000i64), |power| power.checked_mul(1024));
+    let unit = powers.take_while(|power| binary && span.to / power >= 2).last().unwrap_or(1);
+    let numbers = round_numbers((span.from / unit, span.to / unit), MOST, 1);
+    numbers.into_iter().map(move |number| number * unit)
+}

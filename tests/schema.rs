@@ -385,7 +385,7 @@ fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
         schema["properties"].as_object().expect("properties").keys().cloned().collect()
     };
     let mut more = keys(&schema());
-    more.extend(["overrides", "observed", "expectations"].map(str::to_owned));
+    more.extend(["overrides", "observed", "expectations", "thresholds"].map(str::to_owned));
     assert_eq!(keys(&prediction_schema()), more);
 
     let validator = published::beside_explanation(&prediction_schema());
@@ -401,7 +401,8 @@ fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
     }
     // Of each kind of value one, known, as a range, and not known.
     let expected = "desired <= 20 and not limited and metric.cpu.utilization <= 99";
-    let flags = ["--cpu=80%", "--history=infer", "--expect", expected, "--fail-on=stale"];
+    let flags =
+        ["--cpu=80%", "--history=infer", "--expect", expected, "--fail-on=stale", "--curve=cpu"];
     let right: Value = serde_json::from_str(&prediction("json", &flags)).expect("JSON is printed");
     if let Err(error) = validator.validate(&right) {
         panic!("{}: {error}", error.instance_path());
@@ -415,6 +416,19 @@ fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
         ("", "overrides", &gone),
         ("", "observed", &gone),
         ("", "expectations", &gone),
+        ("", "thresholds", &gone),
+        ("/thresholds/0", "metric", &gone),
+        ("/thresholds/0", "now", &gone),
+        ("/thresholds/0", "error", &json!("none")),
+        ("/thresholds/0", "unit", &json!("permille")),
+        ("/thresholds/0/tolerance", "to", &gone),
+        ("/thresholds/0/bands/0", "effect", &json!("doubles")),
+        ("/thresholds/0/bands/0", "certain", &gone),
+        ("/thresholds/0/max", "met", &gone),
+        ("/thresholds/0/lowest", "heldBy", &gone),
+        ("/thresholds/0/highest", "proposal", &json!("many")),
+        ("/thresholds/0/curve", "steps", &json!([])),
+        ("/thresholds/0/curve/steps/0", "replicas", &gone),
         ("/expectations/0", "truth", &json!(true)),
         ("/expectations/0", "failOn", &gone),
         ("/expectations/0/values/0", "field", &gone),

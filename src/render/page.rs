@@ -71,7 +71,7 @@ pub fn page(page: &Page, layout: &Layout) -> String {
         out.pairs(&page.changes);
     }
     if let Some(curve) = &page.curve {
-        out.heading(&curve.title.to_uppercase());
+        out.heading(&curve.title);
         out.text.push_str(&chart::text(curve, layout));
     }
     for PodTable { metric, table, left_out } in &page.pods {

@@ -3,8 +3,6 @@
 //! where it is asked first.
 
 mod search;
-#[cfg(test)]
-mod tests;
 
 use serde::Serialize;
 
@@ -304,6 +302,9 @@ fn value_of(step: &MetricStep, unit: Unit) -> Option<i64> {
 /// What keeps the pass from following a metric within the bounds.
 fn holds(snapshot: &Snapshot, decision: &Decision, index: usize) -> Vec<Hold> {
     let mut holds = Vec::new();
+    let spec = &snapshot.hpa.spec;
+    let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
+    let bounded = |replicas: i32| replicas.min(max).max(min);
     for step in &decision.trace {
         match step {
             Step::CombineMetrics { accepted: false, .. } => holds.push(Hold::FailedMetrics),
@@ -314,7 +315,7 @@ fn holds(snapshot: &Snapshot, decision: &Decision, index: usize) -> Vec<Hold> {
                     holds.push(Hold::Metric { metric, replicas: *highest });
                 }
             }
-            Step::Stabilize { desired, result, .. } if desired != result => {
+            Step::Stabilize { desired, result, .. } if bounded(*desired) != bounded(*result) => {
                 holds.push(Hold::Stabilization { replicas: *result });
             }
             Step::Limit { result, reason: "ScaleUpLimit" | "ScaleDownLimit", .. } => {

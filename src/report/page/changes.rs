@@ -143,7 +143,7 @@ pub(in crate::report) fn chart(of: &Thresholds, replicas: Option<i32>) -> Option
         Unit::Milli => format!("{metric}, in all"),
     };
     Some(Chart {
-        title: format!("replicas over {metric}"),
+        title: format!("REPLICAS OVER {metric}"),
         description: format!("{metric}: {}.", sentence(of, changes)),
         across,
         span: (span.from, span.to),
@@ -163,7 +163,10 @@ pub(in crate::report) fn chart(of: &Thresholds, replicas: Option<i32>) -> Option
         current: changes.now.map(|now| Mark {
             at: now,
             replicas,
-            label: format!("now: {}", value(now)),
+            label: match now > span.to {
+                true => format!("now: {}, further to the right", value(now)),
+                false => format!("now: {}", value(now)),
+            },
         }),
     })
 }

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::samples::{Source, change, fill, is_running, samples, selector};
-use super::spec::source_of;
 use crate::engine;
 use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, PodRow, Step};
 use crate::error::Error;
@@ -110,8 +109,12 @@ impl<'s> Dial<'s> {
     pub fn new(snapshot: &'s Snapshot, index: usize, decision: &Decision) -> Result<Self, Error> {
         let metric = Metric::of(snapshot, index)?;
         let specs = &snapshot.hpa.spec.metrics;
-        let own = source_of(&specs[index]);
-        let same = |place: &usize| *place != index && source_of(&specs[*place]) == own;
+        let asked = |place: usize| {
+            let spec = &specs[place];
+            let object = spec.object.as_ref().map(|object| &object.described_object);
+            (&spec.type_, object, spec.name(), spec.container(), spec.selector())
+        };
+        let same = |place: &usize| *place != index && asked(*place) == asked(index);
         let also = (0..specs.len()).filter(same).collect();
         let filled = samples(snapshot, index, &metric.source).is_empty();
         let mut changed = snapshot.clone();

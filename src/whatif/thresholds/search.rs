@@ -124,8 +124,10 @@ impl<'s> Search<'s> {
     pub(super) fn curve(&mut self, now: Option<i64>) -> Result<Curve, String> {
         let guess = self.target();
         let beyond = self.lowest(&|seen| seen.proposal.is_some_and(|it| it > self.max));
-        let wanted = [beyond, now, Some(guess)].into_iter().flatten().max().unwrap_or(0);
-        let to = wanted.saturating_add(wanted / 10).clamp(1, self.end.max(1)).min(self.end);
+        let wanted = beyond.unwrap_or(0).max(guess);
+        // What is far away would leave no room for what changes.
+        let near = now.filter(|now| *now / 2 <= wanted);
+        let to = near.unwrap_or(0).max(wanted.saturating_add(wanted / 10)).min(self.end);
         let stride = self.max.max(0) / STEPS + 1;
         let counts = (0..=self.max).step_by(stride as usize);
         let mut places: Vec<i64> =

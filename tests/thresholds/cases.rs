@@ -1,0 +1,198 @@
+//! Thresholds worked out by hand from the controller's rules: `ceil(ratio x ready pods)`, a tolerance
+//! of 0.1 on the ratio, missing pods counted as using all that they request below the target and
+//! nothing above it, and without `behavior` at most twice the replicas or 4 in one pass.
+
+use kubectl_hpa::engine::reconcile;
+use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::whatif::thresholds::{Changes, End, Found, Hold, Reached, Thresholds, thresholds};
+use serde_json::json;
+
+use crate::common;
+
+const CPU: &str = "{type: Resource, resource: {name: cpu, \
+                    target: {type: Utilization, averageUtilization: 50}}}";
+const QUEUE: &str = "{type: External, external: {metric: {name: queue}, \
+                      target: {type: AverageValue, averageValue: '30'}}}";
+
+/// An HPA of 1 to 10 with 4 replicas and so many pods, each of which requests 100m of CPU. `pods` has
+/// a letter for each: ready, without metrics, or being deleted.
+struct Case {
+    metrics: &'static [&'static str],
+    pods: &'static str,
+    spec: &'static str,
+    state: &'static str,
+    queue: i64,
+}
+
+const PLAIN: Case = Case {
+    metrics: &[CPU],
+    pods: "rrrr",
+    spec: "maxReplicas: 10",
+    // So that the controller has not just started, which would hold the replicas.
+    state: "recommendations: [{replicas: 1, time: '2026-11-21T05:59:00Z'}]",
+    queue: 120,
+};
+
+impl Case {
+    fn thresholds(&self) -> Vec<Thresholds> {
+        let Self { metrics, spec, state, queue, .. } = self;
+        let mut text = format!(
+            "{{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {{name: web, uid: u}},
+  spec: {{{spec}, minReplicas: 1, metrics: [{}],
+    scaleTargetRef: {{kind: Deployment, name: web, apiVersion: apps/v1}}}}}}
+---
+{{kind: ControllerState, apiVersion: kubectl-hpa/v1alpha1, now: '2026-11-21T06:00:00Z', {state}}}
+---
+{{kind: ExternalMetricValueList, apiVersion: external.metrics.k8s.io/v1beta1,
+  items: [{{metricName: queue, value: '{queue}'}}]}}
+---
+{{kind: Scale, apiVersion: autoscaling/v1, metadata: {{name: web}}, spec: {{replicas: 4}},
+  status: {{replicas: 4, selector: app=web}}}}\n",
+            metrics.join(", ")
+        );
+        for (number, sort) in self.pods.chars().enumerate() {
+            let deleted = match sort {
+                'd' => ", deletionTimestamp: '2026-11-21T05:59:59Z'",
+                _ => "",
+            };
+            text += &format!(
+                "---
+{{kind: Pod, apiVersion: v1, metadata: {{name: web-{number}, labels: {{app: web}}{deleted}}},
+  spec: {{containers: [{{name: app, resources: {{requests: {{cpu: 100m}}}}}}]}},
+  status: {{phase: Running, startTime: '2026-11-21T05:00:00Z', conditions: [
+    {{type: Ready, status: 'True', lastTransitionTime: '2026-11-21T05:00:10Z'}}]}}}}\n"
+            );
+            if sort != 'm' {
+                text += &format!(
+                    "---
+{{kind: PodMetrics, apiVersion: metrics.k8s.io/v1beta1, metadata: {{name: web-{number}}},
+  timestamp: '2026-11-21T05:59:50Z', window: 15s, containers: [{{name: app, usage: {{cpu: 50m}}}}]}}\n"
+                );
+            }
+        }
+        let input = common::read(&text).expect("the case is readable");
+        let remembered = Remembered::of(&input);
+        let decision = reconcile(&input.snapshot, &remembered.likely);
+        thresholds(&input.snapshot, &remembered, &decision, None)
+    }
+
+    fn changes(&self) -> Changes {
+        match self.thresholds().swap_remove(0).found {
+            Found::Changes(changes) => *changes,
+            Found::Nothing { error } => panic!("{error}"),
+        }
+    }
+}
+
+/// Effects with the highest value of each; the last has no end.
+fn bands(changes: &Changes) -> String {
+    let last = changes.bands.len() - 1;
+    let band = |(place, band)| {
+        let json = json!(band);
+        let effect = json["effect"].as_str().expect("an effect");
+        match place == last {
+            true => effect.to_owned(),
+            false => format!("{effect} ..{}", json["to"]),
+        }
+    };
+    changes.bands.iter().enumerate().map(band).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn thresholds_follow_from_the_rules() {
+    for (case, expected, tolerance, max, min, because) in [
+        (
+            Case { ..PLAIN },
+            "removes ..37, keeps ..55, adds",
+            (45, 55),
+            Some(113),
+            Some(12),
+            "4 v / 50: at most 3 up to 37.5, above 9 from 112.5, at most 1 up to 12.5",
+        ),
+        (
+            Case {
+                state: "kubernetesVersion: v1.30.0, recommendations: [{replicas: 1, time: '2026-11-21T05:59:00Z'}]",
+                ..PLAIN
+            },
+            "removes ..37, keeps ..54, adds",
+            (45, 54),
+            Some(113),
+            Some(12),
+            "older controllers compare |1 - 1.1| with 0.1, which floats make larger",
+        ),
+        (
+            Case { pods: "rrdd", ..PLAIN },
+            "removes ..44, keeps ..55, removes ..75, keeps ..100, adds",
+            (45, 55),
+            Some(226),
+            Some(25),
+            "2 v / 50 of the pods that count, but the 4 there are while it is on target",
+        ),
+        (
+            Case { pods: "rrrm", ..PLAIN },
+            "removes ..17, keeps ..74, adds",
+            (27, 74),
+            Some(151),
+            None,
+            "(3 v + 100) / 4 below the target, 3 v / 4 above it, truncated; not below 25",
+        ),
+        (
+            Case { metrics: &[QUEUE], ..PLAIN },
+            "removes ..90000, keeps ..132000, adds",
+            (108_000, 132_000),
+            Some(270_001),
+            Some(30_000),
+            "v / 30 in all, the ratio over 4 x 30",
+        ),
+    ] {
+        let changes = case.changes();
+        assert_eq!(bands(&changes), expected, "{because}");
+        let span = changes.tolerance.map(|span| (span.from, span.to));
+        assert_eq!(span, Some(tolerance), "{because}");
+        assert_eq!((changes.max.proposed, changes.min.proposed), (max, min), "{because}");
+        assert!(changes.bands.iter().all(|band| band.certain));
+    }
+}
+
+/// What is at the ends, and why no more than that.
+#[test]
+fn what_holds_the_answer_is_named() {
+    let held = "recommendations: [{replicas: 8, time: '2026-11-21T05:59:00Z'}]";
+    let own = "maxReplicas: 10, behavior: {scaleUp: {policies: [{type: Pods, value: 1, \
+               periodSeconds: 60}]}, scaleDown: {stabilizationWindowSeconds: 0, selectPolicy: \
+               Disabled}}";
+    let stabilized = Hold::Stabilization { replicas: 8 };
+    let other = |replicas| Hold::Metric { metric: "queue".to_owned(), replicas };
+    for (case, lowest, highest) in [
+        (Case { ..PLAIN }, (Some(0), 1, vec![]), (8, vec![Hold::Rate { replicas: 8 }])),
+        (
+            Case { state: held, ..PLAIN },
+            (Some(0), 8, vec![stabilized]),
+            (8, vec![Hold::Rate { replicas: 8 }]),
+        ),
+        (
+            Case { spec: own, ..PLAIN },
+            (Some(0), 4, vec![Hold::Rate { replicas: 4 }]),
+            (5, vec![Hold::Rate { replicas: 5 }]),
+        ),
+        (
+            Case { metrics: &[CPU, QUEUE], queue: 180, ..PLAIN },
+            (Some(0), 6, vec![other(6)]),
+            (8, vec![Hold::Rate { replicas: 8 }]),
+        ),
+    ] {
+        let changes = case.changes();
+        let (proposal, replicas, held_by) = lowest;
+        assert_eq!(changes.lowest, End { proposal, replicas, held_by });
+        assert_eq!((changes.highest.replicas, changes.highest.held_by), highest);
+        assert_eq!(changes.max, Reached { replicas: 10, proposed: Some(113), met: None });
+    }
+}
+
+#[test]
+fn what_no_value_can_change_has_no_thresholds() {
+    assert_eq!(Case { spec: "maxReplicas: 3", ..PLAIN }.thresholds(), []);
+    let failing = Case { pods: "", ..PLAIN }.thresholds();
+    let Found::Nothing { error } = &failing[0].found else { panic!("{failing:?}") };
+    assert!(error.contains("the pods of the target are not known"), "{error}");
+}

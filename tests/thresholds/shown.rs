@@ -1,0 +1,146 @@
+//! Thresholds and curves as the program prints them, for a terminal of 80 columns with and without
+//! Unicode, as a picture, as Markdown, and what it says where there is nothing to draw.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+/// What is printed of the example, with the exit code: standard output, and error.
+fn predict(locale: &str, flags: &[&str]) -> (Option<i32>, String, String) {
+    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        .args(["predict", "nginx-deployment", "-f", "examples/nginx", "--cpu", "30%"])
+        .args(flags)
+        .env("LC_ALL", locale)
+        .output()
+        .expect("it runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// The part of a page from one heading to the other.
+fn part<'t>(page: &'t str, from: &str, to: &str) -> &'t str {
+    let (_, rest) = page.split_once(from).expect("the heading");
+    rest.split_once(to).expect("the next heading").0.trim_end()
+}
+
+#[test]
+fn a_curve_is_drawn() {
+    let (_, page, _) = predict("C.UTF-8", &["--curve", "cpu"]);
+    assert_snapshot!(part(&page, "CHANGES\n", "IN THE"), @"
+      cpu  adds above 22%; removes nothing at any value: it is at min (2); tolerance 18% to 22%; asks for max (10) above 90%
+
+    REPLICAS OVER cpu
+      ─ replicas after the pass   · what cpu asks for   ● now: 30%
+      >10 ┤                                                             ↑↑↑↑↑↑↑↑
+       10 ┤┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄·······┄┄┄┄┄┄┄ max
+          │                                                 ·······
+        8 ┤                                           ·······
+          │                                     ·······
+        6 ┤                               ·······
+          │                         ·······
+        4 ┤                  ┌──────────────────────────────────────────────────
+          │              ┌───●
+        2 ┤──────────────┘┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄ min
+          │·······
+        0 ┤·
+          └┬───────────┬───────────┬───────────┬────────────┬───────────┬───────
+           0%         20%         40%         60%          80%        100%
+           cpu, in percent of the requests
+    ");
+    let (_, page, _) = predict("C", &["--curve", "cpu"]);
+    assert_snapshot!(part(&page, "CHANGES\n", "IN THE"), @"
+      cpu  adds above 22%; removes nothing at any value: it is at min (2); tolerance 18% to 22%; asks for max (10) above 90%
+
+    REPLICAS OVER cpu
+      - replicas after the pass   : what cpu asks for   o now: 30%
+      >10 +                                                             ^^^^^^^^
+       10 +.......................................................:::::::....... max
+          |                                                 :::::::
+        8 +                                           :::::::
+          |                                     :::::::
+        6 +                               :::::::
+          |                         :::::::
+        4 +                  +--------------------------------------------------
+          |              +---o
+        2 +--------------+...................................................... min
+          |:::::::
+        0 +:
+          ++-----------+-----------+-----------+------------+-----------+-------
+           0%         20%         40%         60%          80%        100%
+           cpu, in percent of the requests
+    ");
+}
+
+#[test]
+fn a_picture_stands_alone() {
+    let (code, picture, stderr) = predict("C", &["--curve", "cpu", "-o", "svg"]);
+    assert_eq!((code, &*stderr), (Some(0), ""));
+    let document = roxmltree::Document::parse(&picture).expect("XML");
+    assert_eq!(document.root_element().attribute("role"), Some("img"));
+    let words = |name: &str| {
+        let mut nodes = document.descendants();
+        let node = nodes.find(|node| node.has_tag_name(name)).expect("an element");
+        node.text().expect("words").to_owned()
+    };
+    assert_eq!(words("title"), "REPLICAS OVER cpu");
+    let said = "cpu: adds above 22%; removes nothing at any value: it is at min (2);";
+    assert!(words("desc").starts_with(said), "{}", words("desc"));
+}
+
+#[test]
+fn the_points_are_in_the_object() {
+    let (_, text, _) = predict("C", &["--curve", "cpu", "-o", "json"]);
+    let object: Value = serde_json::from_str(&text).expect("JSON");
+    let changes = &object["thresholds"][0];
+    let bands = json!([
+        {"from": 0, "to": 22, "effect": "keeps", "certain": true},
+        {"from": 23, "to": changes["upTo"], "effect": "adds", "certain": true},
+    ]);
+    assert_eq!((&changes["metric"], &changes["now"]), (&json!("cpu"), &json!(30)));
+    assert_eq!((&changes["unit"], &changes["bands"]), (&json!("percent"), &bands));
+    // 2 v / 20 for the 2 pods, and 4 at most from 2; but 2 while it is on target.
+    let point = |from, proposal, replicas| json!({"from": from, "proposal": proposal, "replicas": replicas});
+    let steps = changes["curve"]["steps"].as_array().expect("steps");
+    let expected =
+        [point(0, 0, 2), point(1, 1, 2), point(11, 2, 2), point(23, 3, 3), point(31, 4, 4)];
+    assert_eq!(steps[..5], expected);
+    assert_eq!(steps.last(), Some(&point(101, 11, 4)));
+    let (_, text, _) = predict("C", &["-o", "json"]);
+    let object: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(object["thresholds"][0].get("curve"), None);
+}
+
+#[test]
+fn a_comment_holds_both() {
+    let (_, text, _) = predict("C", &["--curve", "cpu", "-o", "markdown"]);
+    assert!(text.contains("| CHANGES |  |\n"), "{text}");
+    // The chart is one element, which no line of it ends.
+    let mut options = comrak::Options::default();
+    options.render.r#unsafe = true;
+    let html = comrak::markdown_to_html(&text, &options);
+    let chart = part(&html, "<pre>", "</pre>");
+    assert_eq!(chart.lines().count(), 16, "{chart}");
+    assert!(!chart.contains("<p>") && chart.contains("in percent of the requests"), "{chart}");
+}
+
+#[test]
+fn there_may_be_nothing_to_draw() {
+    for (flags, code, message, hint) in [
+        (&["--curve", "memory"] as &[&str], 2, "the HPA has no metric memory", "it has cpu"),
+        (&["--curve", "app=cpu"], 2, "the HPA has no metric cpu in app", "it has cpu"),
+        (&["--curve", "cpu{a=b}"], 2, "the HPA has no metric cpu{a=b}", "it has cpu"),
+        (&["--curve", ""], 2, "--curve : names no metric", "such as cpu"),
+        (&["--curve", "=cpu"], 2, "--curve =cpu: names no metric", "such as cpu"),
+        (&["--curve", "cpu{a"], 2, "--curve cpu{a: names no metric", "such as cpu"),
+        (&["-o", "svg"], 2, "-o svg: there is nothing to draw", "--curve METRIC"),
+        (
+            &["--curve", "cpu", "-o", "svg", "--replicas", "20"],
+            1,
+            "there is no curve: the pass does not look at metrics",
+            "",
+        ),
+    ] {
+        let (found, stdout, stderr) = predict("C", flags);
+        assert_eq!((found, &*stdout), (Some(code), ""), "{flags:?}");
+        assert!(stderr.contains(message) && stderr.contains(hint), "{flags:?}: {stderr}");
+    }
+}

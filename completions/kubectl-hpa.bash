@@ -414,7 +414,7 @@ _kubectl__hpa() {
             return 0
             ;;
         kubectl__subcmd__hpa__subcmd__predict)
-            opts="-f -o -n -s -v -h --filename --output --cpu --memory --metric --pod --replicas --unready --missing --pending --min --max --target --set --hpa --expect --fail-on --exit-code --report --history --recommendation --observe --now --kubernetes-version --tolerance --downscale-stabilization --cpu-initialization-period --initial-readiness-delay --sync-period --feature-gates --namespace --kubeconfig --context --cluster --user --server --token --as --as-group --as-uid --as-user-extra --certificate-authority --client-certificate --client-key --insecure-skip-tls-verify --tls-server-name --request-timeout --disable-compression --v --warnings-as-errors --color --help"
+            opts="-f -o -n -s -v -h --filename --output --curve --cpu --memory --metric --pod --replicas --unready --missing --pending --min --max --target --set --hpa --expect --fail-on --exit-code --report --history --recommendation --observe --now --kubernetes-version --tolerance --downscale-stabilization --cpu-initialization-period --initial-readiness-delay --sync-period --feature-gates --namespace --kubeconfig --context --cluster --user --server --token --as --as-group --as-uid --as-user-extra --certificate-authority --client-certificate --client-key --insecure-skip-tls-verify --tls-server-name --request-timeout --disable-compression --v --warnings-as-errors --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -429,11 +429,15 @@ _kubectl__hpa() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "wide markdown json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide markdown json yaml svg" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "wide markdown json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wide markdown json yaml svg" -- "${cur}"))
+                    return 0
+                    ;;
+                --curve)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --cpu)

@@ -76,10 +76,12 @@ never\t'Never'"
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s A -l all-namespaces -d 'The HPAs of all namespaces'
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -s f -l filename -d 'Saved objects instead of a cluster: a file, a folder, or - for standard input; repeatable' -r
-complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -s o -l output -d 'The form of the answer; without it, a report for people' -r -f -a "wide\t'The report with every pod, the list with more columns'
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -s o -l output -d 'The form of the answer; without it, a report for people' -r -f -a "wide\t'The report with every pod'
 markdown\t'For a comment on a change, in GitHub\'s Markdown'
 json\t'The published contract as JSON'
-yaml\t'The published contract as YAML'"
+yaml\t'The published contract as YAML'
+svg\t'The chart alone, of --curve'"
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l curve -d 'Draw the replicas over the values of a metric, such as cpu, app=cpu for a container, or \'queue_depth{queue=a}\'' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l cpu -d 'The CPU that the pods use, or one container in each; repeatable' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l memory -d 'The memory that the pods use, or one container in each; repeatable' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l metric -d 'What a metric says: for each pod, or in all for Object and External metrics (there also where the target is an average); repeatable' -r

@@ -12,63 +12,85 @@ mod shown;
 #[path = "properties/scenario.rs"]
 mod scenario;
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use kubectl_hpa::engine::decision::{Because, Decision, MetricResult, Proposal, Step};
 use kubectl_hpa::engine::{range, reconcile};
 use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::snapshot::Snapshot;
+use kubectl_hpa::snapshot::assemble::Input;
 use kubectl_hpa::whatif::overrides::set_metric;
 use kubectl_hpa::whatif::thresholds::{Band, Changes, Effect, Found, Reached, Unit, thresholds};
 use kubectl_hpa::whatif::value::Value;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use proptest::test_runner::{TestCaseResult, TestRunner};
 use scenario::{Scenario, scenario};
 
 #[test]
 fn the_engine_gives_the_answers_on_both_sides() {
-    let seen = RefCell::new(BTreeMap::new());
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     let inputs = (scenario(), any::<u64>(), any::<bool>());
-    let held = TestRunner::new(config).run(&inputs, |(scenario, dice, forget)| {
-        holds(&scenario, &mut Dice(dice), forget, &mut seen.borrow_mut())
-    });
+    let held = TestRunner::new(config)
+        .run(&inputs, |(scenario, dice, forget)| holds(&scenario, &mut Dice(dice), forget));
     if let Err(e) = held {
         panic!("{e}");
     }
-    // Without this, it might hold because nothing was ever found.
-    let seen = seen.into_inner();
-    println!("{seen:?}");
-    for bands in ["Removes Keeps Adds ", "Keeps Adds ", "Removes Keeps ", "Adds "] {
-        assert!(seen.contains_key(bands), "never found: {bands}; but {seen:?}");
+}
+
+/// Without this, the above might hold because nothing is ever found.
+#[test]
+fn the_scenarios_have_all_sorts_of_thresholds() {
+    const SCENARIOS: usize = 800;
+    let mut runner = TestRunner::deterministic();
+    let mut seen = BTreeSet::new();
+    for place in 0..SCENARIOS {
+        let scenario = scenario().new_tree(&mut runner).expect("a scenario");
+        let input = input(&scenario.current(), place % 2 == 0);
+        for (_, changes) in search(&input, None).1 {
+            let bands = changes.bands.iter();
+            seen.insert(
+                bands.map(|band| format!("{:?}", band.effect)).collect::<Vec<_>>().join(" "),
+            );
+            let open = changes.bands.iter().any(|band| !band.certain);
+            seen.extend(open.then(|| "not certain".to_owned()));
+        }
+    }
+    for sort in ["Removes Keeps Adds", "Keeps Adds", "Removes Keeps", "Adds", "not certain"] {
+        assert!(seen.contains(sort), "never found: {sort}; but {seen:?}");
     }
 }
 
-fn holds(
-    scenario: &Scenario,
-    dice: &mut Dice,
-    forget: bool,
-    seen: &mut BTreeMap<String, usize>,
-) -> TestCaseResult {
-    let mut input = common::read(&scenario.text()).map_err(|e| TestCaseError::fail(e.message))?;
+/// What is read of a scenario, with its memory or without.
+fn input(scenario: &Scenario, forget: bool) -> Input {
+    let mut input = common::read(&scenario.text()).expect("a scenario is read");
     if forget {
         input.stated_memory = None;
     }
+    input
+}
+
+/// The metrics whose thresholds can be told, by place, with the memory and the pass.
+fn search(input: &Input, curve: Option<usize>) -> ((Remembered, Decision), Vec<(usize, Changes)>) {
+    let remembered = Remembered::of(input);
+    let decision = reconcile(&input.snapshot, &remembered.likely);
+    let all = thresholds(&input.snapshot, &remembered, &decision, curve).into_iter();
+    let found = all.filter_map(|of| match of.found {
+        Found::Changes(changes) => Some((of.index, *changes)),
+        Found::Nothing { .. } => None,
+    });
+    let found = found.collect();
+    ((remembered, decision), found)
+}
+
+fn holds(scenario: &Scenario, dice: &mut Dice, forget: bool) -> TestCaseResult {
+    let input = input(scenario, forget);
     let snapshot = &input.snapshot;
-    let remembered = Remembered::of(&input);
-    let decision = reconcile(snapshot, &remembered.likely);
-    let curve = dice.below(snapshot.hpa.spec.metrics.len().max(1) as i64) as usize;
-    for found in thresholds(snapshot, &remembered, &decision, Some(curve)) {
-        let sort = match &found.found {
-            Found::Nothing { error } => error.split(':').next().unwrap_or_default().to_owned(),
-            Found::Changes(changes) => {
-                let at = |value| at(snapshot, &remembered, &decision, found.index, changes, value);
-                tell_the_truth(snapshot, changes, &at, dice)?;
-                changes.bands.iter().map(|band| format!("{:?} ", band.effect)).collect()
-            }
-        };
-        *seen.entry(sort).or_default() += 1;
+    let curve = dice.below(snapshot.hpa.spec.metrics.len() as i64) as usize;
+    let ((remembered, decision), found) = search(&input, Some(curve));
+    for (index, changes) in found {
+        let at = |value| at(snapshot, &remembered, &decision, index, &changes, value);
+        tell_the_truth(snapshot, &changes, &at, dice)?;
     }
     Ok(())
 }

@@ -84,7 +84,7 @@ const NARROWEST: usize = 40;
 const WIDEST: usize = 120;
 
 /// So many counts have a row each; of more, several share one.
-const MOST_ROWS: usize = 16;
+const MOST_ROWS: usize = 24;
 
 const LEFT: u8 = 1;
 const RIGHT: u8 = 2;
@@ -168,7 +168,7 @@ impl Rows {
     fn labels(&self, bounds: &[(i32, String)]) -> Vec<String> {
         let mut labels = vec![String::new(); self.count];
         let span = (i64::from(self.lowest), i64::from(self.highest));
-        let round = round_numbers(span, MOST_ROWS / 2, 1).into_iter();
+        let round = round_numbers(span, 10, 1).into_iter();
         let round = round.filter_map(|count| i32::try_from(count).ok());
         for count in round.chain(bounds.iter().map(|(count, _)| *count)) {
             if let Some(row) = self.of_count(count).filter(|_| count <= self.highest) {

@@ -296,7 +296,7 @@ fn value_of(step: &MetricStep, unit: Unit) -> Option<i64> {
         Unit::MilliPerPod => current.average_value.as_ref(),
         Unit::Milli => proposal.total.as_ref().or(current.value.as_ref()),
     };
-    quantity.map(|quantity| quantity.milli_value())
+    quantity.map(Quantity::milli_value)
 }
 
 /// What keeps the pass from following a metric within the bounds.

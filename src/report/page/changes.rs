@@ -48,7 +48,7 @@ fn sentence(of: &Thresholds, changes: &Changes) -> String {
                     }
                 });
                 parts.push(match removes {
-                    Some(Span { to, .. }) => format!("removes below {}", value(to + 1)),
+                    Some(Span { to, .. }) => format!("removes up to {}", value(to)),
                     None => format!("removes nothing {always}"),
                 });
             }

@@ -116,7 +116,7 @@ impl<'s> Search<'s> {
             places.push(self.guess_for(guess, count.into()));
         }
         self.ask_at(&places)?;
-        self.refine(self.end, |search, seen| search.key(seen))?;
+        self.refine(self.end, Self::key)?;
         self.check()
     }
 

@@ -215,6 +215,8 @@ fn tell_the_truth(
     let whole = max < 1000;
     let asks = |value: i64| asks(value).map(|asked| asked.min(max.saturating_add(1)));
     for (place, step) in curve.steps.iter().enumerate() {
+        let answer = |value: i64| (asks(value), at(value).replicas);
+        prop_assert!(place == 0 || answer(step.from - 1) != answer(step.from), "{:?}", curve);
         let to = curve.steps.get(place + 1).map_or(curve.span.to, |next| next.from - 1);
         let values = if whole { dice.between(step.from, to) } else { vec![step.from] };
         for value in values {

@@ -129,25 +129,27 @@ impl<'s> Search<'s> {
         let near = now.filter(|now| *now / 2 <= wanted);
         let to = near.unwrap_or(0).max(wanted.saturating_add(wanted / 10)).min(self.end);
         let stride = self.max.max(0) / STEPS + 1;
-        let counts = (0..=self.max).step_by(stride as usize);
-        let mut places: Vec<i64> =
-            counts.map(|count| self.guess_for(guess, count.into())).collect();
+        let all = (0..=self.max).step_by(stride as usize);
+        let mut places: Vec<i64> = all.map(|count| self.guess_for(guess, count.into())).collect();
         places.retain(|place| *place <= to);
         places.push(to);
         self.ask_at(&places)?;
         // Whatever is beyond the upper bound comes to the same.
         let beyond = self.max.saturating_add(1);
-        self.refine(to, |_, seen| {
+        let counts = |seen: &Seen| {
             let proposal = seen.proposal.map(|proposal| proposal.min(beyond).div_euclid(stride));
-            (seen.classes.clone(), proposal, seen.replicas.div_euclid(stride))
-        })?;
+            (proposal, seen.replicas.div_euclid(stride))
+        };
+        self.refine(to, |_, seen| (seen.classes.clone(), counts(seen)))?;
         self.check()?;
         let mut steps: Vec<Point> = Vec::new();
+        let mut last = None;
         for (from, seen) in self.seen.range(..=to) {
-            let Seen { proposal, replicas, .. } = *seen;
-            let proposal = proposal.map(|proposal| proposal.min(beyond));
-            let same = |last: &Point| last.proposal == proposal && last.replicas == replicas;
-            if !steps.last().is_some_and(same) {
+            let new = Some(counts(seen));
+            if new != last {
+                last = new;
+                let Seen { proposal, replicas, .. } = *seen;
+                let proposal = proposal.map(|proposal| proposal.min(beyond));
                 steps.push(Point { from: *from, proposal, replicas });
             }
         }

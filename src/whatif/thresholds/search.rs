@@ -22,6 +22,8 @@ pub(super) struct Search<'s> {
     current: i32,
     min: i32,
     max: i32,
+    /// The pods whose values make up the metric.
+    counted: i64,
     /// The highest value looked at.
     end: i64,
     /// What was seen, by value.
@@ -88,7 +90,8 @@ impl<'s> Search<'s> {
         let current = snapshot.scale.as_ref().map_or(0, |scale| scale.spec_replicas);
         let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
         let seen = BTreeMap::new();
-        Self { snapshot, remembered, dial, index, current, min, max, end: 0, seen }
+        let counted = current.into();
+        Self { snapshot, remembered, dial, index, current, min, max, counted, end: 0, seen }
     }
 
     /// Finds every value at which something changes that the thresholds tell apart.
@@ -249,7 +252,7 @@ impl<'s> Search<'s> {
 
     /// The value that asks for a count, probably.
     fn guess_for(&self, target: i64, count: i64) -> i64 {
-        let counted = i128::from(self.current.max(1));
+        let counted = i128::from(self.counted.max(1));
         let value = i128::from(target) * i128::from(count.max(0)) / counted;
         value.try_into().unwrap_or(i64::MAX)
     }
@@ -365,6 +368,10 @@ impl<'s> Search<'s> {
                 Because::WithinTolerance | Because::FilledWithinTolerance | Because::DirectionFlips
             )
         });
+        if let Some(counts) = own.and_then(|proposal| proposal.counted) {
+            let strangers = if self.dial.is_percent() { 0 } else { counts.strangers };
+            self.counted = (counts.ready + strangers) as i64;
+        }
         let proposal = own.map(|proposal| proposal.replicas);
         let seen = Seen { classes, tolerated, proposal, replicas };
         self.seen.insert(value, seen.clone());

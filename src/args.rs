@@ -18,7 +18,7 @@ use crate::version::Version;
 pub use apply::{Apply, ApplyOutput, DryRun, How};
 pub use connection::ConnectionFlags;
 pub use expect::{ExpectArgs, FailOn, Report};
-pub use predict::{Overrides, Predict, PredictOutput};
+pub use predict::{Overrides, Predict, PredictOutput, TimelineArgs};
 
 /// Explains what the HorizontalPodAutoscaler controller decides, step by step.
 #[derive(Debug, Parser)]

@@ -1,9 +1,10 @@
 //! What `predict` is asked: an HPA, and what is to be taken for otherwise. The values are read in
 //! [`crate::whatif`], which knows what they can be.
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
+use jiff::SignedDuration;
 
-use super::{ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs};
+use super::{ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs, duration};
 
 /// `predict`.
 #[derive(Debug, Args)]
@@ -21,6 +22,10 @@ Examples:
 
   # a queue of 300 messages, with another maximum
   kubectl hpa predict worker --metric queue_depth=300 --max 30
+
+  # the next ten minutes with this load; and with that of a table of times and values
+  kubectl hpa predict web --for 10m --cpu 160%
+  kubectl hpa predict web --trace load.csv
 
   # fail a pipeline where it would be limited, or go beyond 20
   kubectl hpa predict web -f state.yaml --cpu 90% --expect 'desired <= 20' --fail-on limited
@@ -51,9 +56,18 @@ pub struct Predict {
     #[arg(long, value_name = "[CONTAINER=]METRIC")]
     pub curve: Option<String>,
 
+    /// Also write everything that was read to this file, without what is assumed, to be read again
+    /// with -f
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<String>,
+
     #[command(flatten)]
     /// What is otherwise.
     pub overrides: Overrides,
+
+    #[command(flatten)]
+    /// What follows.
+    pub timeline: TimelineArgs,
 
     #[command(flatten)]
     /// What is expected of the answer.
@@ -83,8 +97,36 @@ pub enum PredictOutput {
     Json,
     /// The published contract as YAML
     Yaml,
-    /// The chart alone, of --curve
+    /// The chart alone, of --curve or --for
     Svg,
+}
+
+/// What is to be played after the pass.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "As time goes on")]
+#[command(group(ArgGroup::new("played").args(["span", "trace"]).multiple(true)))]
+pub struct TimelineArgs {
+    /// Play pass after pass for so long (default: to the end of the trace). The load stays as it is:
+    /// what the pods use together is shared evenly by those that are ready
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    pub span: Option<SignedDuration>,
+
+    /// The load over time, - for standard input: CSV with a column "time" (30s, 1m30s, 90 or
+    /// 2026-11-21T06:00:00Z) and one for each metric, by its name. An amount is that of all pods
+    /// together; a share, what the pods there are use of their requests, so that more pods use less;
+    /// a change is one of what there is at the start. A value holds until the next
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<String>,
+
+    /// How long after its creation a new pod is ready
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
+    #[arg(requires = "played")]
+    pub ready_after: SignedDuration,
+
+    /// How long after its creation a new pod has metrics
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s")]
+    #[arg(requires = "played")]
+    pub metrics_after: SignedDuration,
 }
 
 /// What is to be taken for otherwise, as it was typed.

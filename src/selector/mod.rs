@@ -79,6 +79,18 @@ impl Selector {
         self.requirements.is_empty()
     }
 
+    /// Labels with the values that are required. They need not match, as others may be excluded.
+    pub(crate) fn example(&self) -> Labels {
+        let pair = |requirement: &Requirement| match requirement.operator {
+            Operator::In | Operator::Equals | Operator::DoubleEquals => {
+                Some((requirement.key.clone(), requirement.values.first()?.clone()))
+            }
+            Operator::Exists => Some((requirement.key.clone(), "".into())),
+            _ => None,
+        };
+        self.requirements.iter().filter_map(pair).collect()
+    }
+
     /// What the scale client makes of a scale's selector: it reads the text with
     /// `metav1.ParseToLabelSelector` and prints that with `metav1.LabelSelectorAsSelector`. So
     /// `==` becomes `=`, and of several required values for one key the last is kept.

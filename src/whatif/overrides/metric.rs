@@ -445,7 +445,7 @@ pub(super) fn with_decision(
 }
 
 /// Whether two metrics are different views of the same measurements.
-pub(super) fn share_usage(snapshot: &Snapshot, one: usize, other: usize) -> bool {
+pub(in crate::whatif) fn share_usage(snapshot: &Snapshot, one: usize, other: usize) -> bool {
     let hpa = &snapshot.hpa;
     let source = |place: usize| Source::of(hpa, &hpa.spec.metrics[place]);
     match (source(one), source(other)) {

@@ -10,7 +10,10 @@ mod typed;
 
 use serde::Serialize;
 
+pub(super) use metric::share_usage;
 pub use metric::{Dial, set_metric, set_pod};
+pub(super) use pods::is_ready;
+pub(super) use samples::{Source, samples};
 pub use spec::Candidate;
 pub use typed::{Assumptions, Wanted};
 
@@ -32,11 +35,22 @@ pub struct Override {
     pub assumed: String,
     /// What was observed; none where nothing was.
     pub observed: Option<String>,
+    /// The pods that it is about, where it is about single ones.
+    #[serde(skip)]
+    pub pods: Vec<Box<str>>,
 }
 
 impl Override {
-    fn new(item: impl Into<String>, assumed: impl Into<String>, observed: Option<String>) -> Self {
-        Self { item: item.into(), assumed: assumed.into(), observed }
+    pub(super) fn new(
+        item: impl Into<String>,
+        assumed: impl Into<String>,
+        observed: Option<String>,
+    ) -> Self {
+        Self { item: item.into(), assumed: assumed.into(), observed, pods: Vec::new() }
+    }
+
+    fn of_pods(self, pods: impl IntoIterator<Item = Box<str>>) -> Self {
+        Self { pods: pods.into_iter().collect(), ..self }
     }
 }
 
@@ -70,7 +84,7 @@ impl Assumptions {
                 if places.contains(other) {
                     return Err(Error::usage(format!("{label} is stated twice")));
                 }
-                if metric::share_usage(snapshot, *other, first) {
+                if share_usage(snapshot, *other, first) {
                     return Err(Error::usage(format!(
                         "{label} and {with} are read from the same usage: state one of them"
                     )));
@@ -115,7 +129,8 @@ impl Assumptions {
             for place in &places[1..] {
                 snapshot.metrics[*place].clone_from(&answer);
             }
-            overrides.push(Override::new(format!("{label} of {pod}"), assigned.words(), before));
+            let own = Override::new(format!("{label} of {pod}"), assigned.words(), before);
+            overrides.push(own.of_pods([pod.as_str().into()]));
         }
         input.remark_anew(&was);
         Ok((input, overrides))
@@ -123,7 +138,7 @@ impl Assumptions {
 }
 
 /// What a metric said, as the status reports it.
-fn current(decision: &Decision, index: usize) -> Option<String> {
+pub(super) fn current(decision: &Decision, index: usize) -> Option<String> {
     let step = step_of(decision, index)?;
     let MetricResult::Proposal(proposal) = &step.result else {
         return None;
@@ -139,16 +154,21 @@ fn current(decision: &Decision, index: usize) -> Option<String> {
 
 /// A pass over a changed snapshot, for what it tells of the pods. What the controller remembers plays
 /// no part in that.
-fn look(snapshot: &Snapshot) -> Decision {
+pub(super) fn look(snapshot: &Snapshot) -> Decision {
     engine::reconcile(snapshot, &Default::default())
 }
 
 impl Assigned {
     /// What is assumed, in words.
     fn words(&self) -> String {
-        match self.value {
-            Value::Share(_) => format!("{} of the request", self.text),
-            Value::Amount(_) | Value::Scale(_) | Value::Missing => self.text.clone(),
-        }
+        words(&self.value, &self.text)
+    }
+}
+
+/// A value that was typed, in words.
+pub(super) fn words(value: &Value, text: &str) -> String {
+    match value {
+        Value::Share(_) => format!("{text} of the request"),
+        Value::Amount(_) | Value::Scale(_) | Value::Missing => text.to_owned(),
     }
 }

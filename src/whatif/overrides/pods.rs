@@ -129,10 +129,11 @@ impl PodChanges {
         for (state, word) in
             [(State::Unready, "unready"), (State::Missing, "missing"), (State::Pending, "pending")]
         {
-            let names: Vec<&str> =
-                chosen.iter().filter(|(_, s)| *s == state).map(|(name, _)| &**name).collect();
+            let own = chosen.iter().filter(|(_, s)| *s == state).map(|(name, _)| name.clone());
+            let names: Vec<Box<str>> = own.collect();
             if !names.is_empty() {
-                overrides.push(Override::new(format!("{word} pods"), names.join(", "), None));
+                let item = Override::new(format!("{word} pods"), names.join(", "), None);
+                overrides.push(item.of_pods(names));
             }
         }
         Ok(chosen)
@@ -163,7 +164,8 @@ fn of_target(snapshot: &Snapshot) -> Result<Vec<&Pod>, Error> {
     Ok(pods)
 }
 
-fn is_ready(pod: &Pod) -> bool {
+/// Whether a pod is up and ready.
+pub(in crate::whatif) fn is_ready(pod: &Pod) -> bool {
     is_running(pod) && pod.ready.is_some_and(|ready| ready.status == ConditionStatus::True)
 }
 

@@ -14,7 +14,7 @@ use crate::snapshot::{MetricAnswer, PodValue, ScaleError, Snapshot};
 
 /// What a metric is read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Source {
+pub(in crate::whatif) enum Source {
     /// The usage of each pod, or of one of its containers.
     Resource { name: String, container: Option<String> },
     /// A value for each pod.
@@ -28,7 +28,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    pub(super) fn of(hpa: &Hpa, spec: &MetricSpec) -> Self {
+    pub(in crate::whatif) fn of(hpa: &Hpa, spec: &MetricSpec) -> Self {
         let name = spec.name().to_owned();
         match spec.type_.as_str() {
             "Resource" | "ContainerResource" => {
@@ -49,7 +49,7 @@ impl Source {
     }
 
     /// What a server says that cannot answer.
-    pub(super) fn failure(&self) -> String {
+    pub(in crate::whatif) fn failure(&self) -> String {
         let asked = match self {
             Self::Resource { .. } => "pods.metrics.k8s.io".to_owned(),
             Self::Pods => "pods.custom.metrics.k8s.io *".to_owned(),
@@ -62,7 +62,11 @@ impl Source {
 }
 
 /// The pods that have a value of a metric, with it.
-pub(super) fn samples(snapshot: &Snapshot, index: usize, source: &Source) -> Vec<(Box<str>, i64)> {
+pub(in crate::whatif) fn samples(
+    snapshot: &Snapshot,
+    index: usize,
+    source: &Source,
+) -> Vec<(Box<str>, i64)> {
     match (&snapshot.metrics[index], source) {
         (MetricAnswer::Failed(_) | MetricAnswer::Denied(_), _) => Vec::new(),
         (_, Source::Resource { name, container }) => {

@@ -175,7 +175,7 @@ impl Wanted {
         places.first().copied().ok_or_else(|| Error::usage(format!("the HPA has no metric {self}")))
     }
 
-    pub(super) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
+    pub(in crate::whatif) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
         let metrics = &snapshot.hpa.spec.metrics;
         let fits = |spec: &MetricSpec| {
             spec.name() == self.name

@@ -1,0 +1,143 @@
+//! The load that the pods share: what they use together, resource by resource and metric by metric.
+//! As pods join, each has less of it. Nothing upstream corresponds to it.
+
+use std::collections::BTreeSet;
+
+use super::pods::{Role, Workload};
+use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::pod::ResourceName;
+use crate::snapshot::{MetricAnswer, Snapshot};
+
+/// What all pods use together, in milli-units.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Load {
+    /// By container and resource.
+    usage: Vec<(Box<str>, ResourceName, i128)>,
+    /// By place of the metric in the spec; none where it is not per pod, or not known.
+    values: Vec<Option<i128>>,
+}
+
+impl Load {
+    /// The load there is.
+    pub(super) fn of(snapshot: &Snapshot, workload: &Workload) -> Self {
+        let wanted: BTreeSet<&str> = snapshot
+            .hpa
+            .spec
+            .metrics
+            .iter()
+            .filter(|spec| matches!(&*spec.type_, "Resource" | "ContainerResource"))
+            .map(MetricSpec::name)
+            .collect();
+        let mut usage: Vec<(Box<str>, ResourceName, i128)> = Vec::new();
+        for item in &snapshot.pod_metrics {
+            for container in &item.containers {
+                for (resource, _) in &container.usage {
+                    let known = usage.iter().any(|(c, r, _)| *c == container.name && r == resource);
+                    if !known && wanted.contains(&**resource) {
+                        usage.push((container.name.clone(), resource.clone(), 0));
+                    }
+                }
+            }
+        }
+        usage.retain_mut(|(container, resource, total)| {
+            let used = snapshot.pod_metrics.iter().filter_map(|item| {
+                let own = item.containers.iter().find(|own| own.name == *container)?;
+                Some((&*item.name, own.get(resource)?))
+            });
+            let known = together(used, workload);
+            *total = known.unwrap_or_default();
+            known.is_some()
+        });
+        let values = snapshot.metrics.iter().map(|answer| match answer {
+            MetricAnswer::Pods(values) => {
+                together(values.iter().map(|value| (&*value.pod, value.value)), workload)
+            }
+            _ => None,
+        });
+        Self { values: values.collect(), usage }
+    }
+
+    /// Sets what all pods use of a resource, or one container in all of them; the containers keep
+    /// their proportions. False where nothing is known of it.
+    pub(super) fn set_usage(&mut self, name: &str, container: Option<&str>, total: i128) -> bool {
+        let mut own: Vec<&mut i128> = self
+            .usage
+            .iter_mut()
+            .filter(|(c, r, _)| r == name && container.is_none_or(|only| only == &**c))
+            .map(|(.., total)| total)
+            .collect();
+        let before: i128 = own.iter().map(|part| **part).sum();
+        let (mut sum, mut given) = (0, 0);
+        for part in &mut own {
+            sum += **part;
+            // Where nothing is used, the first container stands for all.
+            let until = if before > 0 { total * sum / before } else { total };
+            **part = until - given;
+            given = until;
+        }
+        !own.is_empty()
+    }
+
+    /// Sets what all pods say of a metric together; false where it is not known to be per pod.
+    pub(super) fn set_values(&mut self, place: usize, total: i128) -> bool {
+        let value = self.values.get_mut(place).filter(|value| value.is_some());
+        value.map(|value| *value = Some(total)).is_some()
+    }
+
+    /// Gives each pod its share.
+    pub(super) fn share_out(&self, snapshot: &mut Snapshot, workload: &Workload) {
+        for (container, resource, total) in &self.usage {
+            let mut places = Vec::with_capacity(snapshot.pod_metrics.len());
+            for item in &mut snapshot.pod_metrics {
+                let own = item.containers.iter_mut().find(|own| own.name == *container);
+                let own = own.and_then(|own| own.usage.iter_mut().find(|(r, _)| r == resource));
+                places.extend(own.map(|(_, milli)| (workload.role(&item.name), milli)));
+            }
+            spread(*total, &mut places, workload.sharing());
+        }
+        for (answer, total) in snapshot.metrics.iter_mut().zip(&self.values) {
+            if let (MetricAnswer::Pods(values), Some(total)) = (answer, total) {
+                let mut places: Vec<_> = values
+                    .iter_mut()
+                    .map(|value| (workload.role(&value.pod), &mut value.value))
+                    .collect();
+                spread(*total, &mut places, workload.sharing());
+            }
+        }
+    }
+}
+
+/// What all pods use together: those that share the load and are not measured are taken to use as
+/// much as the average of those that are. None where there is none to tell.
+pub(super) fn together<'v>(
+    values: impl Iterator<Item = (&'v str, i64)>,
+    workload: &Workload,
+) -> Option<i128> {
+    let (mut shared, mut measured, mut own) = (0i128, 0i128, 0i128);
+    for (pod, value) in values {
+        match workload.role(pod) {
+            Role::Shares(_) => {
+                shared += i128::from(value);
+                measured += 1;
+            }
+            Role::Own => own += i128::from(value),
+            Role::None => {}
+        }
+    }
+    let all = shared * workload.sharing() as i128;
+    (measured > 0).then(|| own - (-all).div_euclid(measured))
+}
+
+/// Spreads a total evenly, without a remainder, over those that share it; those with a usage of their
+/// own keep it.
+fn spread(total: i128, values: &mut [(Role, &mut i64)], sharing: usize) {
+    let own = values.iter().filter(|(role, _)| *role == Role::Own);
+    let own: i128 = own.map(|(_, value)| i128::from(**value)).sum();
+    let (rest, count) = ((total - own).max(0), sharing.max(1) as i128);
+    for (role, value) in values {
+        if let Role::Shares(place) = role {
+            let until = |place: usize| rest * place as i128 / count;
+            **value = (until(*place + 1) - until(*place)).try_into().unwrap_or(i64::MAX);
+        }
+    }
+}

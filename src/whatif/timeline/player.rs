@@ -1,0 +1,180 @@
+//! Plays pass after pass: what the controller decides goes into the cluster of the next pass, and what
+//! it remembers and writes goes with it.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use jiff::SignedDuration;
+
+use super::trace::Stated;
+use super::world::{Setting, World};
+use super::{MAX_PASSES, Plan, Timeline, after, swing};
+use crate::engine;
+use crate::engine::decision::Decision;
+use crate::error::Error;
+use crate::go;
+use crate::snapshot::Snapshot;
+use crate::whatif::overrides::{Override, Source, current, look, words};
+use crate::whatif::value::Value;
+
+/// A timeline that is about to be played.
+#[derive(Debug)]
+pub struct Player {
+    plan: Plan,
+    span: SignedDuration,
+    held: HashSet<Box<str>>,
+    settings: Vec<Setting>,
+}
+
+impl Player {
+    /// Gets ready to play what follows on a snapshot, which is given the load that the trace has at its
+    /// time. `overrides` are what was assumed of it; the pods that they name stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// There is nothing to play, or too much of it, or the trace is not about this HPA.
+    pub fn new(
+        plan: Plan,
+        snapshot: &mut Snapshot,
+        overrides: &mut Vec<Override>,
+    ) -> Result<Self, Error> {
+        let end = plan.trace.as_ref().map(|trace| trace.end(snapshot.now));
+        let span = match (plan.span, end) {
+            (Some(span), _) => span,
+            (None, Some(end)) if end.is_positive() => end,
+            _ => {
+                return Err(Error::usage("the trace ends with the first pass")
+                    .hint("--for says how long to play"));
+            }
+        };
+        let period = snapshot.controller.sync_period;
+        let passes =
+            span.as_nanos().checked_div(period.as_nanos()).map_or(0, |further| further + 1);
+        let (span_text, period_text) = (go::duration(span), go::duration(period));
+        if !span.is_positive() || !period.is_positive() {
+            return Err(Error::usage(format!(
+                "there are no passes to play in {span_text}, one every {period_text}"
+            ))
+            .hint("--for is a time such as 10m, --sync-period one such as 15s"));
+        }
+        if passes > MAX_PASSES.into() {
+            return Err(Error::usage(format!(
+                "{span_text} with a pass every {period_text} has {passes} of them, and no more than \
+                 {MAX_PASSES} are played"
+            ))
+            .hint("--for shortens it"));
+        }
+        let held = overrides.iter().flat_map(|own| own.pods.iter().cloned()).collect();
+        let mut player = Self { plan, span, held, settings: Vec::new() };
+        if let Some(trace) = &player.plan.trace {
+            let stated = trace.resolve(snapshot)?;
+            let world = World::of(snapshot, &player.held, player.plan.times);
+            let mut requests = HashMap::new();
+            let settings = stated.iter().map(|stated| world.setting(stated, &mut requests));
+            player.settings = settings.collect::<Result<_, Error>>()?;
+            player.begin(&stated, world, snapshot, overrides)?;
+        }
+        Ok(player)
+    }
+
+    /// Gives a snapshot the load that the trace has at its time, if it has one.
+    fn begin(
+        &self,
+        stated: &[Stated],
+        mut world: World,
+        snapshot: &mut Snapshot,
+        overrides: &mut Vec<Override>,
+    ) -> Result<(), Error> {
+        // Of several values that a metric has had by then, the latest.
+        let mut begun: Vec<(&Stated, &Setting)> = Vec::new();
+        for now in stated.iter().zip(&self.settings).rev() {
+            let is_new = begun.iter().all(|(other, _)| other.places != now.0.places);
+            if is_new && !now.0.after.is_positive() {
+                begun.push(now);
+            }
+        }
+        begun.reverse();
+        let decision = look(snapshot);
+        for (Stated { places, value, text, place, .. }, setting) in &begun {
+            let Some(&first) = places.first() else { continue };
+            let label = snapshot.hpa.spec.metrics[first].label();
+            if overrides.iter().any(|own| own.item == label) {
+                return Err(Error::usage(format!("{place}: {label} is stated otherwise, too"))
+                    .hint("let the trace begin later, or leave the flag out"));
+            }
+            let now = current(&decision, first);
+            overrides.push(Override::new(label, meaning(value, text, snapshot, first), now));
+            world.set(setting)?;
+        }
+        if !begun.is_empty() {
+            world.settle();
+            let World { snapshot: begun, .. } = world;
+            (snapshot.pod_metrics, snapshot.metrics) = (begun.pod_metrics, begun.metrics);
+        }
+        Ok(())
+    }
+
+    /// Plays what follows on the first pass over a snapshot. Nothing where the scale cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// It comes to more pods than can be played.
+    pub fn play(&self, snapshot: &Snapshot, first: &Decision) -> Result<Option<Timeline>, Error> {
+        let Some(mut replicas) = snapshot.scale.as_ref().ok().map(|scale| scale.spec_replicas)
+        else {
+            return Ok(None);
+        };
+        let (start, period) = (snapshot.now, snapshot.controller.sync_period);
+        let mut world = World::of(snapshot, &self.held, self.plan.times);
+        let mut timeline = Timeline {
+            start,
+            period,
+            span: self.span,
+            has_trace: self.plan.trace.is_some(),
+            times: self.plan.times,
+            passes: Vec::new(),
+            changes: Vec::new(),
+            is_settled: false,
+            swing: None,
+        };
+        let mut settings = self.settings.iter().filter(|own| own.after.is_positive()).peekable();
+        // What is said of the load counts since the last time that it was another one.
+        let mut same_load = 0;
+        let mut after_first = SignedDuration::ZERO;
+        let mut decision = Cow::Borrowed(first);
+        loop {
+            timeline.record(replicas, &world, &decision);
+            let before = replicas;
+            replicas = decision.replicas_after().unwrap_or(replicas);
+            after_first += period;
+            if after_first > self.span {
+                timeline.is_settled = before == replicas && world.is_at_rest(&decision, replicas);
+                break;
+            }
+            world.reveal();
+            world.snapshot.hpa.status = decision.outcome.status.clone();
+            world.scale_to(replicas)?;
+            world.advance(after(start, after_first));
+            while let Some(own) = settings.next_if(|own| own.after <= after_first) {
+                world.set(own)?;
+                same_load = timeline.changes.len();
+            }
+            world.settle();
+            let memory = decision.memory.clone();
+            decision = Cow::Owned(engine::reconcile(&world.snapshot, &memory));
+        }
+        if !timeline.is_settled {
+            timeline.swing = swing(&timeline.changes[same_load..]);
+        }
+        Ok(Some(timeline))
+    }
+}
+
+/// What a value of a trace means, in words.
+fn meaning(value: &Value, text: &str, snapshot: &Snapshot, place: usize) -> String {
+    let spec = &snapshot.hpa.spec.metrics[place];
+    match (value, Source::of(&snapshot.hpa, spec)) {
+        (Value::Amount(_), Source::Resource { .. } | Source::Pods) => format!("{text} in all"),
+        _ => words(value, text),
+    }
+}

@@ -1,0 +1,394 @@
+//! The pods of a workload as time goes on: new ones are pending, run, become ready and are measured;
+//! of those there are, the ones go that a ReplicaSet's controller would take (`ActivePodsWithRanks`),
+//! or a StatefulSet's: those with the highest ordinals.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{JoinTimes, MAX_PODS, after};
+use crate::error::Error;
+use crate::selector::Selector;
+use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition, Requests};
+use crate::snapshot::{MetricAnswer, PodValue, Snapshot};
+use crate::whatif::overrides::is_ready;
+
+/// A new pod has been pending for so long when its containers start.
+pub const PENDING: SignedDuration = SignedDuration::from_secs(3);
+
+/// The pods of the target.
+#[derive(Debug, Clone)]
+pub(super) struct Workload {
+    times: JoinTimes,
+    /// Beside the snapshot's pods.
+    lives: Vec<Life>,
+    by_name: HashMap<Box<str>, usize>,
+    sharing: usize,
+    /// So many more pods there are than replicas are wanted.
+    surplus: usize,
+    is_stateful: bool,
+    /// What new pods are like, and what is measured of them.
+    model: Option<Pod>,
+    measured: Measured,
+    made: u64,
+}
+
+/// What is measured of a pod, and how old it is.
+#[derive(Debug, Clone, Default)]
+struct Measured {
+    usage: Option<PodMetrics>,
+    /// By place of the metric in the spec.
+    values: Vec<Option<PodValue>>,
+    at: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Life {
+    /// What it uses was stated, and stays.
+    keeps_usage: bool,
+    joining: Option<Joining>,
+    role: Role,
+}
+
+/// When a pod gets further.
+#[derive(Debug, Clone, Copy)]
+struct Joining {
+    runs: Timestamp,
+    /// None where it is, or will never be.
+    ready: Option<Timestamp>,
+    /// None where it is.
+    measured: Option<Timestamp>,
+}
+
+/// What part of the load is a pod's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A share of it: it is ready. The first, second and so on of those.
+    Shares(usize),
+    /// What it uses is its own.
+    Own,
+    /// It is on its way out, or not there.
+    None,
+}
+
+impl Workload {
+    /// The pods of a snapshot, which is left with those of the target.
+    pub(super) fn of(snapshot: &mut Snapshot, held: &HashSet<Box<str>>, times: JoinTimes) -> Self {
+        let scale = snapshot.scale.as_ref().ok();
+        let selector = scale.and_then(|scale| Selector::parse(&scale.selector).ok());
+        match selector.as_ref().filter(|selector| !selector.is_empty()) {
+            Some(selector) => snapshot.pods.retain(|pod| selector.matches(&pod.labels)),
+            None => snapshot.pods.clear(),
+        }
+        let replicas = scale.map_or(0, |scale| scale.spec_replicas);
+        let active = snapshot.pods.iter().filter(|pod| is_active(pod)).count();
+        let newest = |pod: &&Pod| (is_ready(pod), pod.start_time);
+        let model = snapshot.pods.iter().filter(|pod| is_active(pod)).max_by_key(newest).cloned();
+        let lives = snapshot.pods.iter().map(|pod| {
+            let is_held = held.contains(&pod.name);
+            let joining = if is_held { None } else { Joining::of(pod, snapshot, times) };
+            // One without metrics has its part of the load, of which nothing is seen.
+            Life { keeps_usage: is_held && is_measured(snapshot, pod), joining, role: Role::None }
+        });
+        let mut workload = Self {
+            times,
+            lives: lives.collect(),
+            by_name: HashMap::new(),
+            sharing: 0,
+            surplus: active.saturating_sub(usize::try_from(replicas).unwrap_or(0)),
+            is_stateful: snapshot.hpa.spec.scale_target_ref.kind.to_lowercase() == "statefulset",
+            // Without a pod, those of a workload at zero are still to come; others are not in the input.
+            model: match replicas {
+                0 => model.or_else(|| selector.and_then(|selector| bare_pod(&selector))),
+                _ => model,
+            },
+            measured: Measured::default(),
+            made: 0,
+        };
+        workload.index(snapshot);
+        workload.learn(snapshot);
+        workload
+    }
+
+    /// Takes what is measured of new pods from what is measured now.
+    pub(super) fn learn(&mut self, snapshot: &Snapshot) {
+        let best = |role| matches!(role, Role::Shares(_));
+        let usage = snapshot.pod_metrics.iter();
+        let values = snapshot.metrics.iter().map(|answer| match answer {
+            MetricAnswer::Pods(values) => {
+                values.iter().max_by_key(|value| best(self.role(&value.pod))).cloned()
+            }
+            _ => None,
+        });
+        self.measured = Measured {
+            values: values.collect(),
+            usage: usage.max_by_key(|item| best(self.role(&item.name))).cloned(),
+            at: snapshot.now,
+        };
+    }
+
+    /// What part of the load is a pod's.
+    pub(super) fn role(&self, pod: &str) -> Role {
+        self.by_name.get(pod).map_or(Role::None, |&place| self.lives[place].role)
+    }
+
+    /// How many pods share the load.
+    pub(super) fn sharing(&self) -> usize {
+        self.sharing
+    }
+
+    /// Whether some pod is not yet all that it will be.
+    pub(super) fn is_joining(&self) -> bool {
+        self.lives.iter().any(|life| life.joining.is_some())
+    }
+
+    /// Brings the pods to the snapshot's time; whether that changed any.
+    pub(super) fn advance(&mut self, snapshot: &mut Snapshot) -> bool {
+        let now = snapshot.now;
+        let gone: HashSet<usize> = (0..snapshot.pods.len())
+            .filter(|&place| snapshot.pods[place].deletion_timestamp.is_some_and(|at| at <= now))
+            .collect();
+        let mut changed = !gone.is_empty();
+        if changed {
+            self.remove(snapshot, &gone);
+        }
+        let mut measured = Vec::new();
+        for (life, pod) in self.lives.iter_mut().zip(&mut snapshot.pods) {
+            let Some(joining) = &mut life.joining else { continue };
+            let false_since =
+                |at| ReadyCondition { status: ConditionStatus::False, last_transition_time: at };
+            if pod.phase == Phase::Pending && joining.runs <= now {
+                changed = true;
+                pod.phase = Phase::Running;
+                let started = *pod.start_time.get_or_insert(joining.runs);
+                pod.ready = Some(false_since(started));
+            }
+            if let Some(at) = joining.ready.take_if(|at| *at <= now) {
+                changed = true;
+                let last_transition_time = at;
+                pod.ready =
+                    Some(ReadyCondition { status: ConditionStatus::True, last_transition_time });
+            }
+            if pod.phase != Phase::Pending && joining.measured.take_if(|at| *at <= now).is_some() {
+                measured.push(pod.name.clone());
+            }
+            if joining.ready.is_none() && joining.measured.is_none() {
+                life.joining = None;
+            }
+        }
+        if !measured.is_empty() {
+            changed = true;
+            self.measured.add_all(&measured, snapshot);
+        }
+        if changed {
+            self.index(snapshot);
+        }
+        changed
+    }
+
+    /// Gives the target so many replicas, as its own controller would at once.
+    ///
+    /// # Errors
+    ///
+    /// They are more than can be played.
+    pub(super) fn scale_to(&mut self, snapshot: &mut Snapshot, count: i32) -> Result<bool, Error> {
+        if let Ok(scale) = &mut snapshot.scale {
+            (scale.spec_replicas, scale.status_replicas) = (count, count);
+        }
+        let mut active: Vec<usize> =
+            (0..snapshot.pods.len()).filter(|&place| is_active(&snapshot.pods[place])).collect();
+        let wanted = usize::try_from(count).unwrap_or(0) + self.surplus;
+        if active.len() > wanted {
+            let pods = &snapshot.pods;
+            active.sort_by(|a, b| self.first_to_go(&pods[*a]).cmp(&self.first_to_go(&pods[*b])));
+            active.truncate(active.len() - wanted);
+            self.remove(snapshot, &active.into_iter().collect());
+        } else if let (Some(model), true) = (&self.model, active.len() < wanted) {
+            if wanted > MAX_PODS {
+                return Err(Error::usage(format!(
+                    "the timeline comes to {count} replicas, and no more than {MAX_PODS} can be played"
+                ))
+                .hint("--max lowers the most that there can be, --for the time"));
+            }
+            let (model, missing) = (model.clone(), wanted - active.len());
+            self.add(snapshot, &model, missing);
+        } else {
+            return Ok(false);
+        }
+        self.index(snapshot);
+        Ok(true)
+    }
+
+    /// In the order in which pods go.
+    fn first_to_go<'p>(&self, pod: &'p Pod) -> impl Ord + use<'p> {
+        let ordinal = if self.is_stateful { ordinal(&pod.name) } else { None };
+        let phase = match pod.phase {
+            Phase::Pending => 0,
+            Phase::Running => 2,
+            _ => 1,
+        };
+        let ready_since = pod.ready.filter(|_| is_ready(pod)).map(|r| r.last_transition_time);
+        // No start is a later one than any.
+        let started = (pod.start_time.is_some(), Reverse(pod.start_time));
+        (
+            Reverse(ordinal),
+            phase,
+            (is_ready(pod), Reverse(ready_since)),
+            started,
+            Reverse(pod.name.as_ref()),
+        )
+    }
+
+    /// Creates pods.
+    fn add(&mut self, snapshot: &mut Snapshot, model: &Pod, count: usize) {
+        // Times of objects are in whole seconds.
+        let created = Timestamp::from_second(snapshot.now.as_second()).unwrap_or(snapshot.now);
+        let joining = Some(Joining::created(created, self.times));
+        let target = &snapshot.hpa.spec.scale_target_ref.name;
+        let (infix, first) = match self.is_stateful {
+            true => {
+                let ordinals = snapshot.pods.iter().filter_map(|pod| ordinal(&pod.name));
+                ("", ordinals.max().map_or(0, |highest| highest.saturating_add(1)))
+            }
+            false => ("later-", self.made),
+        };
+        let names = (first..).map(|number| format!("{target}-{infix}{number}").into_boxed_str());
+        let names = names.filter(|name| !self.by_name.contains_key(name));
+        for name in names.take(count) {
+            let start = Pod { name, phase: Phase::Pending, start_time: None, ..model.clone() };
+            snapshot.pods.push(Pod { ready: None, ..start });
+            self.lives.push(Life { keeps_usage: false, joining, role: Role::Own });
+        }
+        self.made += count as u64;
+    }
+
+    fn remove(&mut self, snapshot: &mut Snapshot, gone: &HashSet<usize>) {
+        let mut place = 0..;
+        self.lives.retain(|_| place.next().is_some_and(|place| !gone.contains(&place)));
+        let mut place = 0..;
+        snapshot.pods.retain(|_| place.next().is_some_and(|place| !gone.contains(&place)));
+    }
+
+    /// Finds out anew where each pod stands and what part it has.
+    fn index(&mut self, snapshot: &mut Snapshot) {
+        self.by_name.clear();
+        self.sharing = 0;
+        for (place, (life, pod)) in self.lives.iter_mut().zip(&snapshot.pods).enumerate() {
+            self.by_name.insert(pod.name.clone(), place);
+            life.role = if !is_active(pod) {
+                Role::None
+            } else if is_ready(pod) && !life.keeps_usage {
+                self.sharing += 1;
+                Role::Shares(self.sharing - 1)
+            } else {
+                Role::Own
+            };
+        }
+        let there = |pod: &str| self.by_name.contains_key(pod);
+        snapshot.pod_metrics.retain(|item| there(&item.name));
+        for answer in &mut snapshot.metrics {
+            if let MetricAnswer::Pods(values) = answer {
+                values.retain(|value| there(&value.pod));
+            }
+        }
+    }
+}
+
+impl Joining {
+    /// When a pod gets further that is created at a time.
+    fn created(at: Timestamp, times: JoinTimes) -> Self {
+        let ready = after(at, times.ready);
+        Self {
+            runs: after(at, PENDING).min(ready),
+            ready: Some(ready),
+            measured: Some(after(at, times.measured)),
+        }
+    }
+
+    /// When a pod that is there gets further; none where it is all that it will be. One that should
+    /// be by now, but is not, is taken to stay so.
+    fn of(pod: &Pod, snapshot: &Snapshot, times: JoinTimes) -> Option<Self> {
+        let now = snapshot.now;
+        if !is_active(pod) {
+            return None;
+        }
+        if pod.phase == Phase::Pending {
+            return Some(Self::created(now, times));
+        }
+        let start = pod.start_time.filter(|_| pod.phase == Phase::Running)?;
+        let own = Self::created(after(start, -PENDING), times);
+        let ready = own.ready.filter(|at| *at > now && !is_ready(pod));
+        let measured = own.measured.filter(|at| *at > now);
+        (ready.is_some() || measured.is_some()).then_some(Self { ready, measured, ..own })
+    }
+}
+
+impl Measured {
+    /// Has those of some pods measured that are not yet.
+    fn add_all(&self, pods: &[Box<str>], snapshot: &mut Snapshot) {
+        let Snapshot { now, pod_metrics, metrics, .. } = snapshot;
+        let aged = |timestamp| after(*now, -self.at.duration_since(timestamp));
+        if let Some(model) = &self.usage {
+            let there: HashSet<Box<str>> = pod_metrics.iter().map(|own| own.name.clone()).collect();
+            for pod in pods.iter().filter(|pod| !there.contains(*pod)) {
+                let timestamp = aged(model.timestamp);
+                let mut item = PodMetrics { name: pod.clone(), timestamp, ..model.clone() };
+                let usage = item.containers.iter_mut().flat_map(|container| &mut container.usage);
+                usage.for_each(|(_, used)| *used = 0);
+                pod_metrics.push(item);
+            }
+        }
+        for (answer, model) in metrics.iter_mut().zip(&self.values) {
+            if let (MetricAnswer::Pods(values), Some(model)) = (answer, model) {
+                let there: HashSet<Box<str>> = values.iter().map(|own| own.pod.clone()).collect();
+                let missing = pods.iter().filter(|pod| !there.contains(*pod));
+                values.extend(missing.map(|pod| PodValue {
+                    pod: pod.clone(),
+                    value: 0,
+                    timestamp: aged(model.timestamp),
+                    window: model.window,
+                }));
+            }
+        }
+    }
+}
+
+/// Whether a pod counts as one of the replicas (`IsPodActive`).
+fn is_active(pod: &Pod) -> bool {
+    pod.deletion_timestamp.is_none() && !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
+}
+
+/// Whether anything is measured of a pod.
+fn is_measured(snapshot: &Snapshot, pod: &Pod) -> bool {
+    let mut values = snapshot.metrics.iter().flat_map(|answer| match answer {
+        MetricAnswer::Pods(values) => values.as_slice(),
+        _ => &[],
+    });
+    snapshot.pod_metrics.iter().any(|item| item.name == pod.name)
+        || values.any(|value| value.pod == pod.name)
+}
+
+fn ordinal(name: &str) -> Option<u64> {
+    name.rsplit_once('-')?.1.parse().ok()
+}
+
+/// A pod that a selector selects, of which nothing else is known.
+fn bare_pod(selector: &Selector) -> Option<Pod> {
+    let labels = selector.example();
+    selector.matches(&labels).then(|| Pod {
+        name: "".into(),
+        namespace: None,
+        labels,
+        deletion_timestamp: None,
+        phase: Phase::Pending,
+        start_time: None,
+        ready: None,
+        containers: Vec::new(),
+        init_containers: Vec::new(),
+        requests: Requests::default(),
+        overhead: Requests::default(),
+        manager: None,
+    })
+}

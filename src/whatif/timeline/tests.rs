@@ -1,0 +1,466 @@
+//! Timelines worked out by hand, from the controller's rules and what is said of the pods and the
+//! load; not from this code.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value as Json, json};
+
+use super::{JoinTimes, Plan, Player, Timeline, Trace};
+use crate::engine;
+use crate::error::Error;
+use crate::memory::Memory;
+use crate::snapshot::assemble::{Options, assemble};
+use crate::snapshot::file::read_text;
+use crate::snapshot::metric::ContainerUsage;
+use crate::snapshot::objects::Objects;
+use crate::snapshot::{ScaleError, Snapshot};
+use crate::whatif::overrides::Override;
+
+const START: &str = "2026-11-21T06:00:00Z";
+
+/// An HPA with its pods: each ready for an hour, with what it uses of the 100m that it requests, in m.
+struct World {
+    spec: Json,
+    replicas: usize,
+    used: Vec<Option<i64>>,
+    more: Vec<Json>,
+    kind: &'static str,
+}
+
+impl World {
+    fn new(spec: Json, used: &[i64]) -> Self {
+        Self {
+            spec,
+            replicas: used.len(),
+            used: used.iter().copied().map(Some).collect(),
+            more: Vec::new(),
+            kind: "Deployment",
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let mut spec = json!({
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": self.kind, "name": "web"},
+            "minReplicas": 1, "maxReplicas": 20,
+            "metrics": [{"type": "Resource", "resource": {
+                "name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}],
+        });
+        for (name, value) in self.spec.as_object().unwrap() {
+            spec[name] = value.clone();
+        }
+        let metadata = |name: &str| json!({"name": name, "namespace": "default", "uid": "u"});
+        let mut items = vec![
+            json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+                   "metadata": metadata("web"), "spec": spec}),
+            json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": metadata("web"),
+                   "spec": {"replicas": self.replicas},
+                   "status": {"replicas": self.replicas, "selector": "app=web"}}),
+            json!({"apiVersion": "kubectl-hpa/v1alpha1", "kind": "ControllerState", "now": START,
+                   "kubernetesVersion": "v1.36.2"}),
+        ];
+        let labels = json!({"app": "web"});
+        for (number, used) in self.used.iter().enumerate() {
+            let mut metadata = metadata(&format!("web-{number}"));
+            metadata["labels"] = labels.clone();
+            let requests = json!({"cpu": "100m"});
+            items.push(json!({
+                "apiVersion": "v1", "kind": "Pod", "metadata": metadata,
+                "spec": {"containers": [{"name": "app", "resources": {"requests": requests}}]},
+                "status": {"phase": "Running", "startTime": "2026-11-21T05:00:00Z", "conditions": [
+                    {"type": "Ready", "status": "True",
+                     "lastTransitionTime": "2026-11-21T05:00:05Z"}]},
+            }));
+            if let Some(used) = used {
+                items.push(json!({
+                    "apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
+                    "metadata": metadata, "timestamp": "2026-11-21T05:59:55Z", "window": "15s",
+                    "containers": [{"name": "app", "usage": {"cpu": format!("{used}m")}}],
+                }));
+            }
+        }
+        items.extend(self.more.clone());
+        let text = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
+        let mut objects = Objects::default();
+        read_text(&text, "the world", &mut objects).unwrap();
+        let options = Options { name: "web".to_owned(), ..Options::default() };
+        assemble(objects, &options, Timestamp::UNIX_EPOCH).unwrap().snapshot
+    }
+}
+
+fn plan(span: &str, trace: &str) -> Plan {
+    let duration = |text: &str| -> SignedDuration { crate::go::parse_duration(text).unwrap() };
+    Plan {
+        span: (!span.is_empty()).then(|| duration(span)),
+        trace: (!trace.is_empty()).then(|| Trace::read(trace.as_bytes(), "load.csv").unwrap()),
+        times: JoinTimes { ready: duration("10s"), measured: duration("30s") },
+    }
+}
+
+fn play_with(
+    mut snapshot: Snapshot,
+    plan: Plan,
+    overrides: &mut Vec<Override>,
+) -> Result<Timeline, Error> {
+    let player = Player::new(plan, &mut snapshot, overrides)?;
+    // The controller has just started.
+    let first = engine::reconcile(&snapshot, &Memory::default());
+    Ok(player.play(&snapshot, &first)?.expect("the scale can be read"))
+}
+
+fn play(world: &World, span: &str, trace: &str) -> Timeline {
+    play_with(world.snapshot(), plan(span, trace), &mut Vec::new()).unwrap()
+}
+
+/// The counts with the seconds from which on they hold, for each change.
+fn changes(timeline: &Timeline) -> Vec<(i64, i32)> {
+    let after = |time: Timestamp| time.duration_since(timeline.start).as_secs();
+    timeline.changes.iter().map(|change| (after(change.time), change.to)).collect()
+}
+
+fn proposals(timeline: &Timeline) -> Vec<Option<i32>> {
+    timeline.passes.iter().map(|point| point.proposal).collect()
+}
+
+/// 200m in all. At 100 %, two pods become ceil(2 x 2) = 4. At 15 s two of the four that share it are
+/// measured, with 50m each: that is the target. At 30 s all are; the new ones have been ready since
+/// 10 s, and the sample's window from 10 s to 25 s has just passed.
+#[test]
+fn the_load_is_shared_as_pods_join() {
+    let timeline = play(&World::new(json!({}), &[100, 100]), "1m", "");
+    assert_eq!(changes(&timeline), [(0, 4)]);
+    assert_eq!(proposals(&timeline), [Some(4); 5]);
+    let ready: Vec<usize> = timeline.passes.iter().map(|point| point.ready).collect();
+    assert_eq!(ready, [2, 4, 4, 4, 4]);
+    assert!(timeline.is_settled && timeline.swing.is_none());
+}
+
+/// The published experiment: one pass with a load of 2575 %, then none. At 15 s the missing pods keep
+/// the replicas, and 258 still counts; twice 4 is 8. At 30 s the same, and the maximum is 10. At 45 s,
+/// those of 30 s are still missing: the last that keeps 10, until 345 s; then the minimum.
+#[test]
+fn what_is_remembered_scales_up_without_load() {
+    let world = World::new(
+        json!({"minReplicas": 2, "maxReplicas": 10, "metrics": [{"type": "Resource", "resource": {
+            "name": "cpu", "target": {"type": "Utilization", "averageUtilization": 20}}}]}),
+        &[2575, 2575],
+    );
+    let timeline = play(&world, "10m", "time,cpu\n15s,0\n");
+    assert_eq!(changes(&timeline), [(0, 4), (15, 8), (30, 10), (345, 2)]);
+    assert_eq!(proposals(&timeline)[..4], [Some(258), Some(4), Some(8), Some(10)]);
+    assert!(timeline.is_settled);
+    // Nothing is sure before.
+    let timeline = play(&world, "5m30s", "time,cpu\n15s,0\n");
+    assert_eq!(timeline.passes.last().map(|point| point.replicas), Some(10));
+    assert!(!timeline.is_settled);
+}
+
+/// From 400m in all to 120m: 8 pods become 3 (ceil(0.3 x 8), which is 2.4), but only once the 8 that
+/// were recommended at 0 s count no more: five minutes later. The pods that go are gone at once, and
+/// the rest use 40m each: 0.8 x 3 is 2.4 again.
+#[test]
+fn less_load_counts_once_the_window_has_passed() {
+    let world = World::new(json!({}), &[50; 8]);
+    let timeline = play(&world, "10m", "time,cpu\n15s,120m\n");
+    assert_eq!(changes(&timeline), [(300, 3)]);
+    assert!(timeline.is_settled);
+    // A window of its own.
+    let spec = json!({"behavior": {"scaleDown": {"stabilizationWindowSeconds": 60}}});
+    let timeline = play(&World::new(spec, &[50; 8]), "10m", "time,cpu\n15s,120m\n");
+    assert_eq!(changes(&timeline), [(60, 3)]);
+}
+
+/// One pod a minute: the first at the pass at which the 4 of the start count no more (there is no
+/// window), then one each time that the last change is a whole minute old.
+#[test]
+fn policies_count_what_was_changed() {
+    let policies = json!([{"type": "Pods", "value": 1, "periodSeconds": 60}]);
+    let down = json!({"stabilizationWindowSeconds": 0, "policies": policies});
+    let world = World::new(json!({"behavior": {"scaleDown": down}}), &[10; 4]);
+    let timeline = play(&world, "4m", "");
+    assert_eq!(changes(&timeline), [(0, 3), (60, 2), (120, 1)]);
+    assert!(timeline.is_settled);
+    // It waits for the third.
+    let timeline = play(&world, "100s", "");
+    assert_eq!(changes(&timeline), [(0, 3), (60, 2)]);
+    assert!(!timeline.is_settled);
+    // What is disabled is not waited for.
+    let world = World::new(
+        json!({"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0, "selectPolicy": "Disabled"}}}),
+        &[10; 4],
+    );
+    let timeline = play(&world, "1m", "");
+    assert_eq!(changes(&timeline), []);
+    assert!(timeline.is_settled);
+}
+
+/// No server would take these bounds; a controller goes from one to the other for ever.
+#[test]
+fn to_and_fro_is_told_from_settled() {
+    let timeline =
+        play(&World::new(json!({"minReplicas": 5, "maxReplicas": 3}), &[50; 4]), "1m", "");
+    assert_eq!(changes(&timeline), [(0, 3), (15, 5), (30, 3), (45, 5), (60, 3)]);
+    assert_eq!((timeline.is_settled, timeline.swing), (false, Some((3, 5))));
+    // Once there and back could be all.
+    let timeline =
+        play(&World::new(json!({"minReplicas": 5, "maxReplicas": 3}), &[50; 4]), "30s", "");
+    assert_eq!((timeline.is_settled, timeline.swing), (false, None));
+}
+
+/// What the values of a trace come to. Two pods with 50m each are at the target.
+#[test]
+fn a_trace_states_the_load_of_all_pods() {
+    for (value, proposal) in [
+        // In all: 300m by two pods are 150 % each, three times the target.
+        ("300m", 6),
+        ("0.3", 6),
+        // Each pod that there is uses so much of its request: twice the target.
+        ("100%", 4),
+        // Of the 100m that there are at the start.
+        ("x2", 4),
+        ("+100%", 4),
+        ("-50%", 1),
+        ("0", 0),
+    ] {
+        let timeline =
+            play(&World::new(json!({}), &[50, 50]), "15s", &format!("time,cpu\n15s,{value}\n"));
+        assert_eq!(proposals(&timeline), [Some(2), Some(proposal)], "{value}");
+        // It is that of the first pass, too.
+        let trace = format!("time,cpu\n0s,{value}\n");
+        let mut overrides = Vec::new();
+        let world = World::new(json!({}), &[50, 50]);
+        let timeline = play_with(world.snapshot(), plan("15s", &trace), &mut overrides).unwrap();
+        assert_eq!(proposals(&timeline)[0], Some(proposal), "{value}");
+        let [Override { item, observed, .. }] = &overrides[..] else { panic!("{overrides:?}") };
+        assert_eq!((&**item, observed.as_deref()), ("cpu", Some("50%")));
+    }
+    // 400m by two are 200 %, by four 100 %. Two of the four are measured at 15 s: with nothing for the
+    // others that is the target, but 8 still counts. By eight it is the target.
+    let timeline = play(&World::new(json!({}), &[50, 50]), "2m", "time,cpu\n0s,400m\n");
+    assert_eq!(changes(&timeline), [(0, 4), (15, 8)]);
+    assert_eq!(proposals(&timeline)[..2], [Some(8), Some(4)]);
+    assert_eq!(proposals(&timeline).last(), Some(&Some(8)));
+    assert!(timeline.is_settled);
+}
+
+/// Of 300m in all the first container uses a third, as it did; the HPA looks at it alone, and at 50m a
+/// pod. With 200m of its own, it is 4.
+#[test]
+fn containers_keep_their_parts_of_the_load() {
+    let container = json!({"type": "ContainerResource", "containerResource": {
+        "name": "cpu", "container": "app",
+        "target": {"type": "AverageValue", "averageValue": "50m"}}});
+    let pod = json!({"type": "Resource", "resource": {
+        "name": "cpu", "target": {"type": "AverageValue", "averageValue": "1"}}});
+    let mut snapshot = World::new(json!({"metrics": [container, pod]}), &[40, 60]).snapshot();
+    for item in &mut snapshot.pod_metrics {
+        let proxy = ContainerUsage { name: "proxy".into(), usage: vec![("cpu".into(), 100)] };
+        item.containers.push(proxy);
+    }
+    for (trace, proposal) in
+        [("time,cpu\n15s,300m\n", 2), ("time,cpu\n15s,600m\n", 4), ("time,app=cpu\n15s,200m\n", 4)]
+    {
+        let plan = plan("15s", trace);
+        let timeline = play_with(snapshot.clone(), plan, &mut Vec::new()).unwrap();
+        assert_eq!(proposals(&timeline), [Some(2), Some(proposal)], "{trace}");
+    }
+}
+
+/// The metric fails, and nothing is decided, until it is back.
+#[test]
+fn a_metric_may_be_missing_for_a_while() {
+    let world = World::new(json!({}), &[50, 50]);
+    let timeline = play(&world, "1m", "time,cpu\n15s,missing\n45s,200m\n");
+    assert_eq!(proposals(&timeline), [Some(2), None, None, Some(4), Some(4)]);
+    assert_eq!(changes(&timeline), [(45, 4)]);
+}
+
+/// A queue of 50 with 10 for each replica are 5, whatever the pods do; one that grows, more.
+#[test]
+fn what_is_not_per_pod_stays() {
+    let metric = json!({"type": "External", "external": {"metric": {"name": "queue"},
+                        "target": {"type": "AverageValue", "averageValue": "10"}}});
+    let mut world = World::new(json!({"metrics": [metric]}), &[]);
+    world.replicas = 3;
+    world.more = vec![json!({
+        "apiVersion": "external.metrics.k8s.io/v1beta1", "kind": "ExternalMetricValueList",
+        "items": [{"metricName": "queue", "metricLabels": {}, "timestamp": START, "value": "50"}],
+    })];
+    let timeline = play(&world, "2m", "");
+    assert_eq!(changes(&timeline), [(0, 5)]);
+    assert!(timeline.is_settled);
+    let timeline = play(&world, "2m", "time,queue\n1m,101\n90s,missing\n");
+    assert_eq!(changes(&timeline), [(0, 5), (60, 10), (75, 11)]);
+    // 101 are within the tolerance of 10, but 11 still counts.
+    assert_eq!(proposals(&timeline)[4..], [Some(11), Some(10), None, None, None]);
+}
+
+/// The controller remembers in its status that it was it that left no replicas, and wakes the target:
+/// for 25 with 10 for each replica, as 3. A target of 10 in all then finds three pods, of which nothing
+/// but their labels is known, ready at the next pass: 2.5 times 3. One pass may add 4, or as many as there are.
+#[test]
+fn what_sleeps_wakes() {
+    let queue = |target: Json| {
+        let metric = json!({"metric": {"name": "queue"}, "target": target});
+        let down = json!({"stabilizationWindowSeconds": 0});
+        let metrics = json!([{"type": "External", "external": metric}]);
+        let mut world = World::new(
+            json!({"minReplicas": 0, "metrics": metrics, "behavior": {"scaleDown": down}}),
+            &[],
+        );
+        world.more = vec![json!({
+            "apiVersion": "external.metrics.k8s.io/v1beta1", "kind": "ExternalMetricValueList",
+            "items": [{"metricName": "queue", "metricLabels": {}, "timestamp": START, "value": "0"}],
+        })];
+        world
+    };
+    let play = |world: &World, trace: &str, asleep: bool| {
+        let mut snapshot = world.snapshot();
+        snapshot.controller.gates.scale_to_zero = true;
+        if asleep {
+            let condition = json!({"type": "ScaledToZero", "status": "True"});
+            snapshot.hpa.status.conditions = vec![serde_json::from_value(condition).unwrap()];
+        }
+        play_with(snapshot, plan("45s", trace), &mut Vec::new()).unwrap()
+    };
+    let mut world = queue(json!({"type": "AverageValue", "averageValue": "10"}));
+    world.replicas = 2;
+    let timeline = play(&world, "time,queue\n30s,25\n", false);
+    assert_eq!(changes(&timeline), [(0, 0), (30, 3)]);
+    let world = queue(json!({"type": "Value", "value": "10"}));
+    let timeline = play(&world, "time,queue\n15s,25\n", true);
+    assert_eq!(changes(&timeline), [(15, 3), (30, 7), (45, 14)]);
+    assert_eq!(proposals(&timeline), [Some(0), Some(3), Some(8), Some(18)]);
+}
+
+/// Pods that were put in a state stay in it, and keep what is stated of them.
+#[test]
+fn what_is_assumed_of_a_pod_stays() {
+    let mut held = Override::new("missing pods", "web-2", None);
+    held.pods = vec!["web-2".into()];
+    // The third has just started, and is measured from 22 s on. By three, 240m are 80m each: at 15 s
+    // the two that are measured use 160 % of the target, and with nothing for the third 106 %, which
+    // is within the tolerance; at 30 s, all use 160 %: ceil(4.8).
+    let mut world = World::new(json!({}), &[50, 50, 50]);
+    world.used[2] = None;
+    let mut snapshot = world.snapshot();
+    snapshot.pods[2].start_time = Some("2026-11-21T05:59:55Z".parse().unwrap());
+    for (mut overrides, last) in [(vec![], 5), (vec![held.clone()], 3)] {
+        let plan = plan("30s", "time,cpu\n15s,240m\n");
+        let timeline = play_with(snapshot.clone(), plan, &mut overrides).unwrap();
+        assert_eq!(proposals(&timeline), [Some(3), Some(3), Some(last)]);
+    }
+    // One that long has been there without metrics stays so without being held. 100m each, and nothing
+    // for it: 132 % of the target, ceil(3.96). Four share the 300m, of which three are measured at 30 s:
+    // 56 % of the request with nothing for the fourth, ceil(1.12 x 4).
+    world.used[..2].copy_from_slice(&[Some(100), Some(100)]);
+    let timeline = play(&world, "30s", "");
+    assert_eq!(proposals(&timeline), [Some(4), Some(4), Some(5)]);
+    // Of 200m in all, the others have what one that is stated leaves.
+    let used = |overrides: &mut Vec<Override>| -> Vec<Option<i64>> {
+        let mut snapshot = World::new(json!({}), &[50, 50, 100]).snapshot();
+        Player::new(plan("1m", "time,cpu\n0s,200m\n"), &mut snapshot, overrides).unwrap();
+        snapshot.pod_metrics.iter().map(|item| item.containers[0].get("cpu")).collect()
+    };
+    assert_eq!(used(&mut vec![]), [Some(66), Some(67), Some(67)]);
+    assert_eq!(used(&mut vec![held]), [Some(50), Some(50), Some(100)]);
+}
+
+/// Those that go first: what is not ready, then the youngest; of a StatefulSet, the last.
+#[test]
+fn pods_go_as_their_controller_takes_them() {
+    let names = |snapshot: &Snapshot| -> Vec<String> {
+        let mut names: Vec<String> = snapshot.pods.iter().map(|pod| pod.name.to_string()).collect();
+        names.sort();
+        names
+    };
+    for (kind, left) in [("Deployment", ["web-0", "web-10"]), ("StatefulSet", ["web-0", "web-1"])] {
+        let mut world = World::new(json!({}), &[50; 11]);
+        world.kind = kind;
+        let mut snapshot = world.snapshot();
+        let mut young: BTreeMap<&str, &str> = BTreeMap::new();
+        for number in 1..10 {
+            young.insert(
+                ["web-1", "web-2", "web-3", "web-4", "web-5", "web-6", "web-7", "web-8", "web-9"]
+                    [number - 1],
+                "2026-11-21T05:30:00Z",
+            );
+        }
+        for pod in &mut snapshot.pods {
+            if let Some(since) = young.get(&*pod.name) {
+                pod.ready.as_mut().unwrap().last_transition_time = since.parse().unwrap();
+            }
+        }
+        let times = plan("1m", "").times;
+        let mut workload = super::pods::Workload::of(&mut snapshot, &Default::default(), times);
+        assert!(workload.scale_to(&mut snapshot, 2).unwrap());
+        assert_eq!(names(&snapshot), left, "{kind}");
+        assert_eq!(snapshot.pod_metrics.len(), 2);
+        // New ones are the first to go again.
+        assert!(workload.scale_to(&mut snapshot, 4).unwrap());
+        assert_eq!(snapshot.pods.len(), 4);
+        assert!(workload.scale_to(&mut snapshot, 2).unwrap());
+        assert_eq!(names(&snapshot), left, "{kind}");
+    }
+}
+
+#[test]
+fn what_cannot_be_played_is_an_error() {
+    let world = World::new(json!({}), &[50, 50]);
+    for (span, trace, message) in [
+        ("0s", "", "there are no passes to play in 0s, one every 15s"),
+        (
+            "4200h",
+            "",
+            "4200h0m0s with a pass every 15s has 1008001 of them, and no more than 10000 are played",
+        ),
+        ("", "time,cpu\n0s,1\n", "the trace ends with the first pass"),
+        ("", "time,cpu\n2026-11-21T05:59:00Z,1\n", "the trace ends with the first pass"),
+        (
+            "1m",
+            "time,queue\n0s,1\n",
+            "the trace load.csv, column \"queue\": the HPA has no metric queue",
+        ),
+        (
+            "1m",
+            "time,cpu,cpu{}\n0s,1,1\n",
+            "the trace load.csv: the columns \"cpu\" and \"cpu{}\" are the same metric",
+        ),
+        (
+            "1m",
+            "time,cpu\n0s,1\n15s,x1000000000000000000\n",
+            "the trace load.csv:3: cpu: x1000000000000000000: larger than any metric can be",
+        ),
+    ] {
+        let result = play_with(world.snapshot(), plan(span, trace), &mut Vec::new());
+        assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()), "{span} {trace}");
+    }
+    let container = json!({"type": "ContainerResource", "containerResource": {
+        "name": "cpu", "container": "app",
+        "target": {"type": "AverageValue", "averageValue": "50m"}}});
+    let pod = json!({"type": "Resource", "resource": {
+        "name": "cpu", "target": {"type": "AverageValue", "averageValue": "50m"}}});
+    let both = World::new(json!({"metrics": [pod, container]}), &[50, 50]);
+    let trace = "time,app=cpu,cpu\n15s,200m,100m\n";
+    let result = play_with(both.snapshot(), plan("1m", trace), &mut Vec::new());
+    let message = "the trace load.csv: the columns \"app=cpu\" and \"cpu\" are read from the same \
+                   usage: state one of them";
+    assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()));
+    let mut cpu = vec![Override::new("cpu", "80%", None)];
+    let result = play_with(world.snapshot(), plan("1m", "time,cpu\n0s,1\n"), &mut cpu);
+    let message = "the trace load.csv:2: cpu: 1: cpu is stated otherwise, too";
+    assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()));
+    // Later is no contradiction.
+    assert!(play_with(world.snapshot(), plan("1m", "time,cpu\n15s,1\n"), &mut cpu).is_ok());
+    // Where the scale cannot be read there is nothing to play.
+    let mut snapshot = world.snapshot();
+    snapshot.scale = Err(ScaleError::Get("gone".to_owned()));
+    let player = Player::new(plan("1m", ""), &mut snapshot, &mut Vec::new()).unwrap();
+    let first = engine::reconcile(&snapshot, &Memory::default());
+    assert_eq!(player.play(&snapshot, &first), Ok(None));
+    // More pods than can be played.
+    let world = World::new(json!({"maxReplicas": 2_000_000_000}), &[50; 2]);
+    let result = play_with(world.snapshot(), plan("1h", "time,cpu\n0s,1M\n"), &mut Vec::new());
+    let message = "the timeline comes to 131072 replicas, and no more than 100000 can be played";
+    assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()));
+}

@@ -1,0 +1,226 @@
+//! The cluster as time goes on: the snapshot of each pass. The clock moves, pods come and go, and the
+//! load is shared anew; nothing here decides about replicas.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::load::{Load, together};
+use super::pods::Workload;
+use super::trace::Stated;
+use super::{JoinTimes, after};
+use crate::engine::decision::{Clause, Decision, Step};
+use crate::error::Error;
+use crate::snapshot::{MetricAnswer, Snapshot};
+use crate::whatif::overrides::{Source, is_ready, look, samples, set_metric};
+use crate::whatif::value::{Ratio, Value};
+
+/// A value that a metric has from a time on.
+#[derive(Debug)]
+pub(super) struct Setting {
+    pub(super) after: SignedDuration,
+    pub(super) places: Vec<usize>,
+    /// In all, in milli-units; none where the metric cannot be read.
+    pub(super) total: Option<i64>,
+}
+
+/// The cluster as time goes on.
+pub(super) struct World {
+    pub(super) snapshot: Snapshot,
+    workload: Workload,
+    load: Load,
+    /// The metrics that cannot be read.
+    missing: BTreeSet<usize>,
+    /// What they would say.
+    aside: Vec<(usize, MetricAnswer)>,
+    /// Whether the pods or the load are other ones than when it was last shared.
+    is_stale: bool,
+}
+
+impl World {
+    pub(super) fn of(snapshot: &Snapshot, held: &HashSet<Box<str>>, times: JoinTimes) -> Self {
+        let mut snapshot = snapshot.clone();
+        let workload = Workload::of(&mut snapshot, held, times);
+        let load = Load::of(&snapshot, &workload);
+        Self {
+            snapshot,
+            workload,
+            load,
+            missing: BTreeSet::new(),
+            aside: Vec::new(),
+            is_stale: true,
+        }
+    }
+
+    fn source(&self, place: usize) -> Source {
+        Source::of(&self.snapshot.hpa, &self.snapshot.hpa.spec.metrics[place])
+    }
+
+    /// What a value of the trace comes to in all. `requests` holds what is known of what the pods
+    /// request.
+    pub(super) fn setting(
+        &self,
+        stated: &Stated,
+        requests: &mut HashMap<usize, i128>,
+    ) -> Result<Setting, Error> {
+        let Stated { after, places, value, place, .. } = stated;
+        let (after, places) = (*after, places.clone());
+        let Some(&first) = places.first() else {
+            return Ok(Setting { after, places, total: None });
+        };
+        let within = |e: Error| Error { message: format!("{place}: {}", e.message), ..e };
+        let total = match value {
+            Value::Missing => return Ok(Setting { after, places, total: None }),
+            Value::Amount(amount) => Some((*amount).into()),
+            Value::Scale(factor) => {
+                let observed = self.observed(first).ok_or_else(|| {
+                    Error::usage(format!("{place}: no value was observed that could change"))
+                        .hint("state the value itself, such as 80% or 1500m")
+                })?;
+                factor.of(observed)
+            }
+            Value::Share(ratio) => {
+                let whole = match requests.get(&first) {
+                    Some(whole) => *whole,
+                    None => {
+                        let whole = self.requested(first).map_err(within)?;
+                        *requests.entry(first).or_insert(whole)
+                    }
+                };
+                // As a share that is assumed of each pod rounds.
+                if ratio.is_whole_percent() { ratio.of(whole) } else { ratio.whole_of(whole) }
+            }
+        };
+        let total = total.and_then(|total| total.try_into().ok());
+        let total =
+            total.ok_or_else(|| Error::usage(format!("{place}: larger than any metric can be")))?;
+        Ok(Setting { after, places, total: Some(total) })
+    }
+
+    /// What a metric says in all.
+    fn observed(&self, place: usize) -> Option<i128> {
+        match &self.snapshot.metrics[place] {
+            MetricAnswer::Object(values) if values.len() == 1 => Some(values[0].into()),
+            MetricAnswer::External(values) if !values.is_empty() => {
+                Some(values.iter().map(|value| i128::from(value.value)).sum())
+            }
+            _ => self.together(&self.snapshot, place),
+        }
+    }
+
+    /// What the pods request together.
+    fn requested(&self, place: usize) -> Result<i128, Error> {
+        let mut full = self.snapshot.clone();
+        set_metric(&mut full, place, &Value::Share(Ratio::ONE), &look(&self.snapshot))?;
+        self.together(&full, place).ok_or_else(|| {
+            Error::usage("no pod is ready, so there is none that a share could be taken of")
+                .hint("state an amount in all, such as 1500m")
+        })
+    }
+
+    fn together(&self, snapshot: &Snapshot, place: usize) -> Option<i128> {
+        let values = samples(snapshot, place, &self.source(place));
+        together(values.iter().map(|(pod, value)| (&**pod, *value)), &self.workload)
+    }
+
+    /// Has a metric say something else from now on.
+    pub(super) fn set(&mut self, setting: &Setting) -> Result<(), Error> {
+        self.is_stale = true;
+        let Some(total) = setting.total else {
+            self.missing.extend(&setting.places);
+            return Ok(());
+        };
+        for &place in &setting.places {
+            self.missing.remove(&place);
+            let source = self.source(place);
+            if let Source::Object(_) | Source::External(_) = source {
+                let decision = look(&self.snapshot);
+                set_metric(&mut self.snapshot, place, &Value::Amount(total), &decision)?;
+            } else if !self.set_total(place, &source, total) {
+                // Nothing was measured yet, which now begins.
+                let decision = look(&self.snapshot);
+                set_metric(&mut self.snapshot, place, &Value::Amount(0), &decision)?;
+                self.workload.learn(&self.snapshot);
+                self.load = Load::of(&self.snapshot, &self.workload);
+                self.set_total(place, &source, total);
+            }
+        }
+        Ok(())
+    }
+
+    fn set_total(&mut self, place: usize, source: &Source, total: i64) -> bool {
+        let Source::Resource { name, container } = source else {
+            return self.load.set_values(place, total.into());
+        };
+        let known = self.load.set_usage(name, container.as_deref(), total.into());
+        if known {
+            self.snapshot.metrics[place] = MetricAnswer::PodMetrics;
+        }
+        known
+    }
+
+    /// How many pods are ready.
+    pub(super) fn ready(&self) -> usize {
+        self.snapshot.pods.iter().filter(|pod| is_ready(pod)).count()
+    }
+
+    /// Gives the target so many replicas.
+    pub(super) fn scale_to(&mut self, count: i32) -> Result<(), Error> {
+        self.is_stale |= self.workload.scale_to(&mut self.snapshot, count)?;
+        Ok(())
+    }
+
+    /// Lets time go on; what is measured is as old as it was.
+    pub(super) fn advance(&mut self, now: Timestamp) {
+        let passed = now.duration_since(self.snapshot.now);
+        self.snapshot.now = now;
+        for item in &mut self.snapshot.pod_metrics {
+            item.timestamp = after(item.timestamp, passed);
+        }
+        for answer in &mut self.snapshot.metrics {
+            if let MetricAnswer::Pods(values) = answer {
+                values.iter_mut().for_each(|own| own.timestamp = after(own.timestamp, passed));
+            }
+        }
+        self.is_stale |= self.workload.advance(&mut self.snapshot);
+    }
+
+    /// Shares the load, and lets fail what fails.
+    pub(super) fn settle(&mut self) {
+        if std::mem::take(&mut self.is_stale) {
+            self.load.share_out(&mut self.snapshot, &self.workload);
+        }
+        for &place in &self.missing {
+            let failed = MetricAnswer::Failed(self.source(place).failure());
+            let answer = std::mem::replace(&mut self.snapshot.metrics[place], failed);
+            self.aside.push((place, answer));
+        }
+    }
+
+    /// Has every metric say again what it would.
+    pub(super) fn reveal(&mut self) {
+        for (place, answer) in self.aside.drain(..) {
+            self.snapshot.metrics[place] = answer;
+        }
+    }
+
+    /// Whether the next pass, and so every later one, finds what this one found, and nothing holds what
+    /// it asked for.
+    pub(super) fn is_at_rest(&self, decision: &Decision, replicas: i32) -> bool {
+        let spec = &self.snapshot.hpa.spec;
+        let bounded = |n: i32| n.min(spec.max_replicas).max(spec.min_replicas.unwrap_or(1));
+        let disabled = decision.trace.iter().any(|step| match step {
+            Step::Limit { rate: Some(rate), .. } => {
+                rate.select_policy.as_deref() == Some("Disabled")
+            }
+            _ => false,
+        });
+        let is_held = decision.proposal.is_some_and(|n| bounded(n.max(0)) != replicas) && !disabled;
+        let mut rows = decision.trace.iter().flat_map(|step| match step {
+            Step::ComputeMetric(metric) => metric.pods.as_slice(),
+            _ => &[],
+        });
+        let leaves = rows.any(|row| row.until.is_some() && row.clause != Clause::Deleted);
+        !is_held && !leaves && !self.workload.is_joining()
+    }
+}

@@ -5,8 +5,8 @@ use std::fs;
 use std::io::Write;
 
 use super::explain::{Pass, Source, bare_name, options};
-use super::{Answer, Terminal};
-use crate::args::{Predict, PredictOutput, Report};
+use super::{Answer, Terminal, write_saved};
+use crate::args::{Predict, PredictOutput, Report, TimelineArgs};
 use crate::error::Error;
 use crate::render::github::annotations;
 use crate::render::junit::junit;
@@ -16,27 +16,33 @@ use crate::render::{page, structured};
 use crate::report::chart::Chart;
 use crate::report::page::Page;
 use crate::report::prediction::Prediction;
+use crate::report::timeline::Played;
 use crate::snapshot::assemble::Options;
-use crate::snapshot::file;
+use crate::snapshot::{file, save};
 use crate::whatif::expect::Gate;
 use crate::whatif::overrides::{Assumptions, Candidate, Wanted};
 use crate::whatif::thresholds::{Found, thresholds};
+use crate::whatif::timeline::{JoinTimes, Plan, Player, Trace};
 
 /// Predicts what one HPA does; the text is for standard output.
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let gate = Gate::new(&args.expect)?;
     let curve = args.curve.as_ref().map(|text| Wanted::read(text, "--curve")).transpose()?;
-    if args.output == Some(PredictOutput::Svg) && curve.is_none() {
-        return Err(Error::usage("-o svg: there is nothing to draw")
-            .hint("--curve METRIC draws the replicas over the values of a metric"));
+    let plan = plan(&args.timeline)?;
+    if args.output == Some(PredictOutput::Svg) && curve.is_some() == plan.is_some() {
+        let why = if curve.is_none() { "there is nothing to draw" } else { "it is one chart" };
+        return Err(Error::usage(format!("-o svg: {why}")).hint(
+            "--curve METRIC draws the replicas over the values of a metric, --for over time",
+        ));
     }
     let mut assumptions = Assumptions::read(&args.overrides)?;
     let name = bare_name(&args.name).to_owned();
     let mut options = Options { name, ..options(&args.controller, &args.connection) };
+    let inputs = args.filenames.iter().chain(&args.overrides.hpa).chain(&args.timeline.trace);
+    if inputs.filter(|path| *path == "-").count() > 1 {
+        return Err(Error::usage("standard input (-) can be read only once"));
+    }
     if let Some(path) = &args.overrides.hpa {
-        if path == "-" && args.filenames.iter().any(|file| file == "-") {
-            return Err(Error::usage("standard input can be read once: -f - or --hpa -"));
-        }
         let candidate =
             Candidate::find(&file::read(std::slice::from_ref(path))?, &options.name, path)?;
         options.also = candidate.metrics().to_vec();
@@ -47,8 +53,17 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let (input, mut messages) = source.input(&options, terminal)?;
     let observed = Pass::run(input);
     let applied = assumptions.apply(observed.input.clone(), &observed.decision);
-    let (input, overrides) = applied.map_err(|e| with_right(e, &observed.input.notes))?;
-    let assumed = Pass::run(input);
+    let (mut input, mut overrides) = applied.map_err(|e| with_right(e, &observed.input.notes))?;
+    let player = plan.map(|plan| Player::new(plan, &mut input.snapshot, &mut overrides));
+    let player = player.transpose()?;
+    let mut assumed = Pass::run(input);
+    let timeline = match &player {
+        Some(player) => player.play(&assumed.input.snapshot, &assumed.decision)?,
+        None => None,
+    };
+    if player.is_some() && timeline.is_none() {
+        assumed.input.notes.push(NOT_PLAYED.to_owned());
+    }
     gate.check(&assumed.input.snapshot.hpa.spec)?;
     let (expectations, verdict) = gate.judge(&assumed.facts());
     let Pass { remembered, decision, .. } = &assumed;
@@ -58,6 +73,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let prediction = Prediction::new(
         assumed.explanation(),
         overrides,
+        timeline.as_ref(),
         expectations,
         thresholds,
         &observed.explanation(),
@@ -73,6 +89,9 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             page::page(&page, &terminal.layout())
         }
     };
+    if let Some(path) = &args.save {
+        write_saved(path, &save::to_json(&[&observed.input])?)?;
+    }
     let hpa = assumed.input.snapshot.hpa.key();
     for report in &args.expect.reports {
         match report {
@@ -99,10 +118,16 @@ fn with_right(e: Error, notes: &[String]) -> Error {
     }
 }
 
-/// The chart that was asked for.
+const NOT_PLAYED: &str = "nothing is played: the scale cannot be read";
+
+/// The chart that was asked for: a curve, or else a timeline.
 fn drawn(prediction: &Prediction<'_>, metric: Option<usize>) -> Result<Chart, Error> {
+    let Some(metric) = metric else {
+        let played = prediction.timeline.as_ref().map(Played::chart);
+        return played.ok_or_else(|| Error::failed(format!("there is no chart: {NOT_PLAYED}")));
+    };
     let why = || {
-        let of = metric.and_then(|place| prediction.thresholds.get(place));
+        let of = prediction.thresholds.get(metric);
         let why = match of.map(|of| &of.found) {
             Some(Found::Nothing { error }) => error,
             _ => "the pass does not look at metrics",
@@ -110,6 +135,20 @@ fn drawn(prediction: &Prediction<'_>, metric: Option<usize>) -> Result<Chart, Er
         Error::failed(format!("there is no curve: {why}"))
     };
     prediction.curve().ok_or_else(why)
+}
+
+/// What is to be played, if anything is.
+fn plan(args: &TimelineArgs) -> Result<Option<Plan>, Error> {
+    let TimelineArgs { span, trace, ready_after, metrics_after } = args;
+    if span.is_none() && trace.is_none() {
+        return Ok(None);
+    }
+    let trace = trace.as_ref().map(|path| {
+        let (bytes, origin) = file::read_whole(path.as_ref())?;
+        Trace::read(&bytes, &origin)
+    });
+    let times = JoinTimes { ready: *ready_after, measured: *metrics_after };
+    Ok(Some(Plan { span: *span, trace: trace.transpose()?, times }))
 }
 
 /// The page with its assumptions and expectations, for a comment or a summary.

@@ -8,7 +8,9 @@ use std::fmt::Write;
 use super::chart;
 use super::page::Layout;
 use super::style::clean;
+use crate::report::chart::Chart;
 use crate::report::page::{Page, Table};
+use crate::report::timeline::TimelinePart;
 use crate::whatif::expect::{Expectation, Truth};
 
 /// A page with what was assumed in place of what was observed, and with what was expected. Either of
@@ -46,12 +48,18 @@ pub fn markdown(page: &Page, overrides: &Table, expectations: &[Expectation]) ->
     });
     let path = [("REPLICAS", true), ("FROM PROPOSAL TO REPLICAS", false), ("", false)];
     rows_of(&mut out, &path, rows);
+    if let Some(TimelinePart { title, changes, end, chart }) = &page.timeline {
+        let _ = write!(out, "{}\n\n", prose(title));
+        table(&mut out, changes);
+        for sentence in end {
+            let _ = write!(out, "{}\n\n", prose(sentence));
+        }
+        let _ = write!(out, "{}\n\n", picture(chart));
+    }
     let rows = page.changes.iter().map(|(metric, how)| vec![prose(metric), prose(how)]);
     rows_of(&mut out, &[("CHANGES", false), ("", false)], rows);
     if let Some(curve) = &page.curve {
-        // A blank line would end the element.
-        let chart = chart::text(curve, &Layout::default());
-        let _ = write!(out, "<pre>{}</pre>\n\n", escape(&chart));
+        let _ = write!(out, "{}\n\n", picture(curve));
     }
     let assumed = page.assumed.iter().map(|(item, value)| vec![prose(item), prose(value)]);
     rows_of(&mut out, &[("ASSUMED", false), ("", false)], assumed);
@@ -60,6 +68,11 @@ pub fn markdown(page: &Page, overrides: &Table, expectations: &[Expectation]) ->
     }
     let _ = writeln!(out, "{}", prose(&page.subtitle));
     out
+}
+
+/// A chart as it is on a terminal. A blank line would end the element.
+fn picture(chart: &Chart) -> String {
+    format!("<pre>{}</pre>", escape(&chart::text(chart, &Layout::default())))
 }
 
 fn table(out: &mut String, table: &Table) {

@@ -11,6 +11,7 @@ use textwrap::WordSplitter;
 use super::chart;
 use super::style::{Styles, clean};
 use crate::report::page::{Compared, Page, PathLine, PodTable, Table, Tone};
+use crate::report::timeline::TimelinePart;
 
 /// How a page is laid out.
 #[derive(Debug, Clone, Default)]
@@ -65,6 +66,17 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     if let Some(asked) = page.asked.filter(|_| !page.upcoming.is_empty()) {
         out.heading(&format!("NEXT, IF THE METRICS KEEP ASKING FOR {asked}"));
         out.steps(&page.upcoming);
+    }
+    if let Some(TimelinePart { title, changes, end, chart }) = &page.timeline {
+        out.heading(title);
+        if !changes.rows.is_empty() {
+            out.records(changes, true);
+        }
+        for sentence in end {
+            out.paragraph(INDENT, sentence, Style::new());
+        }
+        out.blank();
+        out.text.push_str(&chart::text(chart, layout));
     }
     if !page.changes.is_empty() {
         out.heading("CHANGES");

@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod list;
 pub mod page;
 pub mod prediction;
+pub mod timeline;
 mod words;
 
 use serde::ser::{SerializeMap, SerializeSeq};

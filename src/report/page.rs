@@ -14,6 +14,7 @@ use jiff::Timestamp;
 
 use super::Explanation;
 use super::chart::Chart;
+use super::timeline::TimelinePart;
 use super::words::count;
 use crate::engine::decision::{MetricStep, Step};
 use crate::json::SecondsTime;
@@ -53,6 +54,8 @@ pub struct Page {
     pub changes: Vec<(String, String)>,
     /// Replicas over the values of a metric, where they were asked for.
     pub curve: Option<Chart>,
+    /// What follows as time goes on, where that was asked for.
+    pub timeline: Option<TimelinePart>,
     /// For each metric, its pods.
     pub pods: Vec<PodTable>,
     /// Conditions as the controller would write them.
@@ -162,6 +165,7 @@ impl Page {
             upcoming: words.upcoming(),
             changes: Vec::new(),
             curve: None,
+            timeline: None,
             pods: words.pods(),
             conditions: words.conditions(),
             events: words.events(),

@@ -5,10 +5,12 @@ use serde::Serialize;
 
 use super::chart::Chart;
 use super::page::{Page, Symbols, Table, changes};
+use super::timeline::Played;
 use super::{Certainty, Explanation, Range};
 use crate::whatif::expect::{Expectation, Truth};
 use crate::whatif::overrides::Override;
 use crate::whatif::thresholds::Thresholds;
+use crate::whatif::timeline::Timeline;
 
 /// A prediction. Serializes as the contract's object: an explanation with more fields.
 #[derive(Debug, Serialize)]
@@ -21,6 +23,8 @@ pub struct Prediction<'a> {
     pub overrides: Vec<Override>,
     /// The answer without it.
     pub observed: Observed,
+    /// What follows as time goes on; none where that was not asked for, or cannot be played.
+    pub timeline: Option<Played<'a>>,
     /// What was expected of it.
     pub expectations: Vec<Expectation>,
     /// For each metric, at which values the answer changes; empty where metrics play no part.
@@ -45,6 +49,7 @@ impl<'a> Prediction<'a> {
     pub fn new(
         mut explanation: Explanation<'a>,
         overrides: Vec<Override>,
+        timeline: Option<&'a Timeline>,
         expectations: Vec<Expectation>,
         thresholds: Vec<Thresholds>,
         observed: &Explanation<'_>,
@@ -56,7 +61,9 @@ impl<'a> Prediction<'a> {
         if let Some(range) = observed.range.filter(|range| range.min != range.max) {
             verdict += &format!(", not certain: between {} and {}", range.min, range.max);
         }
+        let timeline = timeline.map(|timeline| Played::new(timeline, &explanation));
         Self {
+            timeline,
             explanation,
             overrides,
             observed: Observed {
@@ -92,22 +99,30 @@ impl Page {
     /// Words a prediction: what it assumes, and the page of its pass with the answer without the
     /// overrides beside.
     pub fn of_prediction(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
-        let assuming = prediction.overrides.iter().map(|Override { item, assumed, observed }| {
-            let observed = observed.as_ref().map(|observed| format!(" (observed {observed})"));
-            format!("assuming {item} {assumed}{}", observed.unwrap_or_default())
-        });
+        let assuming =
+            prediction.overrides.iter().map(|Override { item, assumed, observed, .. }| {
+                let observed = observed.as_ref().map(|observed| format!(" (observed {observed})"));
+                format!("assuming {item} {assumed}{}", observed.unwrap_or_default())
+            });
         let assuming: Vec<String> = match prediction.overrides.len() {
             0 => vec!["assuming nothing else than was observed".to_owned()],
             _ => assuming.collect(),
         };
         let verdict = prediction.observed_verdict.replace(Symbols::UNICODE.arrow, symbols.arrow);
+        let mut page = Self::new(&prediction.explanation, wide, symbols);
+        if let Some(played) = &prediction.timeline {
+            // It says the same of a load that does not follow the pods.
+            page.upcoming.clear();
+            page.assumed.extend(played.assumed());
+        }
         Self {
             assuming,
             observed: Some(verdict),
             expected: prediction.expectations.iter().map(worded).collect(),
             changes: changes::lines(&prediction.thresholds),
             curve: prediction.curve(),
-            ..Self::new(&prediction.explanation, wide, symbols)
+            timeline: prediction.timeline.as_ref().map(|played| played.words(symbols)),
+            ..page
         }
     }
 }

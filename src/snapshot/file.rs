@@ -28,23 +28,27 @@ pub fn read(names: &[String]) -> Result<Objects, Error> {
         return Err(Error::usage("standard input (-) can be read only once"));
     }
     for name in names {
-        if name == "-" {
-            let mut bytes = Vec::new();
-            std::io::stdin()
-                .lock()
-                .read_to_end(&mut bytes)
-                .map_err(|e| Error::usage(format!("failed to read standard input: {e}")))?;
-            read_bytes(bytes, "standard input", &mut objects)?;
-            continue;
-        }
-        for path in expand(name)? {
-            let shown = path.display().to_string();
-            let bytes = fs::read(&path)
-                .map_err(|e| Error::usage(format!("failed to read {shown}: {}", plain(&e))))?;
-            read_bytes(bytes, &shown, &mut objects)?;
+        let paths = if name == "-" { vec![name.into()] } else { expand(name)? };
+        for path in paths {
+            let (bytes, origin) = read_whole(&path)?;
+            read_bytes(bytes, &origin, &mut objects)?;
         }
     }
     Ok(objects)
+}
+
+/// The whole of one file, `-` for standard input, with what it is called in messages.
+pub fn read_whole(path: &Path) -> Result<(Vec<u8>, String), Error> {
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().lock().read_to_end(&mut bytes);
+        read.map_err(|e| Error::usage(format!("failed to read standard input: {e}")))?;
+        return Ok((bytes, "standard input".to_owned()));
+    }
+    let shown = path.display().to_string();
+    let bytes = fs::read(path)
+        .map_err(|e| Error::usage(format!("failed to read {shown}: {}", plain(&e))))?;
+    Ok((bytes, shown))
 }
 
 /// The files behind a name.

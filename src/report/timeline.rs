@@ -1,0 +1,284 @@
+//! What follows on a pass as time goes on: a line for each change, when it settles, and a chart. The
+//! same as data, pass by pass.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::chart::{Chart, Series};
+use super::page::{Symbols, Table};
+use super::words::{count, distance, duration, time};
+use super::{Certainty, Explanation, Range};
+use crate::json::SecondsTime;
+use crate::snapshot::MetricAnswer;
+use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::stated::Recommendation;
+use crate::whatif::timeline::{Change, Limited, PENDING, Timeline};
+
+/// A timeline beside the explanation of its first pass.
+#[derive(Debug)]
+pub struct Played<'a> {
+    timeline: &'a Timeline,
+    certainty: Certainty,
+    /// What each metric of the spec is called.
+    metrics: Vec<String>,
+    bounds: (i32, i32),
+}
+
+/// A timeline in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimelinePart {
+    /// What it is.
+    pub title: String,
+    /// A row for each change.
+    pub changes: Table,
+    /// How it ends, and how sure that is.
+    pub end: Vec<String>,
+    /// Replicas over time.
+    pub chart: Chart,
+}
+
+impl<'a> Played<'a> {
+    /// Puts a timeline beside the explanation of its first pass.
+    pub fn new(timeline: &'a Timeline, explanation: &Explanation<'_>) -> Self {
+        let spec = &explanation.snapshot.hpa.spec;
+        let denied = |answer: &MetricAnswer| matches!(answer, MetricAnswer::Denied(_));
+        let is_open =
+            explanation.remembered.is_open() || explanation.snapshot.metrics.iter().any(denied);
+        Self {
+            timeline,
+            certainty: if is_open { Certainty::Bounded } else { Certainty::Certain },
+            metrics: spec.metrics.iter().map(MetricSpec::label).collect(),
+            bounds: (spec.min_replicas.unwrap_or(1), spec.max_replicas),
+        }
+    }
+
+    pub(super) fn words(&self, symbols: Symbols) -> TimelinePart {
+        let Timeline { start, period, span, passes, changes, .. } = self.timeline;
+        let row = |change: &Change| {
+            let Change { time, from, to, .. } = change;
+            vec![
+                duration(time.duration_since(*start)),
+                format!("{from} {} {to}", symbols.arrow),
+                self.because(change),
+            ]
+        };
+        TimelinePart {
+            title: format!(
+                "AS TIME GOES ON: {} IN {}, ONE EVERY {}",
+                count(passes.len() as i64, "PASS").replace("PASSs", "PASSES"),
+                duration(*span),
+                duration(*period)
+            ),
+            changes: Table {
+                columns: vec![("AFTER", true), ("REPLICAS", false), ("BECAUSE", false)],
+                rows: changes.iter().map(row).collect(),
+            },
+            end: self.end(),
+            chart: self.chart(),
+        }
+    }
+
+    /// Why a pass changed the replicas.
+    fn because(&self, change: &Change) -> String {
+        let asked = match (change.proposal, change.by.and_then(|by| self.metrics.get(by))) {
+            (None, _) => String::new(),
+            (Some(proposal), Some(metric)) => format!("{metric} asks for {proposal}"),
+            (Some(proposal), None) => format!("the metrics ask for {proposal}"),
+        };
+        let limits = change.limits.iter().map(|limited| self.limit(*limited, change));
+        let parts = std::iter::once(asked).chain(limits);
+        parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+    }
+
+    fn limit(&self, limited: Limited, change: &Change) -> String {
+        let (min, max) = self.bounds;
+        let to = change.to;
+        match limited {
+            Limited::OutOfBounds if change.from > max => {
+                format!("{} is above the maximum of {max}", change.from)
+            }
+            Limited::OutOfBounds => format!("{} is below the minimum of {min}", change.from),
+            Limited::Stabilized(Some(Recommendation { replicas, time })) => {
+                format!("{replicas} from {} before still counts", distance(time, change.time))
+            }
+            Limited::Stabilized(None) => "stabilization limits it".to_owned(),
+            Limited::Limit("TooManyReplicas") => format!("the maximum is {max}"),
+            Limited::Limit("TooFewReplicas") => format!("the minimum is {min}"),
+            Limited::Limit(_) => format!("one pass may go to {to} for now"),
+            Limited::Woken => format!("it wakes with the minimum of {min}"),
+        }
+    }
+
+    /// How it ends.
+    fn end(&self) -> Vec<String> {
+        let Timeline { start, span, passes, changes, swing, is_settled, .. } = self.timeline;
+        let last = passes.last().map_or(0, |point| point.replicas);
+        let since = self.timeline.steady_since();
+        let whole = duration(*span);
+        let end = match (swing, changes.is_empty()) {
+            (Some((low, high)), _) => {
+                format!("It does not settle: it goes to and fro between {low} and {high}.")
+            }
+            (None, true) if *is_settled => format!("It stays at {last} all the time."),
+            (None, true) => {
+                format!("It stays at {last} for these {whole}, but may not have settled.")
+            }
+            (None, false) if *is_settled => format!(
+                "It settles at {last}, at {} (after {}).",
+                time(*start, since),
+                duration(since.duration_since(*start))
+            ),
+            (None, false) => {
+                format!("It has not settled after {whole}: it is at {last} then.")
+            }
+        };
+        let open = match self.certainty {
+            Certainty::Certain => None,
+            Certainty::Bounded => Some(
+                "Not certain: what the controller remembers, or may read, is not known for sure. \
+                 This is what the likeliest leads to."
+                    .to_owned(),
+            ),
+        };
+        std::iter::once(end).chain(open).collect()
+    }
+
+    /// Replicas over time.
+    pub fn chart(&self) -> Chart {
+        let Timeline { start, period, span, passes, changes, .. } = self.timeline;
+        let at = |place: usize| millis(period.saturating_mul(place as i32));
+        let before = changes.first().filter(|change| change.time == *start);
+        let first = before.map_or_else(|| passes.first().map(|p| p.replicas), |c| Some(c.from));
+        let series = |name: &str, counts: Vec<(i64, Option<i32>)>| {
+            let mut steps = counts;
+            steps.dedup_by(|later, kept| later.1 == kept.1);
+            Series { name: name.to_owned(), steps }
+        };
+        let replicas = passes.iter().enumerate().map(|(i, p)| (at(i), Some(p.replicas)));
+        let replicas = std::iter::once((-at(1), first)).chain(replicas).collect();
+        let asked = passes.iter().enumerate().map(|(i, p)| (at(i), p.proposal)).collect();
+        let highest = passes.iter().map(|p| p.replicas).chain(first).max().unwrap_or(0);
+        let (min, max) = self.bounds;
+        let bounds = [(min, "min"), (max, "max")].into_iter();
+        let bounds = bounds.filter(|(count, _)| *count <= highest);
+        let (ticks, last) = (ticks(*span), at(passes.len().saturating_sub(1)));
+        Chart {
+            title: format!("replicas in {}", duration(*span)),
+            description: self.end().join(" "),
+            across: format!("time since {}", SecondsTime(*start)),
+            span: (-at(1), last.max(millis(*span))),
+            ticks: ticks.map(|tick| (millis(tick), duration(tick))).collect(),
+            replicas: (0, highest),
+            series: vec![series("replicas", replicas), series("asked for", asked)],
+            bounds: bounds.map(|(count, name)| (count, name.to_owned())).collect(),
+            current: None,
+        }
+    }
+
+    /// What is assumed of what follows, each with what it is about.
+    pub(super) fn assumed(&self) -> Vec<(String, String)> {
+        let times = self.timeline.times;
+        let load = match self.timeline.has_trace {
+            true => "as the trace has it, and what it leaves out as it is",
+            false => {
+                "what the pods use together stays, and so do other metrics (--trace changes it)"
+            }
+        };
+        vec![
+            ("load".to_owned(), format!("{load}; the pods that are ready share it evenly")),
+            (
+                "new pods".to_owned(),
+                format!(
+                    "as those there are: pending for {}, ready after {}, measured after {} \
+                     (--ready-after, --metrics-after)",
+                    duration(PENDING.min(times.ready)),
+                    duration(times.ready),
+                    duration(times.measured)
+                ),
+            ),
+        ]
+    }
+}
+
+fn millis(duration: SignedDuration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Times that people count in, of which at most eight are in a span.
+fn ticks(span: SignedDuration) -> impl Iterator<Item = SignedDuration> {
+    const APART: [i64; 17] =
+        [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400];
+    let most = span.as_secs() / 7;
+    let apart = APART.into_iter().find(|apart| *apart >= most);
+    let apart = apart.unwrap_or_else(|| (most / 86_400 + 1) * 86_400);
+    (0..=span.as_secs() / apart).map(move |n| SignedDuration::from_secs(n * apart))
+}
+
+impl Serialize for Played<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Timeline { start, period, span, has_trace, times, passes, changes, is_settled, swing } =
+            self.timeline;
+        let seconds = |duration: &SignedDuration| duration.as_secs_f64();
+        let at = |time: Timestamp| SecondsTime(time).to_string();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("start", &at(*start))?;
+        map.serialize_entry("syncPeriod", &seconds(period))?;
+        map.serialize_entry("for", &seconds(span))?;
+        map.serialize_entry("load", if *has_trace { "trace" } else { "held" })?;
+        map.serialize_entry("readyAfter", &seconds(&times.ready))?;
+        map.serialize_entry("metricsAfter", &seconds(&times.measured))?;
+        map.serialize_entry("certainty", &self.certainty)?;
+        let changes: Vec<_> = changes
+            .iter()
+            .map(|change| ChangeView {
+                time: at(change.time),
+                from: change.from,
+                to: change.to,
+                proposal: change.proposal,
+                metric: change.by.and_then(|by| self.metrics.get(by)).map(String::as_str),
+                limits: change.limits.iter().map(LimitView::of).collect(),
+            })
+            .collect();
+        map.serialize_entry("changes", &changes)?;
+        let settled = is_settled.then(|| at(self.timeline.steady_since()));
+        map.serialize_entry("settledAt", &settled)?;
+        map.serialize_entry("swing", &swing.map(|(min, max)| Range { min, max }))?;
+        map.serialize_entry("final", &passes.last().map(|point| point.replicas))?;
+        map.serialize_entry("passes", &passes.len())?;
+        let column = |of: fn(&_) -> _| passes.iter().map(of).collect::<Vec<Option<i64>>>();
+        map.serialize_entry("replicas", &column(|p| Some(p.replicas.into())))?;
+        map.serialize_entry("proposals", &column(|p| p.proposal.map(i64::from)))?;
+        map.serialize_entry("readyPods", &column(|p| i64::try_from(p.ready).ok()))?;
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+struct ChangeView<'a> {
+    time: String,
+    from: i32,
+    to: i32,
+    proposal: Option<i32>,
+    metric: Option<&'a str>,
+    limits: Vec<LimitView>,
+}
+
+#[derive(Serialize)]
+struct LimitView {
+    by: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recommendation: Option<Recommendation>,
+}
+
+impl LimitView {
+    fn of(limited: &Limited) -> Self {
+        let (by, recommendation) = match limited {
+            Limited::OutOfBounds => ("outOfBounds", None),
+            Limited::Stabilized(recommendation) => ("stabilization", *recommendation),
+            Limited::Limit(reason) => (*reason, None),
+            Limited::Woken => ("wokenFromZero", None),
+        };
+        Self { by, recommendation }
+    }
+}

@@ -1,7 +1,7 @@
 //! How long a pass takes for 100 to 50,000 pods: CPU utilization, two containers each, one pod in
 //! fifty not ready, one in a hundred without metrics. It shows whether the engine stays linear, and
-//! what reading the objects costs beside it; and how long the thresholds of three metrics are searched
-//! for. It asserts nothing.
+//! what reading the objects costs beside it; how long the thresholds of three metrics are searched for,
+//! and a timeline of many passes takes. It asserts nothing of time.
 
 use std::hint::black_box;
 
@@ -16,6 +16,7 @@ use kubectl_hpa::snapshot::pod::Pod;
 use kubectl_hpa::snapshot::stated::StatedMemory;
 use kubectl_hpa::snapshot::{MetricAnswer, PodValue, Snapshot};
 use kubectl_hpa::whatif::thresholds::thresholds;
+use kubectl_hpa::whatif::timeline::{JoinTimes, Plan, Player, Trace};
 use serde_json::{Value, json};
 
 fn passes(c: &mut Criterion) {
@@ -72,7 +73,39 @@ fn searching(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, passes, reading, searching);
+/// A thousand passes from a thousand pods on: with the load that there is, and with one that comes and
+/// goes every ten minutes, and the pods with it.
+fn timelines(c: &mut Criterion) {
+    const PASSES: i32 = 1_000;
+    let Input { snapshot, .. } = read(&scenario(1_000));
+    let first = engine::reconcile(&snapshot, &Memory::default());
+    let rows =
+        (0..30).map(|n| format!("{}m,{}\n", 10 * n, if n % 2 == 0 { "x0.8" } else { "x0.5" }));
+    let trace = format!("time,cpu\n{}", rows.collect::<String>());
+    let mut group = c.benchmark_group("timeline");
+    group.sample_size(10);
+    for (name, trace) in [("held", None), ("trace", Some(trace))] {
+        let trace = trace.map(|text| Trace::read(text.as_bytes(), "the trace"));
+        let plan = Plan {
+            span: Some(snapshot.controller.sync_period * (PASSES - 1)),
+            trace: trace.transpose().expect("the trace is one"),
+            times: JoinTimes {
+                ready: SignedDuration::from_secs(10),
+                measured: SignedDuration::from_secs(30),
+            },
+        };
+        let player = Player::new(plan, &mut snapshot.clone(), &mut Vec::new());
+        let player = player.expect("there are passes to play");
+        let timeline = player.play(&snapshot, &first).expect("no more pods than can be played");
+        assert_eq!(timeline.map(|timeline| timeline.passes.len()), Some(PASSES as usize));
+        group.bench_function(BenchmarkId::from_parameter(name), |b| {
+            b.iter(|| player.play(black_box(&snapshot), &first));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, passes, reading, searching, timelines);
 criterion_main!(benches);
 
 fn read(text: &str) -> Input {

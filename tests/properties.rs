@@ -9,6 +9,7 @@ mod scenario;
 
 use std::collections::BTreeSet;
 
+use jiff::SignedDuration;
 use kubectl_hpa::engine::decision::{Because, Decision, MetricResult, Outlook, Path, Step};
 use kubectl_hpa::engine::{outlook, reconcile};
 use kubectl_hpa::error::{Error, ErrorKind};
@@ -20,6 +21,7 @@ use kubectl_hpa::snapshot::assemble::Input;
 use kubectl_hpa::snapshot::hpa::{Behavior, ScalingRules};
 use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, save};
 use kubectl_hpa::whatif::expect::{Expression, Fact, Facts, Field, MetricField};
+use kubectl_hpa::whatif::timeline::{JoinTimes, Plan, Player, Trace};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::strategy::ValueTree;
@@ -90,6 +92,13 @@ fn every_answer_can_be_worded() {
 }
 
 #[test]
+fn time_goes_on_within_bounds_and_what_is_settled_stays() {
+    holds((scenario(), 0..40i32, any::<bool>()), |(scenario, passes, follows)| {
+        goes_on(scenario, *passes, *follows)
+    });
+}
+
+#[test]
 fn any_text_is_read_or_refused() {
     holds(texts(), |text| is_read_or_refused(text));
 }
@@ -97,6 +106,63 @@ fn any_text_is_read_or_refused() {
 #[test]
 fn damaged_input_is_read_or_refused() {
     holds((scenario(), damages()), |(scenario, damages)| is_bearable(scenario, damages));
+}
+
+/// Changes follow on each other within the bounds; and where nothing is said to be left that could
+/// change the replicas, nothing does.
+fn goes_on(scenario: &Scenario, passes: i32, follows: bool) -> TestCaseResult {
+    let Ok(mut input) = read(scenario) else { return Ok(()) };
+    let memory = Remembered::of(&input).likely;
+    let snapshot = &mut input.snapshot;
+    // Hundreds of pods are enough.
+    snapshot.hpa.spec.max_replicas = snapshot.hpa.spec.max_replicas.min(300);
+    let name = snapshot.hpa.spec.metrics.first().map_or("cpu", |metric| metric.name());
+    let trace = format!("time,{name}\n20s,x1.5\n1m,missing\n80s,x0.5\n");
+    let trace = Trace::read(trace.as_bytes(), "the trace").ok().filter(|_| follows);
+    let period = snapshot.controller.sync_period;
+    let play = |passes: i32| {
+        let second = SignedDuration::from_secs(1);
+        let plan = Plan {
+            span: Some(period.saturating_mul(passes)),
+            trace: trace.clone(),
+            times: JoinTimes { ready: second * 10, measured: second * 30 },
+        };
+        let mut snapshot = snapshot.clone();
+        let player = match Player::new(plan, &mut snapshot, &mut Vec::new()) {
+            Ok(player) => player,
+            // An ambiguous name, nothing observed that could change, no time at all.
+            Err(e) if e.kind == ErrorKind::Usage => return None,
+            Err(e) => panic!("{e}"),
+        };
+        let first = reconcile(&snapshot, &memory);
+        // There may be more replicas than can be played.
+        let timeline = player.play(&snapshot, &first).ok().flatten();
+        timeline.map(|timeline| (timeline, first.replicas_after()))
+    };
+    let Some((timeline, after)) = play(passes + 6) else { return Ok(()) };
+    prop_assert_eq!(timeline.passes.len(), passes as usize + 7);
+    prop_assert_eq!(timeline.passes.first().map(|pass| pass.replicas), after);
+    let (min, max) = (snapshot.hpa.spec.min_replicas.unwrap_or(1), snapshot.hpa.spec.max_replicas);
+    let mut before = snapshot.scale.as_ref().map_or(0, |scale| scale.spec_replicas);
+    let mut changes = timeline.changes.iter();
+    for pass in &timeline.passes {
+        if pass.replicas != before {
+            let change = changes.next().expect("a change");
+            prop_assert_eq!((change.from, change.to), (before, pass.replicas));
+            prop_assert!(min > max || (min..=max).contains(&pass.replicas), "{:?}", change);
+        }
+        before = pass.replicas;
+    }
+    prop_assert!(changes.next().is_none());
+    // What is settled is so for the load of the end.
+    let was_last = !follows || timeline.span >= SignedDuration::from_secs(80);
+    if timeline.is_settled
+        && was_last
+        && let Some((longer, _)) = play(2 * passes + 60)
+    {
+        prop_assert_eq!(longer.changes, timeline.changes);
+    }
+    Ok(())
 }
 
 /// Without this, the others might hold because nothing ever happens.

@@ -385,7 +385,8 @@ fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
         schema["properties"].as_object().expect("properties").keys().cloned().collect()
     };
     let mut more = keys(&schema());
-    more.extend(["overrides", "observed", "expectations", "thresholds"].map(str::to_owned));
+    let own = ["overrides", "observed", "timeline", "expectations", "thresholds"];
+    more.extend(own.map(str::to_owned));
     assert_eq!(keys(&prediction_schema()), more);
 
     let validator = published::beside_explanation(&prediction_schema());
@@ -449,6 +450,70 @@ fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
         match value {
             Value::Null => drop(object.remove(name).expect("a field")),
             value => drop(object.insert(name.to_owned(), value.clone())),
+        }
+        assert!(!validator.is_valid(&wrong), "{at}/{name}: {value} passes");
+    }
+}
+
+#[test]
+fn the_schema_describes_timelines_and_nothing_else() {
+    let validator = published::beside_explanation(&prediction_schema());
+    let trace = concat!("--trace=", env!("CARGO_MANIFEST_DIR"), "/examples/nginx/load.csv");
+    let mut limits = BTreeSet::new();
+    let slow =
+        r#"--set=behavior.scaleDown.policies=[{"type":"Pods","value":1,"periodSeconds":60}]"#;
+    for flags in [
+        &["--for=10m"][..],
+        &["--for=10m", trace],
+        &["--for=10m", trace, slow],
+        &["--for=1m", "--replicas=12"],
+        &["--for=1m", "--replicas=0", "--sync-period=100ms"],
+        &["--for=1m", "--cpu=missing"],
+        &["--for=1m", "--history=infer"],
+    ] {
+        let json: Value = serde_json::from_str(&prediction("json", flags)).expect("JSON");
+        if let Err(error) = validator.validate(&json) {
+            panic!("{flags:?}: {}: {error}", error.instance_path());
+        }
+        let yaml: Value = serde_yaml::from_str(&prediction("yaml", flags)).expect("YAML");
+        assert_eq!(yaml, json);
+        let timeline = &json["timeline"];
+        let passes = timeline["passes"].as_u64().map(|count| count as usize);
+        for column in ["replicas", "proposals", "readyPods"] {
+            assert_eq!(timeline[column].as_array().map(Vec::len), passes, "{flags:?}: {column}");
+        }
+        let changes = timeline["changes"].as_array().expect("changes").iter();
+        let own = changes.flat_map(|change| change["limits"].as_array().expect("limits"));
+        limits.extend(own.map(|limit| limit["by"].as_str().expect("a word").to_owned()));
+    }
+    let all = ["ScaleDownLimit", "ScaleUpLimit", "TooFewReplicas", "TooManyReplicas"];
+    let all = all.into_iter().chain(["outOfBounds", "stabilization"]);
+    assert_eq!(limits, all.map(str::to_owned).collect());
+
+    let right: Value =
+        serde_json::from_str(&prediction("json", &["--for=10m", trace])).expect("JSON is printed");
+    let gone = Value::Null;
+    for (at, name, value) in [
+        ("", "timeline", &gone),
+        ("/timeline", "passes", &json!(0)),
+        ("/timeline", "final", &gone),
+        ("/timeline", "settledAt", &json!(345)),
+        ("/timeline", "swing", &json!([2, 10])),
+        ("/timeline", "load", &json!("none")),
+        ("/timeline", "more", &json!(1)),
+        ("/timeline/replicas", "0", &json!("2")),
+        ("/timeline/changes/1", "limits", &gone),
+        ("/timeline/changes/1/limits/0", "by", &json!("magic")),
+        ("/timeline/changes/1/limits/0/recommendation", "time", &gone),
+        ("/timeline/changes/1", "why", &json!("because")),
+    ] {
+        let mut wrong = right.clone();
+        match wrong.pointer_mut(at).expect("a place") {
+            Value::Array(list) => list[name.parse::<usize>().expect("a place")] = value.clone(),
+            Value::Object(object) if value.is_null() => {
+                drop(object.remove(name).expect("a field"));
+            }
+            place => place[name] = value.clone(),
         }
         assert!(!validator.is_valid(&wrong), "{at}/{name}: {value} passes");
     }

@@ -7,70 +7,14 @@
 #![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 
-use flate2::read::GzDecoder;
-use jiff::Timestamp;
-use kubectl_hpa::engine;
-use kubectl_hpa::memory::Memory;
-use kubectl_hpa::quantity::Quantity;
-use kubectl_hpa::selector::Labels;
-use kubectl_hpa::snapshot::assemble::{Input, Options, assemble};
-use kubectl_hpa::snapshot::file::read_text;
-use kubectl_hpa::snapshot::hpa::{
-    ExternalMetricSource, MetricIdentifier, MetricSpec, MetricTarget,
-};
-use kubectl_hpa::snapshot::objects::Objects;
-use kubectl_hpa::snapshot::{ExternalValue, MetricAnswer, Snapshot};
-use serde::Deserialize;
+use kubectl_hpa::snapshot::Snapshot;
+use trajectories::{NAMES, lines, moment, passes, replay};
 
 mod common;
-
-/// A pass that the controller logged.
-#[derive(Debug, Deserialize)]
-struct Pass {
-    time: Timestamp,
-    proposal: i32,
-    from: i32,
-    to: i32,
-}
-
-fn lines(name: &str) -> Box<dyn BufRead> {
-    let path = format!("{}/tests/trajectories/{name}", env!("CARGO_MANIFEST_DIR"));
-    let file = File::open(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-    if name.ends_with(".gz") {
-        Box::new(BufReader::new(GzDecoder::new(file)))
-    } else {
-        Box::new(BufReader::new(file))
-    }
-}
-
-fn passes(name: &str) -> Vec<Pass> {
-    lines(&format!("{name}.passes.jsonl"))
-        .lines()
-        .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
-        .collect()
-}
-
-/// What was read at one moment, and that moment.
-fn moment(namespace: &str, line: &str) -> (Timestamp, Input) {
-    #[derive(Deserialize)]
-    struct Time {
-        time: Timestamp,
-    }
-    let Time { time } = serde_json::from_str(line).unwrap();
-    let list = line.replacen('{', r#"{"apiVersion":"v1","kind":"List","#, 1);
-    let mut objects = Objects::default();
-    read_text(&list, namespace, &mut objects).unwrap();
-    let options = Options {
-        name: "web".to_owned(),
-        namespace: Some(namespace.to_owned()),
-        now: Some(time),
-        ..Options::default()
-    };
-    (time, assemble(objects, &options, time).unwrap())
-}
+#[path = "common/trajectories.rs"]
+mod trajectories;
 
 /// How many moments could be compared, and at how many the answer was one count.
 #[derive(Debug, Default)]
@@ -119,42 +63,13 @@ fn the_next_pass_ends_inside_the_range() {
     }
 }
 
-/// The proposals of each pass, through stabilization and rate limits with the memory carried from
-/// pass to pass: the controller's own counts. Its clock is read a little before a pass is logged, and
-/// the first pass finds an empty memory.
+/// The recorded proposals lead to the controller's own counts.
 #[test]
 fn the_recorded_proposals_lead_to_the_recorded_counts() {
     let mut replayed = 0;
-    for name in ["plain", "behave", "queue", "nodown"] {
-        let first = lines(&format!("{name}.jsonl.gz")).lines().next().unwrap().unwrap();
-        let (_, Input { mut snapshot, .. }) = moment(name, &first);
-        // One metric that asks for just what is recorded.
-        snapshot.hpa.spec.metrics = vec![MetricSpec {
-            type_: "External".to_owned(),
-            external: Some(ExternalMetricSource {
-                metric: MetricIdentifier { name: "proposal".to_owned(), selector: None },
-                target: MetricTarget {
-                    type_: "AverageValue".to_owned(),
-                    average_value: Some(Quantity::parse("1").unwrap()),
-                    ..MetricTarget::default()
-                },
-            }),
-            ..MetricSpec::default()
-        }];
-        snapshot.controller.tolerance = 0.0;
-        let mut memory = Memory::default();
-        for pass in passes(name) {
-            snapshot.now = pass.time;
-            let value = i64::from(pass.proposal) * 1000;
-            let value = ExternalValue { labels: Labels::default(), value };
-            snapshot.metrics = vec![MetricAnswer::External(vec![value])];
-            let scale = snapshot.scale.as_mut().unwrap();
-            (scale.spec_replicas, scale.status_replicas) = (pass.from, pass.from);
-            let decision = engine::reconcile(&snapshot, &memory);
-            assert_eq!(decision.proposal, Some(pass.proposal), "{name}: {pass:?}");
-            assert_eq!(decision.replicas_after(), Some(pass.to), "{name}: {pass:?}");
-            snapshot.hpa.status = decision.outcome.status;
-            memory = decision.memory;
+    for name in NAMES {
+        for ((_, after), pass) in replay(name).into_iter().zip(passes(name)) {
+            assert_eq!(after, Some(pass.to), "{name}: {pass:?}");
             replayed += 1;
         }
     }
@@ -167,7 +82,7 @@ fn the_recorded_proposals_lead_to_the_recorded_counts() {
 fn every_difference_from_what_was_last_written_has_a_reason() {
     let (mut moments, mut same, mut codes) = (0, 0, BTreeMap::<String, usize>::new());
     let mut wrong = Vec::new();
-    for name in ["plain", "behave", "queue", "nodown"] {
+    for name in NAMES {
         for line in lines(&format!("{name}.jsonl.gz")).lines() {
             let (time, input) = moment(name, &line.unwrap());
             let (_, explanation) = common::explain(&input);

@@ -1,0 +1,112 @@
+//! The recorded runs of a real v1.36.2 controller: what a user could see every 5 s, and what each pass
+//! came to.
+#![allow(dead_code, reason = "not every suite looks at all of it")]
+#![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+
+use flate2::read::GzDecoder;
+use jiff::Timestamp;
+use kubectl_hpa::engine;
+use kubectl_hpa::memory::Memory;
+use kubectl_hpa::quantity::Quantity;
+use kubectl_hpa::selector::Labels;
+use kubectl_hpa::snapshot::assemble::{Input, Options, assemble};
+use kubectl_hpa::snapshot::file::read_text;
+use kubectl_hpa::snapshot::hpa::{
+    ExternalMetricSource, MetricIdentifier, MetricSpec, MetricTarget,
+};
+use kubectl_hpa::snapshot::objects::Objects;
+use kubectl_hpa::snapshot::{ExternalValue, MetricAnswer};
+use serde::Deserialize;
+
+/// The runs.
+pub(crate) const NAMES: [&str; 4] = ["plain", "behave", "queue", "nodown"];
+
+/// A pass that the controller logged.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Pass {
+    pub(crate) time: Timestamp,
+    pub(crate) proposal: i32,
+    pub(crate) from: i32,
+    pub(crate) to: i32,
+}
+
+pub(crate) fn lines(name: &str) -> Box<dyn BufRead> {
+    let path = format!("{}/tests/trajectories/{name}", env!("CARGO_MANIFEST_DIR"));
+    let file = File::open(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    if name.ends_with(".gz") {
+        Box::new(BufReader::new(GzDecoder::new(file)))
+    } else {
+        Box::new(BufReader::new(file))
+    }
+}
+
+pub(crate) fn passes(name: &str) -> Vec<Pass> {
+    lines(&format!("{name}.passes.jsonl"))
+        .lines()
+        .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+        .collect()
+}
+
+/// What was read at one moment, and that moment.
+pub(crate) fn moment(namespace: &str, line: &str) -> (Timestamp, Input) {
+    #[derive(Deserialize)]
+    struct Time {
+        time: Timestamp,
+    }
+    let Time { time } = serde_json::from_str(line).unwrap();
+    let list = line.replacen('{', r#"{"apiVersion":"v1","kind":"List","#, 1);
+    let mut objects = Objects::default();
+    read_text(&list, namespace, &mut objects).unwrap();
+    let options = Options {
+        name: "web".to_owned(),
+        namespace: Some(namespace.to_owned()),
+        now: Some(time),
+        ..Options::default()
+    };
+    (time, assemble(objects, &options, time).unwrap())
+}
+
+/// One metric that asks for so many replicas, with its answer; without a tolerance.
+pub(crate) fn asking_for(replicas: i32) -> (Vec<MetricSpec>, Vec<MetricAnswer>) {
+    let spec = MetricSpec {
+        type_: "External".to_owned(),
+        external: Some(ExternalMetricSource {
+            metric: MetricIdentifier { name: "proposal".to_owned(), selector: None },
+            target: MetricTarget {
+                type_: "AverageValue".to_owned(),
+                average_value: Some(Quantity::parse("1").unwrap()),
+                ..MetricTarget::default()
+            },
+        }),
+        ..MetricSpec::default()
+    };
+    let value = i64::from(replicas) * 1000;
+    let value = ExternalValue { labels: Labels::default(), value };
+    (vec![spec], vec![MetricAnswer::External(vec![value])])
+}
+
+/// The recorded proposals through stabilization and rate limits, with the memory carried from pass to
+/// pass: what was remembered before each, and the replicas after it. The controller's clock is read a
+/// little before a pass is logged, and the first pass finds an empty memory.
+pub(crate) fn replay(name: &str) -> Vec<(Memory, Option<i32>)> {
+    let first = lines(&format!("{name}.jsonl.gz")).lines().next().unwrap().unwrap();
+    let (_, Input { mut snapshot, .. }) = moment(name, &first);
+    snapshot.controller.tolerance = 0.0;
+    let mut memory = Memory::default();
+    let mut replayed = Vec::new();
+    for pass in passes(name) {
+        snapshot.now = pass.time;
+        (snapshot.hpa.spec.metrics, snapshot.metrics) = asking_for(pass.proposal);
+        let scale = snapshot.scale.as_mut().unwrap();
+        (scale.spec_replicas, scale.status_replicas) = (pass.from, pass.from);
+        let decision = engine::reconcile(&snapshot, &memory);
+        assert_eq!(decision.proposal, Some(pass.proposal), "{name}: {pass:?}");
+        replayed.push((memory, decision.replicas_after()));
+        snapshot.hpa.status = decision.outcome.status;
+        memory = decision.memory;
+    }
+    replayed
+}

@@ -1,0 +1,336 @@
+//! Timelines against runs of a real v1.36.2 controller (`tests/trajectories`): from each recorded
+//! pass on, with what it remembered and the load as it was then, the replicas must come out as they
+//! did. And against a published experiment.
+#![allow(clippy::print_stdout, reason = "the shares are printed")]
+#![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+
+mod common;
+#[path = "common/recorded.rs"]
+mod recorded;
+#[path = "common/trajectories.rs"]
+mod trajectories;
+
+use std::fmt::Write;
+use std::io::BufRead;
+
+use jiff::{SignedDuration, Timestamp};
+use kubectl_hpa::engine;
+use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::snapshot::pod::ConditionStatus;
+use kubectl_hpa::snapshot::{MetricAnswer, Snapshot};
+use kubectl_hpa::whatif::timeline::{JoinTimes, Plan, Player, Trace};
+use trajectories::{NAMES, Pass, lines, moment, passes, replay};
+
+/// So many passes are played from each on.
+const LENGTH: usize = 20;
+
+/// How the nodes of the recording were played.
+const TIMES: JoinTimes =
+    JoinTimes { ready: SignedDuration::from_secs(8), measured: SignedDuration::from_secs(20) };
+
+/// The load at one moment: what the pods that were ready used together, and the queue.
+struct Load {
+    time: Timestamp,
+    cpu: Option<i64>,
+    queue: Option<i64>,
+}
+
+impl Load {
+    fn of(time: Timestamp, snapshot: &Snapshot) -> Self {
+        let ready = snapshot
+            .pods
+            .iter()
+            .filter(|pod| pod.ready.is_some_and(|ready| ready.status == ConditionStatus::True));
+        let ready = ready.count() as i64;
+        let used = snapshot.pod_metrics.iter().map(|item| item.containers[0].get("cpu").unwrap());
+        let (sum, count) = used.fold((0, 0), |(sum, count), used| (sum + used, count + 1));
+        let queue = snapshot.metrics.iter().find_map(|answer| match answer {
+            MetricAnswer::External(values) => Some(values.iter().map(|value| value.value).sum()),
+            _ => None,
+        });
+        Self { time, cpu: (count > 0).then(|| sum * ready / count), queue }
+    }
+}
+
+fn trace(loads: &[Load], start: Timestamp) -> Trace {
+    let has_queue = loads.iter().any(|load| load.queue.is_some());
+    let mut text = format!("time,cpu{}\n", if has_queue { ",queue_depth" } else { "" });
+    for load in loads {
+        let after = load.time.duration_since(start);
+        if !after.is_positive() {
+            continue;
+        }
+        let cpu = load.cpu.map_or_else(String::new, |milli| format!("{milli}m"));
+        let queue = load.queue.map_or_else(String::new, |milli| format!("{milli}m"));
+        let queue = if has_queue { format!(",{queue}") } else { queue };
+        writeln!(text, "{}ms,{cpu}{queue}", after.as_millis()).unwrap();
+    }
+    Trace::read(text.as_bytes(), "the recording").unwrap()
+}
+
+/// How many passes came out as recorded.
+#[derive(Debug, Default)]
+struct Share {
+    timelines: usize,
+    played: usize,
+    same: usize,
+    asked: usize,
+    /// Of timelines in which the load is taken to stay as it is, those for as long as it did.
+    held: usize,
+    held_same: usize,
+}
+
+/// Whether the load is another one at the first moment after a time than at the last one before, by
+/// more than rounding.
+fn changes(loads: &[Load], time: Timestamp) -> bool {
+    let after = loads.partition_point(|load| load.time < time);
+    let Some([before, after]) = loads.get(after - 1..=after) else { return true };
+    let [one, other] = [before, after].map(|load| load.cpu.unwrap_or(0));
+    (one - other).abs() * 100 > one.max(other) || before.queue != after.queue
+}
+
+fn check(name: &str) -> Share {
+    let passes = passes(name);
+    let moments: Vec<(Timestamp, Snapshot)> = lines(&format!("{name}.jsonl.gz"))
+        .lines()
+        .map(|line| moment(name, &line.unwrap()))
+        .map(|(time, input)| (time, input.snapshot))
+        .collect();
+    let loads: Vec<Load> = moments.iter().map(|(time, it)| Load::of(*time, it)).collect();
+    let memories = replay(name);
+    let mut share = Share::default();
+    for (place, Pass { time, proposal, from, .. }) in passes.iter().enumerate() {
+        let rest = &passes[place..passes.len().min(place + LENGTH)];
+        let before = moments.iter().rev().find(|(moment, _)| moment < time);
+        let goes_on = rest.len() > 1 && loads.iter().any(|load| load.time > *time);
+        let Some((_, snapshot)) = before.filter(|_| goes_on) else { continue };
+        let mut snapshot = snapshot.clone();
+        snapshot.now = *time;
+        let decision = engine::reconcile(&snapshot, &memories[place].0);
+        let replicas = snapshot.scale.as_ref().unwrap().spec_replicas;
+        // Metrics move between a moment and the pass.
+        if replicas != *from || decision.proposal != Some(*proposal) {
+            continue;
+        }
+        let span = rest.last().unwrap().time.duration_since(*time);
+        snapshot.controller.sync_period = span / (rest.len() as i32 - 1);
+        let play = |trace| {
+            let plan = Plan { span: Some(span), trace, times: TIMES };
+            let player = Player::new(plan, &mut snapshot.clone(), &mut Vec::new()).unwrap();
+            player.play(&snapshot, &decision).unwrap().unwrap().passes
+        };
+        share.timelines += 1;
+        let points = play(Some(trace(&loads, *time)));
+        let mut as_asked = true;
+        for (point, pass) in points.iter().zip(rest) {
+            share.played += 1;
+            share.same += usize::from(point.replicas == pass.to);
+            share.asked += usize::from(point.proposal == Some(pass.proposal));
+            as_asked &= point.proposal == Some(pass.proposal);
+            assert!(
+                point.replicas == pass.to || !as_asked,
+                "{name} from {time}: {point:?}, but {pass:?}"
+            );
+        }
+        let as_before = |(_, pass): &(_, &Pass)| {
+            let moments = loads.iter().filter(|load| load.time > *time && load.time <= pass.time);
+            !moments.map(|load| load.time).chain([pass.time]).any(|time| changes(&loads, time))
+        };
+        for (point, pass) in play(None).iter().zip(rest).take_while(as_before) {
+            share.held += 1;
+            share.held_same += usize::from(point.replicas == pass.to);
+        }
+    }
+    share
+}
+
+/// Differences begin with what the metrics ask for: the moments of the recording are 5 s apart, and
+/// the load changes and has peaks in between, which a pass may have seen.
+#[test]
+fn recorded_runs_come_out_as_they_did() {
+    let percent = |same: usize, played: usize| 100.0 * same as f64 / played.max(1) as f64;
+    for (name, at_least) in NAMES.into_iter().zip([100.0, 100.0, 97.0, 100.0]) {
+        let Share { timelines, played, same, asked, held, held_same } = check(name);
+        println!(
+            "{name}: {timelines} timelines of up to {LENGTH} passes, {:.1} % of {played} with the \
+             recorded replicas, {:.1} % with the proposal; while the load stays as it is, {:.1} % \
+             of {held}",
+            percent(same, played),
+            percent(asked, played),
+            percent(held_same, held),
+        );
+        assert!(timelines > 50 && percent(asked, played) >= 90.0, "{name}");
+        assert!(percent(same, played) >= at_least, "{name}");
+        assert!(held > 100 && percent(held_same, held) >= 98.0, "{name}");
+    }
+}
+
+/// While the metrics ask for the same, a timeline is what a pass says of the passes after it, which
+/// has another way to that: for every recorded HPA and memory, with one metric that asks for a count
+/// whatever the pods do.
+#[test]
+fn a_timeline_is_what_is_foretold_of_a_load_that_stays() {
+    let (mut compared, mut changed) = (0, 0);
+    for (case, asked) in recorded::cases().iter().flat_map(|it| [1, 7, 40].map(|n| (it, n))) {
+        let mut input = common::read(case.input.get()).unwrap();
+        let snapshot = &mut input.snapshot;
+        (snapshot.hpa.spec.metrics, snapshot.metrics) = trajectories::asking_for(asked);
+        snapshot.controller.tolerance = 0.0;
+        for rules in snapshot.hpa.spec.behavior.iter_mut() {
+            let rules = rules.scale_up.iter_mut().chain(&mut rules.scale_down);
+            rules.for_each(|rules| rules.tolerance = None);
+        }
+        snapshot.controller.sync_period = SignedDuration::from_secs(15);
+        let remembered = Remembered::of(&input);
+        let snapshot = &mut input.snapshot;
+        let first = engine::reconcile(snapshot, &remembered.likely);
+        let foretold = engine::outlook(snapshot, &remembered, &first).upcoming;
+        let small =
+            snapshot.scale.as_ref().is_ok_and(|scale| (1..1000).contains(&scale.spec_replicas));
+        if first.proposal.is_none() || !small || snapshot.hpa.spec.max_replicas > 1000 {
+            continue;
+        }
+        let span = SignedDuration::from_mins(20);
+        let plan = Plan { span: Some(span), trace: None, times: TIMES };
+        let player = Player::new(plan, snapshot, &mut Vec::new()).unwrap();
+        let timeline = player.play(snapshot, &first).unwrap().unwrap();
+        let end = snapshot.now.checked_add(span).unwrap();
+        let foretold: Vec<(i32, Timestamp)> =
+            foretold.iter().map(|it| (it.replicas, it.earliest)).filter(|it| it.1 <= end).collect();
+        let played = timeline.changes.iter().map(|it| (it.to, it.time));
+        let played: Vec<_> =
+            played.filter(|it| it.1 > snapshot.now).take(foretold.len().max(31)).collect();
+        assert_eq!(played, foretold, "{} asking for {asked}: {first:?}", case.name);
+        compared += 1;
+        changed += usize::from(!foretold.is_empty());
+    }
+    println!("{compared} timelines as foretold, {changed} of them with changes");
+    assert!(compared > 500 && changed > 100, "{compared} {changed}");
+}
+
+/// What the program says, and its exit code.
+fn predict(flags: &[&str], stdin: &str) -> (String, String, Option<i32>) {
+    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        .args(["predict", "nginx-deployment", "-f"])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/nginx"))
+        .args(flags)
+        .env("LC_ALL", "C.UTF-8")
+        .write_stdin(stdin)
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr), output.status.code())
+}
+
+/// Twice what the pods there are use, in ten minutes, from a table on standard input; the same by the
+/// clock.
+#[test]
+fn a_trace_is_read_from_standard_input_and_plays_to_its_end() {
+    for rows in ["0,40%\n600,\n", "2026-11-21T07:06:00Z,40%\n2026-11-21T07:16:29Z,\n"] {
+        let (json, errors, code) =
+            predict(&["--trace", "-", "-o", "json"], &format!("time,cpu\n{rows}"));
+        assert_eq!((&*errors, code), ("", Some(0)));
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["overrides"][0]["assumed"], "40% of the request");
+        assert_eq!(json["timeline"]["for"], 600.0);
+        assert_eq!(json["timeline"]["passes"], 41);
+        assert_eq!(json["timeline"]["final"], 4);
+        assert_eq!(json["timeline"]["settledAt"], "2026-11-21T07:06:29Z");
+    }
+}
+
+#[test]
+fn what_cannot_be_played_is_refused() {
+    for (flags, stdin, message) in [
+        (&["--for=0s"][..], "", "error: there are no passes to play in 0s, one every 15s\n"),
+        (
+            &["--for=1m", "--sync-period=0s"],
+            "",
+            "error: there are no passes to play in 1m0s, one every 0s\n",
+        ),
+        (
+            &["--for=5000h"],
+            "",
+            "error: 5000h0m0s with a pass every 15s has 1200001 of them, and no more than 10000 are played\n",
+        ),
+        (
+            &["--for=-1m"],
+            "",
+            "error: invalid value '-1m' for '--for <DURATION>': must not be negative\n",
+        ),
+        (
+            &["--for=soon"],
+            "",
+            "error: invalid value 'soon' for '--for <DURATION>': not a duration such as 5m or 1m30s\n",
+        ),
+        (
+            &["--ready-after=10s"],
+            "",
+            "error: the following required arguments were not provided:\n",
+        ),
+        (&["--trace=gone.csv"], "", "error: failed to read gone.csv: no such file or folder\n"),
+        (&["--trace=-"], "", "error: failed to read the trace standard input:1: it is empty\n"),
+        (
+            &["--trace=-"],
+            "time,cpu\n5s,80%%\n",
+            "error: failed to read the trace standard input:2: cpu: 80%%: not a value\n",
+        ),
+        (
+            &["--trace=-"],
+            "time,memory\n5s,80%\n",
+            "error: the trace standard input, column \"memory\": the HPA has no metric memory\n",
+        ),
+        (
+            &["--trace=-", "--cpu=80%"],
+            "time,cpu\n0s,80%\n5s,90%\n",
+            "error: the trace standard input:2: cpu: 80%: cpu is stated otherwise, too\n",
+        ),
+        (&["--trace=-", "-f", "-"], "", "error: standard input (-) can be read only once\n"),
+    ] {
+        let (text, errors, code) = predict(flags, stdin);
+        assert_eq!((&*text, code), ("", Some(2)), "{flags:?}");
+        assert!(errors.starts_with(message), "{flags:?}: {errors}");
+    }
+    // It says what there is.
+    let (_, errors, _) = predict(&["--trace=-"], "time,memory\n5s,80%\n");
+    assert!(errors.contains("it has cpu"), "{errors}");
+}
+
+/// What was read, not what was assumed.
+#[test]
+fn what_a_prediction_rests_on_can_be_saved() {
+    let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/timeline-saved.json");
+    let (first, ..) = predict(&["--cpu=27%", "--save", file, "-o", "json"], "");
+    let again = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        .args(["predict", "nginx-deployment", "-f", file, "--cpu=27%", "-o", "json"])
+        .output()
+        .unwrap();
+    let [first, again] = [first.as_bytes(), &again.stdout]
+        .map(|json| serde_json::from_slice::<serde_json::Value>(json).unwrap());
+    for part in ["outcome", "overrides", "observed"] {
+        assert_eq!(first[part], again[part], "{part}");
+    }
+}
+
+/// It says in words what it shows, for those who do not see it.
+#[test]
+fn a_timeline_is_drawn_as_svg() {
+    let trace = concat!("--trace=", env!("CARGO_MANIFEST_DIR"), "/examples/nginx/load.csv");
+    let (svg, errors, code) = predict(&["--for=10m", trace, "-o", "svg"], "");
+    assert_eq!((&*errors, code), ("", Some(0)));
+    let svg = roxmltree::Document::parse(&svg).unwrap();
+    let said = |name: &str| {
+        let mut nodes = svg.descendants();
+        nodes.find(|node| node.has_tag_name(("http://www.w3.org/2000/svg", name))).unwrap().text()
+    };
+    assert_eq!(said("title"), Some("replicas in 10m"));
+    assert_eq!(said("desc"), Some("It settles at 2, at 07:12:14Z (after 5m45s)."));
+    for (flags, why) in [
+        (&["-o", "svg"][..], "error: -o svg: there is nothing to draw\n"),
+        (&["-o", "svg", "--for=1m", "--curve=cpu"], "error: -o svg: it is one chart\n"),
+    ] {
+        let (text, errors, code) = predict(flags, "");
+        assert_eq!((&*text, code), ("", Some(2)));
+        assert!(errors.starts_with(why), "{errors}");
+    }
+}

@@ -414,7 +414,7 @@ _kubectl__hpa() {
             return 0
             ;;
         kubectl__subcmd__hpa__subcmd__predict)
-            opts="-f -o -n -s -v -h --filename --output --curve --cpu --memory --metric --pod --replicas --unready --missing --pending --min --max --target --set --hpa --expect --fail-on --exit-code --report --history --recommendation --observe --now --kubernetes-version --tolerance --downscale-stabilization --cpu-initialization-period --initial-readiness-delay --sync-period --feature-gates --namespace --kubeconfig --context --cluster --user --server --token --as --as-group --as-uid --as-user-extra --certificate-authority --client-certificate --client-key --insecure-skip-tls-verify --tls-server-name --request-timeout --disable-compression --v --warnings-as-errors --color --help"
+            opts="-f -o -n -s -v -h --filename --output --curve --save --cpu --memory --metric --pod --replicas --unready --missing --pending --min --max --target --set --hpa --for --trace --ready-after --metrics-after --expect --fail-on --exit-code --report --history --recommendation --observe --now --kubernetes-version --tolerance --downscale-stabilization --cpu-initialization-period --initial-readiness-delay --sync-period --feature-gates --namespace --kubeconfig --context --cluster --user --server --token --as --as-group --as-uid --as-user-extra --certificate-authority --client-certificate --client-key --insecure-skip-tls-verify --tls-server-name --request-timeout --disable-compression --v --warnings-as-errors --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -437,6 +437,10 @@ _kubectl__hpa() {
                     return 0
                     ;;
                 --curve)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --save)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -489,6 +493,22 @@ _kubectl__hpa() {
                     return 0
                     ;;
                 --hpa)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --trace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ready-after)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-after)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

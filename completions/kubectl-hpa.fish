@@ -80,8 +80,9 @@ complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -s o -l
 markdown\t'For a comment on a change, in GitHub\'s Markdown'
 json\t'The published contract as JSON'
 yaml\t'The published contract as YAML'
-svg\t'The chart alone, of --curve'"
+svg\t'The chart alone, of --curve or --for'"
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l curve -d 'Draw the replicas over the values of a metric, such as cpu, app=cpu for a container, or \'queue_depth{queue=a}\'' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l save -d 'Also write everything that was read to this file, without what is assumed, to be read again with -f' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l cpu -d 'The CPU that the pods use, or one container in each; repeatable' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l memory -d 'The memory that the pods use, or one container in each; repeatable' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l metric -d 'What a metric says: for each pod, or in all for Object and External metrics (there also where the target is an average); repeatable' -r
@@ -95,6 +96,10 @@ complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l max 
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l target -d 'The target of a metric, such as cpu=70% or queue_depth=30; repeatable' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l set -d 'A field of the spec, such as behavior.scaleDown.stabilizationWindowSeconds=60; null unsets it; repeatable' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l hpa -d 'A manifest that the HPA is replaced with, - for standard input' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l for -d 'Play pass after pass for so long (default: to the end of the trace). The load stays as it is: what the pods use together is shared evenly by those that are ready' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l trace -d 'The load over time, - for standard input: CSV with a column "time" (30s, 1m30s, 90 or 2026-11-21T06:00:00Z) and one for each metric, by its name. An amount is that of all pods together; a share, what the pods there are use of their requests, so that more pods use less; a change is one of what there is at the start. A value holds until the next' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l ready-after -d 'How long after its creation a new pod is ready' -r
+complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l metrics-after -d 'How long after its creation a new pod has metrics' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l expect -d 'What must hold, such as \'desired <= 20 and not limited\'; repeatable' -r
 complete -c kubectl-hpa -n "__fish_kubectl_hpa_using_subcommand predict" -l fail-on -d 'What must not be; separated by commas or repeated' -r -f -a "scale-down\t'Fewer replicas'
 scale-up\t'More replicas'

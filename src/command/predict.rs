@@ -28,8 +28,8 @@ use crate::whatif::timeline::{JoinTimes, Plan, Player, Trace};
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let gate = Gate::new(&args.expect)?;
     let curve = args.curve.as_ref().map(|text| Wanted::read(text, "--curve")).transpose()?;
-    let plan = plan(&args.timeline)?;
-    if args.output == Some(PredictOutput::Svg) && curve.is_some() == plan.is_some() {
+    let plays = args.timeline.span.is_some() || args.timeline.trace.is_some();
+    if args.output == Some(PredictOutput::Svg) && curve.is_some() == plays {
         let why = if curve.is_none() { "there is nothing to draw" } else { "it is one chart" };
         return Err(Error::usage(format!("-o svg: {why}")).hint(
             "--curve METRIC draws the replicas over the values of a metric, --for over time",
@@ -42,6 +42,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     if inputs.filter(|path| *path == "-").count() > 1 {
         return Err(Error::usage("standard input (-) can be read only once"));
     }
+    let plan = if plays { Some(plan(&args.timeline)?) } else { None };
     if let Some(path) = &args.overrides.hpa {
         let candidate =
             Candidate::find(&file::read(std::slice::from_ref(path))?, &options.name, path)?;
@@ -137,18 +138,15 @@ fn drawn(prediction: &Prediction<'_>, metric: Option<usize>) -> Result<Chart, Er
     prediction.curve().ok_or_else(why)
 }
 
-/// What is to be played, if anything is.
-fn plan(args: &TimelineArgs) -> Result<Option<Plan>, Error> {
+/// What is to be played.
+fn plan(args: &TimelineArgs) -> Result<Plan, Error> {
     let TimelineArgs { span, trace, ready_after, metrics_after } = args;
-    if span.is_none() && trace.is_none() {
-        return Ok(None);
-    }
     let trace = trace.as_ref().map(|path| {
         let (bytes, origin) = file::read_whole(path.as_ref())?;
         Trace::read(&bytes, &origin)
     });
     let times = JoinTimes { ready: *ready_after, measured: *metrics_after };
-    Ok(Some(Plan { span: *span, trace: trace.transpose()?, times }))
+    Ok(Plan { span: *span, trace: trace.transpose()?, times })
 }
 
 /// The page with its assumptions and expectations, for a comment or a summary.

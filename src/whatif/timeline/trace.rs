@@ -45,8 +45,8 @@ pub(super) struct Stated {
     pub(super) place: String,
 }
 
-const EXAMPLE: &str =
-    "it is a table such as\n  time,cpu,queue_depth\n  0s,1500m,30\n  1m30s,80%,300";
+const EXAMPLE: &str = "its first line is such as time,cpu,queue_depth, the others such as \
+                       1m30s,80%,300";
 const TIMES: &str = "a time is that since the first pass (30s, 1m30s, or seconds such as 90), or of \
                      the clock (2026-11-21T06:00:00Z)";
 

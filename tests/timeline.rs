@@ -176,7 +176,7 @@ fn a_timeline_is_what_is_foretold_of_a_load_that_stays() {
         let snapshot = &mut input.snapshot;
         (snapshot.hpa.spec.metrics, snapshot.metrics) = trajectories::asking_for(asked);
         snapshot.controller.tolerance = 0.0;
-        for rules in snapshot.hpa.spec.behavior.iter_mut() {
+        if let Some(rules) = &mut snapshot.hpa.spec.behavior {
             let rules = rules.scale_up.iter_mut().chain(&mut rules.scale_down);
             rules.for_each(|rules| rules.tolerance = None);
         }

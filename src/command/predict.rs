@@ -56,7 +56,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let applied = assumptions.apply(observed.input.clone(), &observed.decision);
     let (mut input, mut overrides) = applied.map_err(|e| with_right(e, &observed.input.notes))?;
     let player = plan.map(|plan| Player::new(plan, &mut input.snapshot, &mut overrides));
-    let player = player.transpose()?;
+    let player = player.transpose().map_err(|e| with_right(e, &observed.input.notes))?;
     let mut assumed = Pass::run(input);
     let timeline = match &player {
         Some(player) => player.play(&assumed.input.snapshot, &assumed.decision)?,

@@ -238,13 +238,15 @@ impl ApplyPage {
         let applied = result.applied;
         let mut lines = Vec::new();
         let mut line = |label: &str, text: String| lines.push((label.to_owned(), text));
+        if let Outcome::Written(state, _) | Outcome::Accepted(state) = &applied.result
+            && let Some(change) = applied.change.filter(|it| it.to != state.replicas)
+        {
+            let (to, is) = (change.to, state.replicas);
+            line("replicas", format!("{is}: the server made that of {to}"));
+        }
         match &applied.result {
             Outcome::Written(state, told) => {
                 line("resourceVersion", state.resource_version.clone());
-                if let Some(change) = applied.change.filter(|it| it.to != state.replicas) {
-                    let (to, is) = (change.to, state.replicas);
-                    line("replicas", format!("{is}: the server made that of {to}"));
-                }
                 match told {
                     Told::Answer => {}
                     Told::Again(lost) => {

@@ -290,3 +290,25 @@ impl Evidence {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::WireEvent;
+
+    #[test]
+    fn our_own_events_tell_nothing_of_the_controller() {
+        for (source, tells) in [
+            (r#""source": {"component": "horizontal-pod-autoscaler"}"#, true),
+            (r#""deprecatedSource": {"component": "horizontal-pod-autoscaler"}"#, true),
+            (r#""message": "without a source""#, true),
+            (r#""source": {"component": "kubectl-hpa"}"#, false),
+            (r#""deprecatedSource": {"component": "kubectl-hpa"}"#, false),
+        ] {
+            let text = format!(
+                r#"{{"involvedObject": {{"kind": "HorizontalPodAutoscaler", "name": "web"}}, {source}}}"#
+            );
+            let event: WireEvent = serde_json::from_str(&text).unwrap();
+            assert_eq!(event.about_hpa().is_some(), tells, "{source}");
+        }
+    }
+}

@@ -150,22 +150,6 @@ fn event(cluster: &mut Cluster, request: &Request, target: &Target, mut event: V
 }
 
 impl Cluster {
-    /// Namespace and name of all objects of a kind, the latest last.
-    pub(crate) fn names(&self, group_version: &str, resource: &str) -> Vec<[String; 2]> {
-        let collection = self.collection(group_version, resource);
-        let mut objects: Vec<_> =
-            collection.into_iter().flat_map(|collection| &collection.objects).collect();
-        let version = |text: &str| -> Option<u64> {
-            let object: Value = serde_json::from_str(text).ok()?;
-            string(&object, "/metadata/resourceVersion").parse().ok()
-        };
-        objects.sort_by_key(|(_, object)| version(&object.bare));
-        objects
-            .into_iter()
-            .map(|((namespace, name), _)| [namespace.clone(), name.clone()])
-            .collect()
-    }
-
     /// Sets the replicas of an object as somebody would through its scale.
     pub(crate) fn set_replicas(
         &mut self,

@@ -17,7 +17,7 @@
 
 use serde_json::{Value, json};
 
-use super::api::{Auth, Cluster, Fault, Recorded, Server, When, answer::status};
+use super::api::{Answer, Auth, Cluster, Fault, Recorded, Server, When, answer::status};
 use super::{Change, HPAS, Ran, program, recorded, run};
 
 pub(super) const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/web/scale";
@@ -472,6 +472,22 @@ fn dry_runs_write_nothing() {
     let ran = apply(&server, &["--dry-run=server"]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.stderr.contains(&format!("{text}; nothing written\n")), "{}", ran.stderr);
+}
+
+/// A webhook may write something else than it was asked to.
+#[test]
+fn what_the_server_makes_of_it_is_told() {
+    let mut cluster = cluster();
+    let mut other = super::api::exchange("scale put").response.body;
+    other["spec"]["replicas"] = json!(3);
+    cluster.fault(put(), Fault::Answer(Answer::json(200, other.to_string())));
+    let server = Server::start(cluster);
+    for flag in ["--dry-run=server", "--yes"] {
+        let ran = apply(&server, &[flag]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let told = "3: the server made that of 4\n";
+        assert!(ran.stdout.contains(told), "{}", ran.stdout);
+    }
 }
 
 #[test]

@@ -3,12 +3,11 @@
 
 mod connection;
 mod expect;
+mod form;
 mod predict;
+mod typing;
 
-use std::ffi::{OsStr, OsString};
-use std::path::Path;
-
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Command, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::go;
@@ -16,12 +15,14 @@ use crate::version::Version;
 
 pub use connection::ConnectionFlags;
 pub use expect::{ExpectArgs, FailOn, Report};
+pub use form::Form;
 pub use predict::{Overrides, Predict};
+pub use typing::Typing;
 
 /// Explains what the HorizontalPodAutoscaler controller decides, step by step.
 #[derive(Debug, Parser)]
 #[command(name = "kubectl-hpa", version, about, long_about = None)]
-#[command(disable_help_subcommand = true, arg_required_else_help = true)]
+#[command(disable_help_flag = true, arg_required_else_help = true)]
 #[command(after_help = EXIT_CODES)]
 pub struct Cli {
     /// The verb.
@@ -30,22 +31,22 @@ pub struct Cli {
     /// Whether to use colours; NO_COLOR and CLICOLOR_FORCE are honoured
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", global = true)]
     pub color: Color,
+    /// Print this summary; `help VERB` tells more, with examples
+    #[arg(short, long, action = ArgAction::HelpShort, global = true)]
+    pub help: Option<bool>,
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid input, 3 an expectation is
-false, 4 not certain enough to tell, 5 a change is due (with --exit-code)";
+Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid input, 3 an expectation \
+is false, 4 not certain enough to tell, 5 a change is due (with --exit-code)";
 
-/// The arguments with the verb in its place: kubectl runs `kubectl hpa-explain` through a link of
-/// the name `kubectl-hpa_explain`, which then stands for the verb.
-pub fn with_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let name = arguments.first().map(Path::new).and_then(Path::file_stem).and_then(OsStr::to_str);
-    let verb = name.and_then(|name| name.strip_prefix("kubectl-hpa_")).map(OsString::from);
-    if let Some(verb) = verb {
-        arguments.insert(1, verb);
-    }
-    arguments
+/// The definition of the command line, with the name under which most know it.
+pub fn command_line() -> Command {
+    Cli::command().bin_name("kubectl hpa")
 }
+
+/// The verb that shells call. No HPA can have this name.
+const COMPLETE: &str = "__complete";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -54,6 +55,38 @@ pub enum Verb {
     Explain(Box<Explain>),
     /// Show what the pass would decide if something were otherwise
     Predict(Box<Predict>),
+    /// Make the links through which kubectl finds the other forms and its completions
+    InstallLinks(InstallLinks),
+    /// Print what the last word of a command line may become
+    #[command(name = COMPLETE, hide = true)]
+    Complete {
+        /// The words after the program's name
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+}
+
+/// `install-links`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+kubectl runs `kubectl hpa-explain` through an executable of the name kubectl-hpa_explain, and asks
+kubectl_complete-hpa for completions. These are links to the one program. A file that is not one of
+them is never touched.
+
+Examples:
+  # beside the program itself
+  kubectl hpa install-links
+
+  # elsewhere, and only say what would be done
+  kubectl hpa install-links --dir ~/.local/bin --dry-run")]
+pub struct InstallLinks {
+    /// Where the links go (default: where kubectl or the shell found the program)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: Option<std::path::PathBuf>,
+
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// When to use colours.
@@ -83,7 +116,7 @@ pub enum Output {
 
 /// `explain`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_long_help = "\
 Examples:
   # explain an HPA of the current context
   kubectl hpa explain web -n shop
@@ -116,7 +149,7 @@ pub struct Explain {
     pub selector: Option<String>,
 
     /// Saved objects instead of a cluster: a file, a folder, or - for standard input; repeatable
-    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    #[arg(short = 'f', long = "filename", value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub filenames: Vec<String>,
 
     /// The form of the answer; without it, a report for people
@@ -124,7 +157,7 @@ pub struct Explain {
     pub output: Option<Output>,
 
     /// Also write everything that was used to this file, to be read again with -f
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub save: Option<String>,
 
     #[command(flatten)]
@@ -146,7 +179,7 @@ pub struct Explain {
 #[command(next_help_heading = "The controller's memory (default: the input's, else inferred)")]
 pub struct MemoryArgs {
     /// none: it has just started; infer: by what the API shows; or a file with a ControllerState
-    #[arg(long, value_name = "none|infer|FILE")]
+    #[arg(long, value_name = "none|infer|FILE", value_hint = ValueHint::FilePath)]
     pub history: Option<String>,
 
     /// A recommendation that it remembers, such as 8@2m for 8 replicas two minutes ago; repeatable
@@ -237,26 +270,11 @@ fn gate(text: &str) -> Result<(String, bool), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cli, duration, gate, tolerance, with_verb};
-    use clap::CommandFactory;
+    use super::{command_line, duration, gate, tolerance};
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn a_link_stands_for_its_verb() {
-        for (typed, meant) in [
-            (vec!["/bin/kubectl-hpa_explain", "web"], vec!["explain", "web"]),
-            (vec!["kubectl-hpa_predict", "web"], vec!["predict", "web"]),
-            (vec!["kubectl-hpa_explain.exe", "web"], vec!["explain", "web"]),
-            (vec!["kubectl-hpa", "explain", "web"], vec!["explain", "web"]),
-            (vec![], vec![]),
-        ] {
-            let arguments = with_verb(typed.into_iter().map(Into::into).collect());
-            assert_eq!(arguments.get(1..).unwrap_or_default(), meant);
-        }
+        command_line().debug_assert();
     }
 
     #[test]

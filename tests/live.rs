@@ -6,6 +6,8 @@ mod api;
 
 #[path = "live/answers.rs"]
 mod answers;
+#[path = "live/complete.rs"]
+mod complete;
 #[path = "live/connect.rs"]
 mod connect;
 #[path = "live/control_plane.rs"]

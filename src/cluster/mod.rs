@@ -26,4 +26,5 @@ pub use connect::connect;
 pub use environment::Environment;
 pub use failure::{Failure, FailureKind};
 pub use http::{Response, Session};
+pub use kubeconfig::{Names, names};
 pub use status::ApiStatus;

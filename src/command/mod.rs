@@ -1,6 +1,8 @@
 //! One file a verb, each a short pipeline over the other modules, without logic of its own.
 
+mod complete;
 pub mod explain;
+mod install_links;
 mod list;
 pub mod predict;
 mod progress;
@@ -9,7 +11,7 @@ mod remember;
 use std::fs;
 use std::io::IsTerminal;
 
-use crate::args::{Cli, ConnectionFlags, Verb};
+use crate::args::{Cli, ConnectionFlags, Verb, command_line};
 use crate::cluster::{Environment, Session, connect};
 use crate::error::Error;
 use crate::render::page::Layout;
@@ -34,6 +36,8 @@ pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
     match &cli.verb {
         Verb::Explain(args) => explain::run(args, terminal),
         Verb::Predict(args) => predict::run(args, terminal),
+        Verb::InstallLinks(args) => install_links::run(args, &command_line()),
+        Verb::Complete { words } => Ok(complete::run(command_line(), words)),
     }
 }
 

@@ -15,7 +15,7 @@ const SHELLS: [(&str, &str); 3] =
 fn programs() -> Vec<String> {
     let command = command_line();
     let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
-    let verbs = verbs.map(|verb| verb.get_name()).filter(|name| *name != "install-links");
+    let verbs = verbs.map(clap::Command::get_name).filter(|name| *name != "install-links");
     [String::new()]
         .into_iter()
         .chain(verbs.map(|verb| format!("_{verb}")))

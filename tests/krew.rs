@@ -68,10 +68,12 @@ impl Archives {
                 .output()
                 .expect("it runs");
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            let path = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
-            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            let sum = fs::read_to_string(folder.join(format!("{name}.sha256"))).unwrap();
-            let sum = sum.split_whitespace().next().unwrap().to_owned();
+            let path = PathBuf::from(String::from_utf8(output.stdout).expect("it is there").trim());
+            let name =
+                path.file_name().expect("it is there").to_str().expect("it is there").to_owned();
+            let sum =
+                fs::read_to_string(folder.join(format!("{name}.sha256"))).expect("it is there");
+            let sum = sum.split_whitespace().next().expect("it is there").to_owned();
             sums.insert(name, sum);
         }
         Self { folder, sums }
@@ -85,7 +87,7 @@ impl Archives {
                 return line.to_owned();
             };
             let url = rest.strip_suffix("\" .TagName }}").expect("the function's form");
-            let name = url.rsplit('/').next().unwrap();
+            let name = url.rsplit('/').next().expect("it is there");
             let sum = self.sums.get(name).unwrap_or_else(|| panic!("no archive {name}"));
             format!("    uri: {url}\n    sha256: {sum}")
         });
@@ -96,7 +98,7 @@ impl Archives {
     fn unpack(&self, name: &str) -> PathBuf {
         let folder = self.folder.join(name.trim_end_matches(".tar.gz"));
         if !folder.exists() {
-            fs::create_dir(&folder).unwrap();
+            fs::create_dir(&folder).expect("it is there");
             let mut tar = Command::new("tar");
             let tar = tar.arg("xzf").arg(self.folder.join(name)).arg("-C").arg(&folder);
             assert!(tar.status().expect("it runs").success());
@@ -180,14 +182,19 @@ fn check(manifest: &Value, name: &str, archives: &Archives) {
         let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
         assert!(sum.len() == 64 && sum.chars().all(hex), "{sum}");
 
-        let files = archives.unpack(uri.rsplit('/').next().unwrap());
+        let files = archives.unpack(uri.rsplit('/').next().expect("it is there"));
         let bin = text(platform, "/bin");
         assert_eq!(bin.ends_with(".exe"), pair.0 == "windows");
         assert!(files.join(bin).is_file(), "{bin} is not in the archive");
         let license = |entry: fs::DirEntry| {
             LICENSES.contains(&&*entry.file_name().to_string_lossy().to_lowercase())
         };
-        assert!(fs::read_dir(&files).unwrap().any(|entry| license(entry.unwrap())), "no license");
+        assert!(
+            fs::read_dir(&files)
+                .expect("it is there")
+                .any(|entry| license(entry.expect("it is there"))),
+            "no license"
+        );
         for file in ["README.md", "CHANGELOG.md", "man/kubectl-hpa.1", "completions/_kubectl-hpa"] {
             assert!(files.join(file).is_file(), "{file} is not in the archive");
         }

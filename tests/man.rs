@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::{env, fs};
+use std::{env, fs, io};
 
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
@@ -18,26 +18,29 @@ fn pages() -> Vec<(String, Vec<u8>)> {
     let verbs = root.get_subcommands().filter(|verb| !verb.is_hide_set());
     let verbs = verbs.map(|verb| (format!("kubectl-hpa-{}", verb.get_name()), verb.clone()));
     let all = [("kubectl-hpa".to_owned(), root.clone())].into_iter().chain(verbs);
-    all.map(|(name, command)| (format!("{name}.1"), page(&name, command))).collect()
+    all.map(|(name, command)| {
+        (format!("{name}.1"), page(&name, command).expect("memory does not fail"))
+    })
+    .collect()
 }
 
 /// The usage in one line, and examples that keep theirs: the generator would list every flag, and fill
 /// the examples.
-fn page(name: &str, mut command: clap::Command) -> Vec<u8> {
+fn page(name: &str, mut command: clap::Command) -> io::Result<Vec<u8>> {
     let usage = command.render_usage().to_string().replacen("Usage: ", "", 1);
     let examples = command.get_after_long_help().or(command.get_after_help()).cloned();
     let subcommands = command.get_subcommands().next().is_some();
     let man = Man::new(command).title(name).section("1").source(SOURCE);
     let mut text = Vec::new();
-    man.render_title(&mut text).unwrap();
-    man.render_name_section(&mut text).unwrap();
+    man.render_title(&mut text)?;
+    man.render_name_section(&mut text)?;
     let mut roff = Roff::new();
     roff.control("SH", ["SYNOPSIS"]).text([roman(usage)]);
-    roff.to_writer(&mut text).unwrap();
-    man.render_description_section(&mut text).unwrap();
-    man.render_options_section(&mut text).unwrap();
+    roff.to_writer(&mut text)?;
+    man.render_description_section(&mut text)?;
+    man.render_options_section(&mut text)?;
     if subcommands {
-        man.render_subcommands_section(&mut text).unwrap();
+        man.render_subcommands_section(&mut text)?;
     }
     if let Some(examples) = examples {
         let text_of = examples.to_string();
@@ -61,9 +64,9 @@ fn page(name: &str, mut command: clap::Command) -> Vec<u8> {
                 roff.control("fi", []);
             }
         }
-        roff.to_writer(&mut text).unwrap();
+        roff.to_writer(&mut text)?;
     }
-    text
+    Ok(text)
 }
 
 #[test]

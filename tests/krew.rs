@@ -201,3 +201,26 @@ fn check(manifest: &Value, name: &str, archives: &Archives) {
     }
     assert_eq!(matched, RELEASED.into());
 }
+
+/// What GitHub would run cannot be run here; that it is YAML, and names what there is, can be seen.
+#[test]
+fn workflows_name_what_there_is() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |name: &str| {
+        let text = fs::read_to_string(root.join(".github/workflows").join(name)).unwrap();
+        (serde_yaml::from_str::<Value>(&text).unwrap(), text)
+    };
+    let (release, script) = read("release.yml");
+    let built = release["jobs"]["build"]["strategy"]["matrix"]["include"].as_array().unwrap();
+    let built: Vec<&str> = built.iter().map(|one| text(&one["platform"], "")).collect();
+    let wanted: Vec<String> = RELEASED.iter().map(|(os, arch)| format!("{os}-{arch}")).collect();
+    assert_eq!(built, wanted);
+    assert!(script.contains(&format!("for platform in {}; do", wanted.join(" "))));
+    let (krew, _) = read("krew.yml");
+    for plugin in krew["jobs"]["update"]["strategy"]["matrix"]["plugin"].as_array().unwrap() {
+        assert!(root.join("krew").join(text(plugin, "")).with_extension("yaml").is_file());
+    }
+    for (name, script) in [("test.yml", ".ci/run"), ("release.yml", "scripts/package")] {
+        assert!(read(name).1.contains(script) && root.join(script).is_file(), "{script}");
+    }
+}

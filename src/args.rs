@@ -31,7 +31,7 @@ pub struct Cli {
     /// Whether to use colours; NO_COLOR and CLICOLOR_FORCE are honoured
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", global = true)]
     pub color: Color,
-    /// Print this summary; `help VERB` tells more, with examples
+    /// Print this summary; `kubectl hpa help VERB` has all flags, and examples
     #[arg(short, long, action = ArgAction::HelpShort, global = true)]
     pub help: Option<bool>,
 }
@@ -40,9 +40,18 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid input, 3 an expectation \
 is false, 4 not certain enough to tell, 5 a change is due (with --exit-code)";
 
-/// The definition of the command line, with the name under which most know it.
+/// The definition of the command line, with the name under which most know it. The summary of a verb
+/// leaves out what few need: most of the flags for connection and controller, which its long help has.
 pub fn command_line() -> Command {
-    Cli::command().bin_name("kubectl hpa")
+    const SHOWN: [&str; 3] = ["namespace", "context", "kubeconfig"];
+    Cli::command().bin_name("kubectl hpa").mut_subcommands(|verb| {
+        verb.mut_args(|arg| {
+            let heading = arg.get_help_heading().unwrap_or_default();
+            let is_rare = heading.starts_with("Connection") || heading.starts_with("Controller");
+            let hides = is_rare && !SHOWN.contains(&arg.get_id().as_str());
+            arg.hide_short_help(hides)
+        })
+    })
 }
 
 /// The verb that shells call. No HPA can have this name.

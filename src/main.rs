@@ -36,14 +36,8 @@ fn main() -> ExitCode {
         // Nothing can be done where even this finds no reader.
         let _ = writeln!(anstream::stderr(), "{}", clean(message, terminal.ascii));
     }
-    let mut stdout = AutoStream::auto(std::io::stdout().lock());
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        // A reader that has seen enough, such as `head`, is no failure.
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            let _ = writeln!(anstream::stderr(), "error: failed to write the answer: {e}");
-            return ExitCode::from(1);
-        }
-        _ => {}
+    if !answered(&text) {
+        return ExitCode::from(1);
     }
     report(&errors, &form, &terminal);
     if errors.is_empty() { ExitCode::from(exit_code) } else { ExitCode::from(1) }
@@ -58,12 +52,24 @@ fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
 /// Help, the version, or what is wrong with what was typed.
 fn usage(e: &clap::Error, form: &Form) -> ExitCode {
     let text = form.speak(&e.render().ansi().to_string());
-    // Nothing can be done where this finds no reader.
-    let _ = match e.use_stderr() {
-        true => write!(anstream::stderr(), "{text}"),
-        false => write!(anstream::stdout(), "{text}"),
-    };
-    ExitCode::from(if e.use_stderr() { 2 } else { 0 })
+    if !e.use_stderr() {
+        return ExitCode::from(u8::from(!answered(&text)));
+    }
+    tell(&text);
+    ExitCode::from(2)
+}
+
+/// Writes to standard output, and whether it could.
+fn answered(text: &str) -> bool {
+    let mut stdout = AutoStream::auto(std::io::stdout().lock());
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        // A reader that has seen enough, such as `head`, is no failure.
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            let _ = writeln!(anstream::stderr(), "error: failed to write the answer: {e}");
+            false
+        }
+        _ => true,
+    }
 }
 
 /// Errors, and what to do about them, each once.

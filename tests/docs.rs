@@ -47,7 +47,7 @@ fn expectations_are_described() {
     names("docs/expectations.md", fields.iter().map(String::as_str));
     let values: Vec<_> =
         FailOn::value_variants().iter().map(|it| it.to_possible_value().unwrap()).collect();
-    names("docs/expectations.md", values.iter().map(|value| value.get_name()));
+    names("docs/expectations.md", values.iter().map(clap::builder::PossibleValue::get_name));
 }
 
 #[test]

@@ -18,6 +18,8 @@ const LINK: &str = "kubectl-hpa_";
 pub struct Form {
     /// What is typed before a verb, with what stands between.
     before: &'static str,
+    /// The verb of the link, before those that need no link.
+    linked: Option<String>,
 }
 
 impl Form {
@@ -30,7 +32,7 @@ impl Form {
         let by_kubectl = folder.is_some_and(|folder| {
             std::env::split_paths(path.unwrap_or_default()).any(|entry| entry == folder)
         });
-        let linked = name.strip_prefix(LINK).map(OsString::from);
+        let linked = name.strip_prefix(LINK).map(str::to_owned);
         let before = match (&linked, by_kubectl) {
             (Some(_), true) => "kubectl hpa-",
             (Some(_), false) => LINK,
@@ -40,7 +42,7 @@ impl Form {
         let completed = name.strip_prefix("kubectl_complete-hpa");
         let completed = completed.map(|verb| OsString::from(verb.trim_start_matches('_')));
         let first = arguments.get(1).and_then(|word| word.to_str()).unwrap_or_default();
-        let words: Vec<OsString> = match (completed, linked) {
+        let words: Vec<OsString> = match (completed, linked.clone().map(OsString::from)) {
             (Some(verb), _) => {
                 let verb = Some(verb).filter(|verb| !verb.is_empty());
                 [COMPLETE.into(), "--".into()].into_iter().chain(verb).collect()
@@ -59,15 +61,18 @@ impl Form {
         };
         let place = arguments.len().min(1);
         arguments.splice(place..place, words);
-        (Self { before }, arguments)
+        (Self { before, linked }, arguments)
     }
 
     /// A text with its command lines in this form.
     pub fn speak(&self, text: &str) -> String {
-        match self.before.strip_suffix(' ') {
-            Some(program) => text.replace(WRITTEN, program),
-            None => text.replace(&format!("{WRITTEN} "), self.before),
-        }
+        let before = self.before;
+        let Some(verb) = &self.linked else {
+            return text.replace(WRITTEN, before.trim_end());
+        };
+        text.replace(&format!("{WRITTEN} help VERB"), &format!("{before}{verb} help"))
+            .replace(&format!("{WRITTEN} install-links"), &format!("{before}{verb} install-links"))
+            .replace(&format!("{WRITTEN} "), before)
     }
 }
 
@@ -106,16 +111,19 @@ mod tests {
 
     #[test]
     fn texts_have_the_form_that_was_typed() {
-        let text = "Usage: kubectl hpa explain; kubectl hpa; kubectl get hpa";
+        let text = "kubectl hpa explain; kubectl hpa help VERB; kubectl get hpa";
         for (typed, said) in [
-            ("/usr/bin/kubectl-hpa", "Usage: kubectl hpa explain; kubectl hpa; kubectl get hpa"),
-            ("kubectl-hpa", "Usage: kubectl-hpa explain; kubectl-hpa; kubectl get hpa"),
-            ("/tmp/kubectl-hpa", "Usage: kubectl-hpa explain; kubectl-hpa; kubectl get hpa"),
+            ("/usr/bin/kubectl-hpa", text),
+            ("kubectl-hpa", "kubectl-hpa explain; kubectl-hpa help VERB; kubectl get hpa"),
+            ("/tmp/kubectl-hpa", "kubectl-hpa explain; kubectl-hpa help VERB; kubectl get hpa"),
             (
-                "/opt/bin/kubectl-hpa_explain",
-                "Usage: kubectl hpa-explain; kubectl hpa; kubectl get hpa",
+                "/opt/bin/kubectl-hpa_predict",
+                "kubectl hpa-explain; kubectl hpa-predict help; kubectl get hpa",
             ),
-            ("./kubectl-hpa_explain", "Usage: kubectl-hpa_explain; kubectl hpa; kubectl get hpa"),
+            (
+                "./kubectl-hpa_predict",
+                "kubectl-hpa_explain; kubectl-hpa_predict help; kubectl get hpa",
+            ),
         ] {
             assert_eq!(read(typed).0.speak(text), said, "{typed}");
         }

@@ -32,7 +32,11 @@ fn complete(program: &str, words: &[&str], config: &Kubeconfig) -> Ran {
         name => Command::new(installed.0.join(name)),
     };
     away(&mut command);
-    command.env("PATH", installed.path()).env("KUBECONFIG", config.path());
+    // kubectl keeps a cache at home.
+    command
+        .env("HOME", &installed.0)
+        .env("PATH", installed.path())
+        .env("KUBECONFIG", config.path());
     let begun = Instant::now();
     let ran = run(command.args(words));
     assert!(begun.elapsed() < LIMIT, "{words:?} took {:?}", begun.elapsed());

@@ -61,7 +61,7 @@ fn explain(program: &Path, words: &[&str], installed: &Installed) -> Ran {
     let config = server.kubeconfig(&Auth::Token("admin"));
     let mut command = Command::new(program);
     away(&mut command);
-    command.env("PATH", installed.path());
+    command.env("PATH", installed.path()).env("HOME", &installed.0);
     command.args(words).args([NAME, "-n", "default", "-o", "json", "--kubeconfig"]);
     run(command.arg(config.path()))
 }
@@ -86,7 +86,8 @@ fn kubectl_finds_it() {
     let run_with = |words: &[&str]| {
         let mut command = Command::new(&kubectl);
         away(&mut command);
-        run(command.env("PATH", installed.path()).args(words))
+        // It keeps a cache at home.
+        run(command.env("HOME", &installed.0).env("PATH", installed.path()).args(words))
     };
     run_with(&["hpa-explain", NAME, "--kubeconfig", "/nonexistent/config"])
         .fails(1, &["error: stat /nonexistent/config: no such file or directory"]);

@@ -7,7 +7,10 @@ mod form;
 mod predict;
 mod typing;
 
-use clap::{ArgAction, Args, Command, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::builder::Resettable;
+use clap::{
+    Arg, ArgAction, Args, Command, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint,
+};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::go;
@@ -37,21 +40,44 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid input, 3 an expectation \
-is false, 4 not certain enough to tell, 5 a change is due (with --exit-code)";
+Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid input, 3 an expectation is
+false, 4 not certain enough to tell, 5 a change is due (with --exit-code)";
 
-/// The definition of the command line, with the name under which most know it. The summary of a verb
-/// leaves out what few need: most of the flags for connection and controller, which its long help has.
+/// The definition of the command line, with the name under which most know it, and what holds for all
+/// verbs alike.
 pub fn command_line() -> Command {
-    const SHOWN: [&str; 3] = ["namespace", "context", "kubeconfig"];
     Cli::command().bin_name("kubectl hpa").mut_subcommands(|verb| {
-        verb.mut_args(|arg| {
-            let heading = arg.get_help_heading().unwrap_or_default();
-            let is_rare = heading.starts_with("Connection") || heading.starts_with("Controller");
-            let hides = is_rare && !SHOWN.contains(&arg.get_id().as_str());
-            arg.hide_short_help(hides)
-        })
+        let verb = match verb.get_after_help().cloned() {
+            // Examples belong to the long help.
+            Some(text) => verb.after_help(Resettable::Reset).after_long_help(text),
+            None => verb,
+        };
+        verb.mut_args(hinted).mut_args(summarized)
     })
+}
+
+/// Lets shells complete the names of files where the definition says FILE or DIR.
+fn hinted(arg: Arg) -> Arg {
+    let names = arg.get_value_names().unwrap_or_default().iter();
+    let hints = names.flat_map(|name| name.split('|')).find_map(|name| match name {
+        "FILE" => Some(ValueHint::AnyPath),
+        "DIR" => Some(ValueHint::DirPath),
+        _ => None,
+    });
+    match hints {
+        Some(hint) => arg.value_hint(hint),
+        None => arg,
+    }
+}
+
+/// Leaves out of a verb's summary what few need, which its long help has: most of the flags for
+/// connection and controller.
+fn summarized(arg: Arg) -> Arg {
+    const SHOWN: [&str; 3] = ["namespace", "context", "kubeconfig"];
+    let heading = arg.get_help_heading().unwrap_or_default();
+    let is_rare = heading.starts_with("Connection") || heading.starts_with("Controller");
+    let hides = is_rare && !SHOWN.contains(&arg.get_id().as_str());
+    arg.hide_short_help(hides)
 }
 
 /// The verb that shells call. No HPA can have this name.
@@ -77,7 +103,7 @@ pub enum Verb {
 
 /// `install-links`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(after_help = "\
 kubectl runs `kubectl hpa-explain` through an executable of the name kubectl-hpa_explain, and asks
 kubectl_complete-hpa for completions. These are links to the one program. A file that is not one of
 them is never touched.
@@ -90,7 +116,7 @@ Examples:
   kubectl hpa install-links --dir ~/.local/bin --dry-run")]
 pub struct InstallLinks {
     /// Where the links go (default: where kubectl or the shell found the program)
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR")]
     pub dir: Option<std::path::PathBuf>,
 
     /// Only say what would be done
@@ -125,7 +151,7 @@ pub enum Output {
 
 /// `explain`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(after_help = "\
 Examples:
   # explain an HPA of the current context
   kubectl hpa explain web -n shop
@@ -158,7 +184,7 @@ pub struct Explain {
     pub selector: Option<String>,
 
     /// Saved objects instead of a cluster: a file, a folder, or - for standard input; repeatable
-    #[arg(short = 'f', long = "filename", value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub filenames: Vec<String>,
 
     /// The form of the answer; without it, a report for people
@@ -166,7 +192,7 @@ pub struct Explain {
     pub output: Option<Output>,
 
     /// Also write everything that was used to this file, to be read again with -f
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE")]
     pub save: Option<String>,
 
     #[command(flatten)]
@@ -188,7 +214,7 @@ pub struct Explain {
 #[command(next_help_heading = "The controller's memory (default: the input's, else inferred)")]
 pub struct MemoryArgs {
     /// none: it has just started; infer: by what the API shows; or a file with a ControllerState
-    #[arg(long, value_name = "none|infer|FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "none|infer|FILE")]
     pub history: Option<String>,
 
     /// A recommendation that it remembers, such as 8@2m for 8 replicas two minutes ago; repeatable

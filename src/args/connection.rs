@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use clap::{Args, ValueHint};
+use clap::Args;
 use jiff::SignedDuration;
 
 use crate::secret::Secret;
@@ -17,7 +17,7 @@ pub struct ConnectionFlags {
     pub namespace: Option<String>,
 
     /// The kubeconfig file; without it KUBECONFIG, then ~/.kube/config
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<String>,
 
     /// The context of the kubeconfig
@@ -57,15 +57,15 @@ pub struct ConnectionFlags {
     pub impersonate_extra: Vec<String>,
 
     /// The file with the certificates that the server's must descend from
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE")]
     pub certificate_authority: Option<String>,
 
     /// The file with the client's certificate
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE")]
     pub client_certificate: Option<String>,
 
     /// The file with the client's private key
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE")]
     pub client_key: Option<String>,
 
     /// Believe any certificate of the server

@@ -1,13 +1,13 @@
 //! What `predict` is asked: an HPA, and what is to be taken for otherwise. The values are read in
 //! [`crate::whatif`], which knows what they can be.
 
-use clap::{Args, ValueHint};
+use clap::Args;
 
 use super::{ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs, Output};
 
 /// `predict`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(after_help = "\
 VALUE is a share of the request (80%), an amount (250m, 512Mi), a change of what was observed
 (+20%, -10%, x2), or missing: then the metric cannot be read. It is what is used, as the metrics
 APIs report it; the target is --target. (With `kubectl autoscale`, --cpu is the target.)
@@ -35,7 +35,7 @@ pub struct Predict {
     pub name: String,
 
     /// Saved objects instead of a cluster: a file, a folder, or - for standard input; repeatable
-    #[arg(short = 'f', long = "filename", value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub filenames: Vec<String>,
 
     /// The form of the answer; without it, a report for people
@@ -118,6 +118,6 @@ pub struct Overrides {
     pub fields: Vec<String>,
 
     /// A manifest that the HPA is replaced with, - for standard input
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE")]
     pub hpa: Option<String>,
 }

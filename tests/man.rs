@@ -30,6 +30,8 @@ fn page(name: &str, mut command: clap::Command) -> io::Result<Vec<u8>> {
     let usage = command.render_usage().to_string().replacen("Usage: ", "", 1);
     let examples = command.get_after_long_help().or(command.get_after_help()).cloned();
     let subcommands = command.get_subcommands().next().is_some();
+    // What a summary leaves out has its words here.
+    let command = command.mut_args(|arg| arg.hide_short_help(false));
     let man = Man::new(command).title(name).section("1").source(SOURCE);
     let mut text = Vec::new();
     man.render_title(&mut text)?;
@@ -102,5 +104,7 @@ fn man_reads_them() {
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success() && warnings.is_empty(), "{name}: {warnings}");
         assert!(text.contains("SYNOPSIS") && text.contains("--color"), "{name}: {text}");
+        let words = text.contains("The address of the API server");
+        assert_eq!(words, text.contains("--server"), "{name}: {text}");
     }
 }

@@ -13,7 +13,7 @@ use super::Answer;
 use super::explain::bare_name;
 use crate::args::Typing;
 use crate::cluster::fetch::complete as fetch;
-use crate::cluster::{self, Environment, Session, connect};
+use crate::cluster::{self, Environment, connect};
 use crate::render::style::clean;
 use crate::snapshot::convert::hpa_from_json;
 use crate::snapshot::file;
@@ -120,19 +120,48 @@ fn described(hpa: &Hpa) -> Candidate {
     (hpa.name.clone(), about)
 }
 
+/// What is asked of a cluster.
+enum Question<'q> {
+    Namespaces,
+    Hpas,
+    Hpa(&'q str),
+    /// The pods of an HPA's target.
+    Pods(&'q str),
+}
+
+/// What it answers; nothing where it does not.
+#[derive(Default)]
+struct Found {
+    /// Of namespaces or pods.
+    names: Vec<String>,
+    hpas: Vec<Hpa>,
+}
+
 /// Asks the cluster that is meant, without a word.
-fn ask<T>(typing: &Typing, question: impl AsyncFnOnce(&Session) -> Option<T>) -> Option<T> {
-    let flags = typing.connection()?;
+fn ask(typing: &Typing, question: &Question<'_>) -> Found {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let (Some(flags), Ok(runtime)) = (typing.connection(), runtime) else {
+        return Found::default();
+    };
     let environment = Environment { silent: true, ..Environment::of_process(true) };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let answer = async {
         let session = connect(&flags, &environment).await.ok()?;
-        question(&session).await
+        let mut found = Found::default();
+        match question {
+            Question::Namespaces => found.names = fetch::namespaces(&session).await.ok()?,
+            Question::Hpas => found.hpas = fetch::hpas(&session).await.ok()?,
+            Question::Hpa(name) => found.hpas = vec![fetch::hpa(&session, name).await?],
+            Question::Pods(name) => {
+                let pods = fetch::pods(&session, name).await?;
+                found.names = pods.into_iter().map(|pod| pod.name.into()).collect();
+            }
+        }
+        Some(found)
     };
-    let answer = runtime.block_on(async { tokio::time::timeout(PATIENCE, answer).await.ok() });
+    let answer = runtime.block_on(async { tokio::time::timeout(PATIENCE, answer).await });
     // A name may still be looked up.
     runtime.shutdown_background();
-    answer.flatten()
+    answer.ok().flatten().unwrap_or_default()
 }
 
 /// What the files hold that are named with `-f`; none where a cluster is meant. Standard input is
@@ -158,7 +187,7 @@ fn decoded(objects: &Objects, namespace: Option<&str>) -> Vec<Hpa> {
 fn hpas(typing: &Typing) -> Vec<Hpa> {
     match read(typing) {
         Some(objects) => decoded(&objects, typing.typed("namespace").last()),
-        None => ask(typing, async |session| fetch::hpas(session).await.ok()).unwrap_or_default(),
+        None => ask(typing, &Question::Hpas).hpas,
     }
 }
 
@@ -171,9 +200,7 @@ fn namespaces(typing: &Typing) -> Vec<Candidate> {
             names.dedup();
             names
         }
-        None => {
-            ask(typing, async |session| fetch::namespaces(session).await.ok()).unwrap_or_default()
-        }
+        None => ask(typing, &Question::Namespaces).names,
     };
     names.into_iter().map(plain).collect()
 }
@@ -191,7 +218,7 @@ fn metrics(typing: &Typing) -> Vec<MetricSpec> {
             let hpas = decoded(&objects, typing.typed("namespace").last());
             hpas.into_iter().find(|hpa| hpa.name == name)
         }
-        None => ask(typing, async |session| fetch::hpa(session, name).await),
+        None => ask(typing, &Question::Hpa(name)).hpas.pop(),
     };
     hpa.map(|hpa| hpa.spec.metrics).unwrap_or_default()
 }
@@ -223,11 +250,10 @@ fn containers(typing: &Typing) -> Vec<Candidate> {
 /// The pods of the target of the HPA that the line names. In files, those of its namespace.
 fn pods(typing: &Typing) -> Vec<String> {
     let Some(name) = typing.typed("name").next().map(bare_name) else { return Vec::new() };
-    let pods = match read(typing) {
-        Some(objects) => Some(objects.pods),
-        None => ask(typing, async |session| fetch::pods(session, name).await),
-    };
-    pods.unwrap_or_default().into_iter().map(|pod| pod.name.into()).collect()
+    match read(typing) {
+        Some(objects) => objects.pods.into_iter().map(|pod| pod.name.into()).collect(),
+        None => ask(typing, &Question::Pods(name)).names,
+    }
 }
 
 /// The fields of expectations; those of metrics once it is clear that one is wanted.

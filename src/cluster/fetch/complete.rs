@@ -2,6 +2,7 @@
 //! one request, or those of a pass up to its pods.
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::{Fetch, Needed};
 use crate::cluster::{Failure, Session};
@@ -20,9 +21,13 @@ pub async fn namespaces(session: &Session) -> Result<Vec<String>, Failure> {
         metadata: Meta,
     }
     let asked = Fetch { session, namespace: session.namespace() };
-    let (list, _): (Vec<Namespace>, _) =
+    let (list, _): (Vec<Box<RawValue>>, _) =
         asked.pages("/api/v1/namespaces", "", "NamespaceList").await?;
-    Ok(list.into_iter().map(|namespace| namespace.metadata.name.into()).collect())
+    let name = |object: Box<RawValue>| {
+        let namespace: Namespace = serde_json::from_str(object.get()).ok()?;
+        Some(namespace.metadata.name.into())
+    };
+    Ok(list.into_iter().filter_map(name).collect())
 }
 
 /// The HPAs of the session's namespace that can be read.

@@ -46,4 +46,4 @@ _kubectl_hpa() {
     fi
 }
 
-complete -F _kubectl_hpa kubectl-hpa kubectl-hpa_explain kubectl-hpa_predict
+complete -F _kubectl_hpa kubectl-hpa kubectl-hpa_explain kubectl-hpa_predict kubectl-hpa_apply

@@ -15,6 +15,6 @@ function __kubectl_hpa
     end
 end
 
-for name in kubectl-hpa kubectl-hpa_explain kubectl-hpa_predict
+for name in kubectl-hpa kubectl-hpa_explain kubectl-hpa_predict kubectl-hpa_apply
     complete -c $name -f -a '(__kubectl_hpa)'
 end

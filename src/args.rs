@@ -1,6 +1,7 @@
 //! What was typed, and nothing else: no file is read here, no terminal looked at, no default made
 //! up that depends on either.
 
+mod apply;
 mod connection;
 mod expect;
 mod form;
@@ -16,6 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::go;
 use crate::version::Version;
 
+pub use apply::{Apply, ApplyOutput, DryRun, How};
 pub use connection::ConnectionFlags;
 pub use expect::{ExpectArgs, FailOn, Report};
 pub use form::Form;
@@ -40,8 +42,9 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid input, 3 an expectation is
-false, 4 not certain enough to tell, 5 a change is due (with --exit-code)";
+Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid input, 3 an expectation \
+is false, 4 not certain enough to tell, 5 a change is due (with --exit-code), 6 apply: nothing \
+written, as something stands against it, 7 apply: not known whether it is written";
 
 /// The definition of the command line, with the name under which most know it, and what holds for all
 /// verbs alike.
@@ -90,6 +93,8 @@ pub enum Verb {
     Explain(Box<Explain>),
     /// Show what the pass would decide if something were otherwise
     Predict(Box<Predict>),
+    /// Run the pass once and write its result through the target's scale
+    Apply(Box<Apply>),
     /// Make the links through which kubectl finds the other forms and its completions
     InstallLinks(InstallLinks),
     /// Print what the last word of a command line may become
@@ -184,7 +189,7 @@ pub struct Explain {
     pub selector: Option<String>,
 
     /// Saved objects instead of a cluster: a file, a folder, or - for standard input; repeatable
-    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    #[arg(short = 'f', long = "filename", value_name = "FILE", conflicts_with = "observe")]
     pub filenames: Vec<String>,
 
     /// The form of the answer; without it, a report for people
@@ -224,7 +229,7 @@ pub struct MemoryArgs {
 
     /// Watch the HPA for so long before, to learn what it remembers
     #[arg(long, value_name = "DURATION", value_parser = duration)]
-    #[arg(conflicts_with_all = ["history", "recommendations", "filenames"])]
+    #[arg(conflicts_with_all = ["history", "recommendations"])]
     pub observe: Option<SignedDuration>,
 }
 

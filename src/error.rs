@@ -10,6 +10,8 @@ pub enum ErrorKind {
     Failed,
     /// 2: the command line or the input is not usable.
     Usage,
+    /// 130, or 143: a signal came, to interrupt or to terminate.
+    Signal(u8),
 }
 
 impl ErrorKind {
@@ -18,6 +20,7 @@ impl ErrorKind {
         match self {
             Self::Failed => 1,
             Self::Usage => 2,
+            Self::Signal(code) => code,
         }
     }
 }

@@ -5,12 +5,12 @@
 //! ```text
 //! args -> cluster -> snapshot -> memory -> engine -> report -> render -> stdout
 //!                       ^                    |
-//!                     files               whatif
+//!                     files               whatif, apply
 //! ```
 //!
 //! [`engine::reconcile`] is the controller's pass as a pure function of a [`snapshot::Snapshot`] and
 //! a [`memory::Memory`]. Everything before it reads and checks, everything after it words;
-//! [`whatif`] runs it on a changed snapshot.
+//! [`whatif`] runs it on a changed snapshot, and [`apply`] says whether its result may be written.
 //!
 //! The engine can be used without the program. It needs no cluster, no clock and no runtime:
 //!
@@ -59,6 +59,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod apply;
 pub mod args;
 pub mod cluster;
 pub mod command;

@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         return ExitCode::from(1);
     }
     report(&errors, &form, &terminal);
-    if errors.is_empty() { ExitCode::from(exit_code) } else { ExitCode::from(1) }
+    ExitCode::from(if errors.is_empty() { exit_code } else { exit_code.max(1) })
 }
 
 fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 /// The way of the data. A module may know those to its left, never those to its right. The
 /// commands tie them together and may know all. The cluster gives snapshots and so knows what they are
 /// made of; a snapshot knows no network.
-const LAYERS: [&str; 8] =
-    ["args", "snapshot", "cluster", "memory", "engine", "whatif", "report", "render"];
+const LAYERS: [&str; 9] =
+    ["args", "snapshot", "cluster", "memory", "engine", "whatif", "apply", "report", "render"];
 
 /// What the layers share, and which therefore knows none of them.
 const SHARED: [&str; 7] = ["error", "go", "json", "names", "quantity", "selector", "version"];

@@ -6,6 +6,10 @@ mod api;
 
 #[path = "live/answers.rs"]
 mod answers;
+#[path = "live/apply.rs"]
+mod apply;
+#[path = "live/apply_rest.rs"]
+mod apply_rest;
 #[path = "live/complete.rs"]
 mod complete;
 #[path = "live/connect.rs"]
@@ -22,6 +26,8 @@ mod metrics;
 mod names;
 #[path = "live/predict.rs"]
 mod predict;
+#[path = "live/roles.rs"]
+mod roles;
 #[path = "live/rounds.rs"]
 mod rounds;
 #[path = "common/schema.rs"]

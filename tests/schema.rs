@@ -309,6 +309,7 @@ fn every_property_is_described() {
     walk(&schema(), "", &mut bare);
     walk(&published::explanation_list(), "list", &mut bare);
     walk(&prediction_schema(), "prediction", &mut bare);
+    walk(&published::apply_result(), "apply", &mut bare);
     assert_eq!(bare, [""; 0]);
 }
 

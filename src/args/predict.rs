@@ -35,7 +35,7 @@ pub struct Predict {
     pub name: String,
 
     /// Saved objects instead of a cluster: a file, a folder, or - for standard input; repeatable
-    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    #[arg(short = 'f', long = "filename", value_name = "FILE", conflicts_with = "observe")]
     pub filenames: Vec<String>,
 
     /// The form of the answer; without it, a report for people

@@ -20,12 +20,42 @@ pub struct Failure {
     pub scheme: String,
     /// The host and port asked.
     pub host: String,
+    /// How it was asked.
+    pub method: Method,
     /// The path and query asked for.
     pub path: String,
     /// How often it was asked for.
     pub tries: u32,
     /// How long that took.
     pub took: Duration,
+}
+
+/// An HTTP method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Writes in the place of what is there.
+    Put,
+    /// Adds.
+    Post,
+}
+
+impl Method {
+    /// As requests have it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Put => "PUT",
+            Self::Post => "POST",
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// What went wrong.
@@ -109,6 +139,7 @@ impl Failure {
             kind: FailureKind::Body(cause.into()),
             scheme: String::new(),
             host: host.to_owned(),
+            method: Method::Get,
             path: path.to_owned(),
             tries: 1,
             took: Duration::ZERO,
@@ -202,7 +233,7 @@ impl fmt::Display for Failure {
                 self.host
             ),
             FailureKind::Body(cause) => {
-                write!(f, "invalid response for GET {}: {cause}", self.path)
+                write!(f, "invalid response for {} {}: {cause}", self.method, self.path)
             }
             _ => {
                 let (cause, patience) = (self.cause(), self.patience());

@@ -11,8 +11,8 @@ mod metrics;
 pub mod observe;
 mod past;
 mod pods;
-mod read;
-mod right;
+pub(super) mod read;
+pub(super) mod right;
 mod scale;
 
 use std::time::Duration;
@@ -38,7 +38,7 @@ use crate::snapshot::assemble::Basis;
 use crate::snapshot::convert::HpaObject;
 use crate::snapshot::default::AdmissionRules;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
-use crate::snapshot::live::Observed;
+use crate::snapshot::live::{Observed, ScaleAt};
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{MetricAnswer, Scale, ScaleError};
@@ -75,8 +75,19 @@ pub async fn fetch(
         true => beside.about_absence(namespace, absent.error),
         false => absent.error,
     })?;
-    let Needed { hpa, now, scale, pods, pod_metrics, metrics, basis, mut notes } = needed;
-    let (version, others) = beside.take(&mut notes);
+    let Needed {
+        hpa,
+        now,
+        scale,
+        scale_at,
+        pods,
+        pod_metrics,
+        metrics,
+        basis,
+        mut notes,
+        mut doubts,
+    } = needed;
+    let (version, others) = beside.take(&mut notes, &mut doubts);
     let (evidence, control_plane) = beside.past.take(session, &mut notes);
     Ok(Observed {
         now,
@@ -91,6 +102,8 @@ pub async fn fetch(
         control_plane,
         basis,
         notes,
+        doubts,
+        scale_at,
     })
 }
 
@@ -118,20 +131,32 @@ struct Needed {
     hpa: Hpa,
     now: Timestamp,
     scale: Result<Scale, ScaleError>,
+    scale_at: Option<ScaleAt>,
     pods: Vec<Pod>,
     pod_metrics: Vec<PodMetrics>,
     metrics: Vec<MetricAnswer>,
     basis: Vec<Basis>,
     notes: Vec<String>,
+    doubts: Vec<String>,
 }
 
 impl Needed {
     /// Before anything was asked about pods and metrics.
     fn new(hpa: Hpa, now: Timestamp, found: Found, notes: Vec<String>) -> Self {
         let metrics = vec![MetricAnswer::PodMetrics; hpa.spec.metrics.len()];
-        let Found { scale, basis } = found;
-        let (pods, pod_metrics) = (Vec::new(), Vec::new());
-        Self { hpa, now, scale, pods, pod_metrics, metrics, basis: Vec::from_iter(basis), notes }
+        let Found { scale, basis, at } = found;
+        Self {
+            hpa,
+            now,
+            scale,
+            scale_at: at,
+            pods: Vec::new(),
+            pod_metrics: Vec::new(),
+            metrics,
+            basis: Vec::from_iter(basis),
+            notes,
+            doubts: Vec::new(),
+        }
     }
 }
 
@@ -173,14 +198,14 @@ impl Needs {
     }
 }
 
-struct Fetch<'s> {
-    session: &'s Session,
-    namespace: &'s str,
+pub(super) struct Fetch<'s> {
+    pub(super) session: &'s Session,
+    pub(super) namespace: &'s str,
 }
 
 impl Fetch<'_> {
     async fn needed(&self, name: &str, also: &[MetricSpec]) -> Result<Needed, Absent> {
-        let (mut hpa, now, notes) = self.hpa(name).await?;
+        let (mut hpa, now, notes, doubts) = self.hpa(name).await?;
         let own = hpa.spec.metrics.len();
         hpa.spec.metrics.extend_from_slice(also);
         let needs = Needs::of(&hpa);
@@ -198,7 +223,7 @@ impl Fetch<'_> {
             Some(found) => found?,
             None => self.custom_scale(&hpa, &discovery).await?,
         };
-        let needed = Needed::new(hpa, now, found, notes);
+        let needed = Needed { doubts, ..Needed::new(hpa, now, found, notes) };
         let mut needed = self.with_pods(needed, &discovery, &custom).await?;
         needed.hpa.spec.metrics.truncate(own);
         Ok(needed)
@@ -207,19 +232,18 @@ impl Fetch<'_> {
     /// Adds what depends on the target's selector: pods and metrics.
     async fn with_pods(
         &self,
-        needed: Needed,
+        mut needed: Needed,
         discovery: &Result<Discovery, Failure>,
         custom: &Result<String, Miss>,
     ) -> Result<Needed, Error> {
-        let Needed { hpa, now, scale, mut pods, mut pod_metrics, mut metrics, basis, mut notes } =
-            needed;
-        let needs = Needs::of(&hpa);
+        let Needed { hpa, scale, pods, pod_metrics, metrics, notes, doubts, .. } = &mut needed;
+        let needs = Needs::of(hpa);
         let selector = scale.as_ref().map_or("", |scale| &*scale.selector);
         if !selector.is_empty() && Selector::parse(selector).is_ok() {
             let resource = async {
                 if needs.resource { self.pod_metrics(selector).await } else { Ok(Vec::new()) }
             };
-            let values = self.values(&hpa, selector, discovery, custom);
+            let values = self.values(hpa, selector, discovery, custom);
             let (listed, resource, values) = join!(self.pods(selector), resource, values);
             for (answer, value) in metrics.iter_mut().zip(values) {
                 *answer = value.unwrap_or_else(|miss| {
@@ -229,17 +253,17 @@ impl Fetch<'_> {
                 });
             }
             match resource {
-                Ok(list) => pod_metrics = list,
-                Err(e) => fail(&hpa, &mut metrics, &mut notes, &e, is_resource),
+                Ok(list) => *pod_metrics = list,
+                Err(e) => fail(hpa, metrics, notes, &e, is_resource),
             }
             match listed {
-                Ok(list) => pods = list,
+                Ok(list) => *pods = list,
                 Err(e) if e.is_forbidden() => {
-                    fail(&hpa, &mut metrics, &mut notes, &e, needs_pods);
-                    notes.push(
-                        "whether another HPA selects the same pods is not known without them"
-                            .to_owned(),
-                    );
+                    fail(hpa, metrics, notes, &e, needs_pods);
+                    let note =
+                        "whether another HPA selects the same pods is not known without them";
+                    notes.push(note.to_owned());
+                    doubts.push(note.to_owned());
                 }
                 Err(e) => return Err(denied(&e)),
             }
@@ -251,7 +275,7 @@ impl Fetch<'_> {
             told.push(note.clone());
             first
         });
-        Ok(Needed { hpa, now, scale, pods, pod_metrics, metrics, basis, notes })
+        Ok(needed)
     }
 
     async fn json<T: for<'de> Deserialize<'de>>(
@@ -283,17 +307,18 @@ impl Fetch<'_> {
         read(kind, &response.body).map_err(|cause| self.unreadable(path, cause))
     }
 
-    fn unreadable(&self, path: &str, cause: String) -> Failure {
+    pub(super) fn unreadable(&self, path: &str, cause: String) -> Failure {
         Failure::unreadable(self.session.host(), path, cause)
     }
 
-    fn hpas_path(&self) -> String {
+    pub(super) fn hpas_path(&self) -> String {
         let namespace = segment(self.namespace);
         format!("/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers")
     }
 
-    /// The HPA, the server's clock when it answered, and what there is to say about that.
-    async fn hpa(&self, name: &str) -> Result<(Hpa, Timestamp, Vec<String>), Absent> {
+    /// The HPA, the server's clock when it answered, what there is to say about that, and what of it
+    /// leaves the outcome open.
+    async fn hpa(&self, name: &str) -> Result<(Hpa, Timestamp, Vec<String>, Vec<String>), Absent> {
         let path = format!("{}/{}", self.hpas_path(), segment(name));
         let response = self
             .session
@@ -305,12 +330,12 @@ impl Fetch<'_> {
             .map_err(|cause| Error::from(self.unreadable(&path, cause)))?;
         let own = Timestamp::now();
         let now = response.date.unwrap_or(own);
-        let mut notes = object.notes.clone();
-        notes.extend(skew(now, own));
-        Ok((object.into_hpa(), now, notes))
+        let doubts = object.notes.clone();
+        let notes = doubts.iter().cloned().chain(skew(now, own)).collect();
+        Ok((object.into_hpa(), now, notes, doubts))
     }
 
-    fn admit(&self, body: &[u8]) -> Result<HpaObject, String> {
+    pub(super) fn admit(&self, body: &[u8]) -> Result<HpaObject, String> {
         let text = std::str::from_utf8(body).map_err(|e| e.to_string())?;
         // An object that the server has accepted is not judged again, by whichever rules.
         let rules = AdmissionRules::of(&Version::newest());

@@ -1,5 +1,6 @@
-//! A session with an API server: GETs with limits, retries and one renewal of credentials. It must
-//! not print, and must not repeat anything but a GET. Follows `rest.Request` of client-go.
+//! A session with an API server: GETs with limits, retries and one renewal of credentials, and
+//! writes. It must not print, and must not repeat a write unless the server says that it did not act
+//! on it. Follows `rest.Request` of client-go.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -14,7 +15,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::connect::Plan;
 use super::exec::Fault;
-use super::failure::{Failure, FailureKind, classify};
+use super::failure::{Failure, FailureKind, Method, classify};
 use super::retry::{self, Ending, Patience};
 use super::status::ApiStatus;
 use super::warning;
@@ -49,6 +50,16 @@ impl Limits {
     pub(crate) fn connect(self) -> Option<Duration> {
         self.request.map(|request| request * 19 / 20)
     }
+}
+
+const JSON: &str = "application/json";
+
+/// One request.
+struct Ask<'a> {
+    method: Method,
+    path: &'a str,
+    accept: &'a str,
+    body: &'a [u8],
 }
 
 /// An answer with success.
@@ -187,18 +198,61 @@ impl Session {
         self.get_with(path, accept, Patience::Controllers).await
     }
 
+    /// Sends a write once. It is sent again only where the server has said that it did not act on
+    /// it: its credentials were refused and there are fresh ones, or it is to come back later.
+    ///
+    /// # Errors
+    ///
+    /// Everything but a 2xx answer with its whole body. What the server did may then be open: see
+    /// the failure.
+    pub async fn write(
+        &self,
+        method: Method,
+        path: &str,
+        body: &[u8],
+    ) -> Result<Response, Failure> {
+        let ask = Ask { method, path, accept: JSON, body };
+        let mut tries = 0;
+        let begun = Instant::now();
+        loop {
+            tries += 1;
+            let (age, client) = self.client();
+            let (failure, retry_after) = match self.try_once(&client, &ask).await {
+                Ok(response) => return Ok(response),
+                Err(failed) => failed,
+            };
+            if failure.status() == Some(401) && self.renew(age).await? {
+                continue;
+            }
+            let wait = match (failure.status(), retry_after) {
+                (Some(429), Some(_)) => {
+                    retry::wait(Ending::Answered(429, retry_after), tries, Patience::Controllers)
+                }
+                _ => None,
+            };
+            let in_time =
+                |wait: &Duration| self.deadline().is_none_or(|end| Instant::now() + *wait < end);
+            let Some(wait) = wait.filter(in_time) else {
+                return Err(self.after_tries(failure, tries, begun));
+            };
+            self.note(format!("{method} {path}: {failure}; trying again in {wait:.1?}"));
+            sleep(wait).await;
+        }
+    }
+
     async fn get_with(
         &self,
         path: &str,
         accept: &str,
         patience: Patience,
     ) -> Result<Response, Failure> {
+        let ask = Ask { method: Method::Get, path, accept, body: &[] };
         let mut tries = 0;
         let begun = Instant::now();
         loop {
             tries += 1;
             let (age, client) = self.client();
-            let (failure, retry_after) = match self.try_once(&client, path, accept).await {
+            let (failure, retry_after) = match self.try_once(&client, &ask).await {
                 Ok(response) => return Ok(response),
                 Err(failed) => failed,
             };
@@ -226,7 +280,8 @@ impl Session {
         failure.tries = tries;
         failure.took = begun.elapsed();
         if tries > 1 {
-            self.note(format!("GET {}: given up after {tries} tries", failure.path));
+            let Failure { method, path, .. } = &failure;
+            self.note(format!("{method} {path}: given up after {tries} tries"));
         }
         failure
     }
@@ -234,24 +289,29 @@ impl Session {
     async fn try_once(
         &self,
         client: &kube::Client,
-        path: &str,
-        accept: &str,
+        ask: &Ask<'_>,
     ) -> Result<Response, (Failure, Option<Duration>)> {
         let inner = &self.inner;
+        let Ask { method, path, accept, body } = *ask;
         let fail = |kind| {
             let failure = Failure {
                 kind,
                 scheme: inner.scheme().to_owned(),
                 host: inner.host.clone(),
+                method,
                 path: path.to_owned(),
                 tries: 1,
                 took: Duration::ZERO,
             };
             (failure, None)
         };
-        let request = Request::get(path)
-            .header(header::ACCEPT, accept)
-            .body(Body::empty())
+        let mut request =
+            Request::builder().method(method.as_str()).uri(path).header(header::ACCEPT, accept);
+        if !body.is_empty() {
+            request = request.header(header::CONTENT_TYPE, JSON);
+        }
+        let request = request
+            .body(Body::from(body.to_vec()))
             .map_err(|_| fail(FailureKind::Body("not a path to ask for".to_owned())))?;
         let begun = Instant::now();
         let limit = inner.plan.limits.request;
@@ -301,7 +361,7 @@ impl Session {
         let content_type = text(header::CONTENT_TYPE).unwrap_or_default().to_owned();
         let code = parts.status.as_u16();
         if !(200..=206).contains(&code) {
-            let status = ApiStatus::read(code, path, &content_type, &body);
+            let status = ApiStatus::read(code, method.as_str(), path, &content_type, &body);
             let (failure, _) = fail(FailureKind::Api(Box::new(status)));
             let seconds = text(header::RETRY_AFTER).and_then(|text| text.parse().ok());
             return Err((failure, seconds.map(Duration::from_secs)));
@@ -331,6 +391,7 @@ impl Session {
             kind: FailureKind::Credentials { cause, hint },
             scheme: inner.scheme().to_owned(),
             host: inner.host.clone(),
+            method: Method::Get,
             path: String::new(),
             tries: 1,
             took: begun.elapsed(),

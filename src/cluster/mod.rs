@@ -9,14 +9,18 @@ mod environment;
 mod exec;
 mod failure;
 pub mod fetch;
+pub mod hpa;
 mod http;
 mod kubeconfig;
+pub mod managed;
 mod plugin_policy;
 mod proxy;
 mod resolve;
 mod retry;
+pub mod scale;
 mod status;
 mod tls;
+pub mod wait;
 mod warning;
 
 #[cfg(test)]
@@ -24,7 +28,8 @@ mod tests;
 
 pub use connect::connect;
 pub use environment::Environment;
-pub use failure::{Failure, FailureKind};
+pub use failure::{Failure, FailureKind, Method};
+pub use fetch::right::denied;
 pub use http::{Response, Session};
 pub use kubeconfig::{Names, names};
 pub use status::ApiStatus;

@@ -36,8 +36,14 @@ struct Status {
 }
 
 impl ApiStatus {
-    /// Reads an answer to a GET of `path`.
-    pub(crate) fn read(code: u16, path: &str, content_type: &str, body: &[u8]) -> Self {
+    /// Reads an answer to a request for `path`.
+    pub(crate) fn read(
+        code: u16,
+        method: &str,
+        path: &str,
+        content_type: &str,
+        body: &[u8],
+    ) -> Self {
         let status: Status = serde_json::from_slice(body).unwrap_or_default();
         if status.kind == "Status" && status.status == "Failure" {
             return Self {
@@ -58,7 +64,7 @@ impl ApiStatus {
         Self {
             code,
             reason: reason.to_owned(),
-            message: format!("{message}{}", asked(path)),
+            message: format!("{message}{}", asked(method, path)),
             details: None,
             from_server: false,
             body: text.to_owned(),
@@ -116,7 +122,7 @@ fn words(code: u16, server_message: &str) -> (&'static str, String) {
 
 /// ` (get pods.metrics.k8s.io)`, ` (get services.custom.metrics.k8s.io web)`; nothing for paths
 /// without a resource, which client-go asks for as such.
-fn asked(path: &str) -> String {
+fn asked(method: &str, path: &str) -> String {
     let path = path.split('?').next().unwrap_or_default();
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let (group, rest) = match parts.as_slice() {
@@ -134,7 +140,8 @@ fn asked(path: &str) -> String {
     let resource = decoded(resource);
     let name = rest.get(1).map(|name| format!(" {}", decoded(name)));
     let dot = if group.is_empty() { "" } else { "." };
-    format!(" (get {resource}{dot}{group}{})", name.unwrap_or_default())
+    let method = method.to_lowercase();
+    format!(" ({method} {resource}{dot}{group}{})", name.unwrap_or_default())
 }
 
 /// A part of a path without its percent signs.
@@ -223,15 +230,15 @@ mod tests {
                  succeeding",
             ),
         ] {
-            let status = ApiStatus::read(code, path, kind, body.as_bytes());
+            let status = ApiStatus::read(code, "GET", path, kind, body.as_bytes());
             assert_eq!(format!("{}: {}", status.reason, status.message), want);
         }
     }
 
     #[test]
     fn pages_for_people_are_told_apart() {
-        let page = ApiStatus::read(502, "/api", "text/html", b"<html>Bad gateway</html>");
+        let page = ApiStatus::read(502, "GET", "/api", "text/html", b"<html>Bad gateway</html>");
         assert!(page.html && !page.from_server);
-        assert!(!ApiStatus::read(502, "/api", "text/plain", b"Bad gateway").html);
+        assert!(!ApiStatus::read(502, "GET", "/api", "text/plain", b"Bad gateway").html);
     }
 }

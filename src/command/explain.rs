@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::remember::{look_further, remember, watch};
 use super::{Answer, Terminal, connected, list, write_saved};
 use crate::args::{ConnectionFlags, ControllerArgs, Explain, MemoryArgs, Output};
+use crate::cluster::Session;
 use crate::cluster::fetch::fetch;
 use crate::engine;
 use crate::engine::decision::{Decision, Outlook};
@@ -16,6 +17,7 @@ use crate::render::{page, structured};
 use crate::report::page::{Page, Table};
 use crate::report::{self, Explanation};
 use crate::snapshot::assemble::{Input, Options, assemble};
+use crate::snapshot::live::ScaleAt;
 use crate::snapshot::objects::Flags;
 use crate::snapshot::{file, live, save};
 use crate::version::Version;
@@ -78,16 +80,36 @@ impl Source<'_> {
             return Ok((input, Vec::new()));
         }
         connected(self.connection, async |session| {
-            let states = watch(self.memory, session, &options.name, terminal).await?;
-            let observed =
-                fetch(session, session.namespace(), &options.name, &options.also).await?;
-            let mut input = live::input(observed, options)?;
-            input.evidence.seen = infer::seen(&input.snapshot.hpa, &states, Chain::Glimpses);
-            remember(self.memory, &mut input)?;
-            look_further(session, &mut input).await;
-            Ok(input)
+            Ok(ask(session, self.memory, options, terminal).await?.input)
         })
     }
+}
+
+/// What a cluster says of an HPA.
+pub(super) struct Asked {
+    pub(super) input: Input,
+    /// What could not be read and leaves the outcome open.
+    pub(super) doubts: Vec<String>,
+    /// Where the scale was read.
+    pub(super) scale_at: Option<ScaleAt>,
+}
+
+/// Asks a cluster for everything about one HPA.
+pub(super) async fn ask(
+    session: &Session,
+    memory: &MemoryArgs,
+    options: &Options,
+    terminal: &Terminal,
+) -> Result<Asked, Error> {
+    let states = watch(memory, session, &options.name, terminal).await?;
+    let mut observed = fetch(session, session.namespace(), &options.name, &options.also).await?;
+    let doubts = std::mem::take(&mut observed.doubts);
+    let scale_at = observed.scale_at.take();
+    let mut input = live::input(observed, options)?;
+    input.evidence.seen = infer::seen(&input.snapshot.hpa, &states, Chain::Glimpses);
+    remember(memory, &mut input)?;
+    look_further(session, &mut input).await;
+    Ok(Asked { input, doubts, scale_at })
 }
 
 /// A pass that was run, with what it ran on.
@@ -96,12 +118,16 @@ pub(super) struct Pass {
     pub(super) input: Input,
     pub(super) remembered: Remembered,
     pub(super) decision: Decision,
-    outlook: Outlook,
+    pub(super) outlook: Outlook,
 }
 
 impl Pass {
-    pub(super) fn run(mut input: Input) -> Self {
+    pub(super) fn run(input: Input) -> Self {
         let remembered = Remembered::of(&input);
+        Self::with(input, remembered)
+    }
+
+    pub(super) fn with(mut input: Input, remembered: Remembered) -> Self {
         let decision = engine::reconcile(&input.snapshot, &remembered.likely);
         let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
         let newest = Version::newest();

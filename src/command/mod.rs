@@ -1,8 +1,10 @@
 //! One file a verb, each a short pipeline over the other modules, without logic of its own.
 
+pub mod apply;
 mod complete;
 pub mod explain;
 mod install_links;
+mod interrupt;
 mod list;
 pub mod predict;
 mod progress;
@@ -27,7 +29,8 @@ pub struct Answer {
     pub messages: Vec<String>,
     /// What there is no answer to, although there is one to the rest.
     pub errors: Vec<Error>,
-    /// The exit code where nothing is wrong: what is expected of the answer may not hold.
+    /// The exit code where nothing is wrong: what is expected of the answer may not hold. Other
+    /// than 0 it also goes before that of the errors.
     pub exit_code: u8,
 }
 
@@ -36,6 +39,7 @@ pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
     match &cli.verb {
         Verb::Explain(args) => explain::run(args, terminal),
         Verb::Predict(args) => predict::run(args, terminal),
+        Verb::Apply(args) => apply::run(args, terminal),
         Verb::InstallLinks(args) => install_links::run(args, &command_line()),
         Verb::Complete { words } => Ok(complete::run(command_line(), words)),
     }
@@ -46,6 +50,15 @@ fn connected<T>(
     args: &ConnectionFlags,
     ask: impl AsyncFnOnce(&Session) -> Result<T, Error>,
 ) -> Result<(T, Vec<String>), Error> {
+    let (answer, messages, warned) = connected_whatever(args, ask)?;
+    warned.map_or(Ok((answer, messages)), Err)
+}
+
+/// The same where the answer is to be told even if warnings count as errors.
+fn connected_whatever<T>(
+    args: &ConnectionFlags,
+    ask: impl AsyncFnOnce(&Session) -> Result<T, Error>,
+) -> Result<(T, Vec<String>, Option<Error>), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -54,17 +67,18 @@ fn connected<T>(
         let session = connect(args, &Environment::of_process(false)).await?;
         let answer = ask(&session).await?;
         let warnings = session.warnings();
-        if args.warnings_as_errors == Some(true) && !warnings.is_empty() {
+        let as_errors = args.warnings_as_errors == Some(true) && !warnings.is_empty();
+        let error = as_errors.then(|| {
             let (count, s) = (warnings.len(), if warnings.len() == 1 { "" } else { "s" });
             let warned = warnings.join("; ");
-            return Err(Error::failed(format!("{count} warning{s} received: {warned}")));
-        }
+            Error::failed(format!("{count} warning{s} received: {warned}"))
+        });
         let warned = session.notices().iter().chain(&warnings);
         let mut messages: Vec<String> = warned.map(|text| format!("Warning: {text}")).collect();
         if args.verbosity > 0 {
             messages.extend(session.notes());
         }
-        Ok((answer, messages))
+        Ok((answer, messages, error))
     })
 }
 
@@ -83,6 +97,8 @@ pub struct Terminal {
     pub rewrites: bool,
     /// Writes to standard error while the answer is not there yet; none where nobody waits.
     pub tell: Option<fn(&str)>,
+    /// Whether somebody can be asked: standard input is a terminal, too.
+    pub asks: bool,
 }
 
 impl Terminal {
@@ -100,7 +116,9 @@ impl Terminal {
             let own = || comfy_table::Table::new().width().map(usize::from);
             columns.or_else(own).unwrap_or(80)
         });
-        Self { width, ascii, rewrites: std::io::stderr().is_terminal(), tell: None }
+        let rewrites = std::io::stderr().is_terminal();
+        let asks = rewrites && std::io::stdin().is_terminal();
+        Self { width, ascii, rewrites, tell: None, asks }
     }
 
     fn layout(&self) -> Layout {

@@ -38,7 +38,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         Source { filenames: &args.filenames, memory: &args.memory, connection: &args.connection };
     let (input, mut messages) = source.input(&options, terminal)?;
     let observed = Pass::run(input);
-    let (input, overrides) = assumptions.apply(observed.input.clone(), &observed.decision)?;
+    let applied = assumptions.apply(observed.input.clone(), &observed.decision);
+    let (input, overrides) = applied.map_err(|e| with_right(e, &observed.input.notes))?;
     let assumed = Pass::run(input);
     gate.check(&assumed.input.snapshot.hpa.spec)?;
     let (expectations, verdict) = gate.judge(&assumed.facts());
@@ -69,6 +70,15 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         }
     }
     Ok(Answer { text, messages, errors: Vec::new(), exit_code: verdict.exit_code() })
+}
+
+/// What cannot be assumed of what may not be read, with the right that is missing.
+fn with_right(e: Error, notes: &[String]) -> Error {
+    let right = notes.iter().find(|note| note.starts_with("missing right: "));
+    match right.filter(|_| e.hint.is_none()) {
+        Some(right) => e.hint(right),
+        None => e,
+    }
 }
 
 /// The page with its assumptions and expectations, for a comment or a summary.

@@ -114,6 +114,21 @@ impl Remembered {
         self.possible.is_some()
     }
 
+    /// The same without any recommendation that counts; what was scaled stays.
+    #[must_use]
+    pub fn without_recommendations(mut self) -> Self {
+        // An entry older than every window keeps the list from being seeded.
+        let forgotten = Recommendation { replicas: 0, time: Timestamp::MIN };
+        self.likely.recommendations = vec![forgotten];
+        if let Some(possible) = &mut self.possible {
+            possible.highest = Extreme { at_least: None, at_most: Some(0) };
+            possible.lowest = Extreme { at_least: Some(i32::MAX), at_most: None };
+            possible.down = Ends::default();
+            possible.up = Ends::default();
+        }
+        self
+    }
+
     /// The memory that the input states, else what can be inferred.
     pub fn of(input: &Input) -> Self {
         let Input { snapshot, stated_memory, evidence, .. } = input;

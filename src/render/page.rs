@@ -97,6 +97,23 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     out.text
 }
 
+/// Labels with what belongs to them under headings, each behind a blank line.
+pub fn sections(sections: &[(&str, Vec<(String, String)>)], layout: &Layout) -> String {
+    let mut out = Lines { text: String::new(), layout };
+    for (title, pairs) in sections {
+        out.heading(title);
+        out.pairs(pairs);
+    }
+    out.text
+}
+
+/// Labels with what belongs to them.
+pub fn pairs(pairs: &[(String, String)], layout: &Layout) -> String {
+    let mut out = Lines { text: String::new(), layout };
+    out.pairs(pairs);
+    out.text
+}
+
 /// A table alone as text, with a line break at the end. Its lines stay whole, as kubectl's do; where
 /// they are too wide, the column called `spare` is left out.
 pub fn table(table: &Table, spare: Option<&str>, layout: &Layout) -> String {

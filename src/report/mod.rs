@@ -2,6 +2,7 @@
 //! (`schema/explanation.json`); [`page::Page`] words the same values. Nothing here decides or
 //! prints anything.
 
+pub mod apply;
 pub mod chart;
 pub mod comparison;
 pub mod list;

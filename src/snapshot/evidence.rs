@@ -133,7 +133,19 @@ pub(crate) struct WireEvent {
     #[serde(with = "optional_time")]
     event_time: Option<Timestamp>,
     series: Option<Series>,
+    #[serde(alias = "deprecatedSource", deserialize_with = "null_as_default")]
+    source: Source,
 }
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Source {
+    #[serde(deserialize_with = "null_as_default")]
+    component: String,
+}
+
+/// Whose events tell nothing about the controller: `apply` sends them in the controller's words.
+const OURS: &str = "kubectl-hpa";
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -158,10 +170,10 @@ struct Series {
 }
 
 impl WireEvent {
-    /// The event, if it is about an HPA.
+    /// The event, if it is about an HPA and not our own.
     pub(crate) fn about_hpa(self) -> Option<Event> {
         let object = self.involved_object;
-        if object.kind != "HorizontalPodAutoscaler" {
+        if object.kind != "HorizontalPodAutoscaler" || self.source.component == OURS {
             return None;
         }
         let series = self.series.unwrap_or_default();
@@ -231,6 +243,16 @@ impl WireLease {
             renewed: renew_time?,
             duration: SignedDuration::from_secs(duration),
         })
+    }
+}
+
+/// A lease that was renewed longer ago is lost for good, whichever clocks disagree.
+const LOST: SignedDuration = SignedDuration::from_secs(60);
+
+impl Lease {
+    /// Whether nobody holds it any more.
+    pub fn has_lapsed(&self, now: Timestamp) -> bool {
+        now.duration_since(self.renewed) >= self.duration.max(LOST)
     }
 }
 

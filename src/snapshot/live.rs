@@ -40,6 +40,36 @@ pub struct Observed {
     pub basis: Vec<Basis>,
     /// What could not be learnt, and what it means.
     pub notes: Vec<String>,
+    /// Those of the notes because of which the controller may come to another outcome.
+    pub doubts: Vec<String>,
+    /// Where the scale is and which state of it this is; none where it was not read itself.
+    pub scale_at: Option<ScaleAt>,
+}
+
+/// Where the scale of a target is, and the state in which it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScaleAt {
+    /// The path of the target, without the subresource.
+    pub path: String,
+    /// The target's resource, such as `deployments.apps`.
+    pub resource: String,
+    /// The target's name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// What a write has to find.
+    pub state: ScaleState,
+}
+
+/// A state of a scale, which a write names so that it meets no other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScaleState {
+    /// `metadata.uid` of the target.
+    pub uid: String,
+    /// `metadata.resourceVersion` of the target.
+    pub resource_version: String,
+    /// `spec.replicas`.
+    pub replicas: i32,
 }
 
 /// Puts the answers together with what the command line says.

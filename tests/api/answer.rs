@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::authorize::{Target, details};
+use super::authorize::{Target, User, details};
 use super::discovery::join;
 use super::http::{Answer, Request};
 use super::json::ordered;
 use super::list::list;
 use super::objects::Cluster;
+use super::writes;
 
 /// A failure as the server words it in JSON.
 pub(crate) fn status(code: u16, reason: &str, message: &str, details: Option<Value>) -> Answer {
@@ -52,10 +53,32 @@ pub(crate) fn answer(
         Ok(()) => resolve(cluster, request),
         Err(refusal) => *refusal,
     };
-    let fairness = cluster.rights.fairness(&user);
+    fair(cluster, &user, answer)
+}
+
+/// The same for a request that may change something, and does.
+pub(crate) fn write(
+    cluster: &mut Cluster,
+    request: &Request,
+    certificate: Option<Option<String>>,
+) -> (Answer, Option<String>) {
+    let user = match cluster.rights.sender(request, certificate) {
+        Ok(user) => user,
+        Err(refusal) => return (*refusal, None),
+    };
+    let answer = match cluster.rights.check(&user, request) {
+        Ok(()) => writes::act(cluster, request).unwrap_or_else(|| resolve(cluster, request)),
+        Err(refusal) => *refusal,
+    };
+    fair(cluster, &user, answer)
+}
+
+/// The answer with what every one says of limits, and its sender.
+fn fair(cluster: &Cluster, user: &User, answer: Answer) -> (Answer, Option<String>) {
+    let fairness = cluster.rights.fairness(user);
     let answer =
         fairness.into_iter().fold(answer, |answer, (name, value)| answer.with(name, value));
-    (answer, Some(user.name))
+    (answer, Some(user.name.clone()))
 }
 
 fn resolve(cluster: &Cluster, request: &Request) -> Answer {

@@ -98,6 +98,8 @@ struct Rule {
     resource: String,
     /// Limits it to this namespace.
     namespace: Option<String>,
+    /// Limits it to the object of this name.
+    name: Option<String>,
 }
 
 impl Rule {
@@ -106,8 +108,12 @@ impl Rule {
             Some((resource, namespace)) => (resource, Some(namespace.to_owned())),
             None => (resource, None),
         };
+        let (resource, name) = match resource.split_once('#') {
+            Some((resource, name)) => (resource, Some(name.to_owned())),
+            None => (resource, None),
+        };
         let [user, verb, resource] = [user, verb, resource].map(str::to_owned);
-        Self { user, verb, resource, namespace }
+        Self { user, verb, resource, namespace, name }
     }
 
     fn covers(&self, user: &str, verb: &str, target: &Target) -> bool {
@@ -116,6 +122,7 @@ impl Rule {
         is(&self.user, user)
             && is(&self.verb, verb)
             && (self.namespace.is_none() || self.namespace == target.namespace)
+            && (self.name.is_none() || self.name == target.name)
             && (is(&self.resource, &target.right()) || group == Some(&target.group))
     }
 }

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::answer::status;
 use super::http::{Answer, Extent, Request};
 use super::list::expired;
+use super::objects::Cluster;
 
 /// What happens to a request.
 #[derive(Debug, Clone)]
@@ -51,11 +52,16 @@ pub(crate) enum Fault {
     Warning(String),
     /// Any other answer.
     Answer(Answer),
+    /// The server does not act on it: it gets lost on the way, or somebody before it answers.
+    Unheard,
+    /// Somebody else does this right before.
+    Before(fn(&mut Cluster)),
 }
 
 /// Which requests a fault befalls.
 #[derive(Debug, Clone)]
 pub(crate) struct When {
+    method: Option<&'static str>,
     prefix: String,
     from: usize,
     count: usize,
@@ -64,7 +70,13 @@ pub(crate) struct When {
 impl When {
     /// All requests whose path starts with `prefix`.
     pub(crate) fn on(prefix: &str) -> Self {
-        Self { prefix: prefix.to_owned(), from: 1, count: usize::MAX }
+        Self { method: None, prefix: prefix.to_owned(), from: 1, count: usize::MAX }
+    }
+
+    /// Of these only those with a method.
+    pub(crate) fn method(mut self, method: &'static str) -> Self {
+        self.method = Some(method);
+        self
     }
 
     /// Of these only the nth, counted from 1.
@@ -100,7 +112,8 @@ impl Rule {
     }
 
     fn applies(&self, request: &Request) -> bool {
-        if !request.path.starts_with(&self.when.prefix) {
+        let When { method, prefix, .. } = &self.when;
+        if !request.path.starts_with(prefix) || method.is_some_and(|it| it != request.method) {
             return false;
         }
         let number = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
@@ -121,6 +134,10 @@ pub(crate) struct Effects {
     pub(crate) hangs: bool,
     /// How much of the answer is sent.
     pub(crate) extent: Extent,
+    /// Whether the server never acts on it.
+    pub(crate) unheard: bool,
+    /// What others do before.
+    pub(crate) before: Vec<fn(&mut Cluster)>,
     changes: Vec<Fault>,
 }
 
@@ -138,6 +155,8 @@ impl Effects {
                 Fault::CutBeforeHead => effects.extent = Extent::Nothing,
                 Fault::CutAfterHead => effects.extent = Extent::Head,
                 Fault::CutInBody => effects.extent = Extent::HalfTheBody,
+                Fault::Unheard => effects.unheard = true,
+                Fault::Before(change) => effects.before.push(*change),
                 change => effects.changes.push(change.clone()),
             }
         }
@@ -213,6 +232,8 @@ fn changed(fault: &Fault, request: &Request, mut answer: Answer) -> Answer {
         | Fault::Hang
         | Fault::CutBeforeHead
         | Fault::CutAfterHead
-        | Fault::CutInBody => answer,
+        | Fault::CutInBody
+        | Fault::Unheard
+        | Fault::Before(_) => answer,
     }
 }

@@ -43,6 +43,7 @@ mod recorded;
 pub(crate) mod server;
 pub(crate) mod tls;
 mod workload;
+mod writes;
 
 #[allow(
     unused_imports,

@@ -210,7 +210,7 @@ impl Cluster {
 
     /// Gives a user one right. Resources are written `pods`, `pods.metrics.k8s.io`,
     /// `deployments.apps/scale`, `*.custom.metrics.k8s.io`; `*` is any user, verb or resource, and
-    /// `@NAMESPACE` behind the resource limits it.
+    /// `#NAME` and then `@NAMESPACE` behind the resource limit it.
     pub(crate) fn allow(&mut self, user: &str, verb: &str, resource: &str) -> &mut Self {
         self.rights.allow([user, verb, resource]);
         self

@@ -12,7 +12,7 @@ use jiff::fmt::rfc2822::DateTimePrinter;
 use jiff::{SignedDuration, Timestamp};
 use rustls::{ServerConnection, StreamOwned};
 
-use super::answer::answer;
+use super::answer::{answer, write};
 use super::faults::Effects;
 use super::http::{Answer, Extent, POLL, Request, is_timeout, read_request, write_answer};
 use super::kubeconfig::{Auth, Exec, Kubeconfig};
@@ -114,8 +114,7 @@ impl Server {
 
     /// Changes the cluster between requests.
     pub(crate) fn change(&self, change: impl FnOnce(&mut Cluster)) {
-        let cluster = self.shared.cluster.write();
-        change(&mut cluster.unwrap_or_else(PoisonError::into_inner));
+        self.shared.write(change);
     }
 
     /// All requests so far, in the order in which they arrived.
@@ -239,11 +238,18 @@ fn converse<S: Stream>(
             continue;
         }
         let certificate = bearer(stream);
-        let (answer, user) = shared.read(|cluster| {
-            let (answer, user) = answer(cluster, &request, certificate);
-            let answer = effects.change(&request, answer);
-            (dated(answer, cluster.clock), user)
-        });
+        for change in &effects.before {
+            shared.write(change);
+        }
+        let (answer, user) = if effects.unheard {
+            (Answer::text(502, ""), None)
+        } else if request.method == "GET" {
+            shared.read(|cluster| answer(cluster, &request, certificate))
+        } else {
+            shared.write(|cluster| write(cluster, &request, certificate))
+        };
+        let answer = effects.change(&request, answer);
+        let answer = dated(answer, shared.read(|cluster| cluster.clock));
         if effects.hangs {
             hang(stream, shared);
         } else {
@@ -311,6 +317,11 @@ impl Shared {
     fn read<T>(&self, read: impl FnOnce(&Cluster) -> T) -> T {
         let cluster = self.cluster.read();
         read(&cluster.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn write<T>(&self, write: impl FnOnce(&mut Cluster) -> T) -> T {
+        let cluster = self.cluster.write();
+        write(&mut cluster.unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Sleeps in slices, so that the server can stop at any time.

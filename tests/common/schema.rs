@@ -1,4 +1,5 @@
-//! The published schemas: those of lists and predictions refer to that of explanations.
+//! The published schemas: those of lists, predictions and applications refer to that of
+//! explanations.
 
 use jsonschema::{Registry, RegistryBuilder, Validator};
 use serde_json::Value;
@@ -10,6 +11,12 @@ pub(crate) fn explanation() -> Value {
 
 pub(crate) fn explanation_list() -> Value {
     let text = include_str!("../../schema/explanation-list.json");
+    serde_json::from_str(text).expect("the schema is JSON")
+}
+
+#[allow(dead_code, reason = "not every test binary that includes the module applies")]
+pub(crate) fn apply_result() -> Value {
+    let text = include_str!("../../schema/apply-result.json");
     serde_json::from_str(text).expect("the schema is JSON")
 }
 

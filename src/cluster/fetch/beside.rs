@@ -70,8 +70,12 @@ impl ServerVersion {
 }
 
 impl Beside {
-    /// Version and other HPAs.
-    pub(super) fn take(&self, notes: &mut Vec<String>) -> (Option<String>, Vec<OtherHpa>) {
+    /// Version and other HPAs. That these are not known leaves the outcome open.
+    pub(super) fn take(
+        &self,
+        notes: &mut Vec<String>,
+        doubts: &mut Vec<String>,
+    ) -> (Option<String>, Vec<OtherHpa>) {
         let late = "no answer in time";
         let version = match self.version.take() {
             Some(Ok(version)) => Some(version.followed(notes)),
@@ -83,14 +87,16 @@ impl Beside {
         };
         let others = match self.others.take() {
             Some(Ok(others)) => {
-                notes.extend(others.notes);
+                notes.extend(others.notes.iter().cloned());
+                doubts.extend(others.notes);
                 others.known
             }
             failed => {
                 let cause = failed.map_or(late.to_owned(), |e| told(e.as_ref().err()));
-                notes.push(format!(
-                    "whether another HPA selects the same pods is not known: {cause}"
-                ));
+                let note =
+                    format!("whether another HPA selects the same pods is not known: {cause}");
+                notes.push(note.clone());
+                doubts.push(note);
                 Vec::new()
             }
         };

@@ -257,7 +257,18 @@ impl Fetch<'_> {
         let notes = item.notes.iter().chain(&shared.note).cloned().collect();
         let needed = Needed::new(hpa.clone(), shared.now, found, notes);
         let needed = self.with_pods(needed, &shared.discovery, &shared.custom).await?;
-        let Needed { hpa, now, scale, pods, pod_metrics, metrics, basis, mut notes } = needed;
+        let Needed {
+            hpa,
+            now,
+            scale,
+            scale_at,
+            pods,
+            pod_metrics,
+            metrics,
+            basis,
+            mut notes,
+            doubts,
+        } = needed;
         let mut others = Vec::new();
         for (neighbour, scale) in shared.items.iter().zip(&shared.scales) {
             if neighbour.namespace != item.namespace || neighbour.name == item.name {
@@ -290,6 +301,8 @@ impl Fetch<'_> {
             control_plane: ControlPlane::default(),
             basis,
             notes,
+            doubts,
+            scale_at,
         })
     }
 }

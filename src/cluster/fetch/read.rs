@@ -14,7 +14,10 @@ pub(super) struct List<T> {
 }
 
 /// Reads an object of a kind, or anything where the kind is empty.
-pub(super) fn read<T: for<'de> Deserialize<'de>>(kind: &str, body: &[u8]) -> Result<T, String> {
+pub(in super::super) fn read<T: for<'de> Deserialize<'de>>(
+    kind: &str,
+    body: &[u8],
+) -> Result<T, String> {
     if !kind.is_empty() {
         next_page(kind, body)?;
     }

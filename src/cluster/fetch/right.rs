@@ -1,10 +1,10 @@
 //! Which right a refused request lacks, read off its path as the API server reads it, and how to
 //! ask whether one has it. Nothing is sent here. Follows `RequestInfoFactory` of apiserver.
 
-use super::super::Failure;
+use super::super::{ApiStatus, Failure, Method};
 use crate::error::Error;
 
-/// What a GET of a path asks for.
+/// What a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Request {
     verb: &'static str,
@@ -16,7 +16,7 @@ struct Request {
 
 impl Request {
     /// None for what is no resource, such as `/apis`.
-    fn of(path: &str) -> Option<Self> {
+    fn of(method: Method, path: &str) -> Option<Self> {
         let path = path.split('?').next().unwrap_or_default();
         let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
         let (group, rest) = match parts.as_slice() {
@@ -35,12 +35,17 @@ impl Request {
             [resource, _, sub, ..] => ("get", format!("{resource}/{sub}")),
         };
         let namespace = namespace.map(str::to_owned);
+        let verb = match method {
+            Method::Get => verb,
+            Method::Put => "update",
+            Method::Post => "create",
+        };
         Some(Self { verb, group: group.to_owned(), resource, namespace })
     }
 }
 
 /// The failure, with the right that is missing where that is the cause.
-pub(super) fn denied(failure: &Failure) -> Error {
+pub fn denied(failure: &Failure) -> Error {
     let error: Error = failure.clone().into();
     match missing(failure) {
         Some(right) => error.hint(right),
@@ -55,10 +60,11 @@ pub(super) fn missing(failure: &Failure) -> Option<String> {
 
 /// The right that is missing, and then the rest.
 pub(super) fn lacking(failure: &Failure) -> Option<(String, String)> {
-    if !failure.is_forbidden() {
+    if !failure.is_forbidden() || is_of_admission(failure) {
         return None;
     }
-    let Some(Request { verb, group, resource, namespace }) = Request::of(&failure.path) else {
+    let request = Request::of(failure.method, &failure.path);
+    let Some(Request { verb, group, resource, namespace }) = request else {
         let path = failure.path.split('?').next().unwrap_or_default();
         let remedy = format!(
             "`kubectl auth can-i get {path}` tells whether it is there; \
@@ -82,6 +88,16 @@ pub(super) fn lacking(failure: &Failure) -> Option<(String, String)> {
          {role}: - {rule}"
     );
     Some((format!("missing right: {verb} {name}{slash}{place}"), remedy))
+}
+
+/// Whether a write was authorized, and then refused for what it says: by a webhook, say, or a quota.
+fn is_of_admission(failure: &Failure) -> bool {
+    let unauthorized = |api: &ApiStatus| {
+        ["update", "create"]
+            .iter()
+            .any(|verb| api.message.contains(&format!(" cannot {verb} resource ")))
+    };
+    failure.method != Method::Get && !failure.api().is_some_and(unauthorized)
 }
 
 /// What to do about a metrics API that cannot be asked, beside what the controller says about it.

@@ -3,12 +3,13 @@
 
 use super::super::Failure;
 use super::super::discovery::{Discovery, Resource, built_in};
+use super::super::scale::WireScale;
 use super::right::{denied, missing};
 use super::{Fetch, JSON, is_well_formed};
 use crate::error::Error;
 use crate::snapshot::assemble::{Basis, scale_of};
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::objects::ScaleObject;
+use crate::snapshot::live::ScaleAt;
 use crate::snapshot::{Scale, ScaleError};
 
 /// A scale, or the controller's outcome without one, and what stands for it if not itself.
@@ -16,11 +17,16 @@ use crate::snapshot::{Scale, ScaleError};
 pub(super) struct Found {
     pub(super) scale: Result<Scale, ScaleError>,
     pub(super) basis: Option<Basis>,
+    /// Where it was read, if it was.
+    pub(super) at: Option<ScaleAt>,
 }
 
-impl From<Result<Scale, ScaleError>> for Found {
-    fn from(scale: Result<Scale, ScaleError>) -> Self {
-        Self { scale, basis: None }
+impl From<Result<(Scale, ScaleAt), ScaleError>> for Found {
+    fn from(found: Result<(Scale, ScaleAt), ScaleError>) -> Self {
+        match found {
+            Ok((scale, at)) => Self { scale: Ok(scale), basis: None, at: Some(at) },
+            Err(e) => Self { scale: Err(e), basis: None, at: None },
+        }
     }
 }
 
@@ -85,21 +91,31 @@ impl Fetch<'_> {
         };
         let source = format!("the {} itself, as its scale may not be read; {right}", target.kind);
         let basis = Basis { item: "scale".to_owned(), value, source, age: None };
-        Some(Found { scale, basis: Some(basis) })
+        Some(Found { scale, basis: Some(basis), at: None })
     }
 
     async fn scale(
         &self,
         resource: &Resource,
         name: &str,
-    ) -> Result<Result<Scale, ScaleError>, Failure> {
-        let path = format!("{}/scale", resource.path(self.namespace, name));
-        match self.json::<ScaleObject>(&path, "Scale").await {
-            Ok(scale) => Ok(Ok(Scale {
-                spec_replicas: scale.spec.replicas,
-                status_replicas: scale.status.replicas,
-                selector: scale.status.selector,
-            })),
+    ) -> Result<Result<(Scale, ScaleAt), ScaleError>, Failure> {
+        let path = resource.path(self.namespace, name);
+        match self.json::<WireScale>(&format!("{path}/scale"), "Scale").await {
+            Ok(wire) => {
+                let at = ScaleAt {
+                    path,
+                    resource: resource.group_resource(),
+                    name: name.to_owned(),
+                    namespace: self.namespace.to_owned(),
+                    state: wire.state(),
+                };
+                let scale = Scale {
+                    spec_replicas: wire.spec.replicas,
+                    status_replicas: wire.status.replicas,
+                    selector: wire.status.selector,
+                };
+                Ok(Ok((scale, at)))
+            }
             Err(e) if e.is_not_found() => Ok(Err(ScaleError::Get(e.client_go()))),
             Err(e) => Err(e),
         }

@@ -4,6 +4,7 @@
 mod exec;
 mod http;
 mod kubeconfig;
+mod scale;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};

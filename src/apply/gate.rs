@@ -1,0 +1,227 @@
+//! Whether the result of a pass may be written. What stands against it is said with its reason and,
+//! where something can force it, the flag that does.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::Change;
+use crate::args::How;
+use crate::engine;
+use crate::engine::decision::{Decision, MetricResult, Outlook, Path, Range, Step};
+use crate::memory::Remembered;
+use crate::snapshot::{MetricAnswer, Snapshot};
+
+/// What stands against writing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Concern {
+    /// Its name.
+    pub code: &'static str,
+    /// What it is.
+    pub message: String,
+    /// The flag that forces it; none where nothing does.
+    pub flag: Option<&'static str>,
+    /// Whether it is forced.
+    pub forced: bool,
+}
+
+/// Whether the target is to go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Going {
+    /// It stays.
+    No,
+    /// It is being deleted since this time.
+    Since(Timestamp),
+    /// That is not known, for this reason.
+    Unknown(String),
+}
+
+/// Whether a controller manager holds its lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leader {
+    /// One does; it renewed it then.
+    Holds(Timestamp),
+    /// None does; the last one renewed it then.
+    Lapsed(Timestamp),
+    /// There is no lease of the usual name, or it cannot be read.
+    Unknown,
+}
+
+/// What a pass came to, and what is known beside it.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// What it ran on.
+    pub snapshot: &'a Snapshot,
+    /// The memory that it used.
+    pub remembered: &'a Remembered,
+    /// What it decided.
+    pub decision: &'a Decision,
+    /// What is open about that.
+    pub outlook: &'a Outlook,
+    /// What could not be read and leaves the outcome open.
+    pub doubts: &'a [String],
+    /// Whether the target is to go.
+    pub going: &'a Going,
+    /// Who leads.
+    pub leader: Leader,
+}
+
+const FORCE_UNCERTAIN: &str = "--force-uncertain";
+const FORCE_STATUS: &str = "--force-write-status";
+
+impl Facts<'_> {
+    /// The change that is due; none where the pass leaves the scale alone.
+    pub fn change(&self) -> Option<Change> {
+        let from = self.snapshot.scale.as_ref().ok()?.spec_replicas;
+        self.decision.outcome.scale_to.map(|to| Change { from, to })
+    }
+
+    /// Everything that stands against writing it, the worst first.
+    pub fn concerns(&self, how: &How) -> Vec<Concern> {
+        let mut concerns = self.never();
+        if self.change().is_some() {
+            let uncertain = self.uncertain().into_iter().map(|(code, message)| Concern {
+                code,
+                message,
+                flag: Some(FORCE_UNCERTAIN),
+                forced: how.force_uncertain,
+            });
+            concerns.extend(uncertain);
+            concerns.extend(self.status(how));
+        }
+        concerns
+    }
+
+    /// What nothing forces.
+    fn never(&self) -> Vec<Concern> {
+        let mut concerns = Vec::new();
+        let mut never = |code, message| {
+            concerns.push(Concern { code, message, flag: None, forced: false });
+        };
+        if let Some(since) = self.snapshot.hpa.deletion_timestamp {
+            never("hpaDeleted", format!("the HPA is being deleted since {since}"));
+        }
+        if let Going::Since(since) = self.going {
+            never("targetDeleted", format!("the target is being deleted since {since}"));
+        }
+        for step in &self.decision.trace {
+            match step {
+                Step::ReadScale { error: Some(error), .. } => {
+                    never("cannotScale", format!("the target cannot be scaled: {error}"));
+                }
+                Step::ChoosePath { path: Path::Disabled, .. } => never(
+                    "scalingDisabled",
+                    "scaling is disabled since the replica count of the target is zero".to_owned(),
+                ),
+                Step::RejectSelector { reason, message, .. } => {
+                    never(
+                        "noSelector",
+                        format!("the controller does not scale it, {reason}: {message}"),
+                    );
+                }
+                Step::CombineMetrics { accepted: false, invalid, total, .. } => {
+                    let error = self.decision.outcome.error.as_deref().unwrap_or_default();
+                    never("noMetric", format!("{invalid} of {total} metrics failed: {error}"));
+                }
+                _ => {}
+            }
+        }
+        concerns
+    }
+
+    /// What could make it another answer.
+    fn uncertain(&self) -> Vec<(&'static str, String)> {
+        let mut uncertain = Vec::new();
+        if let Some(Range { min, max }) = open(self.outlook.range(self.decision)) {
+            let anywhere = format!("it may end anywhere from {min} to {max}");
+            if self.remembered.is_open() {
+                uncertain.push((
+                    "memory",
+                    format!("what the controller remembers is not known: {anywhere}"),
+                ));
+            }
+            let denied = self.metrics(|answer, _| matches!(answer, MetricAnswer::Denied(_)));
+            if !denied.is_empty() {
+                let denied = denied.join(", ");
+                let message =
+                    format!("the controller may read {denied} and we may not: {anywhere}");
+                uncertain.push(("rights", message));
+            }
+        }
+        let failed = self.metrics(|answer, result| {
+            !matches!(answer, MetricAnswer::Denied(_)) && matches!(result, MetricResult::Error(_))
+        });
+        if !failed.is_empty()
+            && let Some(Range { min, max }) = open(self.with_failed_metrics())
+        {
+            let failed = failed.join(", ");
+            uncertain.push((
+                "metrics",
+                format!("{failed} failed: with it, it may end anywhere from {min} to {max}"),
+            ));
+        }
+        if let Going::Unknown(cause) = self.going {
+            uncertain.push((
+                "target",
+                format!("whether the target is being deleted is not known: {cause}"),
+            ));
+        }
+        // Out of bounds it is corrected without a look at pods and metrics.
+        let looks = |step: &Step| matches!(step, Step::ChoosePath { path: Path::Metrics, .. });
+        if self.decision.trace.iter().any(looks) {
+            uncertain.extend(self.doubts.iter().map(|doubt| ("unread", doubt.clone())));
+        }
+        uncertain
+    }
+
+    /// The labels of the metrics that a condition picks by their answers and results.
+    fn metrics(&self, picks: fn(&MetricAnswer, &MetricResult) -> bool) -> Vec<String> {
+        let steps = self.decision.trace.iter().filter_map(|step| match step {
+            Step::ComputeMetric(metric) => Some(metric),
+            _ => None,
+        });
+        let picked = steps.filter(|step| {
+            let answer = self.snapshot.metrics.get(step.index);
+            answer.is_some_and(|answer| picks(answer, &step.result))
+        });
+        picked.map(|step| self.snapshot.hpa.spec.metrics[step.index].label()).collect()
+    }
+
+    /// The replicas that it may end at if metrics that failed may say anything.
+    fn with_failed_metrics(&self) -> Option<Range> {
+        let mut snapshot = self.snapshot.clone();
+        for step in &self.decision.trace {
+            if let Step::ComputeMetric(metric) = step
+                && let MetricResult::Error(error) = &metric.result
+                && let Some(answer) = snapshot.metrics.get_mut(metric.index)
+            {
+                *answer = MetricAnswer::Denied(error.message.clone());
+            }
+        }
+        let outlook = engine::outlook(&snapshot, self.remembered, self.decision);
+        outlook.range(self.decision)
+    }
+
+    /// Whether the status is somebody else's to write.
+    fn status(&self, how: &How) -> Option<Concern> {
+        let message = match self.leader {
+            _ if !how.write_status => return None,
+            Leader::Lapsed(_) => return None,
+            Leader::Holds(renewed) => format!(
+                "a controller manager holds its lease, renewed at {renewed}: the status is its to \
+                 write"
+            ),
+            Leader::Unknown => {
+                "whether a controller manager holds its lease is not known: the status may be its \
+                 to write"
+                    .to_owned()
+            }
+        };
+        let (flag, forced) = (Some(FORCE_STATUS), how.force_write_status);
+        Some(Concern { code: "statusHeld", message, flag, forced })
+    }
+}
+
+/// A range that leaves something open.
+fn open(range: Option<Range>) -> Option<Range> {
+    range.filter(|range| range.min != range.max)
+}

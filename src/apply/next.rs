@@ -1,0 +1,131 @@
+//! What the live controller makes of a change at its next sync: the pass after ours, run by the same
+//! engine on the target as it then is, with the controller's own memory, which holds nothing of ours.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::Change;
+use super::gate::Leader;
+use crate::args::Overrides;
+use crate::engine;
+use crate::engine::decision::{Decision, Outlook, Range};
+use crate::error::Error;
+use crate::memory::Remembered;
+use crate::snapshot::assemble::Input;
+use crate::snapshot::stated::StatedMemory;
+use crate::whatif::overrides::Assumptions;
+
+/// The pass after ours, and what it means for the change.
+#[derive(Debug)]
+pub struct Next {
+    /// What it means; none where that pass cannot be foreseen.
+    pub verdict: Verdict,
+    /// The replicas after it, over everything that is unknown.
+    pub replicas: Range,
+    /// Who runs it.
+    pub leader: Leader,
+    /// What it runs on.
+    pub input: Input,
+    /// What the controller then remembers.
+    pub remembered: Remembered,
+    /// What it decides.
+    pub decision: Decision,
+    /// What is open about that.
+    pub outlook: Outlook,
+}
+
+/// What becomes of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Verdict {
+    /// It stays.
+    Keeps,
+    /// The controller goes on in the same direction.
+    GoesOn,
+    /// The controller takes it back, if only in part.
+    Undoes,
+    /// That depends on what is unknown.
+    Open,
+}
+
+/// Runs the pass after a change. New pods are pending and use nothing yet; the others go on as they
+/// were observed, and so do the metrics that are no pod's.
+///
+/// # Errors
+///
+/// The pods of the target are not known.
+pub fn next(
+    input: &Input,
+    remembered: &Remembered,
+    decision: &Decision,
+    change: Change,
+    leader: Leader,
+) -> Result<Next, Error> {
+    let with = |typed: &Overrides, input: Input| {
+        Ok::<_, Error>(Assumptions::read(typed)?.apply(input, decision)?.0)
+    };
+    let scaled = Overrides { replicas: Some(change.to), ..Overrides::default() };
+    let mut then = with(&scaled, input.clone())?;
+    let there = |name: &str| input.snapshot.pods.iter().any(|pod| *pod.name == *name);
+    let pods = then.snapshot.pods.iter().map(|pod| pod.name.to_string());
+    let pending: Vec<String> = pods.filter(|name| !there(name)).collect();
+    if !pending.is_empty() {
+        then = with(&Overrides { pending, ..Overrides::default() }, then)?;
+    }
+    // A controller that takes over remembers nothing.
+    let remembered = match leader {
+        Leader::Lapsed(_) => Remembered::from_stated(&StatedMemory::default()),
+        Leader::Holds(_) | Leader::Unknown => remembered.clone(),
+    };
+    let decision = engine::reconcile(&then.snapshot, &remembered.likely);
+    let outlook = engine::outlook(&then.snapshot, &remembered, &decision);
+    let kept = Range { min: change.to, max: change.to };
+    let mut replicas = outlook.range(&decision).unwrap_or(kept);
+    if replicas == kept {
+        // The sync is within a period from now, and a hold may end before it.
+        let period = then.snapshot.controller.sync_period;
+        let end = then.snapshot.now.checked_add(period).unwrap_or(Timestamp::MAX);
+        for soon in outlook.upcoming.iter().filter(|step| step.earliest <= end) {
+            replicas.min = replicas.min.min(soon.replicas);
+            replicas.max = replicas.max.max(soon.replicas);
+        }
+    }
+    let verdict = judge(change, replicas);
+    Ok(Next { verdict, replicas, leader, input: then, remembered, decision, outlook })
+}
+
+/// What a range of counts means for a change.
+fn judge(Change { from, to }: Change, Range { min, max }: Range) -> Verdict {
+    let (forth, back) = if to > from { (min > to, max < to) } else { (max < to, min > to) };
+    match (min == to && max == to, forth, back) {
+        (true, ..) => Verdict::Keeps,
+        (_, true, _) => Verdict::GoesOn,
+        (.., true) => Verdict::Undoes,
+        _ => Verdict::Open,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, Range, Verdict, judge};
+
+    #[test]
+    fn a_count_is_kept_gone_beyond_or_taken_back() {
+        for (from, to, min, max, want) in [
+            (2, 4, 4, 4, Verdict::Keeps),
+            (2, 4, 8, 8, Verdict::GoesOn),
+            (2, 4, 5, 8, Verdict::GoesOn),
+            (2, 4, 3, 3, Verdict::Undoes),
+            (2, 4, 1, 2, Verdict::Undoes),
+            (2, 4, 2, 4, Verdict::Open),
+            (2, 4, 4, 8, Verdict::Open),
+            (9, 3, 3, 3, Verdict::Keeps),
+            (9, 3, 1, 2, Verdict::GoesOn),
+            (9, 3, 9, 9, Verdict::Undoes),
+            (9, 3, 3, 9, Verdict::Open),
+        ] {
+            let verdict = judge(Change { from, to }, Range { min, max });
+            assert_eq!(verdict, want, "{from} -> {to}, then {min} to {max}");
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! A write among other writers and on a network that loses, delays and cuts: whatever comes in between,
+//! the replicas in the end are ours at the state that was read, or theirs, and what is told holds.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::task::Poll;
+
+use futures_util::FutureExt;
+use proptest::prelude::*;
+
+use crate::cluster::managed::MANAGER;
+use crate::cluster::scale::{Fate, Scales, Told, settled};
+use crate::cluster::{ApiStatus, Failure, FailureKind, Method};
+use crate::snapshot::live::ScaleState;
+
+/// What others do between two requests of ours.
+#[derive(Debug, Clone, Copy)]
+enum Other {
+    Nothing,
+    /// Sets the replicas, perhaps to what we want.
+    Sets(i32),
+    /// Writes something else, such as the status.
+    Touches,
+    /// Deletes the target and creates another one of its name.
+    Recreates,
+}
+
+/// What the network and the server do to a write.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Answered,
+    /// It acts, and the answer is lost.
+    LostAfter,
+    /// It never arrives.
+    LostBefore,
+    /// It arrives before so many later requests, or in the end.
+    Delayed(u8),
+    /// 500 of the server itself, which has acted or not.
+    Fails(bool),
+    /// 504: it may still be acting.
+    TimesOut(u8),
+    /// 403.
+    Denied,
+    /// The user interrupts; it has acted, or arrives later.
+    Interrupted(bool, u8),
+    NoConnection,
+}
+
+/// One request of ours: what others do before, what happens to it as a write, and whether it fails as
+/// a read.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    other: Other,
+    way: Way,
+    unreadable: bool,
+}
+
+fn other() -> impl Strategy<Value = Other> {
+    prop_oneof![
+        6 => Just(Other::Nothing),
+        2 => (0..6_i32).prop_map(Other::Sets),
+        1 => Just(Other::Touches),
+        1 => Just(Other::Recreates),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let way = prop_oneof![
+        2 => Just(Way::Answered),
+        1 => Just(Way::LostAfter),
+        1 => Just(Way::LostBefore),
+        2 => (0..4_u8).prop_map(Way::Delayed),
+        1 => any::<bool>().prop_map(Way::Fails),
+        1 => (0..4_u8).prop_map(Way::TimesOut),
+        1 => Just(Way::Denied),
+        1 => (any::<bool>(), 0..4_u8).prop_map(|(acts, later)| Way::Interrupted(acts, later)),
+        1 => Just(Way::NoConnection),
+    ];
+    let unreadable = prop_oneof![8 => Just(false), 1 => Just(true)];
+    (other(), way, unreadable).prop_map(|(other, way, unreadable)| Step { other, way, unreadable })
+}
+
+/// The server, with everything that is under way to it.
+struct World {
+    now: ScaleState,
+    owner: String,
+    steps: std::vec::IntoIter<Step>,
+    /// Writes of ours that have not arrived, and before how many more requests they do.
+    under_way: Vec<(ScaleState, i32, u8)>,
+    /// What each write of ours that was done met.
+    done: Vec<ScaleState>,
+    /// Whether the last change of the replicas was ours.
+    ours: bool,
+    sent: usize,
+    cut: bool,
+    shows_owner: bool,
+}
+
+impl World {
+    fn moves(&mut self) {
+        let version: u64 = self.now.resource_version.parse().expect("a number");
+        self.now.resource_version = (version + 1).to_string();
+    }
+
+    /// What the server does with a write.
+    fn act(&mut self, from: &ScaleState, to: i32) -> Result<ScaleState, Failure> {
+        if (&from.uid, &from.resource_version) != (&self.now.uid, &self.now.resource_version) {
+            return Err(failure(409, true));
+        }
+        self.done.push(self.now.clone());
+        if self.now.replicas != to {
+            (self.ours, self.owner) = (true, MANAGER.to_owned());
+        }
+        self.now.replicas = to;
+        self.moves();
+        Ok(self.now.clone())
+    }
+
+    /// Lets others act, and what is under way arrive, before the next request.
+    fn next(&mut self) -> Step {
+        let calm = Step { other: Other::Nothing, way: Way::Answered, unreadable: false };
+        let step = self.steps.next().unwrap_or(calm);
+        self.arrive(false);
+        match step.other {
+            Other::Nothing => {}
+            Other::Sets(replicas) => {
+                if self.now.replicas != replicas {
+                    (self.ours, self.owner) = (false, "other".to_owned());
+                    self.now.replicas = replicas;
+                    self.moves();
+                }
+            }
+            Other::Touches => self.moves(),
+            Other::Recreates => {
+                self.now.uid.push('x');
+                self.moves();
+                self.ours = false;
+                "other".clone_into(&mut self.owner);
+            }
+        }
+        step
+    }
+
+    fn arrive(&mut self, all: bool) {
+        for (from, to, later) in std::mem::take(&mut self.under_way) {
+            match later.checked_sub(1) {
+                Some(later) if !all => self.under_way.push((from, to, later)),
+                _ => drop(self.act(&from, to)),
+            }
+        }
+    }
+}
+
+fn failure(code: u16, from_server: bool) -> Failure {
+    let status = ApiStatus { code, from_server, ..ApiStatus::default() };
+    kind(FailureKind::Api(Box::new(status)))
+}
+
+fn kind(kind: FailureKind) -> Failure {
+    Failure { kind, method: Method::Put, ..Failure::unreadable("host", "/scale", "") }
+}
+
+fn lost() -> Failure {
+    kind(FailureKind::Lost("EOF".to_owned()))
+}
+
+impl Scales for RefCell<World> {
+    async fn read(&self) -> Result<ScaleState, Failure> {
+        let mut world = self.borrow_mut();
+        if world.next().unreadable { Err(lost()) } else { Ok(world.now.clone()) }
+    }
+
+    async fn put(&self, from: &ScaleState, to: i32) -> Result<ScaleState, Failure> {
+        let way = {
+            let mut world = self.borrow_mut();
+            world.sent += 1;
+            world.next().way
+        };
+        let act = || self.borrow_mut().act(from, to);
+        let later = |later| self.borrow_mut().under_way.push((from.clone(), to, later));
+        match way {
+            Way::Answered => act(),
+            Way::LostAfter => act().and_then(|_| Err(lost())),
+            Way::LostBefore => Err(lost()),
+            Way::Delayed(requests) => {
+                later(requests);
+                Err(lost())
+            }
+            Way::Fails(acts) => {
+                if acts {
+                    act()?;
+                }
+                Err(failure(500, true))
+            }
+            Way::TimesOut(requests) => {
+                later(requests);
+                Err(failure(504, true))
+            }
+            Way::Denied => Err(failure(403, true)),
+            Way::Interrupted(acts, requests) => {
+                if acts {
+                    drop(act());
+                } else {
+                    later(requests);
+                }
+                self.borrow_mut().cut = true;
+                std::future::pending().await
+            }
+            Way::NoConnection => Err(kind(FailureKind::Refused)),
+        }
+    }
+
+    async fn owner(&self) -> Option<String> {
+        let world = self.borrow();
+        world.shows_owner.then(|| world.owner.clone())
+    }
+
+    async fn pause(&self) {}
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_overwritten_blindly_and_what_is_told_holds(
+        steps in prop::collection::vec(step(), 0..9),
+        between in prop::collection::vec(other(), 2),
+        to in 0..6_i32,
+        shows_owner in any::<bool>(),
+    ) {
+        let calm = |other| Step { other, way: Way::Answered, unreadable: false };
+        let steps: Vec<Step> = between.into_iter().map(calm).chain(steps).collect();
+        let now = ScaleState { uid: "u".to_owned(), resource_version: "7".to_owned(), replicas: 2 };
+        let world = RefCell::new(World {
+            now,
+            owner: "other".to_owned(),
+            steps: steps.into_iter(),
+            under_way: Vec::new(),
+            done: Vec::new(),
+            ours: false,
+            sent: 0,
+            cut: false,
+            shows_owner,
+        });
+        // As the command does: read, decide, read again, and write only if nothing has moved.
+        let read = || world.read().now_or_never().expect("at once").expect("calm");
+        let (decided_on, again) = (read(), read());
+        if decided_on != again || decided_on.replicas == to {
+            return Ok(());
+        }
+        let cut = poll_fn(|_| if world.borrow().cut { Poll::Ready(()) } else { Poll::Pending });
+        let fate = settled(&world, &decided_on, to, cut).now_or_never().expect("at once");
+        let (told_at, told_ours) = (world.borrow().done.len(), world.borrow().ours);
+        world.borrow_mut().arrive(true);
+        let world = world.into_inner();
+
+        prop_assert!(world.sent <= 2, "sent {} times", world.sent);
+        prop_assert!(world.done.len() <= 1, "done twice");
+        // A write of ours has met exactly what was decided on.
+        prop_assert!(world.done.iter().all(|met| *met == decided_on));
+        prop_assert!(!world.ours || world.now.replicas == to);
+        match fate {
+            Fate::Written { told: Told::Reading(_, false), state } => {
+                prop_assert_eq!(state.replicas, to);
+                prop_assert_eq!(world.done.len(), told_at);
+            }
+            Fate::Written { .. } => prop_assert_eq!((told_at, told_ours), (1, true)),
+            Fate::Refused(_) | Fate::Overtaken(_) => prop_assert_eq!(world.done.len(), 0),
+            // It is not there, and does not come any more.
+            Fate::Superseded(_) => {
+                prop_assert!(!told_ours);
+                prop_assert_eq!(world.done.len(), told_at);
+            }
+            Fate::Unknown(..) => {}
+        }
+    }
+}

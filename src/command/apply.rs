@@ -1,0 +1,315 @@
+//! `apply`: the pass on fresh data, and its result written once. Until the write nothing is sent but
+//! reads; from then on whatever comes, the answer says what became of it.
+
+mod plan;
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use tokio::pin;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep};
+
+use self::plan::Plan;
+use super::explain::{bare_name, options};
+use super::interrupt::Interrupts;
+use super::progress::shown;
+use super::{Answer, Terminal, connected_whatever};
+use crate::apply::{Change, Outcome, WaitEnd, Waited, moved};
+use crate::args::{Apply, ApplyOutput, DryRun, How};
+use crate::cluster::hpa::{self, Happened, Read};
+use crate::cluster::scale::{self, Fate};
+use crate::cluster::wait::{End, wait};
+use crate::cluster::{Session, denied};
+use crate::error::Error;
+use crate::render::{page, structured};
+use crate::report::apply::{ApplyPage, ApplyResult};
+use crate::snapshot::assemble::Options;
+use crate::snapshot::live::ScaleAt;
+
+/// After a signal the answer to a write is waited for this long.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// A whole run takes as many requests, one after the other, and a custom kind one more.
+const ROUNDS: u32 = 6;
+
+/// Applies the pass of one HPA; the text is for standard output.
+pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
+    if args.controller.now.is_some() {
+        return Err(Error::usage("apply works on the present, and --now states another time")
+            .hint("leave it out; kubectl hpa explain takes it"));
+    }
+    let asks = !args.how.yes && args.how.dry_run == DryRun::None;
+    if asks && !terminal.asks {
+        return Err(Error::usage("nobody can be asked whether to write: this is no terminal")
+            .hint("--yes writes without asking, --dry-run=server or --dry-run=client not at all"));
+    }
+    let options = Options {
+        name: bare_name(&args.name).to_owned(),
+        ..options(&args.controller, &args.connection)
+    };
+    let (plan, mut messages, warned) = connected_whatever(&args.connection, async |session| {
+        let interrupts = Interrupts::listen()?;
+        let run = Run { session, args, options: &options, terminal, interrupts };
+        run.attempts(asks).await
+    })?;
+    let explanation = plan.pass.explanation();
+    let page = ApplyPage::plan(&explanation, &plan.applied, terminal.symbols());
+    let result = ApplyResult::new(explanation, &plan.applied);
+    let text = match args.output {
+        Some(ApplyOutput::Json) => structured::json(&result)?,
+        Some(ApplyOutput::Yaml) => structured::yaml(&result)?,
+        Some(ApplyOutput::Name) => {
+            if plan.applied.result == Outcome::NothingDue {
+                messages.extend(ApplyPage::result(&result).into_iter().map(|(_, text)| text));
+            }
+            result.done(true).map(|line| line + "\n").unwrap_or_default()
+        }
+        None => {
+            let layout = terminal.layout();
+            let mut text = match plan.is_told {
+                true => String::new(),
+                false => page::page(&page.plan, &layout) + &page::sections(&page.sections, &layout),
+            };
+            let lines = ApplyPage::result(&result);
+            if let Some(done) = result.done(false) {
+                text += &format!("{}{done}\n", if text.is_empty() { "" } else { "\n" });
+            } else if !lines.is_empty() {
+                text.push('\n');
+            }
+            text + &page::pairs(&lines, &layout)
+        }
+    };
+    let errors = result.errors().into_iter().chain(warned).collect();
+    Ok(Answer { text, messages, errors, exit_code: plan.applied.exit_code() })
+}
+
+/// One run of the verb.
+struct Run<'a> {
+    session: &'a Session,
+    args: &'a Apply,
+    options: &'a Options,
+    terminal: &'a Terminal,
+    interrupts: Interrupts,
+}
+
+impl Run<'_> {
+    fn how(&self) -> &How {
+        &self.args.how
+    }
+
+    /// Tries until it is written or stands, and starts over where something has moved, as often as
+    /// is allowed. Whoever is asked takes time, so a yes is to the change, which is then decided anew.
+    async fn attempts(&self, asks: bool) -> Result<Plan, Error> {
+        let mut agreed: Option<Change> = None;
+        let mut is_told = false;
+        let mut again = 0;
+        loop {
+            let planned = Plan::make(self.session, self.args, self.options, self.terminal);
+            let mut plan = self.interrupts.before(planned).await??;
+            plan.is_told = is_told;
+            let writes =
+                plan.applied.result == Outcome::Planned && self.how().dry_run != DryRun::Client;
+            if let (true, Some(change)) = (writes, plan.applied.change) {
+                match agreed {
+                    None if asks => {
+                        if self.ask(&plan).await? {
+                            agreed = Some(change);
+                            is_told = true;
+                            self.session.allow(ROUNDS);
+                            continue;
+                        }
+                        plan.is_told = true;
+                        plan.applied.result = Outcome::Declined;
+                    }
+                    Some(Change { from, to }) if change != (Change { from, to }) => {
+                        agreed = None;
+                        plan.applied.result = Outcome::Moved(format!(
+                            "agreed was to go from {from} to {to}, and by now it is from {} to {}",
+                            change.from, change.to
+                        ));
+                    }
+                    _ => self.write(&mut plan).await?,
+                }
+            }
+            match &plan.applied.result {
+                Outcome::Moved(what) if again < self.how().retry => {
+                    again += 1;
+                    let all = self.how().retry;
+                    self.tell(&format!("{what}: starting over ({again} of {all})\n"));
+                    self.session.allow(ROUNDS);
+                }
+                _ => return Ok(plan),
+            }
+        }
+    }
+
+    fn tell(&self, text: &str) {
+        if let Some(tell) = self.terminal.tell {
+            tell(text);
+        }
+    }
+
+    /// Shows the plan and asks whether to write it.
+    async fn ask(&self, plan: &Plan) -> Result<bool, Error> {
+        let explanation = plan.pass.explanation();
+        let page = ApplyPage::plan(&explanation, &plan.applied, self.terminal.symbols());
+        let layout = self.terminal.layout();
+        let text = page::page(&page.plan, &layout) + &page::sections(&page.sections, &layout);
+        self.tell(&format!("{text}\nWrite it? [y/N] "));
+        let begun = Instant::now();
+        let (sender, answer) = oneshot::channel();
+        // Where a signal comes first, the thread goes with the program.
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let read = std::io::stdin().read_line(&mut line).map(|_| line);
+            let _ = sender.send(read);
+        });
+        let line = self.interrupts.before(answer).await.inspect_err(|_| self.tell("\n"))?;
+        let line = line.unwrap_or(Ok(String::new()));
+        let line = line.map_err(|e| Error::failed(format!("failed to read the answer: {e}")))?;
+        self.session.wait(begun.elapsed());
+        Ok(is_yes(&line))
+    }
+
+    /// Reads HPA and scale again, writes, and does what else a reconcile does.
+    async fn write(&self, plan: &mut Plan) -> Result<(), Error> {
+        let (Some(at), Some(change)) = (plan.applied.at.clone(), plan.applied.change) else {
+            return Ok(());
+        };
+        let read = match self.interrupts.before(self.unmoved(plan, &at)).await? {
+            Ok(read) => read,
+            Err(outcome) => {
+                plan.applied.result = outcome;
+                return Ok(());
+            }
+        };
+        let dry_run = self.how().dry_run == DryRun::Server;
+        plan.applied.result = if dry_run {
+            let asked = scale::dry_run(self.session, &at, change.to);
+            match self.interrupts.before(asked).await? {
+                Ok(state) => Outcome::Accepted(state),
+                Err(e) if matches!(e.status(), Some(404 | 409)) => Outcome::Moved(e.to_string()),
+                Err(e) => Outcome::NotWritten(denied(&e)),
+            }
+        } else {
+            match self.fate(&at, change.to).await {
+                Fate::Written { state, told } => Outcome::Written(state, told),
+                Fate::Overtaken(message) => Outcome::Moved(message),
+                Fate::Superseded(message) => Outcome::Superseded(message),
+                Fate::Refused(e) => Outcome::NotWritten(denied(&e)),
+                Fate::Unknown(lost, why) => Outcome::Unknown(lost, why),
+            }
+        };
+        if matches!(plan.applied.result, Outcome::Written(..) | Outcome::Accepted(_)) {
+            self.rest(plan, &read, dry_run).await;
+        }
+        if let (Outcome::Written(state, _), Some(time)) = (&plan.applied.result, self.how().wait) {
+            plan.applied.wait = Some(self.wait(&at, state.replicas, time).await);
+        }
+        Ok(())
+    }
+
+    /// The HPA as it is right before the write, if neither it nor the scale has moved.
+    async fn unmoved(&self, plan: &Plan, at: &ScaleAt) -> Result<Read, Outcome> {
+        let hpa = &plan.pass.input.snapshot.hpa;
+        let (read, state) =
+            tokio::join!(hpa::read_again(self.session, hpa), scale::read_again(self.session, at));
+        let gone = |e: crate::cluster::Failure| match e.is_not_found() {
+            true => Outcome::Moved(e.to_string()),
+            false => Outcome::NotWritten(denied(&e)),
+        };
+        let (read, state) = (read.map_err(gone)?, state.map_err(gone)?);
+        match moved([hpa, &read.hpa], [&at.state, &state]) {
+            Some(what) => Err(Outcome::Moved(what)),
+            None => Ok(read),
+        }
+    }
+
+    /// Writes. A first signal ends the waiting for the answer, a second one the looking for it.
+    async fn fate(&self, at: &ScaleAt, replicas: i32) -> Fate {
+        let cut = async {
+            self.interrupts.come(1).await;
+            sleep(GRACE).await;
+        };
+        let written = scale::write(self.session, at, replicas, cut);
+        let insisted = self.interrupts.come(2);
+        pin!(written, insisted);
+        match select(written, insisted).await {
+            Either::Left((fate, _)) => fate,
+            Either::Right(_) => {
+                let lost = "interrupted while waiting for the answer".to_owned();
+                Fate::Unknown(lost, "a second signal ended the looking".to_owned())
+            }
+        }
+    }
+
+    /// The status and the event, where they are asked for.
+    async fn rest(&self, plan: &mut Plan, read: &Read, dry_run: bool) {
+        let How { write_status, event, .. } = *self.how();
+        let outcome = &plan.pass.decision.outcome;
+        // What was begun is done; a signal is for what is waited for.
+        self.session.allow(2);
+        if write_status {
+            let written = hpa::write_status(self.session, read, &outcome.status, dry_run).await;
+            plan.applied.status = Some(written.map_err(|e| denied(&e)));
+        }
+        let rescale = outcome.events.iter().find(|event| event.reason == "SuccessfulRescale");
+        if let Some(rescale) = rescale.filter(|_| event) {
+            let happened = Happened {
+                type_: rescale.type_,
+                reason: rescale.reason,
+                message: &rescale.message,
+                time: plan.pass.input.snapshot.now,
+            };
+            let sent = hpa::send_event(self.session, &read.hpa, happened, dry_run).await;
+            plan.applied.event = Some(sent.map_err(|e| denied(&e)));
+        }
+    }
+
+    async fn wait(&self, at: &ScaleAt, replicas: i32, time: Duration) -> Result<Waited, Error> {
+        let ready = Cell::new(0);
+        let waited = wait(self.session, at, replicas, time, &ready);
+        let line = || format!("waiting for {}: {} of {replicas} ready", at.name, ready.get());
+        let waited = shown(waited, line, self.terminal);
+        let come = self.interrupts.come(1);
+        pin!(waited, come);
+        let (end, signal) = match select(waited, come).await {
+            Either::Left((end, _)) => (Some(end.map_err(|e| denied(&e))?), 0),
+            Either::Right((code, _)) => (None, code),
+        };
+        let (end, replicas, by) = match end {
+            Some(End::Ready) => (WaitEnd::Ready, replicas, None),
+            Some(End::Changed(replicas, by)) => (WaitEnd::Changed, replicas, by),
+            Some(End::Gone) => (WaitEnd::Gone, 0, None),
+            Some(End::TimedOut(ready)) => (WaitEnd::TimedOut, ready, None),
+            None => (WaitEnd::Interrupted, ready.get(), None),
+        };
+        Ok(Waited { end, replicas, by, signal })
+    }
+}
+
+/// Whether an answer is a yes.
+fn is_yes(line: &str) -> bool {
+    matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_yes;
+
+    #[test]
+    fn only_a_yes_is_one() {
+        for (line, want) in [
+            ("y\n", true),
+            ("Yes\r\n", true),
+            ("", false),
+            ("\n", false),
+            ("n\n", false),
+            ("yep", false),
+        ] {
+            assert_eq!(is_yes(line), want, "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The plan of an application: the pass on fresh data, and what stands against writing its result.
+
+use crate::apply::gate::{Facts, Going, Leader};
+use crate::apply::next::next;
+use crate::apply::{Applied, Outcome, precondition};
+use crate::args::Apply;
+use crate::cluster::{Session, denied, managed};
+use crate::command::Terminal;
+use crate::command::explain::{Asked, Pass, ask};
+use crate::error::Error;
+use crate::memory::Remembered;
+use crate::snapshot::assemble::{Input, Options};
+use crate::snapshot::live::ScaleAt;
+
+/// A pass with what may be made of it.
+pub(super) struct Plan {
+    pub(super) pass: Pass,
+    pub(super) applied: Applied,
+    /// Whether it has been shown.
+    pub(super) is_told: bool,
+}
+
+impl Plan {
+    /// Reads everything and decides, but writes nothing. What is still to be written is
+    /// [`Outcome::Planned`].
+    pub(super) async fn make(
+        session: &Session,
+        args: &Apply,
+        options: &Options,
+        terminal: &Terminal,
+    ) -> Result<Self, Error> {
+        let Asked { input, doubts, scale_at } =
+            ask(session, &args.memory, options, terminal).await?;
+        let going = match &scale_at {
+            Some(at) => going(session, at).await?,
+            None => Going::No,
+        };
+        let leader = leader(&input);
+        let own = Remembered::of(&input);
+        let used = match args.how.ignore_stabilization {
+            true => own.clone().without_recommendations(),
+            false => own.clone(),
+        };
+        let pass = Pass::with(input, used);
+        let facts = Facts {
+            snapshot: &pass.input.snapshot,
+            remembered: &pass.remembered,
+            decision: &pass.decision,
+            outlook: &pass.outlook,
+            doubts: &doubts,
+            going: &going,
+            leader,
+        };
+        let change = facts.change();
+        let concerns = facts.concerns(&args.how);
+        let how = &args.how;
+        let expected = scale_at.as_ref().and_then(|at| {
+            precondition(&at.state, how.current_replicas, how.resource_version.as_deref())
+        });
+        let result = if let Some(unmet) = expected {
+            Outcome::Unmet(unmet)
+        } else if concerns.iter().any(|concern| !concern.forced) {
+            Outcome::Refused
+        } else if change.is_none() {
+            Outcome::NothingDue
+        } else {
+            Outcome::Planned
+        };
+        if change.is_some() && result == Outcome::Planned {
+            writable(&pass.input, scale_at.as_ref())?;
+        }
+        let next = change.map(|change| next(&pass.input, &own, &pass.decision, change, leader));
+        let applied = Applied {
+            at: scale_at,
+            change,
+            ignores_stabilization: how.ignore_stabilization,
+            concerns,
+            next,
+            result,
+            status: None,
+            event: None,
+            wait: None,
+        };
+        Ok(Self { pass, applied, is_told: false })
+    }
+}
+
+/// Makes sure that a write can name what it is to meet.
+fn writable(input: &Input, at: Option<&ScaleAt>) -> Result<(), Error> {
+    let Some(at) = at else {
+        let error = Error::failed("the scale itself is not known, so it is not written");
+        let instead = input.basis.iter().find(|basis| basis.item == "scale");
+        return Err(match instead {
+            Some(basis) => error.hint(format!("decided by {}", basis.source)),
+            None => error,
+        });
+    };
+    match at.state.uid.is_empty() || at.state.resource_version.is_empty() {
+        true => Err(Error::failed(format!(
+            "the scale of {}/{} states no uid or no resourceVersion, and is not written blindly",
+            at.resource, at.name
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Whether the target is to go; its scale does not say.
+async fn going(session: &Session, at: &ScaleAt) -> Result<Going, Error> {
+    match managed::target(session, at).await {
+        Ok(target) => Ok(target.deleted().map_or(Going::No, Going::Since)),
+        Err(e) if e.is_forbidden() => {
+            let error = denied(&e);
+            Ok(Going::Unknown(error.hint.unwrap_or(error.message)))
+        }
+        Err(e) => Err(denied(&e)),
+    }
+}
+
+fn leader(input: &Input) -> Leader {
+    match input.evidence.lease {
+        None => Leader::Unknown,
+        Some(lease) if lease.has_lapsed(input.snapshot.now) => Leader::Lapsed(lease.renewed),
+        Some(lease) => Leader::Holds(lease.renewed),
+    }
+}

@@ -1,0 +1,101 @@
+//! Signals while something is written: before it they end the program, during it they end only the
+//! waiting, so that what became of the write is still told.
+
+use futures_util::future::{Either, select};
+use tokio::pin;
+use tokio::sync::watch;
+
+use crate::error::{Error, ErrorKind};
+
+/// The exit codes of a shell for programs that these signals ended.
+const INTERRUPTED: u8 = 130;
+#[cfg(unix)]
+const TERMINATED: u8 = 143;
+
+/// How many signals have come, and the code of the last.
+#[derive(Debug, Clone, Copy, Default)]
+struct Come {
+    times: u32,
+    code: u8,
+}
+
+/// The signals that come from now on.
+#[derive(Debug, Clone)]
+pub(super) struct Interrupts(watch::Receiver<Come>);
+
+impl Interrupts {
+    /// Listens; from then on no signal ends the program by itself. It needs a runtime.
+    pub(super) fn listen() -> Result<Self, Error> {
+        let fail = |e: std::io::Error| Error::failed(format!("failed to listen for signals: {e}"));
+        let (sender, receiver) = watch::channel(Come::default());
+        let mut signals = Signals::new().map_err(fail)?;
+        tokio::spawn(async move {
+            while let Some(code) = signals.next().await {
+                sender.send_modify(|come| *come = Come { times: come.times + 1, code });
+            }
+        });
+        Ok(Self(receiver))
+    }
+
+    /// Waits for so many signals; with the exit code of the last.
+    pub(super) async fn come(&self, times: u32) -> u8 {
+        let mut receiver = self.0.clone();
+        let come = receiver.wait_for(|come| come.times >= times).await.map(|come| come.code);
+        match come {
+            Ok(code) => code,
+            // Nobody listens any more, so none will come.
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Does something that nothing is written by; a signal ends it.
+    pub(super) async fn before<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
+        let come = self.come(1);
+        pin!(work, come);
+        match select(work, come).await {
+            Either::Left((done, _)) => Ok(done),
+            Either::Right((code, _)) => Err(Error {
+                kind: ErrorKind::Signal(code),
+                ..Error::failed("interrupted, nothing written")
+            }),
+        }
+    }
+}
+
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) -> Option<u8> {
+        tokio::select! {
+            come = self.interrupt.recv() => come.map(|()| INTERRUPTED),
+            come = self.terminate.recv() => come.map(|()| TERMINATED),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) -> Option<u8> {
+        tokio::signal::ctrl_c().await.ok().map(|()| INTERRUPTED)
+    }
+}

@@ -1,0 +1,410 @@
+//! What `apply` is about to do and has done: the explanation of its pass, what stood against writing,
+//! what came of it, and what the live controller makes of it.
+
+use serde::Serialize;
+
+use super::Explanation;
+use super::page::{Page, Symbols, Table};
+use super::words::{distance, sentence};
+use crate::apply::gate::{Concern, Leader};
+use crate::apply::next::{Next, Verdict};
+use crate::apply::{Applied, Change, Outcome, WaitEnd, Waited};
+use crate::cluster::managed::MANAGER;
+use crate::cluster::scale::Told;
+use crate::engine::decision::Range;
+use crate::error::Error;
+use crate::memory::Knowledge;
+use crate::snapshot::live::ScaleAt;
+
+/// An application. Serializes as the contract's object: an explanation with more fields.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApplyResult<'a> {
+    /// The pass.
+    #[serde(flatten)]
+    pub explanation: Explanation<'a>,
+    target: Option<TargetView<'a>>,
+    change: Option<Change>,
+    ignores_stabilization: bool,
+    concerns: &'a [Concern],
+    next: Option<NextView>,
+    result: ResultView,
+    status: Option<ExtraView<'a>>,
+    event: Option<ExtraView<'a>>,
+    wait: Option<WaitView<'a>>,
+    #[serde(skip)]
+    applied: &'a Applied,
+}
+
+/// What is scaled.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TargetView<'a> {
+    resource: &'a str,
+    name: &'a str,
+    namespace: &'a str,
+    uid: &'a str,
+    resource_version: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct NextView {
+    verdict: Option<Verdict>,
+    replicas: Option<Range>,
+    message: String,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ResultView {
+    outcome: &'static str,
+    exit_code: u8,
+    message: String,
+    replicas: Option<i32>,
+    resource_version: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct ExtraView<'a> {
+    written: bool,
+    error: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+struct WaitView<'a> {
+    #[serde(flatten)]
+    waited: Option<&'a Waited>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+/// What `apply` shows: the plan and, afterwards, what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApplyPage {
+    /// The report of the pass, shortened.
+    pub plan: Page,
+    /// What is said beside it, by headings.
+    pub sections: Vec<(&'static str, Vec<(String, String)>)>,
+}
+
+impl<'a> ApplyResult<'a> {
+    /// Puts together what was decided and what came of it.
+    pub fn new(mut explanation: Explanation<'a>, applied: &'a Applied) -> Self {
+        explanation.kind = "ApplyResult";
+        let next = applied.next.as_ref().map(|next| match next {
+            Ok(next) => NextView {
+                verdict: Some(next.verdict),
+                replicas: Some(next.replicas),
+                message: worded(next, applied.change).join(" "),
+            },
+            Err(e) => NextView { verdict: None, replicas: None, message: unforeseen(e) },
+        });
+        let state = match &applied.result {
+            Outcome::Written(state, _) | Outcome::Accepted(state) => Some(state),
+            _ => None,
+        };
+        let result = ResultView {
+            outcome: applied.result.name(),
+            exit_code: applied.exit_code(),
+            message: message(&explanation, applied),
+            replicas: state.map(|state| state.replicas),
+            resource_version: state.map(|state| state.resource_version.clone()),
+        };
+        Self {
+            target: applied.at.as_ref().map(|at| TargetView {
+                resource: &at.resource,
+                name: &at.name,
+                namespace: &at.namespace,
+                uid: &at.state.uid,
+                resource_version: &at.state.resource_version,
+            }),
+            change: applied.change,
+            ignores_stabilization: applied.ignores_stabilization,
+            concerns: &applied.concerns,
+            next,
+            result,
+            status: applied.status.as_ref().map(extra),
+            event: applied.event.as_ref().map(extra),
+            wait: applied.wait.as_ref().map(|wait| WaitView {
+                waited: wait.as_ref().ok(),
+                error: wait.as_ref().err().map(|e| &*e.message),
+            }),
+            explanation,
+            applied,
+        }
+    }
+
+    /// The line that kubectl prints after a mutation; none where there was none.
+    pub fn done(&self, name_only: bool) -> Option<String> {
+        let target = name(&self.explanation);
+        let how = match &self.applied.result {
+            Outcome::Written(..) => "",
+            Outcome::Planned => " (dry run)",
+            Outcome::Accepted(_) => " (server dry run)",
+            _ => return None,
+        };
+        Some(if name_only { target } else { format!("{target} scaled{how}") })
+    }
+
+    /// What is to be told beside it on standard error.
+    pub fn errors(&self) -> Vec<Error> {
+        let Applied { result, concerns, status, event, wait, .. } = self.applied;
+        let told = match result {
+            Outcome::Refused => concerns
+                .iter()
+                .filter(|concern| !concern.forced)
+                .map(|Concern { message, flag, .. }| {
+                    let error = Error::failed(format!("{message}; nothing written"));
+                    match flag {
+                        Some(flag) => error.hint(format!("{flag} writes it all the same")),
+                        None => error,
+                    }
+                })
+                .collect(),
+            Outcome::Moved(_) | Outcome::Superseded(_) => vec![
+                Error::failed(self.result.message.clone())
+                    .hint("run it again, or let it start over with --retry"),
+            ],
+            Outcome::NotWritten(e) => {
+                vec![Error { message: format!("{}; nothing written", e.message), ..e.clone() }]
+            }
+            Outcome::Unknown(..) => vec![
+                Error::failed(self.result.message.clone())
+                    .hint("`kubectl get` of the target tells what it has by now"),
+            ],
+            Outcome::Unmet(_) | Outcome::Declined => {
+                vec![Error::failed(self.result.message.clone())]
+            }
+            _ => Vec::new(),
+        };
+        let extras = [("the status of the HPA", status), ("the event", event)];
+        let extras = extras.into_iter().filter_map(|(what, extra)| {
+            let e = extra.as_ref()?.as_ref().err()?;
+            Some(Error { message: format!("{what} is not written: {}", e.message), ..e.clone() })
+        });
+        let wait = wait.iter().filter_map(|wait| match wait {
+            Err(e) => {
+                Some(Error { message: format!("failed to wait: {}", e.message), ..e.clone() })
+            }
+            Ok(waited) if matches!(waited.end, WaitEnd::Ready | WaitEnd::Changed) => None,
+            Ok(waited) => Some(Error::failed(ended(waited))),
+        });
+        told.into_iter().chain(extras).chain(wait).collect()
+    }
+}
+
+impl ApplyPage {
+    /// Words what is about to happen.
+    pub fn plan(explanation: &Explanation<'_>, applied: &Applied, symbols: Symbols) -> Self {
+        let page = Page::new(explanation, false, symbols);
+        let ignored = applied.ignores_stabilization.then(|| {
+            "ignoring stabilization: no past recommendation counts (--ignore-stabilization)"
+                .to_owned()
+        });
+        let forced = applied.concerns.iter().filter(|concern| concern.forced).map(|concern| {
+            let flag = concern.flag.unwrap_or_default();
+            format!("forcing what is not certain: {} ({flag})", concern.message)
+        });
+        let plan = Page {
+            assuming: ignored.into_iter().chain(forced).collect(),
+            metric_details: Vec::new(),
+            asked: None,
+            upcoming: Vec::new(),
+            pods: Vec::new(),
+            conditions: Table::default(),
+            events: Table::default(),
+            comparison: None,
+            ..page
+        };
+        let mut sections = Vec::new();
+        if let (Some(change), Some(at)) = (applied.change, &applied.at) {
+            sections.push(("WRITE", vec![(name(explanation), write(change, at, symbols))]));
+        }
+        if let Some(next) = &applied.next {
+            let (label, lines) = match next {
+                Ok(next) => (label(next.verdict), worded(next, applied.change)),
+                Err(e) => ("unknown", vec![unforeseen(e)]),
+            };
+            let lines = lines.into_iter().enumerate();
+            let label = |place| if place == 0 { label.to_owned() } else { String::new() };
+            let lines = lines.map(|(place, line)| (label(place), line)).collect();
+            sections.push(("WHAT COMES NEXT", lines));
+        }
+        Self { plan, sections }
+    }
+
+    /// Words what came of it.
+    pub fn result(result: &ApplyResult<'_>) -> Vec<(String, String)> {
+        let applied = result.applied;
+        let mut lines = Vec::new();
+        let mut line = |label: &str, text: String| lines.push((label.to_owned(), text));
+        match &applied.result {
+            Outcome::Written(state, told) => {
+                line("resourceVersion", state.resource_version.clone());
+                if let Some(change) = applied.change.filter(|it| it.to != state.replicas) {
+                    let (to, is) = (change.to, state.replicas);
+                    line("replicas", format!("{is}: the server made that of {to}"));
+                }
+                match told {
+                    Told::Answer => {}
+                    Told::Again(lost) => {
+                        line("answer", format!("{lost}; sent again with the same resourceVersion"));
+                    }
+                    Told::Reading(lost, true) => {
+                        line("answer", format!("{lost}; managedFields show that it is written"));
+                    }
+                    Told::Reading(lost, false) => line(
+                        "answer",
+                        format!(
+                            "{lost}; the target has the replicas, if somebody else has not set \
+                             the same"
+                        ),
+                    ),
+                }
+            }
+            Outcome::NothingDue => line("nothing due", result.result.message.clone()),
+            _ => {}
+        }
+        for (label, extra) in [("status", &applied.status), ("event", &applied.event)] {
+            if let Some(Ok(())) = extra {
+                line(label, "written".to_owned());
+            }
+        }
+        if let Some(Ok(waited)) = &applied.wait {
+            line("wait", ended(waited));
+        }
+        lines
+    }
+}
+
+/// `deployment.apps/web`, as kubectl names a target.
+fn name(explanation: &Explanation<'_>) -> String {
+    let target = &explanation.snapshot.hpa.spec.scale_target_ref;
+    let (kind, group) = (target.kind.to_lowercase(), target.group());
+    let dot = if group.is_empty() { "" } else { "." };
+    format!("{kind}{dot}{group}/{}", target.name)
+}
+
+/// What is written, and in the place of what.
+fn write(Change { from, to }: Change, at: &ScaleAt, symbols: Symbols) -> String {
+    let arrow = symbols.arrow;
+    let version = &at.state.resource_version;
+    format!("{from} {arrow} {to} replicas, in the place of resourceVersion {version}, as {MANAGER}")
+}
+
+fn extra(extra: &Result<(), Error>) -> ExtraView<'_> {
+    ExtraView { written: extra.is_ok(), error: extra.as_ref().err().map(|e| &*e.message) }
+}
+
+/// What came of it, in a sentence.
+fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
+    match &applied.result {
+        Outcome::NothingDue => {
+            let page = Page::new(explanation, false, Symbols::UNICODE);
+            format!(
+                "{}, so nothing is written. {}",
+                page.verdict.to_lowercase(),
+                page.why.join(" ")
+            )
+        }
+        Outcome::Refused => {
+            let refused = applied.concerns.iter().filter(|concern| !concern.forced);
+            let refused: Vec<&str> = refused.map(|concern| &*concern.message).collect();
+            format!("{}; nothing written", refused.join("; "))
+        }
+        Outcome::Unmet(what) | Outcome::Moved(what) => format!("{what}; nothing written"),
+        Outcome::Superseded(what) => what.clone(),
+        Outcome::Declined => "declined; nothing written".to_owned(),
+        Outcome::Planned => "not sent".to_owned(),
+        Outcome::Accepted(_) => "the server would write it".to_owned(),
+        Outcome::Written(_, Told::Answer) => "written".to_owned(),
+        Outcome::Written(_, Told::Again(lost)) => format!("written at the second try; {lost}"),
+        Outcome::Written(_, Told::Reading(lost, true)) => format!("written, by reading; {lost}"),
+        Outcome::Written(_, Told::Reading(lost, false)) => {
+            format!("written by this or by somebody else, by reading; {lost}")
+        }
+        Outcome::NotWritten(e) => format!("{}; nothing written", e.message),
+        Outcome::Unknown(lost, why) => {
+            format!("{lost}: whether it is written is not known: {why}")
+        }
+    }
+}
+
+fn label(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Keeps => "kept",
+        Verdict::GoesOn => "goes on",
+        Verdict::Undoes => "UNDONE",
+        Verdict::Open => "open",
+    }
+}
+
+fn unforeseen(e: &Error) -> String {
+    format!("What the controller makes of it cannot be foreseen: {}.", e.message)
+}
+
+/// What the live controller makes of it, and why.
+fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
+    let Some(Change { to, .. }) = change else { return Vec::new() };
+    let Range { min, max } = next.replicas;
+    let period = super::words::duration(next.input.snapshot.controller.sync_period);
+    let now = next.input.snapshot.now;
+    let (before, who) = match next.leader {
+        Leader::Holds(_) => (None, format!("within {period}, at its next sync, the controller")),
+        Leader::Lapsed(renewed) => (
+            Some(format!(
+                "No controller manager holds its lease, which was last renewed {} ago: until one \
+                 does, nothing of this changes the replicas.",
+                distance(renewed, now)
+            )),
+            "one that takes over then".to_owned(),
+        ),
+        Leader::Unknown => (
+            Some("Whether a controller runs is not known.".to_owned()),
+            format!("one that does, within {period}, at its next sync"),
+        ),
+    };
+    let explanation =
+        Explanation::new(&next.input, &next.remembered, &next.decision, &next.outlook);
+    let why = Page::new(&explanation, false, Symbols::ASCII).why;
+    let does = match next.verdict {
+        Verdict::Keeps => format!("keeps the {to}"),
+        Verdict::GoesOn if min == max => format!("goes on to {min}"),
+        Verdict::GoesOn => format!("goes on to {min} to {max}"),
+        Verdict::Undoes if min == max => format!("takes this back and goes to {min}"),
+        Verdict::Undoes => format!("takes this back and goes to {min} to {max}"),
+        Verdict::Open => {
+            format!("may keep the {to} or not: it may go anywhere from {min} to {max}")
+        }
+    };
+    let memory = match (next.leader, next.remembered.knowledge) {
+        (Leader::Lapsed(_), _) | (_, Knowledge::JustStarted) => format!(
+            "Its memory then begins with the {to} replicas, and records nothing of how they came."
+        ),
+        _ if next.input.snapshot.hpa.spec.behavior.is_some() => {
+            "Its memory does not record this change: neither does the recommendation behind it \
+             hold anything, nor do its rate limits count the step."
+                .to_owned()
+        }
+        _ => "Its memory does not record this change or the recommendation behind it.".to_owned(),
+    };
+    let does = sentence(&format!("{who} {does}: {}", why.first().map_or("", |why| why)));
+    before.into_iter().chain([does, memory]).collect()
+}
+
+/// How a wait ended.
+fn ended(waited: &Waited) -> String {
+    let Waited { end, replicas, by, .. } = waited;
+    match end {
+        WaitEnd::Ready => format!("all {replicas} replicas are ready"),
+        WaitEnd::Changed => {
+            let by = by.as_ref().map_or("somebody else", |by| by);
+            format!("{by} has set the replicas to {replicas} since")
+        }
+        WaitEnd::Gone => "the target is gone".to_owned(),
+        WaitEnd::TimedOut => {
+            format!("the replicas were not ready in time: {replicas} are; the scale is written")
+        }
+        WaitEnd::Interrupted => "interrupted while waiting; the scale is written".to_owned(),
+    }
+}

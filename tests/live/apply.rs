@@ -1,0 +1,484 @@
+//! `apply` against the test API server: each fault that a write can meet, with what was sent, what
+//! is told, and what the target has in the end.
+//!
+//! The rows of the fault matrix that concern writing:
+//!
+//! | rows | fault | tests |
+//! | --- | --- | --- |
+//! | 22, 24, 31 | deletion, no scale, no metric | `apply_rest::what_is_never_written` |
+//! | 34, 35 | 429 and 503 | `a_server_that_refuses_or_fails_is_settled` |
+//! | 41, 42 | replicas or spec changed | `what_moves_before_the_write_keeps_it_back` |
+//! | 43, 44 | conflict, another target | `what_moves_at_the_write_keeps_it_out` |
+//! | 45 | webhook, quota, 422 | `a_server_that_refuses_or_fails_is_settled` |
+//! | 46 | timeout or a lost connection | `a_lost_answer_is_settled_by_reading` |
+//! | 47 | dry run refused | `dry_runs_write_nothing` |
+//! | 48 | another writer afterwards | `apply_rest::a_wait_follows_the_replicas` |
+//! | 49 | signals | `apply_rest::a_signal_before_the_write_or_during_it` |
+
+use serde_json::{Value, json};
+
+use super::api::{Auth, Cluster, Fault, Recorded, Server, When, answer::status};
+use super::{Change, HPAS, Ran, program, recorded, run};
+
+pub(super) const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/web/scale";
+pub(super) const WEB: [&str; 2] = ["default", "web"];
+
+/// A Deployment of two pods whose HPA wants four.
+pub(super) fn cluster() -> Cluster {
+    let mut cluster = recorded();
+    cluster.autoscaled(WEB, 2);
+    cluster
+}
+
+pub(super) fn apply_as(server: &Server, user: &str, more: &[&str]) -> Ran {
+    let config = server.kubeconfig(&Auth::Token(user));
+    let mut command = program();
+    command.args(["apply", "web", "-n", "default"]).args(more);
+    run(command.arg("--kubeconfig").arg(config.path()))
+}
+
+pub(super) fn apply(server: &Server, more: &[&str]) -> Ran {
+    apply_as(server, "admin", more)
+}
+
+/// The writes that the server got, whatever it made of them.
+pub(super) fn writes(server: &Server) -> Vec<Recorded> {
+    server.requests().into_iter().filter(|request| request.method != "GET").collect()
+}
+
+/// The scale of the target as it is now.
+pub(super) fn scale(server: &Server) -> Value {
+    let mut client = super::api::Client::connect(server, &Auth::Token("admin")).expect("it");
+    client.get(SCALE).expect("an answer").json()
+}
+
+fn hpa(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
+    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, change);
+}
+
+pub(super) fn set(cluster: &mut Cluster, replicas: i64, manager: &str) {
+    cluster.set_replicas("apps/v1", "Deployment", WEB, replicas, manager);
+}
+
+/// Deletes the target and creates another one of its name.
+fn recreate(cluster: &mut Cluster) {
+    cluster.remove("apps/v1", "Deployment", WEB);
+    cluster.put(json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}},
+        "status": {"replicas": 2},
+    }));
+}
+
+/// What is to come of a run.
+struct Want {
+    code: i32,
+    sent: usize,
+    replicas: i64,
+    told: &'static str,
+}
+
+/// Runs it with these faults, and checks everything about it.
+#[track_caller]
+fn check(name: &str, faults: Vec<(When, Fault)>, flags: &[&str], want: &Want) -> Ran {
+    let mut cluster = cluster();
+    for (when, fault) in faults {
+        cluster.fault(when, fault);
+    }
+    let server = Server::start(cluster);
+    let before = scale(&server);
+    let ran = apply(&server, &[&["--yes"], flags].concat());
+    assert_eq!(ran.code, Some(want.code), "{name}: {}{}", ran.stdout, ran.stderr);
+    let told = if want.code == 0 { &ran.stdout } else { &ran.stderr };
+    assert!(told.contains(want.told), "{name}: no {:?} in: {told}", want.told);
+    let writes = writes(&server);
+    assert_eq!(writes.len(), want.sent, "{name}");
+    for write in &writes {
+        assert_eq!((write.method.as_str(), write.path.as_str()), ("PUT", SCALE), "{name}");
+        assert_eq!(write.query, [("fieldManager".to_owned(), "kubectl-hpa".to_owned())], "{name}");
+        assert_eq!(write.header("content-type"), Some("application/json"), "{name}");
+        let agent = write.header("user-agent").unwrap_or_default();
+        assert!(agent.starts_with("kubectl-hpa/"), "{name}: {agent}");
+        let body: Value = serde_json::from_slice(&write.body).expect("JSON");
+        let metadata = json!({
+            "name": "web",
+            "namespace": "default",
+            "uid": before["metadata"]["uid"],
+            "resourceVersion": before["metadata"]["resourceVersion"],
+        });
+        let want = json!({
+            "kind": "Scale",
+            "apiVersion": "autoscaling/v1",
+            "metadata": metadata,
+            "spec": {"replicas": 4},
+        });
+        assert_eq!(body, want, "{name}");
+    }
+    server.change(|cluster| {
+        cluster.heal();
+    });
+    assert_eq!(scale(&server)["spec"]["replicas"], want.replicas, "{name}");
+    ran
+}
+
+fn put() -> When {
+    When::on(SCALE).method("PUT")
+}
+
+fn get(nth: usize) -> When {
+    // The test itself reads it first.
+    When::on(SCALE).method("GET").nth(nth + 1)
+}
+
+#[test]
+fn it_is_written_once() {
+    let want = Want { code: 0, sent: 1, replicas: 4, told: "\ndeployment.apps/web scaled\n" };
+    let ran = check("plain", vec![], &[], &want);
+    assert!(ran.stdout.contains("\n  SCALE UP 2 "), "{}", ran.stdout);
+    let line = " 4 replicas, in the place of resourceVersion ";
+    assert!(ran.stdout.contains(line), "{}", ran.stdout);
+    let ran = check("name", vec![], &["-o", "name"], &Want { told: "", ..want });
+    assert_eq!(
+        (ran.stdout.as_str(), ran.stderr.contains("error")),
+        ("deployment.apps/web\n", false)
+    );
+}
+
+#[test]
+fn what_moves_before_the_write_keeps_it_back() {
+    let hpa_path = || When::on(&format!("{HPAS}/web")).nth(2);
+    let cases: Vec<(&str, When, Change, i64, &str)> = vec![
+        (
+            "replicas",
+            get(2),
+            |cluster| set(cluster, 6, "kubectl"),
+            6,
+            "error: Expected replicas to be 2, was 6; nothing written\n",
+        ),
+        (
+            "spec",
+            hpa_path(),
+            |cluster| hpa(cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(3)),
+            2,
+            "error: the spec of the HPA default/web was changed; nothing written\n",
+        ),
+        (
+            "generation",
+            hpa_path(),
+            |cluster| hpa(cluster, |hpa| hpa["metadata"]["generation"] = json!(7)),
+            2,
+            "the spec of the HPA default/web was changed; nothing written\n",
+        ),
+        (
+            "status",
+            hpa_path(),
+            |cluster| hpa(cluster, |hpa| hpa["status"]["desiredReplicas"] = json!(9)),
+            2,
+            "the controller or somebody else has written the HPA default/web: resourceVersion ",
+        ),
+        (
+            "deletion",
+            hpa_path(),
+            |cluster| {
+                hpa(cluster, |hpa| {
+                    hpa["metadata"]["deletionTimestamp"] = json!("2026-11-21T07:07:00Z");
+                });
+            },
+            2,
+            "the HPA default/web is being deleted since 2026-11-21T07:07:00Z; nothing written\n",
+        ),
+        (
+            "another HPA",
+            hpa_path(),
+            |cluster| hpa(cluster, |hpa| hpa["metadata"]["uid"] = json!("another")),
+            2,
+            "the HPA default/web was deleted and created again; nothing written\n",
+        ),
+        (
+            "target written",
+            get(2),
+            |cluster| {
+                cluster
+                    .edit("apps/v1", "Deployment", WEB, |it| it["status"]["replicas"] = json!(1));
+            },
+            2,
+            "the target was written: Expected resource version to be ",
+        ),
+        ("another target", get(2), recreate, 2, "the target is another one: Expected uid to be "),
+        (
+            "no HPA",
+            hpa_path(),
+            |cluster| {
+                cluster.remove("autoscaling/v2", "HorizontalPodAutoscaler", WEB);
+            },
+            2,
+            "horizontalpodautoscalers.autoscaling \"web\" not found; nothing written\n",
+        ),
+    ];
+    for (name, when, change, replicas, told) in cases {
+        let want = Want { code: 6, sent: 0, replicas, told };
+        let ran = check(name, vec![(when, Fault::Before(change))], &[], &want);
+        assert!(ran.stderr.contains("let it start over with --retry\n"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_moves_at_the_write_keeps_it_out() {
+    let cases: Vec<(&str, Change, i64, &str)> = vec![
+        (
+            "conflict",
+            |cluster| set(cluster, 6, "kubectl"),
+            6,
+            "error: Error from server (Conflict): Operation cannot be fulfilled on \
+             deployments.apps \"web\": the object has been modified; please apply your changes to \
+             the latest version and try again; nothing written\n",
+        ),
+        ("another target", recreate, 2, "Precondition failed: UID in precondition: "),
+    ];
+    for (name, change, replicas, told) in cases {
+        let want = Want { code: 6, sent: 1, replicas, told };
+        check(name, vec![(put(), Fault::Before(change))], &[], &want);
+    }
+    let mut cluster = cluster();
+    cluster.fault(
+        put(),
+        Fault::Before(|cluster| {
+            cluster.remove("apps/v1", "Deployment", WEB);
+        }),
+    );
+    let server = Server::start(cluster);
+    let ran = apply(&server, &["--yes"]);
+    assert_eq!((ran.code, writes(&server).len()), (Some(6), 1));
+    assert!(ran.stderr.contains("deployments.apps \"web\" not found; nothing written\n"));
+}
+
+#[test]
+fn it_starts_over_as_often_as_it_may() {
+    let moved = || (get(2), Fault::Before(|cluster| set(cluster, 3, "kubectl")));
+    // From three replicas there may be six in one pass, and the metrics still ask for five.
+    let mut cluster = cluster();
+    let (when, fault) = moved();
+    cluster.fault(when, fault);
+    let server = Server::start(cluster);
+    scale(&server);
+    let ran = apply(&server, &["--yes", "--retry=1", "-o", "json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let told = "Expected replicas to be 2, was 3: starting over (1 of 1)\n";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(answer["change"], json!({"from": 3, "to": 5}));
+    assert_eq!(writes(&server).len(), 1);
+    assert_eq!(scale(&server)["spec"]["replicas"], 5);
+
+    let again = (
+        When::on(&format!("{HPAS}/web")),
+        Fault::Before(|cluster: &mut Cluster| {
+            hpa(cluster, |hpa| hpa["status"]["desiredReplicas"] = json!(9));
+        }),
+    );
+    let want = Want { code: 6, sent: 0, replicas: 2, told: "; nothing written\n" };
+    let ran = check("always", vec![again], &["--retry=2"], &want);
+    assert_eq!(ran.stderr.matches(": starting over (").count(), 2, "{}", ran.stderr);
+}
+
+#[test]
+fn preconditions_of_the_command_line_are_kept() {
+    for (flags, told) in [
+        (["--current-replicas=3"], "error: Expected replicas to be 3, was 2; nothing written\n"),
+        (["--resource-version=1"], "error: Expected resource version to be 1, was "),
+    ] {
+        let want = Want { code: 6, sent: 0, replicas: 2, told };
+        check("unmet", vec![], &flags, &want);
+    }
+    let want = Want { code: 0, sent: 1, replicas: 4, told: "scaled" };
+    check("met", vec![], &["--current-replicas=2"], &want);
+}
+
+/// A refusal of the server as it words it.
+fn refusal(code: u16, reason: &str, message: &str) -> Fault {
+    Fault::Answer(status(code, reason, message, None))
+}
+
+#[test]
+fn a_server_that_refuses_or_fails_is_settled() {
+    let webhook =
+        "admission webhook \"freeze.example.com\" denied the request: you cannot scale now";
+    let quota = "deployments.apps \"web\" is forbidden: exceeded quota: pods";
+    let invalid = "Scale.autoscaling \"web\" is invalid: spec.replicas: Invalid value: 4: too many";
+    let unheard = |fault: Fault| vec![(put(), Fault::Unheard), (put(), fault)];
+    let written = "Error from server (";
+    for (name, faults, code, sent, replicas, told) in [
+        ("webhook", unheard(refusal(403, "Forbidden", webhook)), 1, 1, 2, webhook),
+        ("webhook", unheard(refusal(400, "BadRequest", webhook)), 1, 1, 2, webhook),
+        ("quota", unheard(refusal(403, "Forbidden", quota)), 1, 1, 2, quota),
+        ("422", unheard(refusal(422, "Invalid", invalid)), 1, 1, 2, invalid),
+        (
+            "429",
+            unheard(Fault::TooManyRequests(None)),
+            1,
+            1,
+            2,
+            "Error from server (TooManyRequests): ",
+        ),
+        (
+            "429 for long",
+            unheard(Fault::TooManyRequests(Some(0))),
+            1,
+            4,
+            2,
+            ": the server is throttling (retried 3 times in ",
+        ),
+        (
+            "429 once",
+            vec![
+                (put().first(1), Fault::Unheard),
+                (put().first(1), Fault::TooManyRequests(Some(0))),
+            ],
+            0,
+            2,
+            4,
+            "scaled",
+        ),
+        (
+            "503",
+            unheard(Fault::Unavailable(None)),
+            1,
+            1,
+            2,
+            "the server is currently unable to handle the request; nothing written\n",
+        ),
+        ("503, but it acted", vec![(put(), Fault::Unavailable(None))], 0, 1, 4, written),
+        (
+            "500",
+            unheard(Fault::InternalError),
+            1,
+            1,
+            2,
+            "etcdserver: leader changed; nothing written\n",
+        ),
+        ("500, but it acted", vec![(put(), Fault::InternalError)], 0, 1, 4, written),
+        (
+            "504 once",
+            vec![(put().first(1), Fault::Unheard), (put().first(1), Fault::Timeout)],
+            0,
+            2,
+            4,
+            "sent again with the same resourceVersion",
+        ),
+        ("504, but it acted", vec![(put(), Fault::Timeout)], 0, 1, 4, written),
+        (
+            "502 of a load balancer for long",
+            unheard(Fault::HtmlBadGateway),
+            7,
+            2,
+            2,
+            "whether it is written is not known: the scale is still as it was, and the write may \
+             yet arrive while its resourceVersion is ",
+        ),
+    ] {
+        let ran = check(name, faults, &[], &Want { code, sent, replicas, told });
+        assert!(!ran.stderr.contains("missing right"), "{name}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_lost_answer_is_settled_by_reading() {
+    let unheard = |fault: Fault| vec![(put().first(1), Fault::Unheard), (put().first(1), fault)];
+    let own = "managedFields show that it is written";
+    let again = "sent again with the same resourceVersion";
+    let others = |change: fn(&mut Cluster)| (get(3), Fault::Before(change));
+    for (name, faults, code, sent, replicas, told) in [
+        ("timeout after", vec![(put(), Fault::Hang)], 0, 1, 4, own),
+        ("timeout before", unheard(Fault::Hang), 0, 2, 4, again),
+        ("cut after", vec![(put(), Fault::CutBeforeHead)], 0, 1, 4, own),
+        ("cut in the answer", vec![(put(), Fault::CutInBody)], 0, 1, 4, own),
+        ("an answer that is none", vec![(put(), Fault::InvalidJson)], 0, 1, 4, own),
+        ("cut before", unheard(Fault::CutBeforeHead), 0, 2, 4, again),
+        (
+            "nothing can be read",
+            vec![(put(), Fault::CutBeforeHead), (get(3), Fault::InternalError)],
+            7,
+            1,
+            4,
+            "whether it is written is not known: the scale cannot be read either: Error from server",
+        ),
+        (
+            "lost, and another writer",
+            vec![
+                (put(), Fault::Unheard),
+                (put(), Fault::CutBeforeHead),
+                others(|cluster| set(cluster, 7, "kubectl")),
+            ],
+            6,
+            1,
+            7,
+            "the target has 7 replicas by now, last set by kubectl",
+        ),
+        (
+            "lost, and another writer of the same",
+            vec![
+                (put(), Fault::Unheard),
+                (put(), Fault::CutBeforeHead),
+                others(|cluster| set(cluster, 4, "argocd")),
+            ],
+            6,
+            1,
+            4,
+            "the target has 4 replicas by now, last set by argocd",
+        ),
+        (
+            "written, and changed by another",
+            vec![
+                (put(), Fault::CutBeforeHead),
+                others(|cluster| set(cluster, 2, "kube-controller-manager")),
+            ],
+            6,
+            1,
+            2,
+            "last set by kube-controller-manager: the write has not arrived and no longer can, or \
+             somebody has changed the replicas since",
+        ),
+        (
+            "lost, and another target",
+            vec![(put(), Fault::Unheard), (put(), Fault::CutBeforeHead), others(recreate)],
+            6,
+            1,
+            2,
+            "the target is another one by now, with the same name",
+        ),
+    ] {
+        check(name, faults, &["--request-timeout=1s"], &Want { code, sent, replicas, told });
+    }
+}
+
+#[test]
+fn dry_runs_write_nothing() {
+    for (flag, sent, told) in [("client", 0, "(dry run)\n"), ("server", 1, "(server dry run)\n")] {
+        let server = Server::start(cluster());
+        let ran = apply(&server, &[&format!("--dry-run={flag}"), "--event"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert!(ran.stdout.contains(&format!("\ndeployment.apps/web scaled {told}")));
+        let writes = writes(&server);
+        assert_eq!(writes.len(), 2 * sent);
+        assert!(writes.iter().all(|write| write.parameter("dryRun") == Some("All")));
+        assert_eq!(scale(&server)["spec"]["replicas"], 2);
+    }
+    let mut cluster = cluster();
+    let text = "admission webhook \"w\" does not support dry run";
+    cluster.fault(put(), refusal(400, "BadRequest", text));
+    let server = Server::start(cluster);
+    let ran = apply(&server, &["--dry-run=server"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains(&format!("{text}; nothing written\n")), "{}", ran.stderr);
+}
+
+#[test]
+fn nothing_is_asked_where_nobody_can_be_asked_whether_to_write() {
+    let server = Server::start(cluster());
+    apply(&server, &[]).fails(2, &["this is no terminal", "hint: --yes writes without asking"]);
+    let now = ["--yes", "--now=2026-11-21T06:00:00Z"];
+    apply(&server, &now).fails(2, &["apply works on the present"]);
+    assert!(server.requests().is_empty());
+}

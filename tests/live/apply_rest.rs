@@ -1,0 +1,641 @@
+//! What `apply` refuses, what else of a reconcile it does, what it says comes next, and how it ends
+//! when it is interrupted.
+
+use std::collections::BTreeSet;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::api::{Auth, Cluster, Fault, Server, When};
+use super::apply::{SCALE, WEB, apply, apply_as, cluster, set, writes};
+use super::{Change, HPAS, POD_METRICS, Ran, run, schema};
+
+fn hpa(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
+    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, change);
+}
+
+/// The published object, as its schema has it.
+#[track_caller]
+fn answer(ran: &Ran) -> Value {
+    let answer = serde_json::from_str(&ran.stdout);
+    let answer = answer.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr));
+    let validator = schema::beside_explanation(&schema::apply_result());
+    if let Err(error) = validator.validate(&answer) {
+        panic!("{}: {error}", error.instance_path());
+    }
+    answer
+}
+
+#[test]
+fn the_schema_describes_what_is_printed_and_nothing_else() {
+    let keys = |schema: &Value| -> BTreeSet<String> {
+        schema["properties"].as_object().expect("properties").keys().cloned().collect()
+    };
+    let mut more = keys(&schema::explanation());
+    let own = ["target", "change", "ignoresStabilization", "concerns", "next", "result"];
+    more.extend(own.into_iter().chain(["status", "event", "wait"]).map(str::to_owned));
+    assert_eq!(keys(&schema::apply_result()), more);
+
+    let server = Server::start(cluster());
+    let flags = ["--dry-run=server", "--event", "--write-status", "--force-write-status"];
+    let printed = |form: &str| apply(&server, &[&["-o", form], &flags[..]].concat());
+    let right = answer(&printed("json"));
+    let yaml: Value = serde_yaml::from_str(&printed("yaml").stdout).expect("YAML is printed");
+    // The clocks of server and test drift apart by the second.
+    for field in right.as_object().expect("an object").keys().filter(|key| *key != "notes") {
+        assert_eq!(yaml[field], right[field], "{field}");
+    }
+    assert_eq!(right["concerns"][0]["code"], "statusHeld");
+    assert_eq!(right["status"], json!({"written": true, "error": null}));
+    let gone = Value::Null;
+    for (at, name, value) in [
+        ("", "result", &gone),
+        ("", "kind", &json!("Explanation")),
+        ("", "outcome", &gone),
+        ("", "unknown", &json!(1)),
+        ("/target", "uid", &gone),
+        ("/change", "to", &json!("4")),
+        ("/change", "by", &json!(2)),
+        ("/concerns/0", "code", &json!("other")),
+        ("/concerns/0", "forced", &gone),
+        ("/next", "verdict", &json!("stays")),
+        ("/next/replicas", "max", &gone),
+        ("/result", "outcome", &json!("done")),
+        ("/result", "exitCode", &json!("0")),
+        ("/status", "error", &gone),
+        ("/event", "written", &json!(1)),
+    ] {
+        let mut wrong = right.clone();
+        let object = wrong.pointer_mut(at).and_then(Value::as_object_mut).expect("an object");
+        match value {
+            Value::Null => drop(object.remove(name).expect("a field")),
+            value => drop(object.insert(name.to_owned(), value.clone())),
+        }
+        let validator = schema::beside_explanation(&schema::apply_result());
+        assert!(!validator.is_valid(&wrong), "{at}/{name}: {value} passes");
+    }
+}
+
+/// A command away from the surroundings of the test, as [`program`](super::program) is.
+fn away(command: &mut std::process::Command) {
+    for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "KUBECONFIG"] {
+        command.env_remove(name);
+    }
+    command.env("HOME", "/nonexistent").env("KUBERC", "off");
+}
+
+/// The lease of a controller manager, renewed at a time of the recorded hour.
+fn lease(cluster: &mut Cluster, renewed: &str) {
+    cluster.put(json!({
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
+        "spec": {
+            "holderIdentity": "one",
+            "acquireTime": "2026-11-21T06:00:00.000000Z",
+            "renewTime": format!("2026-11-21T{renewed}.000000Z"),
+            "leaseDurationSeconds": 15,
+        },
+    }));
+}
+
+/// Rows 22, 24 and 31.
+#[test]
+fn what_is_never_written() {
+    let cases: [(&str, Change, i32, &str); 6] = [
+        (
+            "HPA under deletion",
+            |cluster| {
+                hpa(cluster, |hpa| {
+                    hpa["metadata"]["deletionTimestamp"] = json!("2026-11-21T07:07:00Z");
+                });
+            },
+            6,
+            "error: the HPA is being deleted since 2026-11-21T07:07:00Z; nothing written\n",
+        ),
+        (
+            "target under deletion",
+            |cluster| {
+                cluster.edit("apps/v1", "Deployment", WEB, |target| {
+                    target["metadata"]["deletionTimestamp"] = json!("2026-11-21T07:07:00Z");
+                });
+            },
+            6,
+            "error: the target is being deleted since 2026-11-21T07:07:00Z; nothing written\n",
+        ),
+        (
+            "disabled",
+            |cluster| set(cluster, 0, "kubectl"),
+            6,
+            "error: scaling is disabled since the replica count of the target is zero; nothing",
+        ),
+        (
+            "shared pods",
+            |cluster| {
+                cluster.hpa(["default", "twin"], ["apps/v1", "Deployment", "web"], &json!({}));
+            },
+            6,
+            "error: the controller does not scale it, AmbiguousSelector: ",
+        ),
+        (
+            "no metric",
+            |cluster| {
+                cluster.fault(When::on(POD_METRICS), Fault::InternalError);
+            },
+            6,
+            "error: 1 of 1 metrics failed: failed to compute desired number of replicas",
+        ),
+        (
+            "no target",
+            |cluster| {
+                cluster.remove("apps/v1", "Deployment", WEB);
+            },
+            1,
+            "error: the target cannot be scaled: deployments.apps \"web\" not found; nothing written\n",
+        ),
+    ];
+    for (name, change, code, told) in cases {
+        let mut cluster = cluster();
+        change(&mut cluster);
+        let server = Server::start(cluster);
+        let ran = apply(&server, &["--yes", "--force-uncertain", "-o", "json"]);
+        assert_eq!(ran.code, Some(code), "{name}: {}", ran.stderr);
+        assert!(ran.stderr.contains(told), "{name}: {}", ran.stderr);
+        let answer = answer(&ran);
+        assert_eq!(answer["result"]["outcome"], "refused", "{name}");
+        assert_eq!(answer["result"]["exitCode"], code, "{name}");
+        assert_eq!(answer["concerns"][0]["flag"], Value::Null, "{name}");
+        assert!(writes(&server).is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_certain_is_written_only_by_force_and_named() {
+    let cases: [(&str, Change, &str); 5] = [
+        (
+            "unread",
+            |cluster| {
+                cluster.deny("bob", "list", "horizontalpodautoscalers.autoscaling");
+            },
+            "whether another HPA selects the same pods is not known: missing right: list",
+        ),
+        (
+            "target",
+            |cluster| {
+                cluster.deny("bob", "get", "deployments.apps");
+            },
+            "whether the target is being deleted is not known: missing right: get deployments.apps",
+        ),
+        (
+            "metrics",
+            |cluster| {
+                // With the other metric it may go as far as twice the replicas.
+                let queue = json!({"type": "External", "external": {
+                    "metric": {"name": "queue"}, "target": {"type": "Value", "value": "1"}}});
+                hpa(cluster, |hpa| {
+                    hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] =
+                        json!(40);
+                    let metrics = hpa["spec"]["metrics"].as_array_mut().expect("a list");
+                    metrics.push(queue);
+                });
+            },
+            "failed: with it, it may end anywhere from 3 to 4",
+        ),
+        (
+            "rights",
+            |cluster| {
+                let queue = json!({"type": "External", "external": {
+                    "metric": {"name": "queue"}, "target": {"type": "Value", "value": "1"}}});
+                hpa(cluster, |hpa| {
+                    hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] =
+                        json!(40);
+                    let metrics = hpa["spec"]["metrics"].as_array_mut().expect("a list");
+                    metrics.push(queue);
+                });
+                cluster.deny("bob", "*", "*.external.metrics.k8s.io");
+            },
+            "the controller may read queue and we may not: it may end anywhere from 3 to 4",
+        ),
+        (
+            "memory",
+            |cluster| {
+                // The policy counts what was added in the last half an hour.
+                hpa(cluster, |hpa| {
+                    hpa["spec"]["behavior"] = json!({"scaleUp": {
+                        "stabilizationWindowSeconds": 0, "selectPolicy": "Max",
+                        "policies": [{"type": "Pods", "value": 4, "periodSeconds": 1800}]}});
+                    hpa["status"] = json!({
+                        "currentReplicas": 2, "desiredReplicas": 2, "currentMetrics": null,
+                        "lastScaleTime": "2026-11-21T07:00:00Z",
+                        "conditions": [{"type": "AbleToScale", "status": "True",
+                            "lastTransitionTime": "2026-11-21T06:30:00Z",
+                            "reason": "ReadyForNewScale", "message": ""}]});
+                });
+            },
+            "what the controller remembers is not known: it may end anywhere from ",
+        ),
+    ];
+    for (code, change, told) in cases {
+        let mut cluster = cluster();
+        cluster.grant("bob");
+        change(&mut cluster);
+        let server = Server::start(cluster);
+        let ran = apply_as(&server, "bob", &["--yes"]);
+        assert_eq!(ran.code, Some(6), "{code}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(told), "{code}: {}", ran.stderr);
+        let hint = "hint: --force-uncertain writes it all the same\n";
+        assert!(ran.stderr.contains(hint), "{code}: {}", ran.stderr);
+        assert!(writes(&server).is_empty(), "{code}");
+
+        let forced = apply_as(&server, "bob", &["--yes", "--force-uncertain"]);
+        assert_eq!(forced.code, Some(0), "{code}: {}", forced.stderr);
+        let named = format!("forcing what is not certain: {}", &told[..told.len().min(20)]);
+        let named =
+            if code == "metrics" { "forcing what is not certain: queue failed" } else { &named };
+        assert!(forced.stdout.contains(named), "{code}: {}", forced.stdout);
+        assert_eq!(writes(&server).len(), 1, "{code}");
+    }
+}
+
+#[test]
+fn nothing_due_is_said_and_nothing_is_written() {
+    let mut cluster = cluster();
+    hpa(&mut cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(2));
+    let server = Server::start(cluster);
+    let ran = apply(&server, &["--yes", "--write-status", "--force-write-status", "--event"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let told = "\n  nothing due  stays at 2, so nothing is written. cpu asks for 5 replicas; the \
+                maximum is 2.\n";
+    assert!(ran.stdout.ends_with(told), "{}", ran.stdout);
+    assert!(writes(&server).is_empty());
+    let ran = apply(&server, &["--yes", "-o", "name"]);
+    assert_eq!((ran.stdout.as_str(), ran.code), ("", Some(0)));
+    assert!(ran.stderr.contains("stays at 2, so nothing is written."), "{}", ran.stderr);
+}
+
+/// What is said of the controller's next sync.
+#[test]
+fn what_comes_next_is_the_controllers_own_pass() {
+    let calm: Change = |cluster| lease(cluster, "07:07:12");
+    let down: Change = |cluster| {
+        lease(cluster, "07:07:12");
+        hpa(cluster, |hpa| {
+            hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] = json!(100);
+            hpa["spec"]["minReplicas"] = json!(1);
+        });
+    };
+    let fits: Change = |cluster| {
+        lease(cluster, "07:07:12");
+        hpa(cluster, |hpa| {
+            hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] = json!(30);
+        });
+    };
+    let nobody: Change = |cluster| lease(cluster, "07:01:00");
+    for (change, flags, verdict, replicas, told) in [
+        (
+            calm,
+            vec![],
+            "goesOn",
+            [5, 5],
+            "Within 15s, at its next sync, the controller goes on to 5: cpu asks for 5 replicas.",
+        ),
+        (
+            fits,
+            vec![],
+            "keeps",
+            [4, 4],
+            "Within 15s, at its next sync, the controller keeps the 4: ",
+        ),
+        (
+            down,
+            vec!["--ignore-stabilization", "--recommendation=2@1m"],
+            "undoes",
+            [2, 2],
+            "the controller takes this back and goes to 2: ",
+        ),
+        (
+            nobody,
+            vec![],
+            "goesOn",
+            [5, 5],
+            "No controller manager holds its lease, which was last renewed 6m13s ago: until one \
+             does, nothing of this changes the replicas. One that takes over then goes on to 5",
+        ),
+    ] {
+        let mut cluster = cluster();
+        change(&mut cluster);
+        let server = Server::start(cluster);
+        let ran = apply(&server, &[&["--dry-run=client", "-o", "json"], &flags[..]].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let answer = answer(&ran);
+        let next = &answer["next"];
+        assert_eq!(next["verdict"], verdict, "{next:#}");
+        assert_eq!(next["replicas"], json!({"min": replicas[0], "max": replicas[1]}), "{next:#}");
+        let message = next["message"].as_str().expect("text");
+        assert!(message.contains(told), "{message}");
+        assert!(message.contains("Its memory "), "{message}");
+    }
+}
+
+#[test]
+fn stabilization_is_ignored_in_the_open() {
+    let down = |flags: &[&str]| {
+        let mut cluster = cluster();
+        hpa(&mut cluster, |hpa| {
+            hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] = json!(100);
+            hpa["spec"]["minReplicas"] = json!(1);
+        });
+        let server = Server::start(cluster);
+        let flags = [&["--yes", "--recommendation=2@1m"], flags].concat();
+        (apply(&server, &flags), writes(&server).len())
+    };
+    let (held, sent) = down(&[]);
+    assert_eq!((held.code, sent), (Some(0), 0), "{}", held.stdout);
+    assert!(held.stdout.contains("nothing due  stays at 2"), "{}", held.stdout);
+    let (ran, sent) = down(&["--ignore-stabilization"]);
+    assert_eq!((ran.code, sent), (Some(0), 1), "{}", ran.stderr);
+    let told = "ignoring stabilization: no past recommendation counts (--ignore-stabilization)\n";
+    assert!(ran.stdout.starts_with(told), "{}", ran.stdout);
+    assert!(ran.stdout.contains("SCALE DOWN 2 "), "{}", ran.stdout);
+}
+
+#[test]
+fn the_status_is_written_where_nobody_else_does() {
+    let with = |renewed: Option<&str>, flags: &[&str]| {
+        let mut cluster = cluster();
+        hpa(&mut cluster, |hpa| hpa["metadata"]["labels"] = json!({"team": "a"}));
+        if let Some(renewed) = renewed {
+            lease(&mut cluster, renewed);
+        }
+        let server = Server::start(cluster);
+        let ran = apply(&server, &[&["--yes", "--write-status", "-o", "json"], flags].concat());
+        (server, ran)
+    };
+    for (renewed, told) in [
+        (Some("07:07:12"), "a controller manager holds its lease, renewed at 2026-11-21T07:07:12Z"),
+        (None, "whether a controller manager holds its lease is not known"),
+    ] {
+        let (server, ran) = with(renewed, &[]);
+        assert_eq!(ran.code, Some(6), "{}", ran.stderr);
+        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+        assert!(ran.stderr.contains("hint: --force-write-status writes it"), "{}", ran.stderr);
+        assert!(writes(&server).is_empty());
+    }
+    for (renewed, flags) in [("07:01:00", &[][..]), ("07:07:12", &["--force-write-status"])] {
+        let (server, ran) = with(Some(renewed), flags);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let answer = answer(&ran);
+        assert_eq!(answer["status"], json!({"written": true, "error": null}));
+        let writes = writes(&server);
+        assert_eq!(writes.len(), 2);
+        let status = &writes[1];
+        assert_eq!((&*status.method, &*status.path), ("PUT", &*format!("{HPAS}/web/status")));
+        let body: Value = serde_json::from_slice(&status.body).expect("JSON");
+        assert_eq!(body["status"], answer["outcome"]["status"]);
+        assert_eq!(body["status"]["desiredReplicas"], 4);
+        assert_eq!(body["metadata"]["labels"], json!({"team": "a"}), "nothing else is taken away");
+        assert!(body["metadata"]["resourceVersion"].is_string());
+    }
+    // Somebody writes the HPA in between: the scale is written, the status is not.
+    let mut cluster = cluster();
+    lease(&mut cluster, "07:01:00");
+    let status = When::on(&format!("{HPAS}/web/status"));
+    let change = |cluster: &mut Cluster| hpa(cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(9));
+    cluster.fault(status, Fault::Before(change));
+    let server = Server::start(cluster);
+    let ran = apply(&server, &["--yes", "--write-status"]);
+    assert_eq!((ran.code, writes(&server).len()), (Some(1), 2));
+    let told = "the status of the HPA is not written: Error from server (Conflict): ";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    assert!(ran.stdout.contains("\ndeployment.apps/web scaled\n"), "{}", ran.stdout);
+}
+
+#[test]
+fn the_event_is_in_the_controllers_words_and_our_name() {
+    let server = Server::start(cluster());
+    let ran = apply(&server, &["--yes", "--event"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let writes = writes(&server);
+    assert_eq!((writes.len(), &*writes[1].path), (2, "/api/v1/namespaces/default/events"));
+    let event: Value = serde_json::from_slice(&writes[1].body).expect("JSON");
+    for (field, want) in [
+        ("type", json!("Normal")),
+        ("reason", json!("SuccessfulRescale")),
+        (
+            "message",
+            json!(
+                "New size: 4; reason: cpu resource utilization (percentage of request) above target"
+            ),
+        ),
+        ("source", json!({"component": "kubectl-hpa"})),
+        ("reportingComponent", json!("kubectl-hpa")),
+        ("firstTimestamp", json!("2026-11-21T07:07:13Z")),
+        ("count", json!(1)),
+    ] {
+        assert_eq!(event[field], want, "{field}");
+    }
+    assert_eq!(event["involvedObject"]["kind"], "HorizontalPodAutoscaler");
+    assert_eq!(event["involvedObject"]["name"], "web");
+    // It says nothing about what the controller remembers.
+    let memory = |server: &Server| {
+        let config = server.kubeconfig(&Auth::Token("admin"));
+        let ran = run(super::program()
+            .args(["explain", "web", "-n", "default", "-o", "json", "--kubeconfig"])
+            .arg(config.path()));
+        ran.answer()["memory"].clone()
+    };
+    let with = memory(&server);
+    server.change(|cluster| {
+        let event = cluster.names("v1", "events").pop().expect("an event");
+        cluster.remove("v1", "Event", [&event[0], &event[1]]);
+    });
+    assert_eq!(with, memory(&server));
+}
+
+/// Row 48.
+#[test]
+fn a_wait_follows_the_replicas() {
+    let ready: Change = |cluster| {
+        cluster.edit("apps/v1", "Deployment", WEB, |target| {
+            target["status"] = json!({"replicas": 4, "readyReplicas": 4});
+        });
+    };
+    let another: Change = |cluster| set(cluster, 2, "kube-controller-manager");
+    let gone: Change = |cluster| {
+        cluster.remove("apps/v1", "Deployment", WEB);
+    };
+    for (change, wait, code, end, told) in [
+        (Some(ready), "--wait", 0, "ready", "all 4 replicas are ready"),
+        (
+            Some(another),
+            "--wait=30s",
+            0,
+            "changed",
+            "kube-controller-manager has set the replicas to 2 since",
+        ),
+        (Some(gone), "--wait=30s", 1, "gone", "the target is gone"),
+        (None, "--wait=300ms", 1, "timedOut", "the replicas were not ready in time: 0 are"),
+    ] {
+        let run = |more: &[&str]| {
+            let mut cluster = cluster();
+            if let Some(change) = change {
+                // The plan looks at the target, too, and the first look of the wait finds it as it is.
+                let target = SCALE.strip_suffix("/scale").expect("a subresource");
+                // Requests to the scale come in between: plan, again, and the write.
+                cluster.fault(When::on(target).method("GET").nth(5), Fault::Before(change));
+            }
+            let server = Server::start(cluster);
+            apply(&server, &[&["--yes", wait], more].concat())
+        };
+        let ran = run(&[]);
+        assert_eq!(ran.code, Some(code), "{end}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains(told), "{end}: {}", ran.stdout);
+        assert!(ran.stdout.contains("\ndeployment.apps/web scaled\n"), "{end}");
+        let answer = answer(&run(&["-o", "json"]));
+        assert_eq!(answer["wait"]["end"], end);
+        assert_eq!(answer["result"]["outcome"], "written", "{end}");
+    }
+}
+
+/// Row 49.
+#[test]
+fn a_signal_before_the_write_or_during_it() {
+    let pods = "/api/v1/namespaces/default/pods";
+    let put = || When::on(SCALE).method("PUT");
+    for (name, faults, seen, signal, code, sent, told) in [
+        (
+            "before",
+            vec![(When::on(pods), Fault::Hang)],
+            pods,
+            "-INT",
+            130,
+            0,
+            "error: interrupted, nothing written\n",
+        ),
+        (
+            "terminated before",
+            vec![(When::on(pods), Fault::Hang)],
+            pods,
+            "-TERM",
+            143,
+            0,
+            "error: interrupted, nothing written\n",
+        ),
+        ("during, written", vec![(put(), Fault::Hang)], "PUT", "-INT", 0, 1, "managedFields show"),
+        (
+            "during, not arrived",
+            vec![(put(), Fault::Unheard), (put(), Fault::Hang)],
+            "PUT",
+            "-INT",
+            7,
+            1,
+            "interrupted while waiting for the answer: whether it is written is not known: the \
+             scale is still as it was",
+        ),
+    ] {
+        let mut cluster = cluster();
+        for (when, fault) in faults {
+            cluster.fault(when, fault);
+        }
+        let server = Server::start(cluster);
+        let config = server.kubeconfig(&Auth::Token("admin"));
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
+        command.args(["apply", "web", "-n", "default", "--yes", "--kubeconfig"]).arg(config.path());
+        away(&mut command);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+        let begun = Instant::now();
+        let has = |request: &super::api::Recorded| request.path == seen || request.method == seen;
+        while !server.requests().iter().any(has) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{name}: nothing came");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let id = child.id().to_string();
+        let killed = std::process::Command::new("kill").args([signal, &id]).status();
+        assert!(killed.expect("kill").success());
+        let ran = Ran::of(&child.wait_with_output().expect("it ends"));
+        assert!(begun.elapsed() < Duration::from_secs(8), "{name}: it went on");
+        assert_eq!(ran.code, Some(code), "{name}: {}{}", ran.stdout, ran.stderr);
+        let text = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(text.contains(told), "{name}: {text}");
+        assert_eq!(writes(&server).len(), sent, "{name}");
+    }
+}
+
+/// What is typed at the question, on a terminal of its own.
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal_it_asks() {
+    use std::io::{Read, Write};
+
+    let smaller: Change = |cluster| hpa(cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(3));
+    let busy: Change = |cluster| hpa(cluster, |hpa| hpa["status"]["desiredReplicas"] = json!(7));
+    for (typed, meanwhile, code, sent, told) in [
+        // The controller goes on while somebody reads, and the same change is due.
+        ("y\n", Some(busy), 0, 1, "deployment.apps/web scaled\r\n"),
+        (
+            "y\n",
+            Some(smaller),
+            6,
+            0,
+            "error: agreed was to go from 2 to 4, and by now it is from 2 to 3; nothing written\r\n",
+        ),
+        ("n\n", None, 1, 0, "error: declined; nothing written\r\n"),
+        ("\u{4}", None, 1, 0, "error: declined; nothing written\r\n"),
+        ("\u{3}", None, 130, 0, "error: interrupted, nothing written\r\n"),
+    ] {
+        let mut cluster = cluster();
+        if let Some(change) = meanwhile {
+            cluster.fault(When::on(&format!("{HPAS}/web")).nth(2), Fault::Before(change));
+        }
+        let server = Server::start(cluster);
+        let config = server.kubeconfig(&Auth::Token("admin"));
+        let program = env!("CARGO_BIN_EXE_kubectl-hpa");
+        let line =
+            format!("{program} apply web -n default --kubeconfig {}", config.path().display());
+        let mut command = std::process::Command::new("script");
+        command.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        away(&mut command);
+        let mut child = command.spawn().expect("script of util-linux");
+        let (mut input, mut output) =
+            (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+        let (mut shown, mut bytes) = (Vec::new(), [0; 4096]);
+        let mut has_typed = false;
+        while let Ok(read @ 1..) = output.read(&mut bytes) {
+            shown.extend_from_slice(&bytes[..read]);
+            if !has_typed && String::from_utf8_lossy(&shown).contains("Write it? [y/N] ") {
+                has_typed = true;
+                input.write_all(typed.as_bytes()).expect("it listens");
+            }
+        }
+        let shown = String::from_utf8_lossy(&shown);
+        assert_eq!(child.wait().expect("it ends").code(), Some(code), "{typed:?}: {shown}");
+        assert!(shown.contains(told), "{typed:?}: {shown}");
+        assert_eq!(shown.matches("WHAT COMES NEXT").count(), 1, "{typed:?}: {shown}");
+        assert_eq!(writes(&server).len(), sent, "{typed:?}");
+    }
+}
+
+/// A kind of one's own has its scale where discovery says.
+#[test]
+fn a_kind_of_ones_own_is_scaled_too() {
+    let mut cluster = cluster();
+    cluster.custom_kind("argoproj.io/v1alpha1", "Rollout", "rollouts");
+    cluster.put(json!({
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Rollout",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}},
+        "status": {"replicas": 2},
+    }));
+    hpa(&mut cluster, |hpa| {
+        hpa["spec"]["scaleTargetRef"] =
+            json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
+    });
+    let server = Server::start(cluster);
+    let ran = apply(&server, &["--yes", "-o", "name"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(0), "rollout.argoproj.io/web\n"), "{}", ran.stderr);
+    let [write] = &writes(&server)[..] else { panic!("not one write") };
+    let path = "/apis/argoproj.io/v1alpha1/namespaces/default/rollouts/web/scale";
+    assert_eq!((&*write.method, &*write.path), ("PUT", path));
+}

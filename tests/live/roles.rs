@@ -1,0 +1,237 @@
+//! The roles of `examples/rbac`: with exactly what a file grants nothing is missing, and whatever is taken
+//! away from it is missed by name, with the rule that gives it back.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::api::{Auth, Cluster, CustomMetric, ExternalMetric, Server};
+use super::{Ran, program, recorded, run};
+
+/// A role of a file.
+#[derive(Deserialize)]
+struct Role {
+    kind: String,
+    metadata: Metadata,
+    rules: Vec<Rule>,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    namespace: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Rule {
+    api_groups: Vec<String>,
+    resources: Vec<String>,
+    verbs: Vec<String>,
+    #[serde(default)]
+    resource_names: Vec<String>,
+}
+
+/// One verb on one resource.
+#[derive(Debug, Clone)]
+struct Right {
+    group: String,
+    resource: String,
+    verb: String,
+    name: Option<String>,
+    namespace: String,
+}
+
+impl Right {
+    /// As the server of the tests writes it.
+    fn pattern(&self) -> String {
+        let Self { group, resource, name, namespace, .. } = self;
+        let (resource, sub) = resource.split_once('/').unwrap_or((resource, ""));
+        let dot = if group.is_empty() { "" } else { "." };
+        let slash = if sub.is_empty() { "" } else { "/" };
+        let name = name.as_ref().map(|name| format!("#{name}")).unwrap_or_default();
+        format!("{resource}{dot}{group}{slash}{sub}{name}@{namespace}")
+    }
+
+    /// What is said where it is missing.
+    fn missed(&self) -> [String; 2] {
+        let Self { group, resource, verb, namespace, .. } = self;
+        if resource == "*" {
+            return [
+                format!("missing right: {verb} "),
+                format!("rule for a Role: - {{apiGroups: [{group:?}], resources: "),
+            ];
+        }
+        let (name, sub) = resource.split_once('/').unwrap_or((resource, ""));
+        let (dot, slash) =
+            (if group.is_empty() { "" } else { "." }, if sub.is_empty() { "" } else { "/" });
+        [
+            format!(
+                "missing right: {verb} {name}{dot}{group}{slash}{sub} in the namespace {namespace}"
+            ),
+            format!(
+                "rule for a Role: - {{apiGroups: [{group:?}], resources: [{resource:?}], verbs: \
+                 [{verb:?}]}}"
+            ),
+        ]
+    }
+
+    /// The HPA whose target it is about.
+    fn hpa(&self) -> &'static str {
+        let of = |part: &str| self.resource.starts_with(part);
+        match () {
+            () if of("statefulsets") => "db",
+            () if of("replicasets") => "set",
+            () if of("replicationcontrollers") => "old",
+            () => "web",
+        }
+    }
+}
+
+/// What a file grants in `default`, and in the namespaces of its Roles.
+fn rights(file: &str) -> Vec<Right> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/rbac").join(file);
+    let text = std::fs::read_to_string(path).expect("a file of roles");
+    let mut rights = Vec::new();
+    for document in text.split("\n---\n") {
+        let role: Role = serde_yaml::from_str(document).expect("a role");
+        assert!(["Role", "ClusterRole"].contains(&&*role.kind), "{}", role.kind);
+        for rule in &role.rules {
+            assert!(rule.resource_names.len() <= 1 && rule.api_groups.len() == 1);
+            for resource in &rule.resources {
+                rights.extend(rule.verbs.iter().map(|verb| Right {
+                    group: rule.api_groups[0].clone(),
+                    resource: resource.clone(),
+                    verb: verb.clone(),
+                    name: rule.resource_names.first().cloned(),
+                    namespace: role.metadata.namespace.clone().unwrap_or("default".to_owned()),
+                }));
+            }
+        }
+    }
+    rights
+}
+
+/// A target of each built-in kind, each with an HPA that looks at every type of metric.
+fn cluster(granted: &[Right]) -> Cluster {
+    let mut cluster = recorded();
+    let time = "2026-11-21T07:07:00Z".to_owned();
+    cluster.external_metric(ExternalMetric {
+        name: "queue".to_owned(),
+        namespace: "default".to_owned(),
+        value: "1".to_owned(),
+        timestamp: time.clone(),
+        ..ExternalMetric::default()
+    });
+    let metrics = json!([
+        {"type": "Resource", "resource": {"name": "cpu",
+            "target": {"type": "Utilization", "averageUtilization": 20}}},
+        {"type": "Pods", "pods": {"metric": {"name": "http_requests"},
+            "target": {"type": "AverageValue", "averageValue": "1"}}},
+        {"type": "External", "external": {"metric": {"name": "queue"},
+            "target": {"type": "Value", "value": "1"}}},
+    ]);
+    for (name, api_version, kind) in [
+        ("web", "apps/v1", "Deployment"),
+        ("db", "apps/v1", "StatefulSet"),
+        ("set", "apps/v1", "ReplicaSet"),
+        ("old", "v1", "ReplicationController"),
+    ] {
+        let labels = [("app", name)];
+        let target = ["default", name];
+        cluster.put(json!({
+            "apiVersion": api_version,
+            "kind": kind,
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"replicas": 2, "selector": {"matchLabels": {"app": name}}},
+            "status": {"replicas": 2},
+        }));
+        for pod in ["00000", "00001"] {
+            cluster.custom_metric(CustomMetric {
+                name: "http_requests".to_owned(),
+                resource: "pods".to_owned(),
+                kind: ["Pod".to_owned(), "/v1".to_owned()],
+                namespace: "default".to_owned(),
+                object: format!("{name}-{pod}"),
+                value: "1".to_owned(),
+                timestamp: time.clone(),
+                ..CustomMetric::default()
+            });
+        }
+        cluster.pods(target, &labels, 2);
+        cluster.pod_metrics(target, &labels, 2, ["10m", "1Mi"]);
+        cluster.hpa(target, [api_version, kind, name], &json!({"metrics": metrics}));
+    }
+    cluster.put(json!({
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
+        "spec": {
+            "holderIdentity": "one",
+            "acquireTime": "2026-11-21T06:00:00.000000Z",
+            "renewTime": "2026-11-21T07:07:12.000000Z",
+        },
+    }));
+    for right in granted {
+        cluster.allow("bob", &right.verb, &right.pattern());
+    }
+    cluster
+}
+
+/// Runs a verb with these rights; everything that it says.
+fn said(verb: &[&str], hpa: &str, granted: &[Right]) -> (Ran, String) {
+    let server = Server::start(cluster(granted));
+    let config = server.kubeconfig(&Auth::Token("bob"));
+    let mut command = program();
+    command.args([verb[0], hpa, "-n", "default", "-v=1"]).args(&verb[1..]);
+    let ran = run(command.arg("--kubeconfig").arg(config.path()));
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    (ran, said)
+}
+
+fn holds(file: &str, verb: &[&str]) {
+    let rights = rights(file);
+    for hpa in ["web", "db", "set", "old"] {
+        let (ran, said) = said(verb, hpa, &rights);
+        assert_eq!(ran.code, Some(0), "{file}: {said}");
+        assert!(!said.contains("missing right"), "{file}: {said}");
+    }
+    for (place, right) in rights.iter().enumerate() {
+        let mut fewer = rights.clone();
+        fewer.remove(place);
+        let (_, said) = said(verb, right.hpa(), &fewer);
+        for part in right.missed() {
+            assert!(said.contains(&part), "{file} without {right:?}: no {part:?} in: {said}");
+        }
+    }
+}
+
+#[test]
+fn explain_needs_what_its_role_grants() {
+    holds("explain.yaml", &["explain"]);
+}
+
+#[test]
+fn predict_needs_what_its_role_grants() {
+    holds("predict.yaml", &["predict", "--cpu=30%"]);
+}
+
+#[test]
+fn apply_needs_what_its_role_grants() {
+    let all = ["apply", "--yes", "--write-status", "--force-write-status", "--event"];
+    holds("apply.yaml", &all);
+}
+
+/// What the roles have in common is the same.
+#[test]
+fn what_is_read_is_the_same_for_all() {
+    let texts = |file: &str| {
+        let rights = rights(file).into_iter().filter(|right| right.verb != "update");
+        let own = rights.filter(|right| right.verb != "create").map(|right| format!("{right:?}"));
+        own.collect::<Vec<_>>()
+    };
+    let (explain, predict, apply) =
+        (texts("explain.yaml"), texts("predict.yaml"), texts("apply.yaml"));
+    assert_eq!(explain, predict);
+    assert!(explain.iter().all(|right| apply.contains(right)));
+}

@@ -30,7 +30,7 @@ fn names<'n>(document: &str, wanted: impl IntoIterator<Item = &'n str>) {
 
 #[test]
 fn the_output_is_described() {
-    for schema in ["explanation", "prediction"] {
+    for schema in ["explanation", "prediction", "apply-result"] {
         let schema: Value = serde_json::from_str(&read(&format!("schema/{schema}.json"))).unwrap();
         let fields = schema["properties"].as_object().unwrap().keys();
         names("docs/output.md", fields.map(String::as_str));

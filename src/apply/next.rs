@@ -1,6 +1,8 @@
 //! What the live controller makes of a change at its next sync: the pass after ours, run by the same
 //! engine on the target as it then is, with the controller's own memory, which holds nothing of ours.
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -12,7 +14,9 @@ use crate::engine::decision::{Decision, Outlook, Range};
 use crate::error::Error;
 use crate::memory::Remembered;
 use crate::snapshot::assemble::Input;
+use crate::snapshot::pod::{ConditionStatus, Phase, ReadyCondition};
 use crate::snapshot::stated::StatedMemory;
+use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::overrides::Assumptions;
 
 /// The pass after ours, and what it means for the change.
@@ -48,12 +52,15 @@ pub enum Verdict {
     Open,
 }
 
+/// No more pods than these are made up.
+const MOST: i32 = 10_000;
+
 /// Runs the pass after a change. New pods are pending and use nothing yet; the others go on as they
 /// were observed, and so do the metrics that are no pod's.
 ///
 /// # Errors
 ///
-/// The pods of the target are not known.
+/// The pods of the target are not known, or are more than there can be.
 pub fn next(
     input: &Input,
     remembered: &Remembered,
@@ -61,16 +68,25 @@ pub fn next(
     change: Change,
     leader: Leader,
 ) -> Result<Next, Error> {
-    let with = |typed: &Overrides, input: Input| {
-        Ok::<_, Error>(Assumptions::read(typed)?.apply(input, decision)?.0)
-    };
+    if !(0..=MOST).contains(&change.to) {
+        return Err(Error::failed(format!("{} replicas are not looked at", change.to)));
+    }
     let scaled = Overrides { replicas: Some(change.to), ..Overrides::default() };
-    let mut then = with(&scaled, input.clone())?;
-    let there = |name: &str| input.snapshot.pods.iter().any(|pod| *pod.name == *name);
-    let pods = then.snapshot.pods.iter().map(|pod| pod.name.to_string());
-    let pending: Vec<String> = pods.filter(|name| !there(name)).collect();
-    if !pending.is_empty() {
-        then = with(&Overrides { pending, ..Overrides::default() }, then)?;
+    let (mut then, _) = Assumptions::read(&scaled)?.apply(input.clone(), decision)?;
+    let there: HashSet<&str> = input.snapshot.pods.iter().map(|pod| &*pod.name).collect();
+    let is_new = |name: &str| !there.contains(name);
+    let Snapshot { pods, pod_metrics, metrics, now, .. } = &mut then.snapshot;
+    for pod in pods.iter_mut().filter(|pod| is_new(&pod.name)) {
+        pod.phase = Phase::Pending;
+        pod.start_time = Some(*now);
+        let never = ReadyCondition { status: ConditionStatus::False, last_transition_time: *now };
+        pod.ready = Some(never);
+    }
+    pod_metrics.retain(|item| !is_new(&item.name));
+    for answer in metrics {
+        if let MetricAnswer::Pods(values) = answer {
+            values.retain(|value| !is_new(&value.pod));
+        }
     }
     // A controller that takes over remembers nothing.
     let remembered = match leader {

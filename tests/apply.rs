@@ -1,0 +1,151 @@
+//! What `apply` would make of the recorded passes: where the controller left the scale alone because it
+//! could not decide, something stands against writing that nothing forces; where it wrote, nothing does.
+//! And what comes next is foreseen for each change. Nothing is written here.
+
+mod common;
+#[path = "common/recorded.rs"]
+mod recorded;
+
+use kubectl_hpa::apply::Change;
+use kubectl_hpa::apply::gate::{Facts, Going, Leader};
+use kubectl_hpa::apply::next::{Verdict, next};
+use kubectl_hpa::args::How;
+use kubectl_hpa::engine;
+use kubectl_hpa::engine::decision::Range;
+use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::snapshot::assemble::Input;
+use serde_json::Value;
+
+/// The change of an input, and what stands against it.
+fn judged(input: &Input, remembered: &Remembered) -> (Option<Change>, Vec<(&'static str, bool)>) {
+    let snapshot = &input.snapshot;
+    let decision = engine::reconcile(snapshot, &remembered.likely);
+    let outlook = engine::outlook(snapshot, remembered, &decision);
+    let facts = Facts {
+        snapshot,
+        remembered,
+        decision: &decision,
+        outlook: &outlook,
+        doubts: &[],
+        going: &Going::No,
+        leader: Leader::Unknown,
+    };
+    let concerns = facts.concerns(&How::default());
+    let named = concerns.iter().map(|concern| (concern.code, concern.flag.is_some()));
+    (facts.change(), named.collect())
+}
+
+/// The status and reason of a condition that the pass set.
+fn condition<'v>(expected: &'v Value, kind: &str) -> Option<(&'v str, &'v str)> {
+    let conditions = expected["status"]["conditions"].as_array()?;
+    let found = conditions.iter().find(|condition| condition["type"] == kind)?;
+    Some((found["status"].as_str()?, found["reason"].as_str()?))
+}
+
+#[test]
+fn what_the_controller_did_not_decide_is_never_written() {
+    let (mut never, mut due) = (0, 0);
+    for case in recorded::cases() {
+        let (name, expected) = (&case.name, &case.expected);
+        let input = common::read(case.input.get()).expect("a recorded input");
+        let remembered = Remembered::of(&input);
+        let (change, concerns) = judged(&input, &remembered);
+        assert_eq!(
+            change.map(|it| it.to),
+            expected["scaleTo"].as_i64().map(|to| to as i32),
+            "{name}"
+        );
+        let for_good = concerns.iter().any(|(_, forces)| !forces);
+        if change.is_some() {
+            due += 1;
+            assert!(!for_good, "{name}: {concerns:?}");
+            // Its memory is stated, so only a metric that failed can leave it open.
+            assert!(concerns.iter().all(|(code, _)| *code == "metrics"), "{name}: {concerns:?}");
+            continue;
+        }
+        // An earlier pass may have set it, so the error tells whether this one went on.
+        let inactive =
+            condition(expected, "ScalingActive").is_some_and(|(status, _)| status == "False");
+        let disabled =
+            condition(expected, "ScalingActive").is_some_and(|(_, why)| why == "ScalingDisabled");
+        let unable =
+            condition(expected, "AbleToScale").is_some_and(|(_, why)| why == "FailedGetScale");
+        if unable || (inactive && (disabled || !expected["error"].is_null())) {
+            never += 1;
+            let writes = input.snapshot.scale_update_error.is_some();
+            assert!(for_good || writes, "{name}: {expected:#}");
+        }
+    }
+    assert!(due > 150 && never > 100, "{due} due, {never} never");
+}
+
+#[test]
+fn what_comes_next_is_foreseen_for_each_change() {
+    let mut verdicts = std::collections::BTreeMap::new();
+    for case in recorded::cases() {
+        let name = &case.name;
+        let input = common::read(case.input.get()).expect("a recorded input");
+        let remembered = Remembered::of(&input);
+        let decision = engine::reconcile(&input.snapshot, &remembered.likely);
+        let (Some(change), _) = judged(&input, &remembered) else { continue };
+        for leader in [Leader::Unknown, Leader::Lapsed(input.snapshot.now)] {
+            let next = next(&input, &remembered, &decision, change, leader);
+            let next = match next {
+                Ok(next) => next,
+                Err(e) => {
+                    // Out of bounds it is corrected even where the pods cannot be told.
+                    let text = e.message;
+                    let told = text.starts_with("the pods of the target are not known")
+                        || text.ends_with(" replicas are not looked at");
+                    assert!(told, "{name}: {text}");
+                    *verdicts.entry("unknown").or_insert(0) += 1;
+                    continue;
+                }
+            };
+            let scale = next.input.snapshot.scale.as_ref().expect("a scale");
+            assert_eq!(scale.spec_replicas, change.to, "{name}");
+            // It is the controller's memory, and holds nothing of ours.
+            let lapsed = matches!(leader, Leader::Lapsed(_));
+            let want = if lapsed { Default::default() } else { remembered.likely.clone() };
+            assert_eq!(next.remembered.likely, want, "{name}");
+            let after = next.decision.replicas_after().expect("a scale");
+            let Range { min, max } = next.replicas;
+            assert!((min..=max).contains(&after), "{name}: {after} of {min} to {max}");
+            let verdict = match next.verdict {
+                Verdict::Keeps => "keeps",
+                Verdict::GoesOn => "goes on",
+                Verdict::Undoes => "undoes",
+                Verdict::Open => "open",
+            };
+            *verdicts.entry(verdict).or_insert(0) += 1;
+        }
+    }
+    let all: Vec<_> = verdicts.keys().copied().collect();
+    assert!(["goes on", "keeps"].iter().all(|it| all.contains(it)), "{verdicts:?}");
+}
+
+/// Without past recommendations, bounds and rate limits hold as they do with them.
+#[test]
+fn ignoring_stabilization_ignores_nothing_else() {
+    let mut other = 0;
+    for case in recorded::cases() {
+        let input = common::read(case.input.get()).expect("a recorded input");
+        let own = Remembered::of(&input);
+        let (held, _) = judged(&input, &own);
+        let ignoring = own.clone().without_recommendations();
+        assert_eq!(ignoring.likely.scale_up_events, own.likely.scale_up_events);
+        assert_eq!(ignoring.likely.scale_down_events, own.likely.scale_down_events);
+        let (change, _) = judged(&input, &ignoring);
+        other += usize::from(change != held);
+        // Counts that do not fit 32 bits come out below zero in the controller, too.
+        if let Some(Change { from, to: to @ 0.. }) = change {
+            let spec = &input.snapshot.hpa.spec;
+            let bounds = spec.min_replicas.unwrap_or(1)..=spec.max_replicas;
+            // A rate limit may keep it from coming back into them at once.
+            let between = from.min(to)..=from.max(to);
+            let inside = bounds.contains(&to) || !between.contains(bounds.start());
+            assert!(inside, "{}: {from} to {to} of {bounds:?}", case.name);
+        }
+    }
+    assert!(other > 20, "only {other} are held by stabilization");
+}

@@ -63,6 +63,7 @@ fn run(seed: u64, shape: Shape, behavior: bool, life: Life, sees: Sees, shares: 
         let first = states.len().saturating_sub(1 + sees.watched);
         let evidence = Evidence {
             seen: infer::seen(&snapshot.hpa, &states[first..], Chain::Whole),
+            rescales: infer::rescales_seen(&snapshot.hpa, &states[first..]),
             ..evidence
         };
         let seen_at = world.now;

@@ -4,10 +4,11 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::header::USER_AGENT;
+use http::header::{ACCEPT_ENCODING, USER_AGENT};
 use http::{HeaderValue, Uri};
 use kube::config::{AuthInfo, AuthProviderConfig};
 
+use super::body::ENCODINGS;
 use super::config_file::{Cluster, User};
 use super::environment::Environment;
 use super::exec::{self, Credentials, Fault};
@@ -96,7 +97,6 @@ impl Plan {
         config.root_cert = authority(cluster)?;
         config.accept_invalid_certs = cluster.insecure_skip_tls_verify;
         config.tls_server_name = some(&cluster.tls_server_name);
-        config.disable_compression = cluster.disable_compression;
         config.proxy_url = self.proxy.as_ref().map(|proxy| proxy.uri.clone());
         config.connect_timeout = self.limits.connect();
         // The whole request has a limit of its own, and so has what it writes.
@@ -104,6 +104,9 @@ impl Plan {
         config.write_timeout = None;
         config.default_retry = false;
         config.headers = vec![(USER_AGENT, user_agent())];
+        if !cluster.disable_compression {
+            config.headers.push((ACCEPT_ENCODING, ENCODINGS));
+        }
         config.auth_info = auth_info(&self.target.user, credentials)?;
         kube::Client::try_from(config).map_err(|e| client_error(&e))
     }

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use kube::client::Body;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::body::Packed;
 use super::connect::Plan;
 use super::exec::Fault;
 use super::failure::{Failure, FailureKind, Method, classify};
@@ -64,11 +65,11 @@ struct Ask<'a> {
 
 /// An answer with success.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Response {
+pub struct Response<B = Bytes> {
     /// The HTTP status, 2xx.
     pub status: u16,
-    /// The body, without its compression.
-    pub body: Bytes,
+    /// The body, without its compression unless that is another's to undo.
+    pub body: B,
     /// The server's clock.
     pub date: Option<Timestamp>,
     /// The media type of the body.
@@ -88,6 +89,8 @@ struct Inner {
     renewal: tokio::sync::Mutex<()>,
     deadline: Mutex<Option<Instant>>,
     sent: AtomicUsize,
+    /// What bodies were in that are done with.
+    memory: Mutex<Vec<Vec<u8>>>,
     notices: Vec<String>,
     notes: Mutex<Vec<String>>,
     warnings: Mutex<Vec<String>>,
@@ -122,6 +125,7 @@ impl Session {
                 renewal: tokio::sync::Mutex::new(()),
                 deadline: Mutex::new(deadline),
                 sent: AtomicUsize::new(0),
+                memory: Mutex::default(),
                 notices,
                 notes: Mutex::new(notes),
                 warnings: Mutex::default(),
@@ -185,7 +189,22 @@ impl Session {
     ///
     /// Everything but a 2xx answer with its whole body.
     pub async fn get(&self, path: &str, accept: &str) -> Result<Response, Failure> {
+        let answer = self.get_with(path, accept, Patience::Own).await?;
+        self.unpacked(Method::Get, path, answer)
+    }
+
+    /// Asks with our own patience for what another thread is to inflate.
+    pub(super) async fn get_packed(
+        &self,
+        path: &str,
+        accept: &str,
+    ) -> Result<Response<Packed>, Failure> {
         self.get_with(path, accept, Patience::Own).await
+    }
+
+    /// Takes the memory of a body back for the next one.
+    pub(super) fn reuse(&self, body: Packed) {
+        lock(&self.inner.memory).push(body.into_memory());
     }
 
     /// Asks as the controller does, for answers that go into its conditions: what it takes for a
@@ -195,7 +214,22 @@ impl Session {
     ///
     /// Everything but a 2xx answer with its whole body.
     pub async fn get_as_controller(&self, path: &str, accept: &str) -> Result<Response, Failure> {
-        self.get_with(path, accept, Patience::Controllers).await
+        let answer = self.get_with(path, accept, Patience::Controllers).await?;
+        self.unpacked(Method::Get, path, answer)
+    }
+
+    fn unpacked(
+        &self,
+        method: Method,
+        path: &str,
+        answer: Response<Packed>,
+    ) -> Result<Response, Failure> {
+        let Response { status, body, date, content_type } = answer;
+        let body = body.unpack().map_err(|e| {
+            let cause = format!("failed to inflate the answer: {e}");
+            Failure { method, ..Failure::unreadable(self.host(), path, cause) }
+        })?;
+        Ok(Response { status, body, date, content_type })
     }
 
     /// Sends a write once. It is sent again only where the server has said that it did not act on
@@ -218,7 +252,7 @@ impl Session {
             tries += 1;
             let (age, client) = self.client();
             let (failure, retry_after) = match self.try_once(&client, &ask).await {
-                Ok(response) => return Ok(response),
+                Ok(response) => return self.unpacked(method, path, response),
                 Err(failed) => failed,
             };
             if failure.status() == Some(401) && self.renew(age).await? {
@@ -245,7 +279,7 @@ impl Session {
         path: &str,
         accept: &str,
         patience: Patience,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response<Packed>, Failure> {
         let ask = Ask { method: Method::Get, path, accept, body: &[] };
         let mut tries = 0;
         let begun = Instant::now();
@@ -290,7 +324,7 @@ impl Session {
         &self,
         client: &kube::Client,
         ask: &Ask<'_>,
-    ) -> Result<Response, (Failure, Option<Duration>)> {
+    ) -> Result<Response<Packed>, (Failure, Option<Duration>)> {
         let inner = &self.inner;
         let Ask { method, path, accept, body } = *ask;
         let fail = |kind| {
@@ -333,7 +367,8 @@ impl Session {
             let (parts, mut body) = answer.into_parts();
             self.keep_warnings(&parts.headers);
             // Collected as frames it would be held twice.
-            let mut whole = Vec::new();
+            let mut whole = lock(&inner.memory).pop().unwrap_or_default();
+            whole.clear();
             while let Some(frame) = body.frame().await {
                 let frame = frame.map_err(|_| {
                     let cause = "the connection broke in the middle of the answer";
@@ -343,7 +378,8 @@ impl Session {
                     whole.extend_from_slice(data);
                 }
             }
-            Ok((parts, Bytes::from(whole)))
+            let whole = Packed::new(whole, &parts.headers);
+            Ok((parts, whole))
         };
         let (parts, body) = match end {
             Some(end) => timeout_at(end, exchange).await.map_err(|_| {
@@ -361,6 +397,8 @@ impl Session {
         let content_type = text(header::CONTENT_TYPE).unwrap_or_default().to_owned();
         let code = parts.status.as_u16();
         if !(200..=206).contains(&code) {
+            // What cannot be inflated says as much as what is empty.
+            let body = body.unpack().unwrap_or_default();
             let status = ApiStatus::read(code, method.as_str(), path, &content_type, &body);
             let (failure, _) = fail(FailureKind::Api(Box::new(status)));
             let seconds = text(header::RETRY_AFTER).and_then(|text| text.parse().ok());

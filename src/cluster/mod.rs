@@ -2,6 +2,7 @@
 //! bodies or typed failures. It must not interpret objects or compute replicas. Follows client-go's
 //! `clientcmd` and `rest`, with kube's client for TLS and HTTP.
 
+mod body;
 mod config_file;
 mod connect;
 mod discovery;

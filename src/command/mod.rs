@@ -12,6 +12,8 @@ mod remember;
 
 use std::fs;
 use std::io::IsTerminal;
+use std::num::NonZero;
+use std::thread::available_parallelism;
 
 use crate::args::{Cli, ConnectionFlags, Verb, command_line};
 use crate::cluster::{Environment, Session, connect};
@@ -60,6 +62,8 @@ fn connected_whatever<T>(
     ask: impl AsyncFnOnce(&Session) -> Result<T, Error>,
 ) -> Result<(T, Vec<String>, Option<Error>), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
+        // They read long lists, which more of them would not do sooner.
+        .max_blocking_threads(available_parallelism().map_or(2, NonZero::get))
         .enable_all()
         .build()
         .map_err(|e| Error::failed(format!("failed to start: {e}")))?;

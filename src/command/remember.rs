@@ -94,6 +94,7 @@ pub(super) async fn look_further(session: &Session, input: &mut Input) {
     let since = snapshot.now.checked_sub(window).unwrap_or(Timestamp::MIN);
     let states = look_back(session, &snapshot.hpa, since).await;
     let seen = infer::seen(&snapshot.hpa, &states, Chain::Whole);
+    input.evidence.rescales = infer::rescales_seen(&snapshot.hpa, &states);
     if seen.len() > input.evidence.seen.len() {
         input.evidence.seen = seen;
     }

@@ -3,6 +3,8 @@
 //! follows, nothing is claimed. The next pass runs at some time within a sync period from now, and
 //! what may have left its windows by then counts as uncertain.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::recommendations::{self, Held};
@@ -11,9 +13,9 @@ use crate::go;
 use crate::json::SecondsTime;
 use crate::snapshot::assemble::Basis;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::{Event, Evidence, Lease, Seen, Written};
-use crate::snapshot::hpa::{Hpa, ScalingRules};
-use crate::snapshot::stated::Recommendation;
+use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, Seen, Written};
+use crate::snapshot::hpa::{Behavior, Hpa, ScalingRules};
+use crate::snapshot::stated::{Recommendation, ScaleEvent};
 
 /// A pass looks at its clock so much later than it is due at most, counted from the one before.
 const SLACK: SignedDuration = SignedDuration::from_secs(5);
@@ -40,6 +42,8 @@ pub(super) struct Known<'k> {
     pub(super) rescales: Vec<Rescale>,
     /// What was seen of earlier passes.
     pub(super) seen: &'k [Seen],
+    /// All rescales since some time.
+    pub(super) rescales_seen: Option<&'k Rescales>,
     /// How many events of the HPA there are, repeats included.
     pub(super) event_count: i64,
     /// The spec is as it was when the status was written.
@@ -244,8 +248,19 @@ fn times<'a>(
     let events = evidence.events.iter().flat_map(|event| [event.first, event.last]);
     let lease = evidence.lease.into_iter().flat_map(|it| [it.acquired, it.renewed]);
     let seen = evidence.seen.iter().flat_map(|seen| [seen.time, seen.until]);
+    let rescales = evidence
+        .rescales
+        .iter()
+        .flat_map(|it| it.changes.iter().map(|change| change.time).chain([it.since]));
     let stated = [Some(now), created, spec, status, hpa.status.last_scale_time];
-    stated.into_iter().chain(conditions).chain(events).flatten().chain(lease).chain(seen)
+    stated
+        .into_iter()
+        .chain(conditions)
+        .chain(events)
+        .flatten()
+        .chain(lease)
+        .chain(seen)
+        .chain(rescales)
 }
 
 /// Whether a time leaves room for every duration on both sides. Those near the ends of the calendar
@@ -287,6 +302,26 @@ pub fn seen(hpa: &Hpa, states: &[Hpa], chain: Chain) -> Vec<Seen> {
     pairs.collect()
 }
 
+/// The rescales that the states of an HPA show, one after the other without a gap; none where they
+/// do not tell of each what it did.
+pub fn rescales_seen(hpa: &Hpa, states: &[Hpa]) -> Option<Rescales> {
+    let since = states.first()?.written.status?;
+    let mut changes = Vec::new();
+    for pair in states.windows(2) {
+        let [before, state] = pair else { return None };
+        let time = state.status.last_scale_time;
+        if before.uid != hpa.uid || state.uid != hpa.uid {
+            return None;
+        }
+        if time == before.status.last_scale_time {
+            continue;
+        }
+        let replicas = sighting::rescaled_by(&state.status)?;
+        changes.push(ScaleEvent { replicas, time: time?, outdated: false });
+    }
+    (states.len() > 1).then_some(Rescales { since, changes })
+}
+
 /// Whether there may have been others between the states of an HPA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chain {
@@ -296,10 +331,18 @@ pub enum Chain {
     Glimpses,
 }
 
-/// How long the controller remembers recommendations of an HPA, and a little more.
+/// How long what the controller remembers of an HPA counts, and a little more.
 pub fn window(hpa: &Hpa, controller: &Controller) -> SignedDuration {
     let (up, down) = windows(hpa, controller);
-    up.max(down) + controller.sync_period + SLACK
+    let period = hpa.spec.behavior.as_ref().and_then(|behavior| periods(behavior).pop_last());
+    up.max(down).max(period.unwrap_or_default()) + controller.sync_period + SLACK
+}
+
+/// How far the policies of both directions look back.
+pub(super) fn periods(behavior: &Behavior) -> BTreeSet<SignedDuration> {
+    let rules = [&behavior.scale_up, &behavior.scale_down];
+    let policies = rules.into_iter().flatten().flat_map(|rules| rules.policies.iter().flatten());
+    policies.map(|policy| SignedDuration::from_secs(policy.period_seconds.into())).collect()
 }
 
 /// How long recommendations hold against scaling up and down.
@@ -349,6 +392,7 @@ impl<'k> Known<'k> {
             down_window,
             lease: evidence.lease.filter(|lease| lease.renewed + lease.duration >= now),
             seen: &evidence.seen,
+            rescales_seen: evidence.rescales.as_ref(),
             rescales: rescales(&own),
             counts_rescale: false,
             event_count: own.iter().map(|event| i64::from(event.count)).sum(),

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::basis;
-use super::infer::{Known, Rescale, RescaleReason, SECOND};
+use super::infer::{Known, Rescale, RescaleReason, SECOND, periods};
+use super::{basis, sighting};
 use crate::json::SecondsTime;
 use crate::snapshot::assemble::Basis;
-use crate::snapshot::hpa::{Behavior, Condition};
+use crate::snapshot::hpa::Behavior;
 use crate::snapshot::stated::ScaleEvent;
 
 /// How many events about one object the controller's recorder lets through at once, and how long
@@ -27,10 +27,7 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec
     let Some(behavior) = &known.hpa.spec.behavior else {
         return nothing;
     };
-    let rules = [&behavior.scale_up, &behavior.scale_down];
-    let policies = rules.into_iter().flatten().flat_map(|rules| rules.policies.iter().flatten());
-    let periods: BTreeSet<SignedDuration> =
-        policies.map(|policy| SignedDuration::from_secs(policy.period_seconds.into())).collect();
+    let periods = periods(behavior);
     let Some(longest) = periods.last().copied() else {
         return nothing;
     };
@@ -65,7 +62,11 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec
         grounds.push(basis("scale events", "no rescale in the periods of the policies", &source));
         return nothing;
     }
-    let Some(counted) = counted(known, last, longest) else {
+    let (counted, source) = if let Some(seen) = seen_since(known, oldest) {
+        (seen, "earlier states of the HPA")
+    } else if let Some(told) = told_by_events(known, last, longest) {
+        (told, "events SuccessfulRescale, if nobody else scaled")
+    } else {
         grounds.push(basis(
             "scale events",
             "rate limits may count any rescale",
@@ -73,11 +74,7 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec
         ));
         return None;
     };
-    grounds.push(basis(
-        "scale events",
-        worded(&counted),
-        "events SuccessfulRescale, if nobody else scaled",
-    ));
+    grounds.push(basis("scale events", worded(&counted), source));
     let mut lists = Vec::new();
     let mut seen = BTreeSet::new();
     let almost = SECOND - SignedDuration::from_nanos(1);
@@ -112,8 +109,19 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec
     Some(lists)
 }
 
-/// The rescales that a period may still contain; none where there may be others.
-fn counted(known: &Known<'_>, last: Timestamp, longest: SignedDuration) -> Option<Vec<ScaleEvent>> {
+/// The rescales since a time, where each left a state that was seen.
+fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
+    let seen = known.rescales_seen.filter(|seen| seen.since <= oldest)?;
+    let counted = seen.changes.iter().filter(|change| change.time + SECOND > oldest);
+    Some(counted.copied().collect())
+}
+
+/// The rescales that a period may still contain, by events; none where there may be others.
+fn told_by_events(
+    known: &Known<'_>,
+    last: Timestamp,
+    longest: SignedDuration,
+) -> Option<Vec<ScaleEvent>> {
     let oldest = known.earliest_pass() - longest;
     let newest = known.rescales.last()?;
     let complete = newest.time.duration_since(last).abs() <= SECOND && none_dropped(known, longest);
@@ -142,10 +150,7 @@ fn counted(known: &Known<'_>, last: Timestamp, longest: SignedDuration) -> Optio
 /// The count before the last rescale, where the status is still that of its pass.
 fn status_of_rescale(known: &Known<'_>) -> Option<i32> {
     let status = &known.hpa.status;
-    let able = |condition: &Condition| {
-        condition.type_ == "AbleToScale" && condition.reason == "SucceededRescale"
-    };
-    status.conditions.iter().any(able).then_some(status.current_replicas)
+    sighting::rescaled_by(status).map(|_| status.current_replicas)
 }
 
 /// Whether the recorder, which lets only so many events through, cannot have kept one back.

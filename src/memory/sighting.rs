@@ -59,6 +59,12 @@ pub(super) fn counts_rescale(spec: &HpaSpec, status: &HpaStatus) -> bool {
         })
 }
 
+/// By how much the pass of a status changed the scale; none where it did not.
+pub(super) fn rescaled_by(status: &HpaStatus) -> Option<i32> {
+    let rescaled = reason_of(status, "AbleToScale", "True") == Some("SucceededRescale");
+    rescaled.then(|| status.desired_replicas.checked_sub(status.current_replicas)).flatten()
+}
+
 /// The reasons of `AbleToScale` and `ScalingLimited`, where the pass got to setting them and did not
 /// fail afterwards.
 fn normalized(status: &HpaStatus) -> Option<(&str, &str)> {

@@ -210,6 +210,7 @@ fn without_pods(
     };
     let mut evidence = objects.evidence.of(&snapshot.hpa);
     evidence.seen = state.map(|state| state.seen.clone()).unwrap_or_default();
+    evidence.rescales = state.and_then(|state| state.rescales.clone());
     Ok((Input { snapshot, stated_memory, evidence, known, basis, notes }, selected_metrics))
 }
 

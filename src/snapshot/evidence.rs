@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::hpa::Hpa;
+use super::stated::ScaleEvent;
 use crate::json::{null_as_default, optional_time, time};
 
 /// What is known beside the HPA itself.
@@ -17,6 +18,19 @@ pub struct Evidence {
     pub lease: Option<Lease>,
     /// What was seen of earlier passes while the HPA was watched.
     pub seen: Vec<Seen>,
+    /// The rescales that states without a gap show; none where there are no such states.
+    pub rescales: Option<Rescales>,
+}
+
+/// All rescales of the controller since some time, by the states of the HPA that its passes left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rescales {
+    /// There were no others since.
+    #[serde(serialize_with = "time::serialize")]
+    pub since: Timestamp,
+    /// By how many replicas, positive where there were more of them afterwards; the oldest first.
+    pub changes: Vec<ScaleEvent>,
 }
 
 /// The recommendation of passes whose status has been overwritten since.
@@ -272,6 +286,7 @@ impl Evidence {
             events: self.events.iter().filter(of_its_name).cloned().collect(),
             lease: self.lease,
             seen: self.seen.clone(),
+            rescales: self.rescales.clone(),
         }
     }
 }

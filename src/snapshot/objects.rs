@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny};
 
 use super::control_plane::ControlPlane;
-use super::evidence::{Evidence, Seen};
+use super::evidence::{Evidence, Rescales, Seen};
 use super::metric::{ExternalMetricValue, GoDuration, MetricValue, PodMetrics};
 use super::pod::{Meta, Pod};
 use super::stated::{Recommendation, ScaleEvent, StatedMemory};
@@ -143,6 +143,8 @@ pub struct ControllerState {
     /// What was seen of earlier passes; only where the lists above are not known.
     #[serde(deserialize_with = "null_as_default")]
     pub seen: Vec<Seen>,
+    /// All rescales since some time, in the same case.
+    pub rescales: Option<Rescales>,
     /// Requests that failed when this was captured.
     #[serde(deserialize_with = "null_as_default")]
     pub errors: Vec<ApiError>,

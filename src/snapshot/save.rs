@@ -140,6 +140,10 @@ fn state(inputs: &[&Input], first: &Input) -> Value {
             if !seen.is_empty() {
                 state["seen"] = json!(seen);
             }
+            if let Some(rescales) = inputs.iter().find_map(|input| input.evidence.rescales.as_ref())
+            {
+                state["rescales"] = json!(rescales);
+            }
         }
         Some(memory) => {
             state["recommendations"] = memory.recommendations.iter().map(recommendation).collect();

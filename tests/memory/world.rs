@@ -263,7 +263,7 @@ impl World {
                 false => Vec::new(),
             },
             lease: with_lease.then_some(lease),
-            seen: Vec::new(),
+            ..Evidence::default()
         }
     }
 

@@ -72,7 +72,7 @@ impl Past {
             }
         };
         (
-            Evidence { events, lease, seen: Vec::new() },
+            Evidence { events, lease, ..Evidence::default() },
             ControlPlane { pods, holder, server: None, unread },
         )
     }

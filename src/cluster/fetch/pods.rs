@@ -1,11 +1,15 @@
 //! Lists that may be long, page after page: the pods of a target, and HPAs.
 
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
-use tokio::join;
-use tokio::task::spawn_blocking;
+use serde_json::de::IoRead;
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::super::Failure;
+use super::super::body::Packed;
 use super::super::discovery::segment;
 use super::read::{List, next_page};
 use super::{Fetch, JSON};
@@ -13,6 +17,9 @@ use crate::snapshot::pod::Pod;
 
 /// As many objects a page as kubectl asks for.
 const PAGE: usize = 500;
+
+/// As many pages wait to be read, or are, before the next one is asked for.
+const UNREAD: usize = 4;
 
 impl Fetch<'_> {
     /// All pods of a selector.
@@ -23,7 +30,7 @@ impl Fetch<'_> {
     }
 
     /// All items of a list with the server's clock at its start; from the start again where a
-    /// page's token expires. While a page comes, another thread reads the one before.
+    /// page's token expires. While a page comes, other threads read those before.
     pub(super) async fn pages<T: DeserializeOwned + Send + 'static>(
         &self,
         path: &str,
@@ -33,23 +40,38 @@ impl Fetch<'_> {
         let and = if query.is_empty() { "" } else { "&" };
         let pages = format!("{path}?{query}{and}limit={PAGE}");
         let mut asked = pages.clone();
-        let mut page = self.session.get(&asked, JSON).await?;
+        let mut page = self.session.get_packed(&asked, JSON).await?;
         let date = page.date;
-        let mut items = Vec::new();
+        let reader = Arc::new(Reader::default());
+        let mut read = Vec::new();
+        let mut reading = VecDeque::new();
         loop {
-            let unreadable = |cause| self.unreadable(&asked, cause);
-            let Some(token) = next_page(kind, &page.body).map_err(unreadable)? else {
-                items.extend(read_items(&page.body).map_err(unreadable)?);
-                return Ok((items, date));
+            let token = next_page(kind, IoRead::new(page.body.reader()))
+                .map_err(|cause| self.unreadable(&asked, cause))?;
+            if token.is_none() && reading.is_empty() {
+                let items = reader.items(&page.body);
+                return Ok((items.map_err(|cause| self.unreadable(&asked, cause))?, date));
+            }
+            let (reader, session, body) = (Arc::clone(&reader), self.session.clone(), page.body);
+            let read_page = move || {
+                let items = reader.items(&body);
+                session.reuse(body);
+                items
             };
+            reading.push_back((asked, spawn_blocking(read_page)));
+            let Some(token) = token else {
+                for earlier in reading {
+                    read.push(self.finished(earlier).await?);
+                }
+                return Ok((in_one(read), date));
+            };
+            if reading.len() > UNREAD
+                && let Some(earliest) = reading.pop_front()
+            {
+                read.push(self.finished(earliest).await?);
+            }
             let following = format!("{pages}&continue={}", segment(&token));
-            let (read, next) = join!(
-                spawn_blocking(move || read_items(&page.body)),
-                self.session.get(&following, JSON),
-            );
-            let read = read.unwrap_or_else(|e| Err(e.to_string()));
-            items.extend(read.map_err(unreadable)?);
-            page = match next {
+            page = match self.session.get_packed(&following, JSON).await {
                 Err(e) if e.is_expired() => {
                     // One list without pages cannot expire.
                     let whole = format!("{path}?{query}");
@@ -61,9 +83,37 @@ impl Fetch<'_> {
             asked = following;
         }
     }
+
+    /// The items of a page, with what was asked for.
+    async fn finished<T>(
+        &self,
+        (asked, reading): (String, JoinHandle<Result<Vec<T>, String>>),
+    ) -> Result<Vec<T>, Failure> {
+        let read = reading.await.unwrap_or_else(|e| Err(e.to_string()));
+        read.map_err(|cause| self.unreadable(&asked, cause))
+    }
 }
 
-fn read_items<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, String> {
-    let page: List<T> = serde_json::from_slice(page).map_err(|e| e.to_string())?;
-    Ok(page.items.unwrap_or_default())
+/// Reads pages, in memory that has served before where there is some.
+#[derive(Default)]
+struct Reader {
+    spare: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Reader {
+    fn items<T: DeserializeOwned>(&self, page: &Packed) -> Result<Vec<T>, String> {
+        let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = spare().pop().unwrap_or_default();
+        let content = page.unpack_into(&mut memory).map_err(|e| e.to_string())?;
+        let page: List<T> = serde_json::from_slice(content).map_err(|e| e.to_string())?;
+        spare().push(memory);
+        Ok(page.items.unwrap_or_default())
+    }
+}
+
+/// The items of all pages; they are moved once, however many there are.
+fn in_one<T>(pages: Vec<Vec<T>>) -> Vec<T> {
+    let mut items = Vec::with_capacity(pages.iter().map(Vec::len).sum());
+    items.extend(pages.into_iter().flatten());
+    items
 }

@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::de::{Read, SliceRead};
 
 /// A list of objects, or a page of one.
 #[derive(Deserialize)]
@@ -19,7 +20,7 @@ pub(in super::super) fn read<T: for<'de> Deserialize<'de>>(
     body: &[u8],
 ) -> Result<T, String> {
     if !kind.is_empty() {
-        next_page(kind, body)?;
+        next_page(kind, SliceRead::new(body))?;
     }
     serde_json::from_slice(body).map_err(|e| e.to_string())
 }
@@ -30,9 +31,9 @@ pub(in super::super) fn read<T: for<'de> Deserialize<'de>>(
 /// # Errors
 ///
 /// The object is of another kind, or not readable up to there.
-pub(super) fn next_page(kind: &str, body: &[u8]) -> Result<Option<String>, String> {
+pub(super) fn next_page<'de>(kind: &str, body: impl Read<'de>) -> Result<Option<String>, String> {
     let mut head = Head::default();
-    let read = head.deserialize(&mut serde_json::Deserializer::from_slice(body));
+    let read = head.deserialize(&mut serde_json::Deserializer::new(body));
     match read {
         // The reader misses what was left out.
         Err(e) if !head.is_complete() => return Err(e.to_string()),
@@ -95,7 +96,7 @@ impl<'de> Visitor<'de> for &mut Head {
 
 #[cfg(test)]
 mod tests {
-    use super::next_page;
+    use super::{SliceRead, next_page};
 
     #[test]
     fn the_token_is_found_before_the_items_are_read() {
@@ -113,7 +114,7 @@ mod tests {
             ("<html>", Err("expected value")),
             ("[]", Err("invalid type: sequence, expected an object")),
         ] {
-            let got = next_page("PodList", body.as_bytes());
+            let got = next_page("PodList", SliceRead::new(body.as_bytes()));
             match (&got, want) {
                 (Ok(token), Ok(want)) => assert_eq!(token.as_deref(), want, "{body}"),
                 (Err(e), Err(want)) => assert!(e.contains(want), "{body}: {e}"),

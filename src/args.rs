@@ -4,12 +4,14 @@
 mod apply;
 mod connection;
 mod expect;
+mod form;
 mod predict;
+mod typing;
 
-use std::ffi::{OsStr, OsString};
-use std::path::Path;
-
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::Resettable;
+use clap::{
+    Arg, ArgAction, Args, Command, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint,
+};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::go;
@@ -18,12 +20,14 @@ use crate::version::Version;
 pub use apply::{Apply, ApplyOutput, DryRun, How};
 pub use connection::ConnectionFlags;
 pub use expect::{ExpectArgs, FailOn, Report};
+pub use form::Form;
 pub use predict::{Overrides, Predict, PredictOutput, TimelineArgs};
+pub use typing::Typing;
 
 /// Explains what the HorizontalPodAutoscaler controller decides, step by step.
 #[derive(Debug, Parser)]
 #[command(name = "kubectl-hpa", version, about, long_about = None)]
-#[command(disable_help_subcommand = true, arg_required_else_help = true)]
+#[command(disable_help_flag = true, arg_required_else_help = true)]
 #[command(after_help = EXIT_CODES)]
 pub struct Cli {
     /// The verb.
@@ -32,23 +36,55 @@ pub struct Cli {
     /// Whether to use colours; NO_COLOR and CLICOLOR_FORCE are honoured
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", global = true)]
     pub color: Color,
+    /// Print this summary; `kubectl hpa help VERB` has all flags, and examples
+    #[arg(short, long, action = ArgAction::HelpShort, global = true)]
+    pub help: Option<bool>,
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid input, 3 an expectation is
-false, 4 not certain enough to tell, 5 a change is due (with --exit-code), 6 apply: nothing written,
-as something stands against it, 7 apply: not known whether it is written";
+Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid input, 3 an expectation \
+is false, 4 not certain enough to tell, 5 a change is due (with --exit-code), 6 apply: nothing \
+written, as something stands against it, 7 apply: not known whether it is written";
 
-/// The arguments with the verb in its place: kubectl runs `kubectl hpa-explain` through a link of
-/// the name `kubectl-hpa_explain`, which then stands for the verb.
-pub fn with_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let name = arguments.first().map(Path::new).and_then(Path::file_stem).and_then(OsStr::to_str);
-    let verb = name.and_then(|name| name.strip_prefix("kubectl-hpa_")).map(OsString::from);
-    if let Some(verb) = verb {
-        arguments.insert(1, verb);
-    }
-    arguments
+/// The definition of the command line, with the name under which most know it, and what holds for all
+/// verbs alike.
+pub fn command_line() -> Command {
+    Cli::command().bin_name("kubectl hpa").mut_subcommands(|verb| {
+        let verb = match verb.get_after_help().cloned() {
+            // Examples belong to the long help.
+            Some(text) => verb.after_help(Resettable::Reset).after_long_help(text),
+            None => verb,
+        };
+        verb.mut_args(hinted).mut_args(summarized)
+    })
 }
+
+/// Lets shells complete the names of files where the definition says FILE or DIR.
+fn hinted(arg: Arg) -> Arg {
+    let names = arg.get_value_names().unwrap_or_default().iter();
+    let hints = names.flat_map(|name| name.split('|')).find_map(|name| match name {
+        "FILE" => Some(ValueHint::AnyPath),
+        "DIR" => Some(ValueHint::DirPath),
+        _ => None,
+    });
+    match hints {
+        Some(hint) => arg.value_hint(hint),
+        None => arg,
+    }
+}
+
+/// Leaves out of a verb's summary what few need, which its long help has: most of the flags for
+/// connection and controller.
+fn summarized(arg: Arg) -> Arg {
+    const SHOWN: [&str; 3] = ["namespace", "context", "kubeconfig"];
+    let heading = arg.get_help_heading().unwrap_or_default();
+    let is_rare = heading.starts_with("Connection") || heading.starts_with("Controller");
+    let hides = is_rare && !SHOWN.contains(&arg.get_id().as_str());
+    arg.hide_short_help(hides)
+}
+
+/// The verb that shells call. No HPA can have this name.
+const COMPLETE: &str = "__complete";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -59,6 +95,38 @@ pub enum Verb {
     Predict(Box<Predict>),
     /// Run the pass once and write its result through the target's scale
     Apply(Box<Apply>),
+    /// Make the links through which kubectl finds the other forms and its completions
+    InstallLinks(InstallLinks),
+    /// Print what the last word of a command line may become
+    #[command(name = COMPLETE, hide = true)]
+    Complete {
+        /// The words after the program's name
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+}
+
+/// `install-links`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+kubectl runs `kubectl hpa-explain` through an executable of the name kubectl-hpa_explain, and asks
+kubectl_complete-hpa for completions. These are links to the one program. A file that is not one of
+them is never touched.
+
+Examples:
+  # beside the program itself
+  kubectl hpa install-links
+
+  # elsewhere, and only say what would be done
+  kubectl hpa install-links --dir ~/.local/bin --dry-run")]
+pub struct InstallLinks {
+    /// Where the links go (default: where kubectl or the shell found the program)
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<std::path::PathBuf>,
+
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// When to use colours.
@@ -242,26 +310,11 @@ fn gate(text: &str) -> Result<(String, bool), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cli, duration, gate, tolerance, with_verb};
-    use clap::CommandFactory;
+    use super::{command_line, duration, gate, tolerance};
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn a_link_stands_for_its_verb() {
-        for (typed, meant) in [
-            (vec!["/bin/kubectl-hpa_explain", "web"], vec!["explain", "web"]),
-            (vec!["kubectl-hpa_predict", "web"], vec!["predict", "web"]),
-            (vec!["kubectl-hpa_explain.exe", "web"], vec!["explain", "web"]),
-            (vec!["kubectl-hpa", "explain", "web"], vec!["explain", "web"]),
-            (vec![], vec![]),
-        ] {
-            let arguments = with_verb(typed.into_iter().map(Into::into).collect());
-            assert_eq!(arguments.get(1..).unwrap_or_default(), meant);
-        }
+        command_line().debug_assert();
     }
 
     #[test]

@@ -610,6 +610,8 @@ fn the_command_line_is_checked_before_anything_is_read() {
         (vec!["--version"], 0, "kubectl-hpa ", ""),
         (vec!["--help"], 0, "Usage: kubectl-hpa", ""),
         (vec!["explain", "--help"], 0, "--filename <FILE>", ""),
+        (vec!["help", "explain"], 0, "Examples:\n", ""),
+        (vec!["help", "explain"], 0, "--tolerance <SHARE>", ""),
         (vec![], 2, "", "Usage: kubectl-hpa"),
         (
             vec!["explain", "web", "-A", "-f", "missing"],

@@ -1,32 +1,121 @@
-//! The completion scripts in `completions/` are generated from the command line's definition, and
-//! must not fall behind it. `UPDATE_COMPLETIONS=1 cargo test --test completions` writes them anew.
+//! The files in `completions/`. The executables that kubectl looks for follow the verbs and must not
+//! fall behind them: `UPDATE_COMPLETIONS=1 cargo test --test completions` writes them anew. The scripts
+//! for shells ask the program, and are run here where there is such a shell.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, fs};
 
-use clap::CommandFactory;
-use clap_complete::{Shell, generate};
-use kubectl_hpa::args::Cli;
+use kubectl_hpa::args::command_line;
+
+const SHELLS: [(&str, &str); 3] =
+    [("bash", "kubectl-hpa.bash"), ("zsh", "_kubectl-hpa"), ("fish", "kubectl-hpa.fish")];
+
+/// The program and its links.
+fn programs() -> Vec<String> {
+    let command = command_line();
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let verbs = verbs.map(clap::Command::get_name).filter(|name| *name != "install-links");
+    [String::new()]
+        .into_iter()
+        .chain(verbs.map(|verb| format!("_{verb}")))
+        .map(|form| format!("kubectl-hpa{form}"))
+        .collect()
+}
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("completions").join(name)
+}
 
 #[test]
-fn completion_scripts_are_up_to_date() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("completions");
-    let update = env::var_os("UPDATE_COMPLETIONS").is_some();
-    for (shell, file) in [
-        (Shell::Bash, "kubectl-hpa.bash"),
-        (Shell::Zsh, "_kubectl-hpa"),
-        (Shell::Fish, "kubectl-hpa.fish"),
-    ] {
-        let mut script = Vec::new();
-        generate(shell, &mut Cli::command(), "kubectl-hpa", &mut script);
-        let path = folder.join(file);
-        if update {
-            fs::write(&path, &script).unwrap();
-        }
-        let committed = fs::read(&path).unwrap_or_default();
-        assert!(
-            committed == script,
-            "completions/{file} is out of date: UPDATE_COMPLETIONS=1 cargo test --test completions"
+fn kubectl_finds_an_executable_for_each_form() {
+    for program in programs() {
+        let script = format!(
+            "#!/bin/sh\n\
+             # kubectl runs this to complete what {program} is given. It fails at nothing, as kubectl\n\
+             # would show that in the middle of a prompt.\n\
+             exec 2>/dev/null\n\
+             {program} __complete \"$@\" || echo :4\n"
         );
+        let path = file(&program.replacen("kubectl-", "kubectl_complete-", 1));
+        if env::var_os("UPDATE_COMPLETIONS").is_some() {
+            fs::write(&path, &script).unwrap();
+            #[cfg(unix)]
+            fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+                .unwrap();
+        }
+        assert_eq!(
+            fs::read_to_string(&path).unwrap_or_default(),
+            script,
+            "{} is out of date: UPDATE_COMPLETIONS=1 cargo test --test completions",
+            path.display()
+        );
+        #[cfg(unix)]
+        {
+            let mode =
+                std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions());
+            assert_eq!(mode & 0o111, 0o111, "{} is not executable", path.display());
+        }
+    }
+}
+
+#[test]
+fn scripts_know_the_program_by_all_its_names() {
+    for (_, name) in SHELLS {
+        let script = fs::read_to_string(file(name)).unwrap();
+        let all = programs().join(" ");
+        assert!(script.contains(&all), "{name} does not name {all}");
+    }
+}
+
+#[test]
+fn scripts_are_well_formed() {
+    for (shell, name) in SHELLS {
+        // Machines without the shell have nothing to prove here.
+        let Ok(output) = Command::new(shell).arg("-n").arg(file(name)).output() else { continue };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn bash_gets_what_follows_where_it_splits() {
+    const RUN: &str = r#"
+source completions/kubectl-hpa.bash
+COMP_LINE=$1 COMP_POINT=${#1}
+shift
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_kubectl_hpa
+printf '%s\n' "${COMPREPLY[@]}"
+"#;
+    let program = Path::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
+    let paths = env::var_os("PATH").unwrap_or_default();
+    let folder = program.parent().unwrap().to_owned();
+    let paths = env::join_paths([folder].into_iter().chain(env::split_paths(&paths))).unwrap();
+    // `|` is where bash splits words without a space.
+    for (line, replies) in [
+        ("kubectl-hpa expl", "explain"),
+        ("kubectl-hpa explain -f examples/shop ca", "cart"),
+        ("kubectl-hpa explain --output|=", "wide markdown json yaml"),
+        ("kubectl-hpa explain --output|=|j", "json"),
+        ("kubectl-hpa predict web -f examples/shop --pod web-0|:", "cpu="),
+        ("kubectl-hpa predict web -f examples/shop --pod|=|web-0|:|c", "cpu="),
+        ("kubectl-hpa predict web --fail-on limited,ma", "limited,maxed"),
+        ("kubectl-hpa explain -f exam", "examples"),
+        ("kubectl-hpa explain --filename|=|exam", "examples"),
+        ("kubectl-hpa explain web -f examples/shop ", ""),
+    ] {
+        let words = line.split(' ').flat_map(|word| word.split('|'));
+        let output = Command::new("bash")
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .env("PATH", &paths)
+            .args(["--norc", "-c", RUN, "bash", &line.replace('|', "")])
+            .args(words)
+            .output();
+        // Machines without bash have nothing to prove here.
+        let Ok(output) = output else { return };
+        let said = String::from_utf8(output.stdout).unwrap();
+        let said: Vec<&str> = said.split_whitespace().collect();
+        assert_eq!(said.join(" "), replies, "{line}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     }
 }

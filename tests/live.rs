@@ -10,6 +10,8 @@ mod answers;
 mod apply;
 #[path = "live/apply_rest.rs"]
 mod apply_rest;
+#[path = "live/complete.rs"]
+mod complete;
 #[path = "live/connect.rs"]
 mod connect;
 #[path = "live/control_plane.rs"]

@@ -15,6 +15,8 @@ pub struct Environment {
     pub service_account: PathBuf,
     /// Whether someone can answer questions on standard input.
     pub interactive: bool,
+    /// Whether nothing may show of what credential plugins say, as in the middle of a prompt.
+    pub silent: bool,
 }
 
 impl Environment {
@@ -28,6 +30,7 @@ impl Environment {
             variables,
             service_account: PathBuf::from("/var/run/secrets/kubernetes.io/serviceaccount"),
             interactive: !stdin_is_input && std::io::stdin().is_terminal(),
+            silent: false,
         }
     }
 

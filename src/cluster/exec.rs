@@ -110,6 +110,7 @@ pub(super) async fn run_within(
         .env("KUBERNETES_EXEC_INFO", info(exec, cluster, interactive)?)
         .stdin(if interactive { Stdio::inherit() } else { Stdio::null() })
         .stdout(Stdio::piped())
+        .stderr(if env.silent { Stdio::null() } else { Stdio::inherit() })
         .kill_on_drop(true);
     for variable in &exec.env {
         command.env(&variable.name, variable.value.expose());

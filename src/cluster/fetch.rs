@@ -4,6 +4,7 @@
 //! leaves the question open is an error. What merely sharpens the answer is not waited for.
 
 mod beside;
+pub mod complete;
 pub mod history;
 pub mod list;
 mod metrics;

@@ -5,7 +5,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::config_file::{Kubeconfig, parse};
+use super::config_file::{Context, Kubeconfig, parse};
 use super::environment::Environment;
 use crate::error::Error;
 
@@ -37,6 +37,35 @@ pub(crate) fn load(explicit: Option<&str>, env: &Environment) -> Result<Loaded, 
         loaded.tried.push(path);
     }
     Ok(loaded)
+}
+
+/// What a kubeconfig has names for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Names {
+    /// Its contexts, each with its cluster and namespace.
+    pub contexts: Vec<(String, String)>,
+    /// Its clusters, each with its address.
+    pub clusters: Vec<(String, String)>,
+    /// Its users.
+    pub users: Vec<String>,
+}
+
+/// The names in the kubeconfig that would be loaded.
+///
+/// # Errors
+///
+/// It cannot be read.
+pub fn names(explicit: Option<&str>, env: &Environment) -> Result<Names, Error> {
+    let Kubeconfig { contexts, clusters, users, .. } = load(explicit, env)?.config;
+    let place = |context: Context| match &*context.namespace {
+        "" => context.cluster,
+        namespace => format!("{} {namespace}", context.cluster),
+    };
+    Ok(Names {
+        contexts: contexts.into_iter().map(|(name, context)| (name, place(context))).collect(),
+        clusters: clusters.into_iter().map(|(name, cluster)| (name, cluster.server)).collect(),
+        users: users.into_keys().collect(),
+    })
 }
 
 fn standard_paths(env: &Environment) -> Vec<PathBuf> {

@@ -32,4 +32,5 @@ pub use environment::Environment;
 pub use failure::{Failure, FailureKind, Method};
 pub use fetch::right::denied;
 pub use http::{Response, Session};
+pub use kubeconfig::{Names, names};
 pub use status::ApiStatus;

@@ -1,7 +1,9 @@
 //! One file a verb, each a short pipeline over the other modules, without logic of its own.
 
 pub mod apply;
+mod complete;
 pub mod explain;
+mod install_links;
 mod interrupt;
 mod list;
 pub mod predict;
@@ -13,7 +15,7 @@ use std::io::IsTerminal;
 use std::num::NonZero;
 use std::thread::available_parallelism;
 
-use crate::args::{Cli, ConnectionFlags, Verb};
+use crate::args::{Cli, ConnectionFlags, Verb, command_line};
 use crate::cluster::{Environment, Session, connect};
 use crate::error::Error;
 use crate::render::page::Layout;
@@ -40,6 +42,8 @@ pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
         Verb::Explain(args) => explain::run(args, terminal),
         Verb::Predict(args) => predict::run(args, terminal),
         Verb::Apply(args) => apply::run(args, terminal),
+        Verb::InstallLinks(args) => install_links::run(args, &command_line()),
+        Verb::Complete { words } => Ok(complete::run(command_line(), words)),
     }
 }
 

@@ -26,7 +26,8 @@ impl Styles {
         Self {
             heading: Style::new().bold(),
             up: Style::new().green().bold(),
-            down: Style::new().yellow().bold(),
+            // Yellow cannot be read on white.
+            down: Style::new().magenta().bold(),
             stay: Style::new().bold(),
             blocked: Style::new().red().bold(),
             reason: Style::new().cyan(),

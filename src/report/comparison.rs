@@ -1,5 +1,5 @@
 //! The status that the controller last wrote beside the one that this pass would write: where they
-//! differ, how old each is, and why that may be ([`reasons`]). Texts of conditions are not compared.
+//! differ, how old each is, and why that may be (`reasons`). Texts of conditions are not compared.
 
 mod reasons;
 

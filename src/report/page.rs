@@ -279,6 +279,10 @@ impl Words<'_> {
                     count(events as i64, "scale event")
                 )
             }
+            // What it rests on says so already.
+            Knowledge::JustStarted if lines.iter().any(|(item, _)| item == "memory") => {
+                return lines;
+            }
             Knowledge::JustStarted => {
                 "just started: the replicas there are count as its only recommendation (the \
                  input states none)"

@@ -1,5 +1,5 @@
 //! Reads saved objects from files, folders and standard input: JSON or YAML, one or many documents
-//! each. JSON is read directly, YAML in [`yaml`]. This is the only place that reads files. What it
+//! each. JSON is read directly, YAML in `yaml`. This is the only place that reads files. What it
 //! says about a text names the place in it and the field.
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Saved Kubernetes objects, sorted by what a pass needs of them. Nothing here decides which of them
-//! belong together; [`reader`] reads them.
+//! belong together; `reader` reads them.
 
 pub(super) mod reader;
 

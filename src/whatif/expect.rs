@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 
 pub use facts::{Fact, Facts};
 pub use syntax::{
-    Expression, Field, MetricField, Node, Number, Operand, Operator, PassField, SyntaxError,
+    Expression, Field, MetricField, Node, Number, Operand, Operator, PassField, SyntaxError, fields,
 };
 
 use crate::args::{ExpectArgs, FailOn};

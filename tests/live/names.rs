@@ -1,6 +1,8 @@
 //! The names under which the program is run: by itself, through links as kubectl looks for them,
 //! and by kubectl, where there is one.
 
+use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -9,20 +11,34 @@ use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
 
 use super::api::{Auth, Server};
-use super::{NAME, Ran, away, folder, recorded, run};
+use super::{NAME, Ran, away, folder, program, recorded, run};
 
 /// A folder with the program under its names; it goes with the test.
-struct Installed(PathBuf);
+pub(super) struct Installed(pub(super) PathBuf);
 
 impl Installed {
-    fn new(name: &str) -> Self {
+    fn empty(name: &str) -> Self {
         let path = folder().join(format!("{name}-{}", std::process::id()));
         fs::create_dir_all(&path).expect("a folder");
-        let program = cargo_bin("kubectl-hpa");
-        for name in ["kubectl-hpa", "kubectl-hpa_explain"] {
-            symlink(&program, path.join(name)).expect("a link");
-        }
         Self(path)
+    }
+
+    pub(super) fn new(name: &str) -> Self {
+        let installed = Self::empty(name);
+        assert_eq!(installed.links(&[]).code, Some(0));
+        installed
+    }
+
+    /// `install-links` into the folder.
+    fn links(&self, more: &[&str]) -> Ran {
+        run(program().args(["install-links", "--dir"]).arg(&self.0).args(more))
+    }
+
+    /// The PATH with this folder in it.
+    pub(super) fn path(&self) -> OsString {
+        let paths = env::var_os("PATH").unwrap_or_default();
+        let paths = [self.0.clone()].into_iter().chain(env::split_paths(&paths));
+        env::join_paths(paths).expect("a path")
     }
 }
 
@@ -33,17 +49,19 @@ impl Drop for Installed {
     }
 }
 
+/// The installed kubectl. Machines without it have nothing to prove here.
+pub(super) fn kubectl() -> Option<PathBuf> {
+    let paths = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&paths).map(|folder| folder.join("kubectl")).find(|path| path.is_file())
+}
+
 /// Explains the recorded HPA with the words that lead to the verb.
-fn explain(program: &Path, words: &[&str], path: Option<&Path>) -> Ran {
+fn explain(program: &Path, words: &[&str], installed: &Installed) -> Ran {
     let server = Server::start(recorded());
     let config = server.kubeconfig(&Auth::Token("admin"));
     let mut command = Command::new(program);
     away(&mut command);
-    if let Some(path) = path {
-        let paths = std::env::var_os("PATH").unwrap_or_default();
-        let paths = [path.to_owned()].into_iter().chain(std::env::split_paths(&paths));
-        command.env("PATH", std::env::join_paths(paths).expect("a path"));
-    }
+    command.env("PATH", installed.path()).env("HOME", &installed.0);
     command.args(words).args([NAME, "-n", "default", "-o", "json", "--kubeconfig"]);
     run(command.arg(config.path()))
 }
@@ -52,26 +70,97 @@ fn explain(program: &Path, words: &[&str], path: Option<&Path>) -> Ran {
 fn a_link_stands_for_the_verb() {
     let installed = Installed::new("links");
     for (name, words) in [("kubectl-hpa", &["explain"][..]), ("kubectl-hpa_explain", &[])] {
-        let answer = explain(&installed.0.join(name), words, None).answer();
+        let answer = explain(&installed.0.join(name), words, &installed).answer();
         assert_eq!(answer["outcome"]["status"]["desiredReplicas"], 10);
     }
 }
 
 #[test]
 fn kubectl_finds_it() {
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let mut found = std::env::split_paths(&paths).map(|folder| folder.join("kubectl"));
-    // Machines without kubectl have nothing to prove here.
-    let Some(kubectl) = found.find(|path| path.is_file()) else { return };
+    let Some(kubectl) = kubectl() else { return };
     let installed = Installed::new("kubectl");
     for words in [&["hpa", "explain"][..], &["hpa-explain"]] {
-        let answer = explain(&kubectl, words, Some(&installed.0)).answer();
+        let answer = explain(&kubectl, words, &installed).answer();
         assert_eq!(answer["outcome"]["status"]["desiredReplicas"], 10);
     }
-    let path = [installed.0.clone()].into_iter().chain(std::env::split_paths(&paths));
-    let mut command = Command::new(&kubectl);
-    away(&mut command);
-    command.env("PATH", std::env::join_paths(path).expect("a path"));
-    run(command.args(["hpa-explain", NAME, "--kubeconfig", "/nonexistent/config"]))
+    let run_with = |words: &[&str]| {
+        let mut command = Command::new(&kubectl);
+        away(&mut command);
+        // It keeps a cache at home.
+        run(command.env("HOME", &installed.0).env("PATH", installed.path()).args(words))
+    };
+    run_with(&["hpa-explain", NAME, "--kubeconfig", "/nonexistent/config"])
         .fails(1, &["error: stat /nonexistent/config: no such file or directory"]);
+    for (words, usage) in [
+        (
+            &["hpa", "explain", "--no-such-flag"][..],
+            "Usage: kubectl hpa explain [OPTIONS] [NAME]\n",
+        ),
+        (&["hpa-explain", "--no-such-flag"], "Usage: kubectl hpa-explain [OPTIONS] [NAME]\n"),
+    ] {
+        run_with(words).fails(2, &[usage]);
+    }
+    // kubectl's own list knows them, and finds nothing that shadows something else.
+    let listed = run_with(&["plugin", "list", "--name-only"]);
+    for name in ["kubectl-hpa\n", "kubectl-hpa_explain\n", "kubectl-hpa_predict\n"] {
+        assert!(listed.stdout.contains(name), "{}", listed.stdout);
+    }
+    assert!(!listed.stderr.contains("kubectl-hpa"), "{}", listed.stderr);
+}
+
+#[test]
+fn links_are_made_once_and_nothing_else_is_touched() {
+    let installed = Installed::empty("install-links");
+    let at = |name: &str| installed.0.join(name);
+    fs::write(at("kubectl-hpa_predict"), "mine").expect("a file");
+    symlink("/bin/true", at("kubectl_complete-hpa")).expect("a link");
+    symlink("/old/version/kubectl-hpa", at("kubectl-hpa_explain")).expect("a link");
+
+    let said = |ran: &Ran, name: &str| {
+        let line = ran.stdout.lines().find(|line| line.split("  ").next() == Some(name));
+        line.unwrap_or_else(|| panic!("{name} in {}", ran.stdout))[name.len()..].trim().to_owned()
+    };
+    let changed = "changed: it led to /old/version/kubectl-hpa";
+    let dry = installed.links(&["--dry-run"]);
+    let real = installed.links(&[]);
+    let again = installed.links(&[]);
+    for (name, first, later) in [
+        ("kubectl-hpa", "made", "there already"),
+        ("kubectl-hpa_explain", changed, "there already"),
+        ("kubectl-hpa_predict", "left alone", "left alone"),
+        ("kubectl_complete-hpa", "left alone", "left alone"),
+        ("kubectl_complete-hpa_explain", "made", "there already"),
+    ] {
+        let would = if first == "left alone" { String::new() } else { "would be ".to_owned() };
+        assert_eq!(said(&dry, name), format!("{would}{first}"));
+        assert_eq!(said(&real, name), first);
+        assert_eq!(said(&again, name), later);
+    }
+    for ran in [&dry, &real, &again] {
+        assert_eq!(ran.code, Some(1));
+        assert!(ran.stdout.ends_with("which is not on the PATH: kubectl does not look there\n"));
+        let alone = "kubectl-hpa_predict is no link to this program, and is left alone";
+        assert!(ran.stderr.contains(alone), "{}", ran.stderr);
+    }
+    assert_eq!(fs::read_to_string(at("kubectl-hpa_predict")).expect("a file"), "mine");
+    assert_eq!(fs::read_link(at("kubectl_complete-hpa")).expect("a link"), Path::new("/bin/true"));
+
+    run(program().args(["install-links", "--dir", "/nonexistent/folder"]))
+        .fails(1, &["no such folder", "hint: make it first"]);
+}
+
+/// As a package manager has it: one link in a folder of the PATH to a program elsewhere.
+#[test]
+fn links_go_beside_the_one_that_was_found() {
+    let installed = Installed::empty("krew");
+    let link = installed.0.join("kubectl-hpa_explain");
+    symlink(cargo_bin("kubectl-hpa"), &link).expect("a link");
+    let mut command = Command::new(&link);
+    away(&mut command);
+    let ran = run(command.env("PATH", installed.path()).arg("install-links"));
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
+    assert!(ran.stdout.ends_with("which is on the PATH\n"), "{}", ran.stdout);
+    // They lead through the one that the package manager renews.
+    let made = fs::read_link(installed.0.join("kubectl-hpa")).expect("a link");
+    assert_eq!(made, Path::new("kubectl-hpa_explain"));
 }

@@ -113,12 +113,12 @@ pub async fn fetch_all(
 }
 
 /// An HPA of the list.
-struct Item {
+pub(super) struct Item {
     namespace: String,
     name: String,
     /// Whether its explanation is asked for; the others matter for shared pods.
     wanted: bool,
-    hpa: Result<Hpa, Error>,
+    pub(super) hpa: Result<Hpa, Error>,
     /// What was ignored while reading it.
     notes: Vec<String>,
 }
@@ -175,7 +175,7 @@ impl Fetch<'_> {
 
     /// The HPAs of all namespaces that a wanted one is in. Which labels are wanted is decided here,
     /// as the others may select the same pods.
-    async fn items(
+    pub(super) async fn items(
         &self,
         namespace: Option<&str>,
         selector: &Selector,

@@ -154,6 +154,15 @@ const METRIC_FIELDS: [(&str, MetricField); 4] = [
     ("value", MetricField::Value),
 ];
 
+/// The fields that an expression may name, of the pass and of these metrics.
+pub fn fields(metrics: &[&str]) -> Vec<Field> {
+    let of_pass = PASS_FIELDS.iter().map(|(_, field)| Field::Pass(*field));
+    let of_metrics = metrics.iter().flat_map(|metric| {
+        METRIC_FIELDS.iter().map(|(_, field)| Field::Metric((*metric).to_owned(), *field))
+    });
+    of_pass.chain(of_metrics).collect()
+}
+
 impl Field {
     /// Whether it is true or false; else it is a number.
     fn is_flag(&self) -> bool {

@@ -1,0 +1,131 @@
+//! The names under which the program is run. kubectl runs `kubectl hpa-explain` through an executable
+//! `kubectl-hpa_explain`, which then stands for the verb, and asks `kubectl_complete-hpa_explain` for
+//! completions. What is said about usage has the form that was typed.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use super::COMPLETE;
+
+/// How the texts of this program write a command line.
+const WRITTEN: &str = "kubectl hpa";
+
+/// Before the verb that a link stands for.
+const LINK: &str = "kubectl-hpa_";
+
+/// The form in which the program was run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Form {
+    /// What is typed before a verb, with what stands between.
+    before: &'static str,
+    /// The verb of the link, before those that need no link.
+    linked: Option<String>,
+}
+
+impl Form {
+    /// The form, and the arguments as if the program had been run by its own name: with the verb in
+    /// its place. `path` is the PATH: kubectl gives the whole path of what it finds there.
+    pub fn read(mut arguments: Vec<OsString>, path: Option<&OsStr>) -> (Self, Vec<OsString>) {
+        let program = arguments.first().map(Path::new);
+        let name = program.and_then(Path::file_stem).and_then(OsStr::to_str).unwrap_or_default();
+        let folder = program.filter(|program| program.is_absolute()).and_then(Path::parent);
+        let by_kubectl = folder.is_some_and(|folder| {
+            std::env::split_paths(path.unwrap_or_default()).any(|entry| entry == folder)
+        });
+        let linked = name.strip_prefix(LINK).map(str::to_owned);
+        let before = match (&linked, by_kubectl) {
+            (Some(_), true) => "kubectl hpa-",
+            (Some(_), false) => LINK,
+            (None, true) => "kubectl hpa ",
+            (None, false) => "kubectl-hpa ",
+        };
+        let completed = name.strip_prefix("kubectl_complete-hpa");
+        let completed = completed.map(|verb| OsString::from(verb.trim_start_matches('_')));
+        let first = arguments.get(1).and_then(|word| word.to_str()).unwrap_or_default();
+        let words: Vec<OsString> = match (completed, linked.clone().map(OsString::from)) {
+            (Some(verb), _) => {
+                let verb = Some(verb).filter(|verb| !verb.is_empty());
+                [COMPLETE.into(), "--".into()].into_iter().chain(verb).collect()
+            }
+            (None, verb) if first == COMPLETE => {
+                arguments.remove(1);
+                [COMPLETE.into(), "--".into()].into_iter().chain(verb).collect()
+            }
+            // HPAs of these names are reached as hpa/NAME.
+            (None, Some(verb)) if first == "help" => {
+                arguments.truncate(1);
+                vec!["help".into(), verb]
+            }
+            (None, Some(_)) if first == "install-links" => Vec::new(),
+            (None, verb) => verb.into_iter().collect(),
+        };
+        let place = arguments.len().min(1);
+        arguments.splice(place..place, words);
+        (Self { before, linked }, arguments)
+    }
+
+    /// A text with its command lines in this form.
+    pub fn speak(&self, text: &str) -> String {
+        let before = self.before;
+        let Some(verb) = &self.linked else {
+            return text.replace(WRITTEN, before.trim_end());
+        };
+        text.replace(&format!("{WRITTEN} help VERB"), &format!("{before}{verb} help"))
+            .replace(&format!("{WRITTEN} install-links"), &format!("{before}{verb} install-links"))
+            .replace(&format!("{WRITTEN} "), before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::{OsStr, OsString};
+
+    use super::Form;
+
+    fn read(line: &str) -> (Form, Vec<String>) {
+        let words = line.split_whitespace().map(OsString::from).collect();
+        let (form, words) = Form::read(words, Some(OsStr::new("/usr/bin:/opt/bin")));
+        let words = words.into_iter().skip(1).map(|word| word.into_string().unwrap());
+        (form, words.collect())
+    }
+
+    #[test]
+    fn a_link_stands_for_its_verb() {
+        for (typed, meant) in [
+            ("/bin/kubectl-hpa_explain web", "explain web"),
+            ("kubectl-hpa_predict web", "predict web"),
+            ("kubectl-hpa_explain.exe web", "explain web"),
+            ("kubectl-hpa_explain", "explain"),
+            ("kubectl-hpa_explain help", "help explain"),
+            ("kubectl-hpa_explain install-links --dry-run", "install-links --dry-run"),
+            ("kubectl-hpa_explain __complete we", "__complete -- explain we"),
+            ("kubectl-hpa explain web", "explain web"),
+            ("kubectl-hpa __complete explain --help", "__complete -- explain --help"),
+            ("/bin/kubectl_complete-hpa explain we", "__complete -- explain we"),
+            ("kubectl_complete-hpa_explain we", "__complete -- explain we"),
+            ("", ""),
+        ] {
+            assert_eq!(read(typed).1.join(" "), meant, "{typed}");
+        }
+    }
+
+    #[test]
+    fn texts_have_the_form_that_was_typed() {
+        let text = "kubectl hpa explain; kubectl hpa help VERB; kubectl get hpa";
+        for (typed, said) in [
+            ("/usr/bin/kubectl-hpa", text),
+            ("kubectl-hpa", "kubectl-hpa explain; kubectl-hpa help VERB; kubectl get hpa"),
+            ("/tmp/kubectl-hpa", "kubectl-hpa explain; kubectl-hpa help VERB; kubectl get hpa"),
+            (
+                "/opt/bin/kubectl-hpa_predict",
+                "kubectl hpa-explain; kubectl hpa-predict help; kubectl get hpa",
+            ),
+            (
+                "./kubectl-hpa_predict",
+                "kubectl-hpa_explain; kubectl-hpa_predict help; kubectl get hpa",
+            ),
+        ] {
+            assert_eq!(read(typed).0.speak(text), said, "{typed}");
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! A command line that is still being typed, read against the definition of the whole: which flag,
+//! verb or value its last word is the beginning of. It makes up no candidates beyond that definition.
+
+use clap::builder::PossibleValue;
+use clap::{Arg, Args, Command, FromArgMatches, ValueHint};
+
+use super::ConnectionFlags;
+
+/// What was typed so far.
+#[derive(Debug)]
+pub struct Typing {
+    /// Flags and positional words before the last, each under its name in the definition.
+    before: Vec<(String, String)>,
+    /// What the last word may become.
+    wanted: Wanted,
+    /// The beginning of the last word that is settled, such as `limited,` of a list.
+    lead: String,
+    /// What is to be completed.
+    stem: String,
+}
+
+/// What a word may become.
+#[derive(Debug)]
+enum Wanted {
+    /// One of these, with what they are.
+    Known(Vec<(String, String)>),
+    /// A value of the flag or place of this name.
+    Value { id: String, values: Vec<(String, String)>, is_file: bool },
+}
+
+impl Typing {
+    /// Reads the words after the program's name; the last is the one to complete, perhaps empty.
+    /// The definition must have been built.
+    pub fn read(root: &Command, words: &[String]) -> Self {
+        let (last, earlier) =
+            words.split_last().map_or(("", words), |(last, rest)| (&**last, rest));
+        let mut command = root;
+        let mut places = command.get_positionals();
+        let mut before = Vec::new();
+        let mut pending: Option<&Arg> = None;
+        let mut flags_end = false;
+        for word in earlier {
+            if let Some(flag) = pending.take() {
+                before.push((id(flag), word.clone()));
+            } else if !flags_end && word == "--" {
+                flags_end = true;
+            } else if let Some((flag, value)) = flag(command, word).filter(|_| !flags_end) {
+                match value {
+                    Some(value) => before.push((id(flag), value.to_owned())),
+                    None if needs_value(flag) => pending = Some(flag),
+                    None => before.push((id(flag), String::new())),
+                }
+            } else if !flags_end && word.starts_with('-') {
+                // Not known; it stands for itself.
+            } else if let Some(verb) = command.find_subcommand(word) {
+                command = verb;
+                places = command.get_positionals();
+            } else if let Some(place) = places.next() {
+                before.push((id(place), word.clone()));
+            }
+        }
+        let typing = |wanted, lead: &str, stem: &str| Self {
+            before: before.clone(),
+            wanted,
+            lead: lead.to_owned(),
+            stem: stem.to_owned(),
+        };
+        if let Some(flag) = pending {
+            return typing(value_of(flag), "", last);
+        }
+        if !flags_end && last.starts_with('-') {
+            return match flag(command, last) {
+                // What goes before the sign is left to the shell, as with kubectl's own flags.
+                Some((flag, Some(value))) if last.starts_with("--") => {
+                    typing(value_of(flag), "", value)
+                }
+                Some((flag, Some(value))) => {
+                    typing(value_of(flag), &last[..last.len() - value.len()], value)
+                }
+                _ => typing(Wanted::Known(flags(command)), "", last),
+            };
+        }
+        let place = places.next();
+        if !flags_end && command.has_subcommands() {
+            return typing(Wanted::Known(verbs(command)), "", last);
+        }
+        typing(place.map_or(Wanted::Known(Vec::new()), value_of), "", last)
+    }
+
+    /// The flag or place whose value is wanted, by its name in the definition.
+    pub fn id(&self) -> Option<&str> {
+        match &self.wanted {
+            Wanted::Known(_) => None,
+            Wanted::Value { id, .. } => Some(id),
+        }
+    }
+
+    /// Whether the name of a file is wanted.
+    pub fn is_file(&self) -> bool {
+        matches!(self.wanted, Wanted::Value { is_file: true, .. })
+    }
+
+    /// What the definition has for the place, with what each is.
+    pub fn known(&self) -> &[(String, String)] {
+        match &self.wanted {
+            Wanted::Known(known) => known,
+            Wanted::Value { values, .. } => values,
+        }
+    }
+
+    /// The part of the last word that goes before each candidate.
+    pub fn lead(&self) -> &str {
+        &self.lead
+    }
+
+    /// What the candidates have to begin with.
+    pub fn stem(&self) -> &str {
+        &self.stem
+    }
+
+    /// Takes more of the stem for settled, up to the end of one of these characters.
+    pub fn settle(&mut self, ends: impl Fn(char) -> bool) {
+        if let Some((at, end)) = self.stem.char_indices().rev().find(|(_, letter)| ends(*letter)) {
+            let rest = self.stem.split_off(at + end.len_utf8());
+            self.lead.push_str(&std::mem::replace(&mut self.stem, rest));
+        }
+    }
+
+    /// What was typed before for a flag or place.
+    pub fn typed(&self, id: &str) -> impl Iterator<Item = &str> {
+        self.before.iter().filter(move |(own, _)| own == id).map(|(_, value)| &**value)
+    }
+
+    /// The flags for the connection; none where one has a value that it cannot have.
+    pub fn connection(&self) -> Option<ConnectionFlags> {
+        let command =
+            ConnectionFlags::augment_args(Command::new("connection").no_binary_name(true));
+        let words = self.before.iter().filter_map(|(name, value)| {
+            let flag = command.get_arguments().find(|flag| id(flag) == *name)?.get_long()?;
+            Some(if value.is_empty() { format!("--{flag}") } else { format!("--{flag}={value}") })
+        });
+        let words: Vec<String> = words.collect();
+        let matches = command.try_get_matches_from(words).ok()?;
+        ConnectionFlags::from_arg_matches(&matches).ok()
+    }
+}
+
+fn id(arg: &Arg) -> String {
+    arg.get_id().as_str().to_owned()
+}
+
+fn needs_value(flag: &Arg) -> bool {
+    let least = flag.get_num_args().map_or(1, |count| count.min_values());
+    flag.get_action().takes_values() && least > 0
+}
+
+/// The flag that a word names, with the value that the word holds. Of short flags in one word, it is
+/// the first that takes a value, else the last.
+fn flag<'c, 'w>(command: &'c Command, word: &'w str) -> Option<(&'c Arg, Option<&'w str>)> {
+    if let Some(long) = word.strip_prefix("--") {
+        let (name, value) =
+            long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+        let flag = command.get_arguments().find(|flag| flag.get_long() == Some(name))?;
+        return Some((flag, value));
+    }
+    let shorts = word.strip_prefix('-')?;
+    let mut last = None;
+    for (at, letter) in shorts.char_indices() {
+        let flag = command.get_arguments().find(|flag| flag.get_short() == Some(letter))?;
+        let rest = &shorts[at + letter.len_utf8()..];
+        if needs_value(flag) {
+            return Some((flag, Some(rest).filter(|rest| !rest.is_empty())));
+        }
+        last = Some((flag, None));
+    }
+    last
+}
+
+fn described(value: &PossibleValue) -> (String, String) {
+    let help = value.get_help().map(ToString::to_string);
+    (value.get_name().to_owned(), help.unwrap_or_default())
+}
+
+fn value_of(arg: &Arg) -> Wanted {
+    let is_file = matches!(
+        arg.get_value_hint(),
+        ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath
+    );
+    let values = arg.get_possible_values();
+    let shown = values.iter().filter(|value| !value.is_hide_set());
+    Wanted::Value { id: id(arg), values: shown.map(described).collect(), is_file }
+}
+
+fn flags(command: &Command) -> Vec<(String, String)> {
+    let flags = command.get_arguments().filter(|arg| !arg.is_positional() && !arg.is_hide_set());
+    let forms = flags.flat_map(|flag| {
+        let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
+        let long = flag.get_long().filter(|long| long.len() > 1).map(|long| format!("--{long}"));
+        let short = flag.get_short().map(|short| format!("-{short}"));
+        long.into_iter().chain(short).map(move |form| (form, help.clone()))
+    });
+    forms.collect()
+}
+
+fn verbs(command: &Command) -> Vec<(String, String)> {
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let described = verbs.map(|verb| {
+        let about = verb.get_about().map(ToString::to_string);
+        (verb.get_name().to_owned(), about.unwrap_or_default())
+    });
+    described.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Typing;
+    use crate::args::command_line;
+
+    fn typing(line: &str) -> Typing {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let mut command = command_line();
+        command.build();
+        Typing::read(&command, &words)
+    }
+
+    #[test]
+    fn the_last_word_is_told_by_those_before() {
+        for (line, id, lead, stem) in [
+            ("explain ", Some("name"), "", ""),
+            ("explain we", Some("name"), "", "we"),
+            ("explain -A we", Some("name"), "", "we"),
+            ("explain web ", None, "", ""),
+            ("explain -n ", Some("namespace"), "", ""),
+            ("explain -n sh", Some("namespace"), "", "sh"),
+            ("explain -nsh", Some("namespace"), "-n", "sh"),
+            ("explain -Ansh", Some("namespace"), "-An", "sh"),
+            ("explain --namespace=sh", Some("namespace"), "", "sh"),
+            ("explain --no-such ", Some("name"), "", ""),
+            ("explain -n shop -o ", Some("output"), "", ""),
+            ("explain -v ", Some("verbosity"), "", ""),
+            ("explain --insecure-skip-tls-verify ", Some("name"), "", ""),
+            ("explain -- -x", Some("name"), "", "-x"),
+            ("explain -", None, "", "-"),
+            ("--color always explain --context ", Some("context"), "", ""),
+            ("predict web --metric queue", Some("metrics"), "", "queue"),
+            ("predict --cpu -10% we", Some("name"), "", "we"),
+            ("no-such-verb ", None, "", ""),
+            ("", None, "", ""),
+        ] {
+            let typing = typing(line);
+            assert_eq!((typing.id(), typing.lead(), typing.stem()), (id, lead, stem), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_definition_has_candidates() {
+        let names = |line: &str| -> Vec<String> {
+            typing(line).known().iter().map(|(name, _)| name.clone()).collect()
+        };
+        assert!(names("").contains(&"predict".to_owned()));
+        assert!(!names("").iter().any(|verb| verb.starts_with('_')));
+        assert_eq!(names("explain --color "), ["auto", "always", "never"]);
+        assert!(names("explain --na").contains(&"--namespace".to_owned()));
+        assert!(names("explain -").contains(&"-n".to_owned()));
+        assert!(typing("explain -f ").is_file() && typing("explain --kubeconfig=").is_file());
+        assert!(!typing("explain -n ").is_file());
+    }
+
+    #[test]
+    fn what_was_typed_before_is_known() {
+        let typing = typing("explain -f a -f b -n shop --context=test --token t -v 3 web -o ");
+        assert_eq!(typing.typed("filenames").collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(typing.typed("name").collect::<Vec<_>>(), ["web"]);
+        let flags = typing.connection().unwrap();
+        assert_eq!(flags.namespace.as_deref(), Some("shop"));
+        assert_eq!(flags.context.as_deref(), Some("test"));
+        assert_eq!(flags.verbosity, 3);
+    }
+
+    #[test]
+    fn lists_are_completed_at_their_end() {
+        let mut typing = typing("predict web --fail-on limited,ma");
+        typing.settle(|letter| letter == ',');
+        assert_eq!((typing.lead(), typing.stem()), ("limited,", "ma"));
+        typing.settle(|letter| letter == '=');
+        assert_eq!((typing.lead(), typing.stem()), ("limited,", "ma"));
+    }
+}

@@ -1,0 +1,54 @@
+//! The few things that a command line is completed with: names of namespaces, HPAs and pods. Each is
+//! one request, or those of a pass up to its pods.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Fetch, Needed};
+use crate::cluster::{Failure, Session};
+use crate::selector::Selector;
+use crate::snapshot::hpa::Hpa;
+use crate::snapshot::pod::{Meta, Pod};
+
+/// The names of the namespaces.
+///
+/// # Errors
+///
+/// They cannot be listed.
+pub async fn namespaces(session: &Session) -> Result<Vec<String>, Failure> {
+    #[derive(Deserialize)]
+    struct Namespace {
+        metadata: Meta,
+    }
+    let asked = Fetch { session, namespace: session.namespace() };
+    let (list, _): (Vec<Box<RawValue>>, _) =
+        asked.pages("/api/v1/namespaces", "", "NamespaceList").await?;
+    let name = |object: Box<RawValue>| {
+        let namespace: Namespace = serde_json::from_str(object.get()).ok()?;
+        Some(namespace.metadata.name.into())
+    };
+    Ok(list.into_iter().filter_map(name).collect())
+}
+
+/// The HPAs of the session's namespace that can be read.
+///
+/// # Errors
+///
+/// They cannot be listed.
+pub async fn hpas(session: &Session) -> Result<Vec<Hpa>, Failure> {
+    let asked = Fetch { session, namespace: session.namespace() };
+    let (items, _) = asked.items(Some(session.namespace()), &Selector::default()).await?;
+    Ok(items.into_iter().filter_map(|item| item.hpa.ok()).collect())
+}
+
+/// One HPA of the session's namespace, where it can be read.
+pub async fn hpa(session: &Session, name: &str) -> Option<Hpa> {
+    let asked = Fetch { session, namespace: session.namespace() };
+    asked.hpa(name).await.ok().map(|(hpa, ..)| hpa)
+}
+
+/// The pods of an HPA's target, where they can be read.
+pub async fn pods(session: &Session, name: &str) -> Option<Vec<Pod>> {
+    let asked = Fetch { session, namespace: session.namespace() };
+    asked.needed(name, &[]).await.ok().map(|Needed { pods, .. }| pods)
+}

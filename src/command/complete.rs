@@ -1,0 +1,347 @@
+//! The verb that shells call while a command line is typed: prints what its last word may become, in
+//! kubectl's protocol for plugins. It fails at nothing, says nothing on standard error and is done
+//! within two seconds, whatever the cluster does. Follows `plugin_completion.go` of kubectl.
+
+use std::fmt::Write;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use clap::Command;
+
+use super::Answer;
+use super::explain::bare_name;
+use crate::args::Typing;
+use crate::cluster::fetch::complete as fetch;
+use crate::cluster::{self, Environment, connect};
+use crate::render::style::clean;
+use crate::snapshot::convert::hpa_from_json;
+use crate::snapshot::file;
+use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSpec};
+use crate::snapshot::objects::Objects;
+use crate::version::GATES;
+use crate::whatif::expect::fields;
+
+/// As long as a cluster or a file has for an answer.
+const PATIENCE: Duration = Duration::from_millis(1400);
+
+/// What no one waits for any more: a file that never ends, a name that is not resolved.
+const END: Duration = Duration::from_millis(1700);
+
+/// No space after a single candidate, as more of the word follows.
+const NO_SPACE: u8 = 2;
+/// No names of files.
+const NO_FILES: u8 = 4;
+
+/// A candidate and what it is.
+type Candidate = (String, String);
+
+/// What the last of these words may become; `command` is the definition of the command line.
+pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
+    command.build();
+    let mut typing = Typing::read(&command, words);
+    match typing.id() {
+        Some("name") => typing.settle(|letter| letter == '/'),
+        Some("fail_on" | "feature_gates") => typing.settle(|letter| letter == ','),
+        Some("pods") => typing.settle(|letter| letter == ':'),
+        Some("expect") => typing.settle(|letter| letter == ' ' || letter == '('),
+        _ => {}
+    }
+    let is_file = typing.is_file();
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let candidates = candidates(&typing);
+        // Nobody waits any more where this fails.
+        let _ = sender.send((typing, candidates));
+    });
+    let mut text = String::new();
+    let mut directive = if is_file { 0 } else { NO_FILES };
+    if let Ok((typing, candidates)) = receiver.recv_timeout(END) {
+        let fit = candidates.iter().filter(|(name, _)| name.starts_with(typing.stem()));
+        // A name that would have to be shown otherwise than it is cannot be typed, either.
+        for (name, about) in fit.filter(|(name, _)| clean(name, false) == *name) {
+            if name.ends_with(['=', ':', '.']) {
+                directive |= NO_SPACE;
+            }
+            let about = clean(about.lines().next().unwrap_or_default(), false);
+            let tab = if about.is_empty() { "" } else { "\t" };
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{}{name}{tab}{about}", typing.lead());
+        }
+    }
+    let _ = writeln!(text, ":{directive}");
+    Answer { text, messages: Vec::new(), errors: Vec::new(), exit_code: 0 }
+}
+
+fn candidates(typing: &Typing) -> Vec<Candidate> {
+    let mut known = typing.known().to_vec();
+    let more = match typing.id() {
+        Some("name") => hpas(typing).iter().map(described).collect(),
+        Some("namespace") => namespaces(typing),
+        Some("context") => named(typing).contexts,
+        Some("cluster") => named(typing).clusters,
+        Some("user") => named(typing).users.into_iter().map(plain).collect(),
+        Some("metrics" | "targets") => assigned(&metrics(typing)),
+        Some("curve") => {
+            let metrics = metrics(typing);
+            metrics.iter().map(|metric| (told_apart(metric, &metrics), metric.label())).collect()
+        }
+        Some("cpu" | "memory") => containers(typing),
+        Some("pods") if typing.lead().is_empty() => {
+            pods(typing).into_iter().map(|name| plain(format!("{name}:"))).collect()
+        }
+        Some("pods") => assigned(&metrics(typing)),
+        Some("unready" | "missing" | "pending") => pods(typing).into_iter().map(plain).collect(),
+        Some("expect") => expected(typing),
+        Some("history") => [("none", "it has just started"), ("infer", "by what the API shows")]
+            .map(|(name, about)| (name.to_owned(), about.to_owned()))
+            .into(),
+        Some("reports") => ["github", "junit="].map(|name| plain(name.to_owned())).into(),
+        Some("feature_gates") => {
+            let values = |gate| [format!("{gate}=true"), format!("{gate}=false")];
+            GATES.into_iter().flat_map(values).map(plain).collect()
+        }
+        _ => Vec::new(),
+    };
+    known.extend(more);
+    known
+}
+
+fn plain(name: String) -> Candidate {
+    (name, String::new())
+}
+
+/// An HPA with its target, and the replicas where a controller has told of them.
+fn described(hpa: &Hpa) -> Candidate {
+    let status = &hpa.status;
+    let target = hpa.reference();
+    let about = match *status == HpaStatus::default() {
+        true => target,
+        false => {
+            format!("{}/{} replicas of {target}", status.current_replicas, status.desired_replicas)
+        }
+    };
+    (hpa.name.clone(), about)
+}
+
+/// What is asked of a cluster.
+enum Question<'q> {
+    Namespaces,
+    Hpas,
+    Hpa(&'q str),
+    /// The pods of an HPA's target.
+    Pods(&'q str),
+}
+
+/// What it answers; nothing where it does not.
+#[derive(Default)]
+struct Found {
+    /// Of namespaces or pods.
+    names: Vec<String>,
+    hpas: Vec<Hpa>,
+}
+
+/// Asks the cluster that is meant, without a word.
+fn ask(typing: &Typing, question: &Question<'_>) -> Found {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let (Some(flags), Ok(runtime)) = (typing.connection(), runtime) else {
+        return Found::default();
+    };
+    let environment = Environment { silent: true, ..Environment::of_process(true) };
+    let answer = async {
+        let session = connect(&flags, &environment).await.ok()?;
+        let mut found = Found::default();
+        match question {
+            Question::Namespaces => found.names = fetch::namespaces(&session).await.ok()?,
+            Question::Hpas => found.hpas = fetch::hpas(&session).await.ok()?,
+            Question::Hpa(name) => found.hpas = vec![fetch::hpa(&session, name).await?],
+            Question::Pods(name) => {
+                let pods = fetch::pods(&session, name).await?;
+                found.names = pods.into_iter().map(|pod| pod.name.into()).collect();
+            }
+        }
+        Some(found)
+    };
+    let answer = runtime.block_on(async { tokio::time::timeout(PATIENCE, answer).await });
+    // A name may still be looked up.
+    runtime.shutdown_background();
+    answer.ok().flatten().unwrap_or_default()
+}
+
+/// What the files hold that are named with `-f`; none where a cluster is meant. Standard input is
+/// the shell's.
+fn read(typing: &Typing) -> Option<Objects> {
+    let files: Vec<String> = typing.typed("filenames").map(str::to_owned).collect();
+    if files.is_empty() {
+        return None;
+    }
+    let is_open = files.iter().any(|name| name == "-");
+    Some(if is_open { Objects::default() } else { file::read(&files).unwrap_or_default() })
+}
+
+/// The HPAs of files, in the namespace that is asked for.
+fn decoded(objects: &Objects, namespace: Option<&str>) -> Vec<Hpa> {
+    let wanted = objects.hpas.iter().filter(|hpa| {
+        let own = hpa.namespace.as_deref();
+        namespace.is_none_or(|namespace| own.is_none_or(|own| own == namespace))
+    });
+    wanted.filter_map(|hpa| Some(hpa_from_json(&hpa.json).ok()?.into_hpa())).collect()
+}
+
+fn hpas(typing: &Typing) -> Vec<Hpa> {
+    match read(typing) {
+        Some(objects) => decoded(&objects, typing.typed("namespace").last()),
+        None => ask(typing, &Question::Hpas).hpas,
+    }
+}
+
+fn namespaces(typing: &Typing) -> Vec<Candidate> {
+    let names = match read(typing) {
+        Some(objects) => {
+            let mut names: Vec<String> =
+                objects.hpas.into_iter().filter_map(|hpa| hpa.namespace).collect();
+            names.sort();
+            names.dedup();
+            names
+        }
+        None => ask(typing, &Question::Namespaces).names,
+    };
+    names.into_iter().map(plain).collect()
+}
+
+fn named(typing: &Typing) -> cluster::Names {
+    let file = typing.typed("kubeconfig").last();
+    cluster::names(file, &Environment::of_process(true)).unwrap_or_default()
+}
+
+/// The metrics of the HPA that the line names.
+fn metrics(typing: &Typing) -> Vec<MetricSpec> {
+    let Some(name) = typing.typed("name").next().map(bare_name) else { return Vec::new() };
+    let hpa = match read(typing) {
+        Some(objects) => {
+            let hpas = decoded(&objects, typing.typed("namespace").last());
+            hpas.into_iter().find(|hpa| hpa.name == name)
+        }
+        None => ask(typing, &Question::Hpa(name)).hpas.pop(),
+    };
+    hpa.map(|hpa| hpa.spec.metrics).unwrap_or_default()
+}
+
+/// A metric with its selector where the name alone is that of several.
+fn by_selector(metric: &MetricSpec, all: &[MetricSpec]) -> String {
+    let name = metric.name();
+    let is_one = all.iter().filter(|other| other.name() == name).count() == 1;
+    match metric.selector() {
+        selector if is_one || selector.is_empty() => name.to_owned(),
+        selector => format!("{name}{{{selector}}}"),
+    }
+}
+
+/// The same, where that of a container is named after it.
+fn told_apart(metric: &MetricSpec, all: &[MetricSpec]) -> String {
+    match metric.container() {
+        Some(container) => format!("{container}={}", metric.name()),
+        None => by_selector(metric, all),
+    }
+}
+
+/// Metrics as the overrides name them.
+fn assigned(metrics: &[MetricSpec]) -> Vec<Candidate> {
+    let named =
+        |metric: &MetricSpec| (format!("{}=", by_selector(metric, metrics)), metric.label());
+    let mut candidates: Vec<Candidate> = metrics.iter().map(named).collect();
+    candidates.dedup_by(|a, b| a.0 == b.0);
+    candidates
+}
+
+/// The containers that have a target of their own.
+fn containers(typing: &Typing) -> Vec<Candidate> {
+    let metrics = metrics(typing);
+    let own = metrics.iter().filter(|metric| Some(metric.name()) == typing.id());
+    own.filter_map(|metric| Some((format!("{}=", metric.container()?), metric.label()))).collect()
+}
+
+/// The pods of the target of the HPA that the line names. In files, those of its namespace.
+fn pods(typing: &Typing) -> Vec<String> {
+    let Some(name) = typing.typed("name").next().map(bare_name) else { return Vec::new() };
+    match read(typing) {
+        Some(objects) => objects.pods.into_iter().map(|pod| pod.name.into()).collect(),
+        None => ask(typing, &Question::Pods(name)).names,
+    }
+}
+
+/// The fields of expectations; those of metrics once it is clear that one is wanted.
+fn expected(typing: &Typing) -> Vec<Candidate> {
+    const METRIC: &str = "metric.";
+    let metrics = if typing.stem().starts_with(METRIC) { metrics(typing) } else { Vec::new() };
+    let names: Vec<&str> = metrics.iter().map(MetricSpec::name).collect();
+    let mut fields: Vec<String> = fields(&names).iter().map(ToString::to_string).collect();
+    fields.dedup();
+    if names.is_empty() {
+        fields.push(METRIC.to_owned());
+    }
+    fields.into_iter().map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::run;
+    use crate::args::command_line;
+
+    fn completed(line: &str) -> String {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        run(command_line(), &words).text
+    }
+
+    #[test]
+    fn every_place_that_is_completed_is_one_of_the_command_line() {
+        let source = include_str!("complete.rs").split("#[cfg(test)]").next().unwrap();
+        let root = command_line();
+        let defined: Vec<&str> = root
+            .get_subcommands()
+            .flat_map(|verb| verb.get_arguments().map(|arg| arg.get_id().as_str()))
+            .collect();
+        let named = source.lines().filter_map(|line| line.trim().strip_prefix("Some(\""));
+        let named = named.map(|line| line.split(')').next().unwrap());
+        let named =
+            named.flat_map(|names| names.split('|')).map(|name| name.trim().trim_matches('"'));
+        let named: Vec<&str> = named.collect();
+        assert!(named.len() > 15, "{named:?}");
+        for name in named {
+            assert!(defined.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn files_tell_of_their_hpas() {
+        for (line, text) in [
+            ("explain -f examples/nginx ", "nginx-deployment\tDeployment/nginx-deployment\n:4\n"),
+            ("explain -f examples/shop ca", "cart\tDeployment/cart\n:4\n"),
+            ("explain -f examples/shop hpa/ca", "hpa/cart\tDeployment/cart\n:4\n"),
+            ("explain -f examples/shop -n sh", "shop\n:4\n"),
+            ("explain -f examples/shop cart ", ":4\n"),
+            ("predict cart -f examples/shop --metric ", "cpu=\tcpu\n:6\n"),
+            ("predict cart -f examples/shop --target=c", "cpu=\tcpu\n:6\n"),
+            ("predict cart -f examples/shop --expect metric.cpu.d", "metric.cpu.desired\n:4\n"),
+            ("predict cart -f examples/shop --expect=desired<=3andm", ":4\n"),
+            (
+                "predict cart -f examples/shop --fail-on limited,max",
+                "limited,maxed\tThe outcome is the maximum\n:4\n",
+            ),
+            (
+                "predict nginx-deployment -f examples/nginx --missing nginx-deployment-596d9ffddd-6",
+                "nginx-deployment-596d9ffddd-6lrhv\n:4\n",
+            ),
+            ("predict cart -f - --metric ", ":4\n"),
+            ("predict cart -f no-such-file --metric ", ":4\n"),
+            ("explain -o j", "json\tThe published contract as JSON\n:4\n"),
+            ("explain -f ex", ":0\n"),
+            (
+                "expl",
+                "explain\tRun the controller's pass once and show the decision with every step\n:4\n",
+            ),
+        ] {
+            assert_eq!(completed(line), text, "{line}");
+        }
+    }
+}

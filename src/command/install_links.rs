@@ -1,0 +1,150 @@
+//! `install-links`: makes the links through which kubectl finds the other forms of the program and
+//! its completions. What is there and is none of them is never touched.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+
+use super::Answer;
+use crate::args::InstallLinks;
+use crate::error::Error;
+
+/// What becomes of a name.
+enum Fate {
+    Made,
+    Changed(PathBuf),
+    Kept,
+    Foreign,
+}
+
+/// Makes the links; `command` is the definition of the command line, which has the verbs.
+pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Error> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let program = program(&path)?;
+    let folder = match (&args.dir, program.parent()) {
+        (Some(folder), _) => folder,
+        (None, Some(folder)) => folder,
+        (None, None) => return Err(Error::usage("no folder is known").hint("name it with --dir")),
+    };
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    let Some(real_folder) = real(folder).filter(|folder| folder.is_dir()) else {
+        let message = format!("failed to make links in {}: no such folder", folder.display());
+        return Err(Error::failed(message).hint("make it first, or name another with --dir"));
+    };
+    // In its own folder a link needs no path, and survives a move of the folder.
+    let own = program.parent().and_then(real).is_some_and(|own| own == real_folder);
+    let target = match program.file_name().filter(|_| own) {
+        Some(name) => Path::new(name),
+        None => &*program,
+    };
+    let (mut text, mut errors) = (String::new(), Vec::new());
+    for name in names(command) {
+        let link = folder.join(&name);
+        let fate = settle(&link, &program, target, args.dry_run)
+            .map_err(|e| Error::failed(format!("failed to make {}: {e}", link.display())))?;
+        let would = if args.dry_run { "would be " } else { "" };
+        let said = match fate {
+            Fate::Made => format!("{would}made"),
+            Fate::Changed(from) => format!("{would}changed: it led to {}", from.display()),
+            Fate::Kept => "there already".to_owned(),
+            Fate::Foreign => {
+                errors.push(Error::failed(format!(
+                    "{} is no link to this program, and is left alone",
+                    link.display()
+                )));
+                "left alone".to_owned()
+            }
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{name:<28}  {said}");
+    }
+    let is_found =
+        env::split_paths(&path).filter_map(|entry| real(&entry)).any(|it| it == real_folder);
+    let found =
+        if is_found { "on the PATH" } else { "not on the PATH: kubectl does not look there" };
+    let _ = writeln!(text, "in {}, which is {found}", folder.display());
+    Ok(Answer { text, messages: Vec::new(), errors, exit_code: 0 })
+}
+
+/// The program as kubectl or the shell found it, which may be a link that a package manager renews;
+/// its plain name, where that is the same program.
+fn program(path: &OsStr) -> Result<PathBuf, Error> {
+    let own = env::current_exe()
+        .map_err(|e| Error::failed(format!("failed to find this program: {e}")))?;
+    let typed = env::args_os().next().map(PathBuf::from).unwrap_or_default();
+    let bare = typed.components().count() == 1;
+    let found = if bare {
+        env::split_paths(path).map(|folder| folder.join(&typed)).find(|it| is_same(it, &own))
+    } else {
+        std::path::absolute(&typed).ok().filter(|it| is_same(it, &own))
+    };
+    let found = found.unwrap_or_else(|| own.clone());
+    let plain = found.with_file_name(file_name("kubectl-hpa"));
+    Ok(if is_same(&plain, &own) { plain } else { found })
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    match (fs::canonicalize(one), fs::canonicalize(other)) {
+        (Ok(a), Ok(b)) => a == b || (cfg!(windows) && fs::read(a).ok() == fs::read(b).ok()),
+        _ => false,
+    }
+}
+
+fn file_name(name: &str) -> String {
+    format!("{name}{}", env::consts::EXE_SUFFIX)
+}
+
+/// The names that kubectl looks for.
+fn names(command: &Command) -> Vec<String> {
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let verbs = verbs.map(Command::get_name).filter(|name| *name != "install-links");
+    let forms: Vec<String> =
+        std::iter::once(String::new()).chain(verbs.map(|verb| format!("_{verb}"))).collect();
+    let named = |start| forms.iter().map(move |form| file_name(&format!("{start}{form}")));
+    ["kubectl-hpa", "kubectl_complete-hpa"].into_iter().flat_map(named).collect()
+}
+
+/// Makes one link, unless something else is there or it is to be said only.
+fn settle(link: &Path, program: &Path, target: &Path, dry_run: bool) -> io::Result<Fate> {
+    if is_same(link, program) {
+        return Ok(Fate::Kept);
+    }
+    let fate = match fs::symlink_metadata(link) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Fate::Made,
+        Err(e) => return Err(e),
+        Ok(about) if about.is_symlink() => {
+            let from = fs::read_link(link)?;
+            let name = from.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            // Of an earlier place or version of the program.
+            if !name.starts_with("kubectl-hpa") {
+                return Ok(Fate::Foreign);
+            }
+            Fate::Changed(from)
+        }
+        Ok(_) => return Ok(Fate::Foreign),
+    };
+    if !dry_run {
+        if matches!(fate, Fate::Changed(_)) {
+            fs::remove_file(link)?;
+        }
+        make(target, link)?;
+    }
+    Ok(fate)
+}
+
+#[cfg(unix)]
+fn make(target: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, link)
+}
+
+/// Symbolic links need a privilege there; hard links do not, but only reach the same volume.
+#[cfg(not(unix))]
+fn make(target: &Path, link: &Path) -> io::Result<()> {
+    let target = link.parent().unwrap_or(Path::new("")).join(target);
+    fs::hard_link(&target, link).or_else(|_| fs::copy(&target, link).map(|_| ()))
+}

@@ -1,0 +1,104 @@
+//! What the documentation has to name so as not to fall behind: fields of the output, expectations,
+//! exit codes, dependencies; and that its links lead somewhere.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use kubectl_hpa::args::FailOn;
+use kubectl_hpa::whatif::expect::fields;
+use serde_json::Value;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[track_caller]
+fn read(name: &str) -> String {
+    fs::read_to_string(root().join(name)).expect("a document")
+}
+
+/// Whether a document has each of these in backticks.
+#[track_caller]
+fn names<'n>(document: &str, wanted: impl IntoIterator<Item = &'n str>) {
+    let text = read(document);
+    let code: BTreeSet<&str> = text.split('`').skip(1).step_by(2).collect();
+    let missing: Vec<&str> = wanted.into_iter().filter(|name| !code.contains(name)).collect();
+    assert!(missing.is_empty(), "{document} does not name {missing:?}");
+}
+
+#[test]
+fn the_output_is_described() {
+    for schema in ["explanation", "prediction", "apply-result"] {
+        let schema: Value = serde_json::from_str(&read(&format!("schema/{schema}.json"))).unwrap();
+        let fields = schema["properties"].as_object().unwrap().keys();
+        names("docs/output.md", fields.map(String::as_str));
+    }
+    let schema: Value = serde_json::from_str(&read("schema/explanation.json")).unwrap();
+    let steps = schema["$defs"]["step"]["oneOf"].as_array().unwrap().iter();
+    let steps = steps.map(|step| step["$ref"].as_str().unwrap().rsplit('/').next().unwrap());
+    names("docs/output.md", steps);
+}
+
+#[test]
+fn expectations_are_described() {
+    let fields: Vec<String> = fields(&["NAME"]).iter().map(ToString::to_string).collect();
+    names("docs/expectations.md", fields.iter().map(String::as_str));
+    let values: Vec<_> =
+        FailOn::value_variants().iter().map(|it| it.to_possible_value().unwrap()).collect();
+    names("docs/expectations.md", values.iter().map(clap::builder::PossibleValue::get_name));
+}
+
+#[test]
+fn each_dependency_has_a_reason() {
+    let manifest = read("Cargo.toml");
+    let (mut inside, mut crates) = (false, Vec::new());
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            inside = line == "[dependencies]" || line == "[dev-dependencies]";
+        } else if let Some((name, _)) = line.split_once(" = ").filter(|_| inside) {
+            crates.push(name.trim());
+        }
+    }
+    assert!(crates.len() > 20, "{crates:?}");
+    names("CONTRIBUTING.md", crates);
+}
+
+#[test]
+fn long_tests_are_described() {
+    let text = read("CONTRIBUTING.md");
+    for entry in fs::read_dir(root().join("tests")).unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(source) = fs::read_to_string(&path) else { continue };
+        if source.lines().any(|line| line.starts_with("#[ignore")) {
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            let command = format!("cargo test --release --test {name} -- --ignored");
+            assert!(text.contains(&command), "CONTRIBUTING.md does not have {command}");
+        }
+    }
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut documents = vec![root().to_owned(), root().join("docs")];
+    documents = documents.into_iter().flat_map(|folder| markdown(&folder)).collect();
+    assert!(documents.len() > 8, "{documents:?}");
+    for document in documents {
+        let text = fs::read_to_string(&document).unwrap();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = target.split('#').next().unwrap();
+            if file.is_empty() || file.contains("://") {
+                continue;
+            }
+            let path = document.parent().unwrap().join(file);
+            assert!(path.exists(), "{} links to {target}", document.display());
+        }
+    }
+}
+
+fn markdown(folder: &Path) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    entries.filter(|path| path.extension().is_some_and(|end| end == "md")).collect()
+}

@@ -1,0 +1,226 @@
+//! The krew manifests by the rules of krew's `validate-krew-manifest`, each installed from an archive
+//! that is packed here as a release's is. krew-release-bot's part, tag and checksums, is done by hand.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use kubectl_hpa::args::command_line;
+use serde_json::Value;
+
+const TAG: &str = concat!("v", env!("CARGO_PKG_VERSION"));
+
+/// The pairs that krew knows, of `os` and `arch`.
+const KNOWN: [(&str, &str); 11] = [
+    ("windows", "386"),
+    ("windows", "amd64"),
+    ("windows", "arm64"),
+    ("linux", "386"),
+    ("linux", "amd64"),
+    ("linux", "arm"),
+    ("linux", "arm64"),
+    ("linux", "ppc64le"),
+    ("darwin", "386"),
+    ("darwin", "amd64"),
+    ("darwin", "arm64"),
+];
+
+/// The pairs that are released.
+const RELEASED: [(&str, &str); 5] = [
+    ("linux", "amd64"),
+    ("linux", "arm64"),
+    ("darwin", "amd64"),
+    ("darwin", "arm64"),
+    ("windows", "amd64"),
+];
+
+const LICENSES: [&str; 8] = [
+    "license",
+    "license.txt",
+    "license.md",
+    "licenses",
+    "licenses.txt",
+    "licenses.md",
+    "copying",
+    "copying.txt",
+];
+
+/// An archive with its checksum, by its file name.
+struct Archives {
+    folder: PathBuf,
+    sums: BTreeMap<String, String>,
+}
+
+impl Archives {
+    fn pack() -> Self {
+        let folder =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("krew-{}", std::process::id()));
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut sums = BTreeMap::new();
+        // Any file stands in for the programs, of which a build for tests is large; the release's own
+        // is packed and run by scripts/check-install.
+        for (os, arch) in RELEASED {
+            let output = Command::new(root.join("scripts/package"))
+                .arg(root.join("LICENSE"))
+                .arg(format!("{os}-{arch}"))
+                .arg(&folder)
+                .output()
+                .expect("it runs");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let path = PathBuf::from(String::from_utf8(output.stdout).expect("it is there").trim());
+            let name =
+                path.file_name().expect("it is there").to_str().expect("it is there").to_owned();
+            let sum =
+                fs::read_to_string(folder.join(format!("{name}.sha256"))).expect("it is there");
+            let sum = sum.split_whitespace().next().expect("it is there").to_owned();
+            sums.insert(name, sum);
+        }
+        Self { folder, sums }
+    }
+
+    /// The template as krew-release-bot fills it in.
+    fn fill(&self, template: &str) -> String {
+        let text = template.replace("{{ .TagName }}", TAG);
+        let lines = text.lines().map(|line| {
+            let Some(rest) = line.trim().strip_prefix("{{addURIAndSha \"") else {
+                return line.to_owned();
+            };
+            let url = rest.strip_suffix("\" .TagName }}").expect("the function's form");
+            let name = url.rsplit('/').next().expect("it is there");
+            let sum = self.sums.get(name).unwrap_or_else(|| panic!("no archive {name}"));
+            format!("    uri: {url}\n    sha256: {sum}")
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The files of an archive, unpacked.
+    fn unpack(&self, name: &str) -> PathBuf {
+        let folder = self.folder.join(name.trim_end_matches(".tar.gz"));
+        if !folder.exists() {
+            fs::create_dir(&folder).expect("it is there");
+            let mut tar = Command::new("tar");
+            let tar = tar.arg("xzf").arg(self.folder.join(name)).arg("-C").arg(&folder);
+            assert!(tar.status().expect("it runs").success());
+        }
+        folder
+    }
+}
+
+impl Drop for Archives {
+    fn drop(&mut self) {
+        // What is left lies below the target folder.
+        drop(fs::remove_dir_all(&self.folder));
+    }
+}
+
+fn keys(value: &Value) -> BTreeSet<&str> {
+    value.as_object().expect("an object").keys().map(String::as_str).collect()
+}
+
+fn text<'v>(value: &'v Value, place: &str) -> &'v str {
+    value.pointer(place).and_then(Value::as_str).unwrap_or_else(|| panic!("no {place}"))
+}
+
+#[test]
+fn every_manifest_installs_on_every_platform() {
+    let archives = Archives::pack();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("krew");
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(path.extension().and_then(|end| end.to_str()), Some("yaml"));
+        let filled = archives.fill(&fs::read_to_string(&path).unwrap());
+        let manifest: Value = serde_yaml::from_str(&filled).unwrap();
+        let name = text(&manifest, "/metadata/name").to_owned();
+        assert_eq!(path.file_stem().unwrap().to_str(), Some(&*name));
+        check(&manifest, &name, &archives);
+        names.insert(name);
+    }
+    let command = command_line();
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let verbs = verbs.map(clap::Command::get_name).filter(|name| *name != "install-links");
+    let wanted: BTreeSet<String> = verbs.map(|verb| format!("hpa-{verb}")).collect();
+    assert_eq!(names, wanted);
+}
+
+fn check(manifest: &Value, name: &str, archives: &Archives) {
+    assert_eq!(keys(manifest), ["apiVersion", "kind", "metadata", "spec"].into());
+    assert_eq!(text(manifest, "/apiVersion"), "krew.googlecontainertools.github.com/v1alpha2");
+    assert_eq!(text(manifest, "/kind"), "Plugin");
+    // Lower-case kebab-case, by the naming guide.
+    assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{name}");
+    let spec = &manifest["spec"];
+    let known = ["version", "homepage", "shortDescription", "description", "caveats", "platforms"];
+    assert_eq!(keys(spec), known.into());
+    let version = text(spec, "/version").strip_prefix('v').expect("a leading v");
+    assert_eq!(version.split('.').filter(|part| part.parse::<u32>().is_ok()).count(), 3);
+    let short = text(spec, "/shortDescription");
+    assert!(!short.contains('\n') && (1..=50).contains(&short.chars().count()), "{short}");
+    for place in ["/description", "/caveats"] {
+        assert!(text(spec, place).lines().all(|line| line.len() <= 80), "{name}{place}");
+    }
+    let verb = name.strip_prefix("hpa-").expect("hpa- before the verb");
+    assert!(text(spec, "/caveats").contains(&format!("kubectl hpa-{verb} install-links")));
+
+    let mut matched = BTreeSet::new();
+    for platform in spec["platforms"].as_array().expect("platforms") {
+        // Without `files`, krew takes all of the archive.
+        assert_eq!(keys(platform), ["selector", "uri", "sha256", "bin"].into());
+        let selector = &platform["selector"];
+        assert_eq!(keys(selector), ["matchLabels"].into());
+        let labels = &selector["matchLabels"];
+        assert_eq!(keys(labels), ["os", "arch"].into());
+        let pair = (text(labels, "/os"), text(labels, "/arch"));
+        assert!(KNOWN.contains(&pair), "{pair:?}");
+        assert!(matched.insert(pair), "{pair:?} twice");
+
+        let uri = text(platform, "/uri");
+        assert!(uri.starts_with("https://") && uri.ends_with(".tar.gz"), "{uri}");
+        assert!(uri.contains(&format!("/{TAG}/kubectl-hpa-{TAG}-{}-{}.", pair.0, pair.1)), "{uri}");
+        let sum = text(platform, "/sha256");
+        let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+        assert!(sum.len() == 64 && sum.chars().all(hex), "{sum}");
+
+        let files = archives.unpack(uri.rsplit('/').next().expect("it is there"));
+        let bin = text(platform, "/bin");
+        assert_eq!(bin.ends_with(".exe"), pair.0 == "windows");
+        assert!(files.join(bin).is_file(), "{bin} is not in the archive");
+        let license = |entry: fs::DirEntry| {
+            LICENSES.contains(&&*entry.file_name().to_string_lossy().to_lowercase())
+        };
+        assert!(
+            fs::read_dir(&files)
+                .expect("it is there")
+                .any(|entry| license(entry.expect("it is there"))),
+            "no license"
+        );
+        for file in ["README.md", "CHANGELOG.md", "man/kubectl-hpa.1", "completions/_kubectl-hpa"] {
+            assert!(files.join(file).is_file(), "{file} is not in the archive");
+        }
+    }
+    assert_eq!(matched, RELEASED.into());
+}
+
+/// What GitHub would run cannot be run here; that it is YAML, and names what there is, can be seen.
+#[test]
+fn workflows_name_what_there_is() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |name: &str| {
+        let text = fs::read_to_string(root.join(".github/workflows").join(name)).unwrap();
+        (serde_yaml::from_str::<Value>(&text).unwrap(), text)
+    };
+    let (release, script) = read("release.yml");
+    let built = release["jobs"]["build"]["strategy"]["matrix"]["include"].as_array().unwrap();
+    let built: Vec<&str> = built.iter().map(|one| text(&one["platform"], "")).collect();
+    let wanted: Vec<String> = RELEASED.iter().map(|(os, arch)| format!("{os}-{arch}")).collect();
+    assert_eq!(built, wanted);
+    assert!(script.contains(&format!("for platform in {}; do", wanted.join(" "))));
+    let (krew, _) = read("krew.yml");
+    for plugin in krew["jobs"]["update"]["strategy"]["matrix"]["plugin"].as_array().unwrap() {
+        assert!(root.join("krew").join(text(plugin, "")).with_extension("yaml").is_file());
+    }
+    for (name, script) in [("test.yml", ".ci/run"), ("release.yml", "scripts/package")] {
+        assert!(read(name).1.contains(script) && root.join(script).is_file(), "{script}");
+    }
+}

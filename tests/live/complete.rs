@@ -1,0 +1,161 @@
+//! Completion through kubectl, where there is one, and without it: what is offered at each place, and
+//! that a cluster which does not answer, a plugin which fails or a right that is missing costs nothing
+//! but the candidates.
+
+use std::time::{Duration, Instant};
+
+use assert_cmd::Command;
+
+use super::api::{Answer, Auth, Cluster, Exec, Fault, Kubeconfig, Server, When};
+use super::names::{Installed, kubectl};
+use super::{NAME, Ran, away, recorded, run};
+
+/// What the protocol allows, and a little for a busy machine.
+const LIMIT: Duration = Duration::from_secs(3);
+
+fn cluster() -> Cluster {
+    let mut cluster = recorded();
+    cluster.autoscaled(["shop", "web"], 3).autoscaled(["shop", "cart"], 3);
+    let namespaces = r#"{"apiVersion":"v1","kind":"NamespaceList","metadata":{},
+        "items":[{"metadata":{"name":"default"}},{"metadata":{"name":"shop"}}]}"#;
+    let answer = Answer::json(200, namespaces.to_owned());
+    cluster.fault(When::on("/api/v1/namespaces").nth(1), Fault::Answer(answer));
+    cluster
+}
+
+/// The lines that are printed for these words.
+fn complete(program: &str, words: &[&str], config: &Kubeconfig) -> Ran {
+    let installed =
+        Installed::new(&format!("complete-{}", config.path().display()).replace('/', "_"));
+    let mut command = match program {
+        "kubectl" => Command::new(kubectl().expect("it was found")),
+        name => Command::new(installed.0.join(name)),
+    };
+    away(&mut command);
+    // kubectl keeps a cache at home.
+    command
+        .env("HOME", &installed.0)
+        .env("PATH", installed.path())
+        .env("KUBECONFIG", config.path());
+    let begun = Instant::now();
+    let ran = run(command.args(words));
+    assert!(begun.elapsed() < LIMIT, "{words:?} took {:?}", begun.elapsed());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ran
+}
+
+#[test]
+fn each_place_has_its_candidates() {
+    let server = Server::start(cluster());
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let hpa = format!("{NAME}\t8/10 replicas of Deployment/{NAME}\n:4\n");
+    for (words, lines) in [
+        (&["explain", "-n", ""][..], "default\nshop\n:4\n"),
+        (&["explain", ""], &*hpa),
+        (&["explain", "nginx"], &hpa),
+        (&["explain", "-n", "shop", "c"], "cart\tDeployment/cart\n:4\n"),
+        (&["explain", "-n", "none", ""], ":4\n"),
+        (&["explain", NAME, ""], ":4\n"),
+        (&["explain", "--context", ""], "test\ttest-cluster default\n:4\n"),
+        (&["explain", "--context=t"], "test\ttest-cluster default\n:4\n"),
+        (&["explain", "--user", ""], "test-user\n:4\n"),
+        (&["explain", "--context", "other", ""], ":4\n"),
+        (&["predict", NAME, "--metric", ""], "cpu=\tcpu\n:6\n"),
+        (&["predict", NAME, "--pod", "x:"], "x:cpu=\tcpu\n:6\n"),
+        (&["predict", NAME, "--expect", "metric.cpu.u"], "metric.cpu.utilization\n:4\n"),
+        (
+            &["predict", NAME, "--expect", "desired <= 3 and not lim"],
+            "desired <= 3 and not limited\n:4\n",
+        ),
+        (
+            &["predict", NAME, "--color", ""],
+            "auto\tOn a terminal that shows them\nalways\tAlways\nnever\tNever\n:4\n",
+        ),
+    ] {
+        let ran = complete("kubectl_complete-hpa", words, &config);
+        assert_eq!((&*ran.stdout, &*ran.stderr), (lines, ""), "{words:?}");
+    }
+    let pods = complete("kubectl_complete-hpa", &["predict", NAME, "--missing", ""], &config);
+    let pods: Vec<&str> = pods.stdout.lines().collect();
+    assert!(pods.len() == 3 && pods[0].starts_with(NAME) && pods[2] == ":4", "{pods:?}");
+    // The verb is in the name of the executable.
+    let ran = complete("kubectl_complete-hpa_predict", &[NAME, "--metric", ""], &config);
+    assert_eq!(ran.stdout, "cpu=\tcpu\n:6\n");
+}
+
+#[test]
+fn kubectl_asks_for_them() {
+    if kubectl().is_none() {
+        return;
+    }
+    let server = Server::start(cluster());
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    for (words, lines) in [
+        (&["hpa", "explain", "-n", "shop", "c"][..], "cart\tDeployment/cart\n:4\n"),
+        (&["hpa-explain", "-n", "shop", "c"], "cart\tDeployment/cart\n:4\n"),
+        (&["hpa-predict", NAME, "--target", ""], "cpu=\tcpu\n:6\n"),
+        (
+            &["hpa", "expl"],
+            "explain\tRun the controller's pass once and show the decision with every step\n:4\n",
+        ),
+    ] {
+        let ran = complete("kubectl", &[&["__complete"], words].concat(), &config);
+        assert_eq!(ran.stdout, lines, "{words:?}");
+    }
+}
+
+#[test]
+fn nothing_comes_in_time_where_nobody_answers() {
+    let ask = ["explain", "-n", "shop", ""];
+    for fault in
+        [Fault::Hang, Fault::InternalError, Fault::InvalidJson, Fault::Unavailable(Some(1))]
+    {
+        let mut cluster = cluster();
+        cluster.fault(When::on("/"), fault);
+        let server = Server::start(cluster);
+        let config = server.kubeconfig(&Auth::Token("admin"));
+        let ran = complete("kubectl_complete-hpa", &ask, &config);
+        assert_eq!((&*ran.stdout, &*ran.stderr), (":4\n", ""));
+        // What needs no cluster is there all the same.
+        let ran = complete("kubectl_complete-hpa", &["explain", "-o", "j"], &config);
+        assert_eq!(ran.stdout, "json\tThe published contract as JSON\n:4\n");
+    }
+    let server = Server::start(cluster());
+    let config = server.kubeconfig(&Auth::Token("bob"));
+    server.change(|cluster| {
+        cluster.grant("bob").deny("bob", "list", "horizontalpodautoscalers.autoscaling");
+    });
+    let ran = complete("kubectl_complete-hpa", &ask, &config);
+    assert_eq!((&*ran.stdout, &*ran.stderr), (":4\n", ""));
+    drop(server);
+    let ran = complete("kubectl_complete-hpa", &ask, &config);
+    assert_eq!((&*ran.stdout, &*ran.stderr), (":4\n", ""));
+}
+
+#[test]
+fn credential_plugins_are_run_without_a_word() {
+    let server = Server::start(cluster());
+    for (exec, lines) in [
+        (Exec::Token("admin"), "cart\tDeployment/cart\n:4\n"),
+        (Exec::Fails, ":4\n"),
+        (Exec::Garbage, ":4\n"),
+        (Exec::Hangs, ":4\n"),
+        (Exec::Missing, ":4\n"),
+    ] {
+        let config = server.kubeconfig(&Auth::Exec(exec));
+        let ran = complete("kubectl_complete-hpa", &["explain", "-n", "shop", "c"], &config);
+        assert_eq!((&*ran.stdout, &*ran.stderr), (lines, ""), "{exec:?}");
+    }
+}
+
+#[test]
+fn a_file_that_never_ends_is_not_waited_for() {
+    let server = Server::start(cluster());
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let pipe = config.folder().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    let pipe = pipe.to_str().expect("a path");
+    let ran = complete("kubectl_complete-hpa", &["explain", "-f", pipe, ""], &config);
+    assert_eq!((&*ran.stdout, &*ran.stderr), (":4\n", ""));
+}

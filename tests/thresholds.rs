@@ -122,9 +122,9 @@ fn at(
         let asked = |place: usize| {
             let spec = &specs[place];
             let object = spec.object.as_ref().map(|object| &object.described_object);
-            (&spec.type_, object, spec.identifier().map(|it| (&it.name, spec.selector())))
+            (&spec.type_, object, spec.name(), spec.container(), spec.selector())
         };
-        if specs[place].identifier().is_some() && asked(place) == asked(index) {
+        if asked(place) == asked(index) {
             changed.metrics[place] = changed.metrics[index].clone();
         }
     }

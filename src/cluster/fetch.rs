@@ -9,7 +9,7 @@ pub mod history;
 pub mod list;
 mod metrics;
 pub mod observe;
-mod past;
+pub mod past;
 mod pods;
 pub(super) mod read;
 pub(super) mod right;

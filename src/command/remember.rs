@@ -11,6 +11,7 @@ use crate::args::MemoryArgs;
 use crate::cluster::Session;
 use crate::cluster::fetch::history::look_back;
 use crate::cluster::fetch::observe::observe;
+use crate::cluster::fetch::past::scaled;
 use crate::engine;
 use crate::engine::decision::Outlook;
 use crate::error::Error;
@@ -77,9 +78,19 @@ pub(super) async fn watch(
     shown(observe(session, namespace, name, time, EVERY), line, terminal).await
 }
 
-/// Looks for earlier states of the HPA where the answer is open without them: only then are they
-/// worth their requests.
+/// Looks for what is worth its requests only where the answer depends on it: earlier states of the HPA,
+/// and else the target's events.
 pub(super) async fn look_further(session: &Session, input: &mut Input) {
+    look_at_states(session, input).await;
+    if infer::trusts_events(input) {
+        match scaled(session, &input.snapshot.hpa).await {
+            Ok(events) => input.evidence.scaled = events,
+            Err(e) => input.notes.push(format!("the target's events are not known: {}", e.message)),
+        }
+    }
+}
+
+async fn look_at_states(session: &Session, input: &mut Input) {
     let remembered = Remembered::of(input);
     if !remembered.is_open() {
         return;

@@ -11,9 +11,9 @@ use super::recommendations::{self, Held};
 use super::{Extreme, Knowledge, Memory, Possible, Remembered, basis, scale_events, sighting};
 use crate::go;
 use crate::json::SecondsTime;
-use crate::snapshot::assemble::Basis;
+use crate::snapshot::assemble::{Basis, Input};
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, Seen, Written};
+use crate::snapshot::evidence::{DEPLOYMENT, Event, Evidence, Lease, Rescales, Seen, Written};
 use crate::snapshot::hpa::{Behavior, Hpa, ScalingRules};
 use crate::snapshot::stated::{Recommendation, ScaleEvent};
 
@@ -44,6 +44,8 @@ pub(super) struct Known<'k> {
     pub(super) seen: &'k [Seen],
     /// All rescales since some time.
     pub(super) rescales_seen: Option<&'k Rescales>,
+    /// How a target that is a Deployment was scaled, by its events.
+    pub(super) scaled: &'k [Event],
     /// How many events of the HPA there are, repeats included.
     pub(super) event_count: i64,
     /// The spec is as it was when the status was written.
@@ -246,6 +248,7 @@ fn times<'a>(
     let Written { created, spec, status } = hpa.written;
     let conditions = hpa.status.conditions.iter().map(|it| it.last_transition_time);
     let events = evidence.events.iter().flat_map(|event| [event.first, event.last]);
+    let scaled = evidence.scaled.iter().flat_map(|event| [event.first, event.last]);
     let lease = evidence.lease.into_iter().flat_map(|it| [it.acquired, it.renewed]);
     let seen = evidence.seen.iter().flat_map(|seen| [seen.time, seen.until]);
     let rescales = evidence
@@ -257,6 +260,7 @@ fn times<'a>(
         .into_iter()
         .chain(conditions)
         .chain(events)
+        .chain(scaled)
         .flatten()
         .chain(lease)
         .chain(seen)
@@ -331,6 +335,18 @@ pub enum Chain {
     Glimpses,
 }
 
+/// Whether the answer may rest on events that tell of the rescales, but not of others who scale the
+/// target, a Deployment whose own events do.
+pub fn trusts_events(input: &Input) -> bool {
+    let Input { snapshot, evidence, .. } = input;
+    let since = snapshot.now.checked_sub(window(&snapshot.hpa, &snapshot.controller));
+    let is_seen = evidence.rescales.as_ref().zip(since.ok());
+    let Some(possible) = Remembered::of(input).possible else { return false };
+    snapshot.hpa.spec.scale_target_ref.kind == DEPLOYMENT
+        && is_seen.is_none_or(|(seen, since)| seen.since > since)
+        && possible.changes.iter().flatten().any(|list| !list.is_empty())
+}
+
 /// How long what the controller remembers of an HPA counts, and a little more.
 pub fn window(hpa: &Hpa, controller: &Controller) -> SignedDuration {
     let (up, down) = windows(hpa, controller);
@@ -394,6 +410,7 @@ impl<'k> Known<'k> {
             seen: &evidence.seen,
             rescales_seen: evidence.rescales.as_ref(),
             rescales: rescales(&own),
+            scaled: &evidence.scaled,
             counts_rescale: false,
             event_count: own.iter().map(|event| i64::from(event.count)).sum(),
             status_is_current: false,

@@ -10,6 +10,7 @@ use super::infer::{Known, Rescale, RescaleReason, SECOND, periods};
 use super::{basis, sighting};
 use crate::json::SecondsTime;
 use crate::snapshot::assemble::Basis;
+use crate::snapshot::evidence::{Event, SCALED};
 use crate::snapshot::hpa::Behavior;
 use crate::snapshot::stated::ScaleEvent;
 
@@ -64,15 +65,14 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec
     }
     let (counted, source) = if let Some(seen) = seen_since(known, oldest) {
         (seen, "earlier states of the HPA")
-    } else if let Some(told) = told_by_events(known, last, longest) {
-        (told, "events SuccessfulRescale, if nobody else scaled")
     } else {
-        grounds.push(basis(
-            "scale events",
-            "rate limits may count any rescale",
-            "the events do not tell of all",
-        ));
-        return None;
+        match told_by_events(known, last, longest) {
+            Ok(told) => (told, "events SuccessfulRescale, if nobody else scaled"),
+            Err(source) => {
+                grounds.push(basis("scale events", "rate limits may count any rescale", source));
+                return None;
+            }
+        }
     };
     grounds.push(basis("scale events", worded(&counted), source));
     let mut lists = Vec::new();
@@ -116,26 +116,26 @@ fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
     Some(counted.copied().collect())
 }
 
-/// The rescales that a period may still contain, by events; none where there may be others.
+/// The rescales that a period may still contain, by events; or what speaks for others.
 fn told_by_events(
     known: &Known<'_>,
     last: Timestamp,
     longest: SignedDuration,
-) -> Option<Vec<ScaleEvent>> {
+) -> Result<Vec<ScaleEvent>, String> {
+    let incomplete = || "the events do not tell of all".to_owned();
     let oldest = known.earliest_pass() - longest;
-    let newest = known.rescales.last()?;
+    let newest = known.rescales.last().ok_or_else(incomplete)?;
     let complete = newest.time.duration_since(last).abs() <= SECOND && none_dropped(known, longest);
-    let first = known.rescales.iter().position(|rescale| rescale.time + SECOND > oldest)?;
-    if !complete || known.rescales[first..].iter().any(|rescale| rescale.gap) {
-        return None;
-    }
+    let first = known.rescales.iter().position(|rescale| rescale.time + SECOND > oldest);
+    let first = first.filter(|first| complete && !known.rescales[*first..].iter().any(|it| it.gap));
+    let first = first.ok_or_else(incomplete)?;
+    let before = |place: usize| match status_of_rescale(known) {
+        Some(before) if place + 1 == known.rescales.len() => Some(before),
+        _ => Some(known.rescales[place.checked_sub(1)?].size),
+    };
     let event = |place: usize| {
         let Rescale { time, size, reason, .. } = known.rescales[place];
-        let before = match status_of_rescale(known) {
-            Some(before) if place + 1 == known.rescales.len() => before,
-            _ => known.rescales[place.checked_sub(1)?].size,
-        };
-        let replicas = size.checked_sub(before)?;
+        let replicas = size.checked_sub(before(place)?)?;
         // With `behavior` the change goes where the metrics point; if not, somebody else has scaled.
         let fits = match reason {
             RescaleReason::AboveTarget | RescaleReason::BelowMin => replicas > 0,
@@ -144,7 +144,40 @@ fn told_by_events(
         };
         fits.then_some(ScaleEvent { replicas, time, outdated: false })
     };
-    (first..known.rescales.len()).map(event).collect()
+    let events: Option<Vec<ScaleEvent>> = (first..known.rescales.len()).map(event).collect();
+    let told = &known.rescales[first..];
+    let counts: Vec<i32> = before(first).into_iter().chain(told.iter().map(|it| it.size)).collect();
+    let since = told.first().map_or(oldest, |rescale| rescale.time);
+    match known.scaled.iter().find(|event| is_by_another(event, since, &counts)) {
+        Some(Event { message, .. }) => {
+            Err(format!("event {SCALED} about the target tells of another change: {message}"))
+        }
+        None => events.ok_or_else(incomplete),
+    }
+}
+
+/// Whether a Deployment followed a change of its replicas since a time that is none from an earlier to
+/// a later of these counts. One that is slow to follow leaves some of them out.
+fn is_by_another(event: &Event, since: Timestamp, counts: &[i32]) -> bool {
+    if event.last.is_none_or(|last| last < since) {
+        return false;
+    }
+    let Some((from, to)) = followed(&event.message) else { return true };
+    let start = counts.iter().position(|count| from.is_none_or(|from| from == *count));
+    !start.is_some_and(|start| counts[start + 1..].contains(&to))
+}
+
+/// Reads `Scaled up replica set web-596d9ffddd from 2 to 4`; older versions leave out what it was from.
+fn followed(message: &str) -> Option<(Option<i32>, i32)> {
+    let (_, change) = message.split_once(" replica set ")?;
+    let mut words = change.split_whitespace().skip(1);
+    let mut number = |word: &str| {
+        (words.next() == Some(word)).then(|| words.next()?.parse::<i32>().ok()).flatten()
+    };
+    match change.contains(" from ") {
+        true => Some((Some(number("from")?), number("to")?)),
+        false => Some((None, number("to")?)),
+    }
 }
 
 /// The count before the last rescale, where the status is still that of its pass.
@@ -232,4 +265,53 @@ fn worded(counted: &[ScaleEvent]) -> String {
     let changes =
         counted.iter().map(|event| format!("{:+} at {}", event.replicas, SecondsTime(event.time)));
     format!("rate limits count {}", changes.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::{Event, followed, is_by_another};
+
+    #[test]
+    fn events_of_deployments() {
+        for (message, want) in [
+            ("Scaled up replica set web-59 from 2 to 4", Some((Some(2), 4))),
+            ("Scaled down replica set web-59 from 4 to 2", Some((Some(4), 2))),
+            ("Scaled up replica set web-59 to 4", Some((None, 4))),
+            ("Scaled up replica set web-59 from 2", None),
+            ("Scaled up replica set web-59 from 2 to x", None),
+            (
+                "(combined from similar events): Scaled up replica set web-59 from 2 to 4",
+                Some((Some(2), 4)),
+            ),
+            ("something else", None),
+        ] {
+            assert_eq!(followed(message), want, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_change_by_another_is_told_by_its_counts() {
+        let time = Timestamp::from_second(1_000).unwrap();
+        // The controller went from 2 to 4 to 8.
+        for (message, last, want) in [
+            ("from 2 to 4", 1_000, false),
+            ("from 4 to 8", 1_030, false),
+            ("from 2 to 8", 1_030, false),
+            ("to 8", 1_030, false),
+            ("from 4 to 5", 1_010, true),
+            ("from 5 to 8", 1_030, true),
+            ("from 8 to 4", 1_040, true),
+            ("to 2", 1_040, true),
+            ("from 0 to 2", 1_040, true),
+            ("of another form", 1_040, true),
+            ("from 4 to 5", 999, false),
+        ] {
+            let message = format!("Scaled up replica set web-59 {message}");
+            let last = Some(Timestamp::from_second(last).unwrap());
+            let event = Event { message: message.clone(), last, ..Event::default() };
+            assert_eq!(is_by_another(&event, time, &[2, 4, 8]), want, "{message} {last:?}");
+        }
+    }
 }

@@ -14,6 +14,8 @@ use crate::json::{null_as_default, optional_time, time};
 pub struct Evidence {
     /// Events about HPAs, in any order.
     pub events: Vec<Event>,
+    /// Events about Deployments whose ReplicaSets were scaled, in any order.
+    pub scaled: Vec<Event>,
     /// The lease of the controller manager.
     pub lease: Option<Lease>,
     /// What was seen of earlier passes while the HPA was watched.
@@ -88,10 +90,10 @@ impl Written {
     }
 }
 
-/// An event about an HPA (`v1` or `events.k8s.io/v1`).
+/// An event about an HPA or its target (`v1` or `events.k8s.io/v1`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Event {
-    /// The namespace of the HPA.
+    /// The namespace of what it is about.
     pub namespace: String,
     /// Its name.
     pub name: String,
@@ -158,6 +160,11 @@ struct Source {
     component: String,
 }
 
+/// Whose ReplicaSets are scaled where it is scaled itself.
+pub const DEPLOYMENT: &str = "Deployment";
+/// The reason of the events about that.
+pub const SCALED: &str = "ScalingReplicaSet";
+
 /// Whose events tell nothing about the controller: `apply` sends them in the controller's words.
 const OURS: &str = "kubectl-hpa";
 
@@ -186,12 +193,28 @@ struct Series {
 impl WireEvent {
     /// The event, if it is about an HPA and not our own.
     pub(crate) fn about_hpa(self) -> Option<Event> {
-        let object = self.involved_object;
-        if object.kind != "HorizontalPodAutoscaler" || self.source.component == OURS {
-            return None;
+        let is_one = self.involved_object.kind == "HorizontalPodAutoscaler";
+        (is_one && self.source.component != OURS).then(|| self.event())
+    }
+
+    /// The event, if it is about a Deployment that scaled one of its ReplicaSets.
+    pub(crate) fn about_scaled(self) -> Option<Event> {
+        let is_one = self.involved_object.kind == DEPLOYMENT && self.reason == SCALED;
+        is_one.then(|| self.event())
+    }
+
+    /// Puts the event where it belongs, if it tells anything.
+    pub(crate) fn keep(self, evidence: &mut Evidence) {
+        match &*self.involved_object.kind {
+            DEPLOYMENT => evidence.scaled.extend(self.about_scaled()),
+            _ => evidence.events.extend(self.about_hpa()),
         }
+    }
+
+    fn event(self) -> Event {
+        let object = self.involved_object;
         let series = self.series.unwrap_or_default();
-        Some(Event {
+        Event {
             namespace: object.namespace,
             name: object.name,
             uid: object.uid,
@@ -200,7 +223,7 @@ impl WireEvent {
             first: self.first_timestamp.or(self.event_time),
             last: series.last_observed_time.or(self.last_timestamp).or(self.event_time),
             count: self.count.max(series.count).max(1),
-        })
+        }
     }
 }
 
@@ -282,8 +305,15 @@ impl Evidence {
     pub fn of(&self, hpa: &Hpa) -> Self {
         let of_its_name =
             |event: &&Event| event.name == hpa.name && event.namespace == hpa.namespace;
+        let target = &hpa.spec.scale_target_ref;
+        let of_its_target = |event: &&Event| {
+            target.kind == DEPLOYMENT
+                && event.name == target.name
+                && event.namespace == hpa.namespace
+        };
         Self {
             events: self.events.iter().filter(of_its_name).cloned().collect(),
+            scaled: self.scaled.iter().filter(of_its_target).cloned().collect(),
             lease: self.lease,
             seen: self.seen.clone(),
             rescales: self.rescales.clone(),

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::assemble::{Input, absence, asked, described_name, non_empty};
 use super::controller::Controller;
-use super::evidence::{Event, LEASE_NAME, LEASE_NAMESPACE, Lease, Seen, Written};
+use super::evidence::{DEPLOYMENT, Event, LEASE_NAME, LEASE_NAMESPACE, Lease, Seen, Written};
 use super::hpa::{Hpa, MetricIdentifier};
 use super::metric::PodMetrics;
 use super::objects::{Flags, OWN_API_VERSION};
@@ -83,7 +83,9 @@ pub fn to_json(inputs: &[&Input]) -> Result<String, Error> {
     }
     items.list.extend(metric_values(inputs));
     let events = inputs.iter().flat_map(|input| &input.evidence.events);
-    items.list.extend(events.map(event));
+    items.list.extend(events.map(|it| event("HorizontalPodAutoscaler", it)));
+    let scaled = inputs.iter().flat_map(|input| &input.evidence.scaled);
+    items.list.extend(scaled.map(|it| event(DEPLOYMENT, it)));
     items.list.extend(inputs.iter().find_map(|input| input.evidence.lease).map(lease));
     Ok(lines(&items.list))
 }
@@ -277,9 +279,9 @@ fn hpa(hpa: &Hpa) -> Value {
     })
 }
 
-fn event(event: &Event) -> Value {
+fn event(kind: &str, event: &Event) -> Value {
     let mut object = json!({
-        "kind": "HorizontalPodAutoscaler",
+        "kind": kind,
         "namespace": event.namespace,
         "name": event.name,
     });

@@ -373,3 +373,61 @@ fn states_that_the_server_still_has_are_looked_at() {
     assert_eq!(answer["range"], json!({"min": 5, "max": 10}));
     assert_eq!(asked, [410]);
 }
+
+/// Where rate limits count rescales that only events tell of, the target's own events say whether
+/// somebody else has scaled it in between.
+#[test]
+fn the_targets_events_tell_of_others_who_scale() {
+    let limited = || {
+        let mut cluster = recorded();
+        // Those of an earlier HPA of the name.
+        let uid = &exchange("hpa").response.body["metadata"]["uid"];
+        let events = exchange("events of the hpa").response.body;
+        let events = events["items"].as_array().expect("events");
+        for event in events.iter().filter(|event| event["involvedObject"]["uid"] != *uid) {
+            let name = event["metadata"]["name"].as_str().expect("a name");
+            cluster.remove("v1", "Event", ["default", name]);
+        }
+        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", NAME], |hpa| {
+            hpa["spec"]["maxReplicas"] = json!(30);
+            hpa["spec"]["behavior"] = json!({"scaleUp": {
+                "policies": [{"type": "Pods", "value": 10, "periodSeconds": 40}],
+            }});
+            hpa["status"]["conditions"][2]["reason"] = json!("ScaleUpLimit");
+        });
+        cluster
+    };
+    let about_target = |server: &Server| {
+        let asked = server.requests().into_iter();
+        let fields = asked.filter_map(|it| it.parameter("fieldSelector").map(str::to_owned));
+        fields.filter(|fields| fields.contains("involvedObject.kind=Deployment")).count()
+    };
+    // From 4 to 10 within the period, so four more may follow; ten to a controller that is new.
+    let server = Server::start(limited());
+    let answer = explain(&server, &["-o", "json"]).answer();
+    assert_eq!(answer["range"], json!({"min": 14, "max": 20}), "{:#}", answer["basis"]);
+    assert_eq!(about_target(&server), 1);
+
+    let mut cluster = limited();
+    cluster.put(json!({
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "by-another", "namespace": "default"},
+        "involvedObject": {"kind": "Deployment", "name": NAME, "namespace": "default"},
+        "reason": "ScalingReplicaSet",
+        "message": "Scaled up replica set nginx-deployment-596d9ffddd from 4 to 7",
+        "firstTimestamp": "2026-11-21T07:06:50Z",
+        "lastTimestamp": "2026-11-21T07:06:50Z",
+        "count": 1,
+        "type": "Normal",
+    }));
+    let server = Server::start(cluster);
+    let answer = explain(&server, &["-o", "json"]).answer();
+    // Whatever has been added or removed may count.
+    assert_eq!(answer["range"], json!({"min": 10, "max": 30}), "{:#}", answer["basis"]);
+    let basis = answer["basis"].as_array().expect("what it rests on");
+    let source = basis.iter().find(|it| it["item"] == "scale events").map(|it| &it["source"]);
+    let source = source.and_then(Value::as_str).unwrap_or_default();
+    let other = "another change: Scaled up replica set nginx-deployment-596d9ffddd from 4 to 7";
+    assert!(source.ends_with(other), "{source}");
+}

@@ -11,11 +11,13 @@ use super::super::{Failure, Session};
 use super::Fetch;
 use super::beside::told;
 use super::read::List;
-use super::right::lacking;
+use super::right::{denied, lacking};
+use crate::error::Error;
 use crate::snapshot::control_plane::{ControlPlane, MANAGER_LABEL, ManagerPod};
 use crate::snapshot::evidence::{
-    Event, Evidence, LEASE_NAME, LEASE_NAMESPACE, Lease, WireEvent, WireLease,
+    DEPLOYMENT, Event, Evidence, LEASE_NAME, LEASE_NAMESPACE, Lease, SCALED, WireEvent, WireLease,
 };
+use crate::snapshot::hpa::Hpa;
 use crate::snapshot::pod::Pod;
 
 /// What has come so far.
@@ -95,6 +97,21 @@ fn cause(failure: Option<Failure>, session: &Session) -> String {
     }
 }
 
+/// What the events of a Deployment tell of how it was scaled.
+///
+/// # Errors
+///
+/// They cannot be read.
+pub async fn scaled(session: &Session, hpa: &Hpa) -> Result<Vec<Event>, Error> {
+    let asked = Fetch { session, namespace: &hpa.namespace };
+    let fields = format!(
+        "involvedObject.kind={DEPLOYMENT},involvedObject.name={},reason={SCALED}",
+        hpa.spec.scale_target_ref.name
+    );
+    let list = asked.event_list(Some(&hpa.namespace), &fields).await.map_err(|e| denied(&e))?;
+    Ok(list.into_iter().filter_map(WireEvent::about_scaled).collect())
+}
+
 impl Fetch<'_> {
     /// Puts what comes into `past`: about one HPA or all, of one namespace or all.
     pub(super) async fn past(&self, namespace: Option<&str>, name: Option<&str>, past: &Past) {
@@ -122,11 +139,20 @@ impl Fetch<'_> {
         if let Some(name) = name {
             fields.push_str(&format!(",involvedObject.name={name}"));
         }
+        let list = self.event_list(namespace, &fields).await?;
+        Ok(list.into_iter().filter_map(WireEvent::about_hpa).collect())
+    }
+
+    async fn event_list(
+        &self,
+        namespace: Option<&str>,
+        fields: &str,
+    ) -> Result<Vec<WireEvent>, Failure> {
         let namespace =
             namespace.map_or_else(String::new, |name| format!("/namespaces/{}", segment(name)));
-        let path = format!("/api/v1{namespace}/events?fieldSelector={}", segment(&fields));
+        let path = format!("/api/v1{namespace}/events?fieldSelector={}", segment(fields));
         let list: List<WireEvent> = self.json(&path, "EventList").await?;
-        Ok(list.items.into_iter().flatten().filter_map(WireEvent::about_hpa).collect())
+        Ok(list.items.unwrap_or_default())
     }
 
     /// The lease of the controller manager; nothing where there is none of the usual name.

@@ -195,7 +195,7 @@ impl Objects {
             }
             ("" | "events.k8s.io", "Event") => {
                 // Those about anything else are not worth a note: a namespace has thousands.
-                self.evidence.events.extend(WireEvent::deserialize(fields)?.about_hpa());
+                WireEvent::deserialize(fields)?.keep(&mut self.evidence);
             }
             ("coordination.k8s.io", "Lease") => {
                 let lease = WireLease::deserialize(fields)?;

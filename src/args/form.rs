@@ -7,8 +7,9 @@ use std::path::Path;
 
 use super::COMPLETE;
 
-/// How the texts of this program write a command line.
-const WRITTEN: &str = "kubectl hpa";
+/// How the texts of this program write a command line, up to its verb. `kubectl hpa-explain` is the
+/// same in all of them.
+const WRITTEN: &str = "kubectl hpa ";
 
 /// Before the verb that a link stands for.
 const LINK: &str = "kubectl-hpa_";
@@ -68,11 +69,11 @@ impl Form {
     pub fn speak(&self, text: &str) -> String {
         let before = self.before;
         let Some(verb) = &self.linked else {
-            return text.replace(WRITTEN, before.trim_end());
+            return text.replace(WRITTEN, before);
         };
-        text.replace(&format!("{WRITTEN} help VERB"), &format!("{before}{verb} help"))
-            .replace(&format!("{WRITTEN} install-links"), &format!("{before}{verb} install-links"))
-            .replace(&format!("{WRITTEN} "), before)
+        text.replace(&format!("{WRITTEN}help VERB"), &format!("{before}{verb} help"))
+            .replace(&format!("{WRITTEN}install-links"), &format!("{before}{verb} install-links"))
+            .replace(WRITTEN, before)
     }
 }
 
@@ -112,10 +113,11 @@ mod tests {
     #[test]
     fn texts_have_the_form_that_was_typed() {
         let text = "kubectl hpa explain; kubectl hpa help VERB; kubectl get hpa";
+        let plain = "kubectl-hpa explain; kubectl-hpa help VERB; kubectl get hpa";
         for (typed, said) in [
             ("/usr/bin/kubectl-hpa", text),
-            ("kubectl-hpa", "kubectl-hpa explain; kubectl-hpa help VERB; kubectl get hpa"),
-            ("/tmp/kubectl-hpa", "kubectl-hpa explain; kubectl-hpa help VERB; kubectl get hpa"),
+            ("kubectl-hpa", plain),
+            ("/tmp/kubectl-hpa", plain),
             (
                 "/opt/bin/kubectl-hpa_predict",
                 "kubectl hpa-explain; kubectl hpa-predict help; kubectl get hpa",
@@ -126,6 +128,9 @@ mod tests {
             ),
         ] {
             assert_eq!(read(typed).0.speak(text), said, "{typed}");
+            // There is no program kubectl-hpa-explain: it would go before this one.
+            let link = "kubectl runs `kubectl hpa-explain`";
+            assert_eq!(read(typed).0.speak(link), link, "{typed}");
         }
     }
 }

@@ -93,6 +93,13 @@ fn long_tests_are_described() {
 }
 
 #[test]
+fn the_pipeline_downloads_this_version() {
+    let version = concat!("v", env!("CARGO_PKG_VERSION"));
+    let archive = format!("/{version}/kubectl-hpa-{version}-linux-amd64.tar.gz");
+    assert!(read("README.md").contains(&archive), "README.md does not have {archive}");
+}
+
+#[test]
 fn links_lead_somewhere() {
     let mut documents = vec![root().to_owned(), root().join("docs")];
     documents = documents.into_iter().flat_map(|folder| markdown(&folder)).collect();

@@ -59,7 +59,8 @@ fn exit_codes_are_described() {
     };
     let text = read("docs/exit-codes.md");
     let rows = text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
-    let rows: Vec<u8> = rows.flat_map(|row| codes(&row.replace(',', " "))).collect();
+    let mut rows: Vec<u8> = rows.flat_map(|row| codes(&row.replace(',', " "))).collect();
+    rows.dedup();
     assert_eq!(rows, [codes(&help), vec![130, 143]].concat());
 }
 
@@ -94,9 +95,8 @@ fn long_tests_are_described() {
 
 #[test]
 fn the_pipeline_downloads_this_version() {
-    let version = concat!("v", env!("CARGO_PKG_VERSION"));
-    let archive = format!("/{version}/kubectl-hpa-{version}-linux-amd64.tar.gz");
-    assert!(read("README.md").contains(&archive), "README.md does not have {archive}");
+    let version = concat!("VERSION: v", env!("CARGO_PKG_VERSION"), "\n");
+    assert!(read("README.md").contains(version), "README.md does not have {version}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ lint:
     cargo fmt
     cargo clippy --all-targets -- -D warnings
 
-# write anew what is generated: completions, man pages, the README's blocks
+# write anew what is generated: completions, man pages, the blocks of README and docs/
 generate:
     UPDATE_COMPLETIONS=1 cargo test --test completions
     UPDATE_MAN=1 cargo test --test man

@@ -3,7 +3,8 @@
 
 function __kubectl_hpa
     set -l words (commandline -opc)
-    set -l current (commandline -ct)
+    # As it is meant: fish writes the quotes of candidates itself.
+    set -l current (commandline -ct | string replace -r -- '^(--[^=]*=)?["\']' '$1' | string unescape)
     set -l lines ($words[1] __complete $words[2..-1] "$current" 2>/dev/null)
     # The program leaves out what goes before the value of a flag.
     set -l flag (string match -r -- '^--[^=]*=' "$current")

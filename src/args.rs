@@ -102,15 +102,15 @@ pub enum Verb {
     Complete {
         /// The words after the program's name
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<String>,
+        words: Vec<std::ffi::OsString>,
     },
 }
 
 /// `install-links`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-kubectl runs `kubectl hpa-explain` through an executable of the name kubectl-hpa_explain, and asks
-kubectl_complete-hpa for completions. These are links to the one program. A file that is not one of
+kubectl runs `kubectl hpa-explain` through an executable of the name kubectl-hpa_explain, and asks \
+kubectl_complete-hpa for completions. These are links to the one program. A file that is not one of \
 them is never touched.
 
 Examples:
@@ -171,7 +171,8 @@ Examples:
   kubectl hpa explain web -f web.json
 
   # explain a saved state; no cluster is needed
-  kubectl get hpa,deploy,pods,pods.metrics.k8s.io -o yaml > state.yaml
+  kubectl get hpa,deploy,pods,pods.metrics.k8s.io,events \\
+    -o yaml --show-managed-fields > state.yaml
   kubectl hpa explain web -f state.yaml
 
   # the same as JSON, at a stated time
@@ -237,7 +238,7 @@ pub struct MemoryArgs {
 /// manager's pod shows.
 #[derive(Debug, Clone, Default, Args)]
 #[command(
-    next_help_heading = "Controller settings (default: the input's or the controller manager's, else Kubernetes' own)"
+    next_help_heading = "Controller settings (default: the input's, the controller's, or Kubernetes')"
 )]
 pub struct ControllerArgs {
     /// The controller's clock, such as 2026-11-21T06:00:00Z

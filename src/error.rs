@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// The exit code of an error, as documented in the README.
+/// The exit code of an error, as documented in docs/exit-codes.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// 1: no answer could be had.

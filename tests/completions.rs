@@ -2,6 +2,7 @@
 //! fall behind them: `UPDATE_COMPLETIONS=1 cargo test --test completions` writes them anew. The scripts
 //! for shells ask the program, and are run here where there is such a shell.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -77,6 +78,60 @@ fn scripts_are_well_formed() {
     }
 }
 
+/// A PATH on which the program is found first.
+fn with_the_program() -> OsString {
+    let program = Path::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
+    let paths = env::var_os("PATH").unwrap_or_default();
+    let folder = program.parent().expect("a folder").to_owned();
+    let all = [folder].into_iter().chain(env::split_paths(&paths));
+    env::join_paths(all).expect("folders of a PATH")
+}
+
+#[cfg(unix)]
+#[test]
+fn words_that_are_no_text_fail_nothing() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let output = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"))
+        .args(["__complete", "explain", "--color"].map(OsStr::new))
+        .args([OsStr::from_bytes(b"\xff"), OsStr::new("--save"), OsStr::new("")])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), ":0\n");
+    assert!(output.status.success());
+}
+
+#[test]
+fn fish_completes_in_quotes() {
+    for (line, replies) in [
+        ("kubectl-hpa expl", "explain"),
+        ("kubectl-hpa explain --output=j", "--output=json"),
+        ("kubectl-hpa explain -f examples/shop ca", "cart"),
+        ("kubectl-hpa predict web -f examples/shop --expect \"metric.cpu.d", "metric.cpu.desired"),
+        ("kubectl-hpa predict web --expect 'min < 3 and lim", "min < 3 and limited"),
+        ("kubectl-hpa predict web --expect min\\ \\<\\ 3\\ and\\ lim", "min < 3 and limited"),
+        ("kubectl-hpa explain --filename=exam", "--filename=examples/"),
+    ] {
+        let output = Command::new("fish")
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .env("PATH", with_the_program())
+            .args([
+                "--no-config",
+                "-c",
+                "source completions/kubectl-hpa.fish; complete -C $argv[1]",
+            ])
+            .arg(line)
+            .output();
+        // Machines without fish have nothing to prove here.
+        let Ok(output) = output else { return };
+        let said = String::from_utf8(output.stdout).unwrap();
+        let said: Vec<&str> = said.lines().filter_map(|reply| reply.split('\t').next()).collect();
+        assert_eq!(said.join(" "), replies, "{line}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    }
+}
+
 #[test]
 fn bash_gets_what_follows_where_it_splits() {
     const RUN: &str = r#"
@@ -87,10 +142,6 @@ COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
 _kubectl_hpa
 printf '%s\n' "${COMPREPLY[@]}"
 "#;
-    let program = Path::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
-    let paths = env::var_os("PATH").unwrap_or_default();
-    let folder = program.parent().unwrap().to_owned();
-    let paths = env::join_paths([folder].into_iter().chain(env::split_paths(&paths))).unwrap();
     // `|` is where bash splits words without a space.
     for (line, replies) in [
         ("kubectl-hpa expl", "explain"),
@@ -107,7 +158,7 @@ printf '%s\n' "${COMPREPLY[@]}"
         let words = line.split(' ').flat_map(|word| word.split('|'));
         let output = Command::new("bash")
             .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .env("PATH", &paths)
+            .env("PATH", with_the_program())
             .args(["--norc", "-c", RUN, "bash", &line.replace('|', "")])
             .args(words)
             .output();

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use kubectl_hpa::args::FailOn;
+use kubectl_hpa::args::{FailOn, command_line};
 use kubectl_hpa::whatif::expect::fields;
 use serde_json::Value;
 
@@ -51,6 +51,20 @@ fn expectations_are_described() {
 }
 
 #[test]
+fn exit_codes_are_described() {
+    let command = command_line();
+    let help = command.get_after_help().unwrap().to_string();
+    let codes = |text: &str| -> Vec<u8> {
+        text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    };
+    let text = read("docs/exit-codes.md");
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+    let mut rows: Vec<u8> = rows.flat_map(|row| codes(&row.replace(',', " "))).collect();
+    rows.dedup();
+    assert_eq!(rows, [codes(&help), vec![130, 143]].concat());
+}
+
+#[test]
 fn each_dependency_has_a_reason() {
     let manifest = read("Cargo.toml");
     let (mut inside, mut crates) = (false, Vec::new());
@@ -80,6 +94,12 @@ fn long_tests_are_described() {
 }
 
 #[test]
+fn the_pipeline_downloads_this_version() {
+    let version = concat!("VERSION: v", env!("CARGO_PKG_VERSION"), "\n");
+    assert!(read("README.md").contains(version), "README.md does not have {version}");
+}
+
+#[test]
 fn links_lead_somewhere() {
     let mut documents = vec![root().to_owned(), root().join("docs")];
     documents = documents.into_iter().flat_map(|folder| markdown(&folder)).collect();
@@ -87,12 +107,23 @@ fn links_lead_somewhere() {
     for document in documents {
         let text = fs::read_to_string(&document).unwrap();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let file = target.split('#').next().unwrap();
-            if file.is_empty() || file.contains("://") {
+            if target.contains("://") {
                 continue;
             }
-            let path = document.parent().unwrap().join(file);
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let path = match file {
+                "" => document.clone(),
+                file => document.parent().unwrap().join(file),
+            };
             assert!(path.exists(), "{} links to {target}", document.display());
+            if !heading.is_empty() {
+                let text = fs::read_to_string(&path).unwrap();
+                let headings = text.lines().filter_map(|line| line.strip_prefix('#'));
+                let mut slugs = headings.map(|line| {
+                    line.trim_start_matches('#').trim().replace(' ', "-").to_lowercase()
+                });
+                assert!(slugs.any(|it| it == heading), "{} links to {target}", document.display());
+            }
         }
     }
 }

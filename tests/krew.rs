@@ -195,8 +195,16 @@ fn check(manifest: &Value, name: &str, archives: &Archives) {
                 .any(|entry| license(entry.expect("it is there"))),
             "no license"
         );
-        for file in ["README.md", "CHANGELOG.md", "man/kubectl-hpa.1", "completions/_kubectl-hpa"] {
+        for file in ["CHANGELOG.md", "man/kubectl-hpa.1", "completions/_kubectl-hpa"] {
             assert!(files.join(file).is_file(), "{file} is not in the archive");
+        }
+        // What the README shows can be tried, and what it leads to be read.
+        let readme = fs::read_to_string(files.join("README.md")).expect("it is there");
+        let links = readme.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        let links = links.filter(|link| !link.contains("://") && *link != "CONTRIBUTING.md");
+        let inputs = readme.split(" -f ").skip(1).filter_map(|rest| rest.split_whitespace().next());
+        for file in links.chain(inputs.filter(|input| input.starts_with("examples/"))) {
+            assert!(files.join(file).exists(), "{file} is not in the archive");
         }
     }
     assert_eq!(matched, RELEASED.into());

@@ -60,7 +60,7 @@ fn page(name: &str, mut command: clap::Command) -> io::Result<Vec<u8>> {
                 roff.control("nf", []);
             }
             for line in lines.lines() {
-                roff.text([roman(line.trim_start())]);
+                roff.text([roman(line.strip_prefix("  ").unwrap_or(line))]);
             }
             if !fill {
                 roff.control("fi", []);

@@ -21,7 +21,7 @@ Examples:
   kubectl hpa apply web -n shop --dry-run=client
   kubectl hpa apply web -n shop --dry-run=server
 
-  # only if there are 4 replicas, starting over where the HPA or its target moves meanwhile
+  # only if there are 4 replicas, starting over where HPA or target move meanwhile
   kubectl hpa apply web -n shop --yes --current-replicas=4 --retry=3
 
   # while no controller runs: write the status and send the event as well

@@ -56,7 +56,7 @@ impl Form {
                 arguments.truncate(1);
                 vec!["help".into(), verb]
             }
-            (None, Some(_)) if first == "install-links" => Vec::new(),
+            (None, Some(_)) if ["install-links", "--version", "-V"].contains(&first) => Vec::new(),
             (None, verb) => verb.into_iter().collect(),
         };
         let place = arguments.len().min(1);
@@ -68,7 +68,10 @@ impl Form {
     pub fn speak(&self, text: &str) -> String {
         let before = self.before;
         let Some(verb) = &self.linked else {
-            return text.replace(WRITTEN, before.trim_end());
+            // There is no program kubectl-hpa-explain.
+            const ONE_WORD: &str = "kubectl hpa-";
+            let parts = text.split(ONE_WORD).map(|part| part.replace(WRITTEN, before.trim_end()));
+            return parts.collect::<Vec<_>>().join(ONE_WORD);
         };
         text.replace(&format!("{WRITTEN} help VERB"), &format!("{before}{verb} help"))
             .replace(&format!("{WRITTEN} install-links"), &format!("{before}{verb} install-links"))
@@ -98,6 +101,7 @@ mod tests {
             ("kubectl-hpa_explain", "explain"),
             ("kubectl-hpa_explain help", "help explain"),
             ("kubectl-hpa_explain install-links --dry-run", "install-links --dry-run"),
+            ("kubectl-hpa_explain --version", "--version"),
             ("kubectl-hpa_explain __complete we", "__complete -- explain we"),
             ("kubectl-hpa explain web", "explain web"),
             ("kubectl-hpa __complete explain --help", "__complete -- explain --help"),
@@ -111,21 +115,27 @@ mod tests {
 
     #[test]
     fn texts_have_the_form_that_was_typed() {
-        let text = "kubectl hpa explain; kubectl hpa help VERB; kubectl get hpa";
+        // The second as clap writes it, where a style ends.
+        let text =
+            "kubectl hpa explain; kubectl hpa\u{1b}[0m x; kubectl hpa help VERB; kubectl get hpa";
+        let plain =
+            "kubectl-hpa explain; kubectl-hpa\u{1b}[0m x; kubectl-hpa help VERB; kubectl get hpa";
         for (typed, said) in [
             ("/usr/bin/kubectl-hpa", text),
-            ("kubectl-hpa", "kubectl-hpa explain; kubectl-hpa help VERB; kubectl get hpa"),
-            ("/tmp/kubectl-hpa", "kubectl-hpa explain; kubectl-hpa help VERB; kubectl get hpa"),
+            ("kubectl-hpa", plain),
+            ("/tmp/kubectl-hpa", plain),
             (
                 "/opt/bin/kubectl-hpa_predict",
-                "kubectl hpa-explain; kubectl hpa-predict help; kubectl get hpa",
+                "kubectl hpa-explain; kubectl hpa\u{1b}[0m x; kubectl hpa-predict help; kubectl get hpa",
             ),
             (
                 "./kubectl-hpa_predict",
-                "kubectl-hpa_explain; kubectl-hpa_predict help; kubectl get hpa",
+                "kubectl-hpa_explain; kubectl hpa\u{1b}[0m x; kubectl-hpa_predict help; kubectl get hpa",
             ),
         ] {
             assert_eq!(read(typed).0.speak(text), said, "{typed}");
+            let link = "kubectl runs `kubectl hpa-explain`";
+            assert_eq!(read(typed).0.speak(link), link, "{typed}");
         }
     }
 }

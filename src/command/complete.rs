@@ -265,7 +265,17 @@ fn containers(typing: &Typing) -> Vec<Candidate> {
 fn pods(typing: &Typing) -> Vec<String> {
     let Some(name) = typing.typed("name").next().map(bare_name) else { return Vec::new() };
     match read(typing) {
-        Some(objects) => objects.pods.into_iter().map(|pod| pod.name.into()).collect(),
+        Some(objects) => {
+            let hpas = decoded(&objects, typing.typed("namespace").last());
+            let Some(hpa) = hpas.into_iter().find(|hpa| hpa.name == name) else {
+                return Vec::new();
+            };
+            let pods = objects
+                .pods
+                .into_iter()
+                .filter(|pod| pod.namespace.as_deref().is_none_or(|own| own == hpa.namespace));
+            pods.map(|pod| pod.name.into()).collect()
+        }
         None => ask(typing, &Question::Pods(name)).names,
     }
 }
@@ -332,6 +342,8 @@ mod tests {
                 "predict nginx-deployment -f examples/nginx --missing nginx-deployment-596d9ffddd-6",
                 "nginx-deployment-596d9ffddd-6lrhv\n:4\n",
             ),
+            // Those of its own namespace.
+            ("predict cart -f examples/shop -f examples/nginx --missing n", ":4\n"),
             ("predict cart -f - --metric ", ":4\n"),
             ("predict cart -f no-such-file --metric ", ":4\n"),
             ("explain -o j", "json\tThe published contract as JSON\n:4\n"),

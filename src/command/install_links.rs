@@ -43,9 +43,10 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
         None => &*program,
     };
     let (mut text, mut errors) = (String::new(), Vec::new());
-    for name in names(command) {
-        let link = folder.join(&name);
-        let fate = settle(&link, &program, target, args.dry_run)
+    let names = names(command);
+    for name in &names {
+        let link = folder.join(name);
+        let fate = settle(&link, &names, &program, target, args.dry_run)
             .map_err(|e| Error::failed(format!("failed to make {}: {e}", link.display())))?;
         let would = if args.dry_run { "would be " } else { "" };
         let said = match fate {
@@ -53,10 +54,11 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
             Fate::Changed(from) => format!("{would}changed: it led to {}", from.display()),
             Fate::Kept => "there already".to_owned(),
             Fate::Foreign => {
-                errors.push(Error::failed(format!(
-                    "{} is no link to this program, and is left alone",
-                    link.display()
-                )));
+                let message =
+                    format!("{} is no link to this program, and is left alone", link.display());
+                errors.push(
+                    Error::failed(message).hint("move it away, or name another folder with --dir"),
+                );
                 "left alone".to_owned()
             }
         };
@@ -109,8 +111,15 @@ fn names(command: &Command) -> Vec<String> {
     ["kubectl-hpa", "kubectl_complete-hpa"].into_iter().flat_map(named).collect()
 }
 
-/// Makes one link, unless something else is there or it is to be said only.
-fn settle(link: &Path, program: &Path, target: &Path, dry_run: bool) -> io::Result<Fate> {
+/// Makes one link, unless something else is there or it is to be said only. `names` are those that the
+/// program and its links have.
+fn settle(
+    link: &Path,
+    names: &[String],
+    program: &Path,
+    target: &Path,
+    dry_run: bool,
+) -> io::Result<Fate> {
     if is_same(link, program) {
         return Ok(Fate::Kept);
     }
@@ -119,9 +128,8 @@ fn settle(link: &Path, program: &Path, target: &Path, dry_run: bool) -> io::Resu
         Err(e) => return Err(e),
         Ok(about) if about.is_symlink() => {
             let from = fs::read_link(link)?;
-            let name = from.file_name().and_then(OsStr::to_str).unwrap_or_default();
-            // Of an earlier place or version of the program.
-            if !name.starts_with("kubectl-hpa") {
+            // Of an earlier place or version of the program; kubectl-hpa-status is another's.
+            if !names.iter().any(|name| from.file_name() == Some(OsStr::new(name))) {
                 return Ok(Fate::Foreign);
             }
             Fate::Changed(from)
@@ -147,4 +155,54 @@ fn make(target: &Path, link: &Path) -> io::Result<()> {
 fn make(target: &Path, link: &Path) -> io::Result<()> {
     let target = link.parent().unwrap_or(Path::new("")).join(target);
     fs::hard_link(&target, link).or_else(|_| fs::copy(&target, link).map(|_| ()))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+    use std::{env, fs, process};
+
+    use super::{Fate, names, settle};
+    use crate::args::command_line;
+
+    #[test]
+    fn what_is_another_s_is_left_alone() {
+        let folder = env::temp_dir().join(format!("kubectl-hpa-links-{}", process::id()));
+        fs::create_dir(&folder).unwrap();
+        let program = folder.join("kubectl-hpa");
+        fs::write(&program, "the program").unwrap();
+        let link = |name: &str, target: &str| symlink(target, folder.join(name)).unwrap();
+        link("kubectl-hpa_explain", "kubectl-hpa");
+        link("kubectl-hpa_predict", "/opt/kubectl-hpa-status");
+        link("kubectl-hpa_apply", "/gone/kubectl-hpa");
+        link("kubectl_complete-hpa", "/bin/sh");
+        fs::write(folder.join("kubectl_complete-hpa_explain"), "mine").unwrap();
+        fs::create_dir(folder.join("kubectl_complete-hpa_predict")).unwrap();
+
+        let names = names(&command_line());
+        for dry_run in [true, false] {
+            let fates = names.iter().map(|name| {
+                let path = folder.join(name);
+                match settle(&path, &names, &program, Path::new("kubectl-hpa"), dry_run).unwrap() {
+                    Fate::Made => "made",
+                    Fate::Changed(_) => "changed",
+                    Fate::Kept => "kept",
+                    Fate::Foreign => "foreign",
+                }
+            });
+            let fates: Vec<&str> = fates.collect();
+            let wanted =
+                ["kept", "kept", "foreign", "changed", "foreign", "foreign", "foreign", "made"];
+            assert_eq!(fates, wanted, "dry run: {dry_run}");
+            let made = fs::read_link(folder.join("kubectl_complete-hpa_apply"));
+            assert_eq!(made.is_err(), dry_run);
+        }
+        let leads = |name: &str| fs::read_link(folder.join(name)).unwrap();
+        assert_eq!(leads("kubectl-hpa_apply"), Path::new("kubectl-hpa"));
+        assert_eq!(leads("kubectl-hpa_predict"), Path::new("/opt/kubectl-hpa-status"));
+        let mine = fs::read_to_string(folder.join("kubectl_complete-hpa_explain"));
+        assert_eq!(mine.unwrap(), "mine");
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -43,7 +43,12 @@ pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
         Verb::Predict(args) => predict::run(args, terminal),
         Verb::Apply(args) => apply::run(args, terminal),
         Verb::InstallLinks(args) => install_links::run(args, &command_line()),
-        Verb::Complete { words } => Ok(complete::run(command_line(), words)),
+        Verb::Complete { words } => {
+            // Not even an unreadable word may fail it; one matches nothing.
+            let words: Vec<String> =
+                words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            Ok(complete::run(command_line(), &words))
+        }
     }
 }
 

@@ -22,9 +22,6 @@ use world::World;
 /// As many passes as are played; with the usual sync period, more than a day.
 pub const MAX_PASSES: i64 = 10_000;
 
-/// As many pods as are played.
-pub const MAX_PODS: usize = 100_000;
-
 /// How long a pod is in the cluster when it gets further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JoinTimes {

@@ -484,7 +484,11 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--pod=web-1:cpu=1 --pod=web-1:cpu=2", "cpu of web-1 is stated twice", ""),
         ("--pod=web-9:cpu=1", "the target has no pod web-9", "it has web-1, web-2, web-3, web-4"),
         ("--pod=web-1", "--pod web-1: not of the form POD:METRIC=VALUE", "such as"),
-        ("--unready=5", "--unready 5: of the target's pods that are ready, 4 are not spoken for", ""),
+        (
+            "--unready=5",
+            "--unready 5: of the target's pods that are ready, 4 are not spoken for",
+            "",
+        ),
         ("--missing=5", "--missing 5: of the target's pods that are running, 4 are not spoken", ""),
         ("--unready=web-9", "the target has no pod web-9", "it has web-1"),
         ("--unready=web-1 --pending=web-1", "web-1 cannot be both unready and pending", ""),
@@ -500,11 +504,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--unready -1", "--unready -1: neither a count nor the name of a pod", ""),
         ("--min -1", "spec.minReplicas: Invalid value: -1", "the API server would reject"),
         ("--cpu==1", "--cpu =1: no container is named", "such as --cpu app=80%"),
-        (
-            "--cpu=missing --pod=web-1:cpu=1",
-            "cpu cannot be missing and have a value of web-1",
-            "",
-        ),
+        ("--cpu=missing --pod=web-1:cpu=1", "cpu cannot be missing and have a value of web-1", ""),
         (
             "--max=1",
             "must be greater than or equal to `minReplicas`",

@@ -296,6 +296,21 @@ fn what_cannot_be_played_is_refused() {
     assert!(errors.contains("it has cpu"), "{errors}");
 }
 
+/// A gate that seems to be about all of it would be worse than none.
+#[test]
+fn expectations_of_a_timeline_are_said_to_be_about_its_first_pass() {
+    let note = "what is expected is asked of the first pass alone";
+    for (flags, noted) in [
+        (&["--for=1m", "--expect=desired == 4"][..], true),
+        (&["--for=1m", "--fail-on=maxed"], true),
+        (&["--for=1m"], false),
+        (&["--expect=desired == 4"], false),
+    ] {
+        let (text, ..) = predict(flags, "");
+        assert_eq!(text.contains(note), noted, "{flags:?}: {text}");
+    }
+}
+
 /// What was read, not what was assumed.
 #[test]
 fn what_a_prediction_rests_on_can_be_saved() {

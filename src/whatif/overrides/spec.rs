@@ -237,8 +237,7 @@ fn same_target(before: &HpaSpec, after: &HpaSpec, origin: &str) -> Result<(), Er
 }
 
 fn to_json(spec: &HpaSpec) -> Result<Json, Error> {
-    serde_json::to_value(spec)
-        .map_err(|e| Error::failed(format!("failed to write the spec: {e}")))
+    serde_json::to_value(spec).map_err(|e| Error::failed(format!("failed to write the spec: {e}")))
 }
 
 /// Whether one path leads to the other, or both to the same.
@@ -333,8 +332,7 @@ impl Target {
             None => Quantity::parse(text).ok().map(Self::Amount),
         };
         target.ok_or_else(|| {
-            Error::usage(format!("--target {typed}: {text} is not a target"))
-                .hint(TARGETS)
+            Error::usage(format!("--target {typed}: {text} is not a target")).hint(TARGETS)
         })
     }
 

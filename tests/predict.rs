@@ -667,6 +667,31 @@ fn a_candidate_for_another_target_is_refused() {
     let observed: Vec<_> = overrides.iter().map(|own| own.observed.as_deref()).collect();
     assert_eq!(observed, [Some("the running one"), Some("50%"), Some("100"), None, None]);
     assert!(Candidate::find(&Objects::default(), "web", "web.yaml").is_err());
+    assert_eq!(input.notes, web().notes);
+}
+
+/// What is passed over in a manifest may be what it is about.
+#[test]
+fn what_is_odd_about_a_candidate_is_said() {
+    let text = "---
+{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: api, namespace: shop},
+  spec: {maxReplicas: 3, targetCPU: 80, scaleTargetRef: {kind: Deployment, name: web,
+    apiVersion: apps/v1}}}";
+    let mut objects = Objects::default();
+    read_text(text, "api.yaml", &mut objects).expect("a manifest");
+    let mut assumptions = Assumptions::default();
+    assumptions.replace_hpa(Candidate::find(&objects, "web", "api.yaml").expect("one"));
+    let (input, _) = assumptions.apply(web(), &decide(&web())).expect("the same target");
+    let said = |note: &str| input.notes.iter().any(|own| own == note);
+    assert!(
+        said(
+            "api.yaml: not known here and passed over, so the answer may be incomplete: \
+             spec.targetCPU"
+        ),
+        "{:?}",
+        input.notes
+    );
+    assert!(said("the manifest of shop/api is taken for one of default/web"), "{:?}", input.notes);
 }
 
 /// The exit codes of a gate, and what it leaves behind.

@@ -144,11 +144,15 @@ impl SpecChanges {
         let before = snapshot.hpa.spec.clone();
         if let Some(Candidate { origin, object }) = &self.candidate {
             same_target(&before, &object.spec, origin)?;
-            if object.metadata.name != snapshot.hpa.name {
-                notes.push(format!(
-                    "the manifest of {} is taken for one of {}",
-                    object.metadata.name, snapshot.hpa.name
-                ));
+            notes.extend(object.notes.iter().map(|note| format!("{origin}: {note}")));
+            let hpa = &snapshot.hpa;
+            let namespace = match &*object.metadata.namespace {
+                "" => &hpa.namespace,
+                own => own,
+            };
+            let written = format!("{namespace}/{}", object.metadata.name);
+            if written != hpa.key() {
+                notes.push(format!("the manifest of {written} is taken for one of {}", hpa.key()));
             }
             update(
                 snapshot,

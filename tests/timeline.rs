@@ -311,6 +311,25 @@ fn expectations_of_a_timeline_are_said_to_be_about_its_first_pass() {
     }
 }
 
+/// Nothing is played any more once it rests; a load that is stated again at the end has all be played.
+#[test]
+fn what_rests_is_not_played_and_comes_to_the_same() {
+    for flags in [&["--cpu=27%"][..], &["--cpu=5%"], &["--cpu=90%", "--ready-after=1m"]] {
+        let timeline = |more: &str, stdin: &str| {
+            let flags: Vec<&str> = flags.iter().copied().chain(["--for=20m", "-o=json"]).collect();
+            let (text, errors, code) = predict(&[&flags[..], &[more]].concat(), stdin);
+            assert_eq!((&*errors, code), ("", Some(0)));
+            serde_json::from_str::<serde_json::Value>(&text).unwrap()["timeline"].clone()
+        };
+        let (rests, whole) =
+            (timeline("--max=10", ""), timeline("--trace=-", "time,cpu\n20m,x1\n"));
+        assert!(rests["settledAt"].is_string(), "{rests}");
+        for part in ["settledAt", "passes", "changes", "replicas", "proposals", "readyPods"] {
+            assert_eq!(rests[part], whole[part], "{flags:?}: {part}");
+        }
+    }
+}
+
 /// What was read, not what was assumed.
 #[test]
 fn what_a_prediction_rests_on_can_be_saved() {

@@ -139,6 +139,16 @@ impl Timeline {
         self.changes.push(change);
     }
 
+    /// Takes down the passes from a time after the first on, each like the last one.
+    fn repeat_last(&mut self, from: SignedDuration) {
+        let Some(last) = self.passes.last().copied() else { return };
+        let mut after_first = from;
+        while after_first <= self.span {
+            self.passes.push(last);
+            after_first += self.period;
+        }
+    }
+
     /// The time since which the replicas are as they are at the end.
     pub fn steady_since(&self) -> Timestamp {
         self.changes.last().map_or(self.start, |change| change.time)

@@ -646,7 +646,7 @@ fn a_candidate_for_another_target_is_refused() {
         );
         let mut objects = Objects::default();
         read_text(&text, "web.yaml", &mut objects).expect("a manifest");
-        let flags: Vec<String> = flags.iter().map(|flag| flag.to_string()).collect();
+        let flags: Vec<String> = flags.iter().copied().map(str::to_owned).collect();
         let mut assumptions = assume(&flags).expect("readable flags");
         assumptions.replace_hpa(Candidate::find(&objects, "web", "web.yaml").expect("one"));
         assumptions.apply(web(), &decide(&web()))

@@ -238,7 +238,8 @@ fn markdown_for_a_pull_request() {
     let input = open();
     let (expectations, _) = judge(&input, &three());
     let text = with_facts(&input, |_, explanation| {
-        let page = Page::new(explanation, false, Symbols::UNICODE);
+        let mut page = Page::new(explanation, false, Symbols::UNICODE);
+        page.observed = Some("SCALE UP 8 → 10".to_owned());
         markdown(&page, &overrides(), &expectations)
     });
     insta::assert_snapshot!(text, @r#"
@@ -253,6 +254,7 @@ Not certain: what the controller remembers is unknown, and it may end anywhere f
 | ASSUMED |  | OBSERVED |
 | --- | --: | --: |
 | cpu | 80% | 2575% |
+| answer | STAYS AT 8 | SCALE UP 8 → 10 |
 
 | EXPECTED |  | AS |
 | --- | --- | --- |
@@ -323,6 +325,7 @@ fn saying(text: &str) -> (Page, Table, Vec<Expectation>) {
     let say = || text.to_owned();
     (page.title, page.subtitle, page.verdict) = (say(), say(), say());
     page.why = vec![say()];
+    page.observed = Some(say());
     page.notes = vec![say()];
     page.assumed = vec![(say(), say())];
     page.metric_details = vec![(say(), say())];

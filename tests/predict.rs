@@ -484,7 +484,12 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--pod=web-1:cpu=1 --pod=web-1:cpu=2", "cpu of web-1 is stated twice", ""),
         ("--pod=web-9:cpu=1", "the target has no pod web-9", "it has web-1, web-2, web-3, web-4"),
         ("--pod=web-1", "--pod web-1: not of the form POD:METRIC=VALUE", "such as"),
-        ("--unready=5", "5 pods cannot become unready: the target has 4 that are ready", ""),
+        (
+            "--unready=5",
+            "--unready 5: of the target's pods that are ready, 4 are not spoken for",
+            "",
+        ),
+        ("--missing=5", "--missing 5: of the target's pods that are running, 4 are not spoken", ""),
         ("--unready=web-9", "the target has no pod web-9", "it has web-1"),
         ("--unready=web-1 --pending=web-1", "web-1 cannot be both unready and pending", ""),
         (
@@ -494,6 +499,12 @@ fn what_cannot_be_is_refused_with_what_can() {
         ),
         ("--unready=Web_1", "--unready Web_1: neither a count nor the name of a pod", ""),
         ("--replicas=-1", "--replicas -1: must not be negative", ""),
+        ("--replicas -1", "--replicas -1: must not be negative", ""),
+        ("--replicas=100001", "--replicas 100001: no more than 100000 pods are assumed", ""),
+        ("--unready -1", "--unready -1: neither a count nor the name of a pod", ""),
+        ("--min -1", "spec.minReplicas: Invalid value: -1", "the API server would reject"),
+        ("--cpu==1", "--cpu =1: no container is named", "such as --cpu app=80%"),
+        ("--cpu=missing --pod=web-1:cpu=1", "cpu cannot be missing and have a value of web-1", ""),
         (
             "--max=1",
             "must be greater than or equal to `minReplicas`",
@@ -501,6 +512,25 @@ fn what_cannot_be_is_refused_with_what_can() {
         ),
         ("--min=0", "spec.minReplicas: Invalid value: 0", "the API server would reject"),
         ("--max=5 --set=maxReplicas=6", "maxReplicas is stated twice", ""),
+        ("--target=cpu=70% --target=cpu=60%", "the target of cpu is stated twice", ""),
+        (
+            "--target=cpu=70% --set=metrics[0].resource.target.averageUtilization=60",
+            "the target of cpu and metrics[0].resource.target.averageUtilization are stated",
+            "",
+        ),
+        ("--target=cpu=70% --set=metrics=[]", "the target of cpu and metrics are stated", ""),
+        ("--target=cpu", "--target cpu: not of the form NAME=VALUE", "a target is a whole"),
+        ("--set=nonsense=null", "--set nonsense: the spec has no such field", "a path such as"),
+        (
+            "--set=behavior.scaleDwn=null",
+            "--set behavior.scaleDwn: the spec has no such field",
+            "a path such as",
+        ),
+        (
+            "--set=scaleTargetRef.name=other",
+            "--set scaleTargetRef: it scales Deployment/other, the HPA Deployment/web",
+            "one target says nothing about another",
+        ),
         ("--target=cpu=x2", "--target cpu=x2: x2 is not a target", "a target is a whole"),
         ("--target=cpu=70.5%", "--target cpu=70.5%: 70.5% is not a target", "a whole percentage"),
         ("--set=maxReplicas", "--set maxReplicas: there is no = in it", "PATH=VALUE"),
@@ -607,7 +637,7 @@ fn containers_and_selectors_narrow_a_metric() {
 
 #[test]
 fn a_candidate_for_another_target_is_refused() {
-    let manifest = |target: &str| {
+    let manifest = |target: &str, flags: &[&str]| {
         let text = format!(
             "---
 {{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {{name: web}},
@@ -616,16 +646,52 @@ fn a_candidate_for_another_target_is_refused() {
         );
         let mut objects = Objects::default();
         read_text(&text, "web.yaml", &mut objects).expect("a manifest");
-        let mut assumptions = Assumptions::default();
+        let flags: Vec<String> = flags.iter().copied().map(str::to_owned).collect();
+        let mut assumptions = assume(&flags).expect("readable flags");
         assumptions.replace_hpa(Candidate::find(&objects, "web", "web.yaml").expect("one"));
         assumptions.apply(web(), &decide(&web()))
     };
-    let error = manifest("api").expect_err("another target");
+    let error = manifest("api", &[]).expect_err("another target");
     assert_eq!(error.message, "web.yaml: it scales Deployment/api, the HPA Deployment/web");
     // Above its maximum of 3 the controller corrects without looking at metrics.
-    let (input, _) = manifest("web").expect("the same target");
+    let (input, _) = manifest("web", &[]).expect("the same target");
     assert_eq!(decide(&input).outcome.scale_to, Some(3));
+    // What was observed is not what the manifest says; its metric is the default of 80 %.
+    let flags = [
+        "--max=7",
+        "--target=cpu=40%",
+        "--set=behavior.scaleDown.stabilizationWindowSeconds=60",
+        "--set=behavior.scaleUp=null",
+    ];
+    let (_, overrides) = manifest("web", &flags).expect("the same target");
+    let observed: Vec<_> = overrides.iter().map(|own| own.observed.as_deref()).collect();
+    assert_eq!(observed, [Some("the running one"), Some("50%"), Some("100"), None, None]);
     assert!(Candidate::find(&Objects::default(), "web", "web.yaml").is_err());
+    assert_eq!(input.notes, web().notes);
+}
+
+/// What is passed over in a manifest may be what it is about.
+#[test]
+fn what_is_odd_about_a_candidate_is_said() {
+    let text = "---
+{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: api, namespace: shop},
+  spec: {maxReplicas: 3, targetCPU: 80, scaleTargetRef: {kind: Deployment, name: web,
+    apiVersion: apps/v1}}}";
+    let mut objects = Objects::default();
+    read_text(text, "api.yaml", &mut objects).expect("a manifest");
+    let mut assumptions = Assumptions::default();
+    assumptions.replace_hpa(Candidate::find(&objects, "web", "api.yaml").expect("one"));
+    let (input, _) = assumptions.apply(web(), &decide(&web())).expect("the same target");
+    let said = |note: &str| input.notes.iter().any(|own| own == note);
+    assert!(
+        said(
+            "api.yaml: not known here and passed over, so the answer may be incomplete: \
+             spec.targetCPU"
+        ),
+        "{:?}",
+        input.notes
+    );
+    assert!(said("the manifest of shop/api is taken for one of default/web"), "{:?}", input.notes);
 }
 
 /// The exit codes of a gate, and what it leaves behind.

@@ -296,6 +296,40 @@ fn what_cannot_be_played_is_refused() {
     assert!(errors.contains("it has cpu"), "{errors}");
 }
 
+/// A gate that seems to be about all of it would be worse than none.
+#[test]
+fn expectations_of_a_timeline_are_said_to_be_about_its_first_pass() {
+    let note = "what is expected is asked of the first pass alone";
+    for (flags, noted) in [
+        (&["--for=1m", "--expect=desired == 4"][..], true),
+        (&["--for=1m", "--fail-on=maxed"], true),
+        (&["--for=1m"], false),
+        (&["--expect=desired == 4"], false),
+    ] {
+        let (text, ..) = predict(flags, "");
+        assert_eq!(text.contains(note), noted, "{flags:?}: {text}");
+    }
+}
+
+/// Nothing is played any more once it rests; a load that is stated again at the end has all be played.
+#[test]
+fn what_rests_is_not_played_and_comes_to_the_same() {
+    for flags in [&["--cpu=27%"][..], &["--cpu=5%"], &["--cpu=90%", "--ready-after=1m"]] {
+        let timeline = |more: &str, stdin: &str| {
+            let flags: Vec<&str> = flags.iter().copied().chain(["--for=20m", "-o=json"]).collect();
+            let (text, errors, code) = predict(&[&flags[..], &[more]].concat(), stdin);
+            assert_eq!((&*errors, code), ("", Some(0)));
+            serde_json::from_str::<serde_json::Value>(&text).unwrap()["timeline"].clone()
+        };
+        let (rests, whole) =
+            (timeline("--max=10", ""), timeline("--trace=-", "time,cpu\n20m,x1\n"));
+        assert!(rests["settledAt"].is_string(), "{rests}");
+        for part in ["settledAt", "passes", "changes", "replicas", "proposals", "readyPods"] {
+            assert_eq!(rests[part], whole[part], "{flags:?}: {part}");
+        }
+    }
+}
+
 /// What was read, not what was assumed.
 #[test]
 fn what_a_prediction_rests_on_can_be_saved() {

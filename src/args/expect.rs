@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Expectations (exit code 3: one is false, 4: not certain enough)")]
 pub struct ExpectArgs {
-    /// What must hold, such as 'desired <= 20 and not limited'; repeatable
+    /// What must hold of the pass (with --for or --trace: of the first), such as 'desired <= 20 and
+    /// not limited'; repeatable
     #[arg(long, value_name = "EXPRESSION")]
     pub expect: Vec<String>,
 

@@ -109,6 +109,7 @@ pub struct TimelineArgs {
     /// Play pass after pass for so long (default: to the end of the trace). The load stays as it is:
     /// what the pods use together is shared evenly by those that are ready
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    #[arg(allow_hyphen_values = true)]
     pub span: Option<SignedDuration>,
 
     /// The load over time, - for standard input: CSV with a column "time" (30s, 1m30s, 90 or
@@ -120,12 +121,12 @@ pub struct TimelineArgs {
 
     /// How long after its creation a new pod is ready
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
-    #[arg(requires = "played")]
+    #[arg(requires = "played", allow_hyphen_values = true)]
     pub ready_after: SignedDuration,
 
     /// How long after its creation a new pod has metrics
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s")]
-    #[arg(requires = "played")]
+    #[arg(requires = "played", allow_hyphen_values = true)]
     pub metrics_after: SignedDuration,
 }
 
@@ -151,27 +152,27 @@ pub struct Overrides {
     pub pods: Vec<String>,
 
     /// The replicas that there are: further pods are as the average of those that count
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub replicas: Option<i32>,
 
     /// So many pods, or the pod of this name, are not ready and never were; repeatable
-    #[arg(long, value_name = "N|POD")]
+    #[arg(long, value_name = "N|POD", allow_negative_numbers = true)]
     pub unready: Vec<String>,
 
     /// So many pods, or the pod of this name, have no metrics; repeatable
-    #[arg(long, value_name = "N|POD")]
+    #[arg(long, value_name = "N|POD", allow_negative_numbers = true)]
     pub missing: Vec<String>,
 
     /// So many pods, or the pod of this name, do not run yet; repeatable
-    #[arg(long, value_name = "N|POD")]
+    #[arg(long, value_name = "N|POD", allow_negative_numbers = true)]
     pub pending: Vec<String>,
 
     /// The lower bound, spec.minReplicas
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub min: Option<i32>,
 
     /// The upper bound, spec.maxReplicas
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub max: Option<i32>,
 
     /// The target of a metric, such as cpu=70% or queue_depth=30; repeatable

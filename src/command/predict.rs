@@ -65,6 +65,9 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     if player.is_some() && timeline.is_none() {
         assumed.input.notes.push(NOT_PLAYED.to_owned());
     }
+    if timeline.is_some() && !gate.is_empty() {
+        assumed.input.notes.push(FIRST_PASS.to_owned());
+    }
     gate.check(&assumed.input.snapshot.hpa.spec)?;
     let (expectations, verdict) = gate.judge(&assumed.facts());
     let Pass { remembered, decision, .. } = &assumed;
@@ -119,6 +122,8 @@ fn with_right(e: Error, notes: &[String]) -> Error {
     }
 }
 
+const FIRST_PASS: &str =
+    "what is expected is asked of the first pass alone, not of those that are played after it";
 const NOT_PLAYED: &str = "nothing is played: the scale cannot be read";
 
 /// The chart that was asked for: a curve, or else a timeline.

@@ -2,6 +2,8 @@
 //! what there is for it plots floats, while here each count has to stand on its own row, and steps be
 //! as steep as they are.
 
+use unicode_width::UnicodeWidthStr;
+
 use super::page::Layout;
 use super::style::clean;
 use crate::report::chart::{Chart, Series, round_numbers};
@@ -61,7 +63,9 @@ pub fn text(chart: &Chart, layout: &Layout) -> String {
     });
     let mark =
         current.map(|(mark, _)| format!("{} {}", signs.current, clean(&mark.label, layout.ascii)));
-    line(format!("{indent}{}", names.chain(mark).collect::<Vec<_>>().join("   ")));
+    for key in filled(names.chain(mark), width - INDENT) {
+        line(format!("{indent}{key}"));
+    }
     for row in (0..rows.count).rev() {
         let label = &labels[row];
         let axis = if label.is_empty() { signs.axis } else { signs.tick_left };
@@ -73,6 +77,21 @@ pub fn text(chart: &Chart, layout: &Layout) -> String {
     line(format!("{indent}{:left$} {numbers}", ""));
     line(format!("{indent}{:left$}  {}", "", clean(&chart.across, layout.ascii)));
     out
+}
+
+/// As many words to a line as there is room for.
+fn filled(words: impl Iterator<Item = String>, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if line.as_str().width() + 3 + word.as_str().width() <= width => {
+                line.push_str("   ");
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
 }
 
 const INDENT: usize = 2;
@@ -262,6 +281,7 @@ fn across(chart: &Chart, columns: &Columns, signs: &Signs, ascii: bool) -> [Stri
 #[cfg(test)]
 pub(super) mod tests {
     use insta::assert_snapshot;
+    use unicode_width::UnicodeWidthStr;
 
     use super::text;
     use crate::render::page::Layout;
@@ -349,6 +369,18 @@ pub(super) mod tests {
     }
 
     /// Counts with more to them than rows, gaps, single places and the ends of all numbers.
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        let mut long = chart();
+        long.series[1].name = "what queue_depth{queue=orders,shop=main} asks for".to_owned();
+        for width in [60, 70, 80] {
+            let layout = Layout { width: Some(width), ..Layout::default() };
+            let text = text(&long, &layout);
+            assert!(text.contains(&long.series[1].name), "{text}");
+            assert!(text.lines().all(|line| line.width() <= width), "{text}");
+        }
+    }
+
     #[test]
     fn anything_can_be_drawn() {
         for (span, replicas, steps) in [

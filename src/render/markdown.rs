@@ -29,7 +29,7 @@ pub fn markdown(page: &Page, overrides: &Table, expectations: &[Expectation]) ->
     for sentence in &page.why {
         paragraph("", sentence);
     }
-    table(&mut out, overrides);
+    table(&mut out, &with_answers(page, overrides));
     let rows = expectations.iter().map(|expectation| {
         let verdict = match expectation.truth {
             Truth::True => "holds",
@@ -68,6 +68,15 @@ pub fn markdown(page: &Page, overrides: &Table, expectations: &[Expectation]) ->
     }
     let _ = writeln!(out, "{}", prose(&page.subtitle));
     out
+}
+
+/// What was assumed beside what was observed, and the answers to both.
+fn with_answers(page: &Page, overrides: &Table) -> Table {
+    let mut both = overrides.clone();
+    if let Some(observed) = page.observed.as_ref().filter(|_| !overrides.rows.is_empty()) {
+        both.rows.push(vec!["answer".to_owned(), page.verdict.clone(), observed.clone()]);
+    }
+    both
 }
 
 /// A chart as it is on a terminal. A blank line would end the element.

@@ -251,6 +251,11 @@ impl Gate {
         Ok(Self { expected, unchanged })
     }
 
+    /// Whether nothing is expected.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Whether the HPA has each metric that is named.
     pub fn check(&self, spec: &HpaSpec) -> Result<(), Error> {
         self.expected.iter().try_for_each(|Expected { expression, .. }| {

@@ -7,3 +7,6 @@ pub mod overrides;
 pub mod thresholds;
 pub mod timeline;
 pub mod value;
+
+/// As many pods as are assumed or played.
+pub const MAX_PODS: usize = 100_000;

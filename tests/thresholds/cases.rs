@@ -35,6 +35,10 @@ const PLAIN: Case = Case {
 
 impl Case {
     fn thresholds(&self) -> Vec<Thresholds> {
+        self.with_curve(None)
+    }
+
+    fn with_curve(&self, curve: Option<usize>) -> Vec<Thresholds> {
         let Self { metrics, spec, state, queue, .. } = self;
         let mut text = format!(
             "{{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {{name: web, uid: u}},
@@ -73,7 +77,7 @@ impl Case {
         let input = common::read(&text).expect("the case is readable");
         let remembered = Remembered::of(&input);
         let decision = reconcile(&input.snapshot, &remembered.likely);
-        thresholds(&input.snapshot, &remembered, &decision, None)
+        thresholds(&input.snapshot, &remembered, &decision, curve)
     }
 
     fn changes(&self) -> Changes {
@@ -81,6 +85,25 @@ impl Case {
             Found::Changes(changes) => *changes,
             Found::Nothing { error } => panic!("{error}"),
         }
+    }
+}
+
+/// Each pass looks at every pod, so that all steps of a curve would take too long to see none of them.
+#[test]
+fn a_curve_over_many_pods_has_fewer_steps() {
+    for (pods, most) in [(10, 1001), (2000, 100)] {
+        let pods = "r".repeat(pods).leak();
+        let case = Case { pods, spec: "maxReplicas: 100000", ..PLAIN };
+        let Found::Changes(changes) = case.with_curve(Some(0)).swap_remove(0).found else {
+            panic!("there are thresholds");
+        };
+        let steps = changes.curve.expect("a curve").steps;
+        let proposals = steps.iter().filter_map(|step| step.proposal);
+        let highest = proposals.clone().max().expect("proposals");
+        assert!(steps.windows(2).all(|pair| pair[0].from < pair[1].from));
+        assert!(highest > 98_000, "it covers all of it, not {highest} at most");
+        // The replicas after the pass have steps of their own, up to twice the 4 there are.
+        assert!((most / 2..=most + 10).contains(&steps.len()), "{} steps", steps.len());
     }
 }
 

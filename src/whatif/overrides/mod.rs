@@ -76,6 +76,7 @@ impl Assumptions {
 
         let observed = (self.spec.is_none() && self.pods.is_none()).then_some(decision);
         let mut taken: Vec<(usize, String)> = Vec::new();
+        let mut missing: Vec<usize> = Vec::new();
         for assigned in &self.metrics {
             let places = assigned.places(snapshot)?;
             let Some(&first) = places.first() else { continue };
@@ -101,6 +102,9 @@ impl Assumptions {
                 snapshot.metrics[*place].clone_from(&answer);
             }
             taken.extend(places.iter().map(|place| (*place, label.clone())));
+            if assigned.value == Value::Missing {
+                missing.extend(&places);
+            }
             overrides.push(Override::new(&label, assigned.words(), observed_value));
         }
         let mut told: Vec<(&str, usize)> = Vec::new();
@@ -117,6 +121,11 @@ impl Assumptions {
             let places = assigned.places(snapshot)?;
             let Some(&first) = places.first() else { continue };
             let label = snapshot.hpa.spec.metrics[first].label();
+            if missing.contains(&first) && assigned.value != Value::Missing {
+                return Err(Error::usage(format!(
+                    "{label} cannot be missing and have a value of {pod}"
+                )));
+            }
             if told.contains(&(pod, first)) {
                 return Err(Error::usage(format!("{label} of {pod} is stated twice")));
             }

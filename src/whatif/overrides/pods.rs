@@ -46,6 +46,14 @@ impl State {
             Self::Pending => "pending",
         }
     }
+
+    fn flag(self) -> &'static str {
+        match self {
+            Self::Unready => "--unready",
+            Self::Missing => "--missing",
+            Self::Pending => "--pending",
+        }
+    }
 }
 
 impl Which {
@@ -112,11 +120,9 @@ impl PodChanges {
             });
             if free.len() < count {
                 let sort = if state == State::Unready { "ready" } else { "running" };
-                let word = state.word();
+                let (flag, left) = (state.flag(), free.len());
                 return Err(Error::usage(format!(
-                    "{count} pods cannot become {word}: the target has {} that are {sort} and not \
-                     spoken for",
-                    free.len()
+                    "{flag} {count}: of the target's pods that are {sort}, {left} are not spoken for"
                 )));
             }
             let last = free[free.len() - count..].iter().map(|pod| (pod.name.clone(), state));
@@ -126,9 +132,8 @@ impl PodChanges {
         for (name, state) in &chosen {
             put(snapshot, name, *state);
         }
-        for (state, word) in
-            [(State::Unready, "unready"), (State::Missing, "missing"), (State::Pending, "pending")]
-        {
+        for (state, _) in lists {
+            let word = state.flag().trim_start_matches('-');
             let own = chosen.iter().filter(|(_, s)| *s == state).map(|(name, _)| name.clone());
             let names: Vec<Box<str>> = own.collect();
             if !names.is_empty() {
@@ -262,19 +267,29 @@ fn uncounted(snapshot: &Snapshot, decision: &Decision) -> HashSet<Box<str>> {
 
 /// Adds pods that are ready and use the average of those that count.
 fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Box<str>], count: usize) {
-    let counts = |name: &str| counted.iter().any(|counted| **counted == *name);
-    let usage: Vec<PodMetrics> =
-        snapshot.pod_metrics.iter().filter(|item| counts(&item.name)).cloned().collect();
-    let values: Vec<Vec<PodValue>> = snapshot
-        .metrics
-        .iter()
-        .map(|answer| match answer {
-            MetricAnswer::Pods(values) => {
-                values.iter().filter(|value| counts(&value.pod)).cloned().collect()
-            }
-            _ => Vec::new(),
-        })
-        .collect();
+    let counted: HashSet<&str> = counted.iter().map(|name| &**name).collect();
+    let mut usage: Option<(PodMetrics, Vec<Vec<Average>>)> = None;
+    let of_usage = || snapshot.pod_metrics.iter().filter(|item| counted.contains(&*item.name));
+    if let Some(first) = of_usage().next() {
+        let averages = first.containers.iter().map(|container| {
+            let of = |resource| {
+                let same = |item: &PodMetrics| {
+                    item.containers.iter().find(|c| c.name == container.name)?.get(resource)
+                };
+                Average::of(of_usage().filter_map(same))
+            };
+            container.usage.iter().map(|(resource, _)| of(resource)).collect()
+        });
+        usage = Some((first.clone(), averages.collect()));
+    }
+    let of_metric = |answer: &MetricAnswer| match answer {
+        MetricAnswer::Pods(values) => {
+            let own = || values.iter().filter(|value| counted.contains(&*value.pod));
+            Some((own().next()?.clone(), Average::of(own().map(|value| value.value))))
+        }
+        _ => None,
+    };
+    let values: Vec<Option<(PodValue, Average)>> = snapshot.metrics.iter().map(of_metric).collect();
     let taken: HashSet<Box<str>> = snapshot.pods.iter().map(|pod| pod.name.clone()).collect();
     let names = (1..).map(|n| format!("{}-assumed-{n}", model.name).into_boxed_str());
     let names: Vec<_> = names.filter(|name| !taken.contains(name)).take(count).collect();
@@ -289,35 +304,46 @@ fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Box<str>], count: usize)
             });
         }
         snapshot.pods.push(pod);
-        if let Some(first) = usage.first() {
+        if let Some((first, averages)) = &usage {
             let mut item = PodMetrics { name: name.clone(), ..first.clone() };
-            for container in &mut item.containers {
-                for (resource, milli) in &mut container.usage {
-                    let of = |item: &PodMetrics| {
-                        item.containers.iter().find(|c| c.name == container.name)?.get(resource)
-                    };
-                    *milli = share(usage.iter().filter_map(of), place);
+            for (container, averages) in item.containers.iter_mut().zip(averages) {
+                for ((_, milli), average) in container.usage.iter_mut().zip(averages) {
+                    *milli = average.at(place);
                 }
             }
             snapshot.pod_metrics.push(item);
         }
         for (answer, own) in snapshot.metrics.iter_mut().zip(&values) {
-            if let (MetricAnswer::Pods(values), Some(first)) = (answer, own.first()) {
-                let value = share(own.iter().map(|value| value.value), place);
+            if let (MetricAnswer::Pods(values), Some((first, average))) = (answer, own) {
+                let value = average.at(place);
                 values.push(PodValue { pod: name.clone(), value, ..first.clone() });
             }
         }
     }
 }
 
-/// The average of some values, rounded so that those at the places before come out whole together.
-fn share(values: impl Iterator<Item = i64>, place: usize) -> i64 {
-    let (sum, count) =
-        values.fold((0i128, 0i128), |(sum, count), value| (sum + i128::from(value), count + 1));
-    let up_to = |places: i128| match count {
-        0 => 0,
-        _ => -(-(sum * places)).div_euclid(count),
-    };
-    let place = place as i128;
-    (up_to(place + 1) - up_to(place)).try_into().unwrap_or(i64::MAX)
+/// The average of some values.
+struct Average {
+    sum: i128,
+    count: i128,
+}
+
+impl Average {
+    fn of(values: impl Iterator<Item = i64>) -> Self {
+        let empty = Self { sum: 0, count: 0 };
+        values.fold(empty, |Self { sum, count }, value| Self {
+            sum: sum + i128::from(value),
+            count: count + 1,
+        })
+    }
+
+    /// Rounded so that the values at the places before come out whole together.
+    fn at(&self, place: usize) -> i64 {
+        let up_to = |places: i128| match self.count {
+            0 => 0,
+            count => -(-(self.sum * places)).div_euclid(count),
+        };
+        let place = place as i128;
+        (up_to(place + 1) - up_to(place)).try_into().unwrap_or(i64::MAX)
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::Override;
 use super::typed::{Wanted, split};
@@ -40,6 +40,8 @@ enum Target {
     /// An amount.
     Amount(Quantity),
 }
+
+const TARGETS: &str = "a target is a whole percentage of the request (70%) or an amount (250m, 30)";
 
 /// A field of the spec with its new value.
 #[derive(Debug, Clone)]
@@ -113,11 +115,7 @@ impl SpecChanges {
         }
         for text in &typed.fields {
             let field = Field::read(text)?;
-            let clashes = |other: &&Field| {
-                let (a, b) = (&other.path, &field.path);
-                a.starts_with(b) || b.starts_with(a)
-            };
-            if let Some(other) = fields.iter().find(clashes) {
+            if let Some(other) = fields.iter().find(|other| overlap(&other.path, &field.path)) {
                 return Err(Error::usage(match other.item == field.item {
                     true => format!("{} is stated twice", field.item),
                     false => format!("{} and {} are stated, which overlap", other.item, field.item),
@@ -127,7 +125,7 @@ impl SpecChanges {
         }
         let mut targets = Vec::new();
         for text in &typed.targets {
-            let (wanted, value) = split(text, "--target", text)?;
+            let (wanted, value) = split(text, "--target", text, TARGETS)?;
             targets.push((wanted, Target::read(value, text)?));
         }
         Ok(Self { candidate: None, fields, targets })
@@ -145,19 +143,16 @@ impl SpecChanges {
     ) -> Result<(), Error> {
         let before = snapshot.hpa.spec.clone();
         if let Some(Candidate { origin, object }) = &self.candidate {
-            let (own, other) = (&before.scale_target_ref, &object.spec.scale_target_ref);
-            if (own.group(), &own.kind, &own.name) != (other.group(), &other.kind, &other.name) {
-                return Err(Error::usage(format!(
-                    "{origin}: it scales {}/{}, the HPA {}/{}",
-                    other.kind, other.name, own.kind, own.name
-                ))
-                .hint("what is observed of one target says nothing about another: use -f with its objects"));
-            }
-            if object.metadata.name != snapshot.hpa.name {
-                notes.push(format!(
-                    "the manifest of {} is taken for one of {}",
-                    object.metadata.name, snapshot.hpa.name
-                ));
+            same_target(&before, &object.spec, origin)?;
+            notes.extend(object.notes.iter().map(|note| format!("{origin}: {note}")));
+            let hpa = &snapshot.hpa;
+            let namespace = match &*object.metadata.namespace {
+                "" => &hpa.namespace,
+                own => own,
+            };
+            let written = format!("{namespace}/{}", object.metadata.name);
+            if written != hpa.key() {
+                notes.push(format!("the manifest of {written} is taken for one of {}", hpa.key()));
             }
             update(
                 snapshot,
@@ -176,10 +171,24 @@ impl SpecChanges {
             return Ok(());
         }
         let mut spec = snapshot.hpa.spec.clone();
+        let mut taken: Vec<usize> = Vec::new();
         for (wanted, target) in &self.targets {
             for place in wanted.places(snapshot)? {
                 let label = spec.metrics[place].label();
-                let observed = spec.metrics[place].target().map(target_text);
+                if taken.contains(&place) {
+                    return Err(Error::usage(format!("the target of {label} is stated twice")));
+                }
+                taken.push(place);
+                let path = target_path(&spec.metrics[place], place);
+                if let Some(field) = self.fields.iter().find(|field| overlap(&field.path, &path)) {
+                    return Err(Error::usage(format!(
+                        "the target of {label} and {} are stated, which overlap",
+                        field.item
+                    )));
+                }
+                let source = source_of(&spec.metrics[place]);
+                let running = before.metrics.iter().find(|metric| source_of(metric) == source);
+                let observed = running.and_then(MetricSpec::target).map(target_text);
                 target.set(&mut spec.metrics[place], &label)?;
                 overrides.push(Override::new(
                     format!("target of {label}"),
@@ -188,10 +197,15 @@ impl SpecChanges {
                 ));
             }
         }
-        let mut json = serde_json::to_value(&spec)
-            .map_err(|e| Error::failed(format!("failed to write the spec: {e}")))?;
+        let (running, mut json) = (to_json(&before)?, to_json(&spec)?);
         for field in &self.fields {
-            let observed = field.find(&json).map(plain);
+            // In another manifest, the same place is that of another metric.
+            let is_own = self.candidate.is_none()
+                || field.path.iter().all(|step| matches!(step, Step::Name(_)));
+            let observed = field.find(&running).filter(|_| is_own).map(plain);
+            if field.value.is_null() && field.find(&json).is_none() && !field.is_of_spec(&json)? {
+                return Err(field.unknown());
+            }
             field.set(&mut json)?;
             overrides.push(Override::new(&*field.item, &*field.text, observed));
         }
@@ -200,18 +214,47 @@ impl SpecChanges {
             Error::usage(format!("--set: the API server would reject the spec: {e}"))
         })?;
         // What the spec does not have is lost on the way.
-        let kept = serde_json::to_value(&spec)
-            .map_err(|e| Error::failed(format!("failed to write the spec: {e}")))?;
+        let kept = to_json(&spec)?;
         for field in &self.fields {
             let empty = matches!(&field.value, Json::Null)
                 || field.value.as_array().is_some_and(Vec::is_empty);
             if !empty && field.find(&kept).is_none() {
-                return Err(Error::usage(format!("--set {}: the spec has no such field", field.item))
-                    .hint("a path such as maxReplicas, metrics[0].resource.target.averageUtilization, behavior.scaleDown.policies"));
+                return Err(field.unknown());
             }
         }
+        same_target(&before, &spec, "--set scaleTargetRef")?;
         update(snapshot, spec, HpaVersion::V2, "the changed spec", &[])
     }
+}
+
+/// Makes sure that a spec is about the target that was looked at.
+fn same_target(before: &HpaSpec, after: &HpaSpec, origin: &str) -> Result<(), Error> {
+    let (own, other) = (&before.scale_target_ref, &after.scale_target_ref);
+    if (own.group(), &own.kind, &own.name) == (other.group(), &other.kind, &other.name) {
+        return Ok(());
+    }
+    Err(Error::usage(format!(
+        "{origin}: it scales {}/{}, the HPA {}/{}",
+        other.kind, other.name, own.kind, own.name
+    ))
+    .hint("what is observed of one target says nothing about another: use -f with its objects"))
+}
+
+fn to_json(spec: &HpaSpec) -> Result<Json, Error> {
+    serde_json::to_value(spec).map_err(|e| Error::failed(format!("failed to write the spec: {e}")))
+}
+
+/// Whether one path leads to the other, or both to the same.
+fn overlap(one: &[Step], other: &[Step]) -> bool {
+    one.starts_with(other) || other.starts_with(one)
+}
+
+/// Where the target of a metric stands.
+fn target_path(metric: &MetricSpec, place: usize) -> [Step; 4] {
+    let name = |text: &str| Step::Name(text.to_owned());
+    let mut source = metric.type_.clone();
+    source.get_mut(..1).map(str::make_ascii_lowercase);
+    [name("metrics"), Step::Place(place), Step::Name(source), name("target")]
 }
 
 /// Replaces the spec, as the API server would, and gives each metric the answer that was read for it.
@@ -293,8 +336,7 @@ impl Target {
             None => Quantity::parse(text).ok().map(Self::Amount),
         };
         target.ok_or_else(|| {
-            Error::usage(format!("--target {typed}: {text} is not a target"))
-                .hint("a target is a whole percentage of the request (70%) or an amount (250m, 30)")
+            Error::usage(format!("--target {typed}: {text} is not a target")).hint(TARGETS)
         })
     }
 
@@ -372,6 +414,28 @@ impl Field {
         // What is no JSON is text: a quantity, a word.
         let json = serde_json::from_str(value).unwrap_or_else(|_| Json::String(value.to_owned()));
         Ok(Self { path: steps, value: json, item: path.to_owned(), text: value.to_owned() })
+    }
+
+    /// Whether a spec may have it: some value stays there.
+    fn is_of_spec(&self, spec: &Json) -> Result<bool, Error> {
+        for probe in [json!(1), json!("1"), json!({}), json!([{}]), json!({"1": "1"})] {
+            let mut probed = spec.clone();
+            Self { value: probe, ..self.clone() }.set(&mut probed)?;
+            let read = crate::json::decode::<HpaSpec>(&probed.to_string());
+            if let Ok(spec) = read
+                && self.find(&to_json(&spec)?).is_some()
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn unknown(&self) -> Error {
+        Error::usage(format!("--set {}: the spec has no such field", self.item)).hint(
+            "a path such as maxReplicas, metrics[0].resource.target.averageUtilization, \
+             behavior.scaleDown.policies",
+        )
     }
 
     fn find<'j>(&self, json: &'j Json) -> Option<&'j Json> {

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::selector::Selector;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
+use crate::whatif::MAX_PODS;
 use crate::whatif::value::{FORMS, Value};
 
 /// Everything that is assumed.
@@ -50,6 +51,10 @@ impl Assumptions {
         for (flag, name, list) in [("--cpu", "cpu", cpu), ("--memory", "memory", memory)] {
             for text in list {
                 let (container, value) = match text.rsplit_once('=') {
+                    Some(("", _)) => {
+                        return Err(Error::usage(format!("{flag} {text}: no container is named"))
+                            .hint(format!("such as {flag} app=80%; a value is {FORMS}")));
+                    }
                     Some((container, value)) => (Some(container.to_owned()), value),
                     None => (None, &**text),
                 };
@@ -73,6 +78,11 @@ impl Assumptions {
         if let Some(count) = replicas.filter(|count| *count < 0) {
             return Err(Error::usage(format!("--replicas {count}: must not be negative")));
         }
+        if let Some(count) = replicas.filter(|count| *count as usize > MAX_PODS) {
+            return Err(Error::usage(format!(
+                "--replicas {count}: no more than {MAX_PODS} pods are assumed"
+            )));
+        }
         let which = |flag: &str, list: &[String]| {
             list.iter().map(|text| Which::read(flag, text)).collect::<Result<Vec<_>, Error>>()
         };
@@ -92,7 +102,7 @@ impl Assumptions {
 
 impl Assigned {
     fn read(text: &str, flag: &str, typed: &str) -> Result<Self, Error> {
-        let (wanted, value) = split(text, flag, typed)?;
+        let (wanted, value) = split(text, flag, typed, &format!("a value is {FORMS}"))?;
         Self::new(wanted, value, flag, typed)
     }
 
@@ -110,17 +120,19 @@ impl Assigned {
     }
 }
 
-/// A metric and what is said of it: `NAME=VALUE`, `NAME{SELECTOR}=VALUE`.
+/// A metric and what is said of it: `NAME=VALUE`, `NAME{SELECTOR}=VALUE`. `values` says which values
+/// there are.
 pub(super) fn split<'t>(
     text: &'t str,
     flag: &str,
     typed: &str,
+    values: &str,
 ) -> Result<(Wanted, &'t str), Error> {
     let form = || {
         Error::usage(format!(
             "{flag} {typed}: not of the form NAME=VALUE or NAME{{SELECTOR}}=VALUE"
         ))
-        .hint(format!("a value is {FORMS}"))
+        .hint(values)
     };
     let (metric, value) = text.rsplit_once('=').ok_or_else(form)?;
     Ok((named(metric, flag, typed, form)?, value))

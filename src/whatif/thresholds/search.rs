@@ -79,6 +79,11 @@ struct Key {
 /// So many steps of a curve are searched for; of more counts, only some.
 const STEPS: i32 = 1000;
 
+/// Of many pods fewer, for each pass looks at all of them: so many pods in all steps, though not fewer
+/// steps than can be told apart in a chart.
+const LOOKS: usize = 200_000;
+const FEWEST: i32 = 100;
+
 impl<'s> Search<'s> {
     pub(super) fn new(
         snapshot: &'s Snapshot,
@@ -131,7 +136,9 @@ impl<'s> Search<'s> {
         // What is far away would leave no room for what changes.
         let near = now.filter(|now| *now / 2 <= wanted);
         let to = near.unwrap_or(0).max(wanted.saturating_add(wanted / 10)).min(self.end);
-        let stride = self.max.max(0) / STEPS + 1;
+        let afford = LOOKS / self.snapshot.pods.len().max(1);
+        let steps = i32::try_from(afford).unwrap_or(STEPS).clamp(FEWEST, STEPS);
+        let stride = self.max.max(0) / steps + 1;
         let all = (0..=self.max).step_by(stride as usize);
         let mut places: Vec<i64> = all.map(|count| self.guess_for(guess, count.into())).collect();
         places.retain(|place| *place <= to);

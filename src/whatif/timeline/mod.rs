@@ -22,9 +22,6 @@ use world::World;
 /// As many passes as are played; with the usual sync period, more than a day.
 pub const MAX_PASSES: i64 = 10_000;
 
-/// As many pods as are played.
-pub const MAX_PODS: usize = 100_000;
-
 /// How long a pod is in the cluster when it gets further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JoinTimes {
@@ -140,6 +137,16 @@ impl Timeline {
             });
         }
         self.changes.push(change);
+    }
+
+    /// Takes down the passes from a time after the first on, each like the last one.
+    fn repeat_last(&mut self, from: SignedDuration) {
+        let Some(last) = self.passes.last().copied() else { return };
+        let mut after_first = from;
+        while after_first <= self.span {
+            self.passes.push(last);
+            after_first += self.period;
+        }
     }
 
     /// The time since which the replicas are as they are at the end.

@@ -147,8 +147,17 @@ impl Player {
             let before = replicas;
             replicas = decision.replicas_after().unwrap_or(replicas);
             after_first += period;
-            if after_first > self.span {
-                timeline.is_settled = before == replicas && world.is_at_rest(&decision, replicas);
+            let is_over = after_first > self.span;
+            // With a load that stays, nothing comes after a rest.
+            if (is_over || settings.peek().is_none())
+                && before == replicas
+                && world.is_at_rest(&decision, replicas)
+            {
+                timeline.is_settled = true;
+                timeline.repeat_last(after_first);
+                break;
+            }
+            if is_over {
                 break;
             }
             world.reveal();

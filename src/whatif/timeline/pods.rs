@@ -7,12 +7,13 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{JoinTimes, MAX_PODS, after};
+use super::{JoinTimes, after};
 use crate::error::Error;
 use crate::selector::Selector;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition, Requests};
 use crate::snapshot::{MetricAnswer, PodValue, Snapshot};
+use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::is_ready;
 
 /// A new pod has been pending for so long when its containers start.

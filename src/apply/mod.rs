@@ -128,9 +128,10 @@ impl Applied {
         let failed = |extra: &Option<Result<(), Error>>| matches!(extra, Some(Err(_)));
         match &self.result {
             Outcome::Refused if self.concerns.iter().any(|it| it.code == "cannotScale") => 1,
-            Outcome::Refused | Outcome::Unmet(_) | Outcome::Moved(_) | Outcome::Superseded(_) => 6,
+            Outcome::Refused | Outcome::Unmet(_) | Outcome::Moved(_) => 6,
             Outcome::Declined | Outcome::NotWritten(_) => 1,
-            Outcome::Unknown(..) => 7,
+            // It may have been written, and overwritten since: 6 would say that it was not.
+            Outcome::Superseded(_) | Outcome::Unknown(..) => 7,
             _ if failed(&self.status) || failed(&self.event) => 1,
             _ => match &self.wait {
                 None => 0,

@@ -31,6 +31,10 @@ pub struct Applied {
     pub change: Option<Change>,
     /// Whether no past recommendation counted.
     pub ignores_stabilization: bool,
+    /// Whether the status of the HPA is to be written, too.
+    pub writes_status: bool,
+    /// Whether an event is to be sent, too.
+    pub sends_event: bool,
     /// What stood against writing.
     pub concerns: Vec<Concern>,
     /// What the live controller makes of it, or why that cannot be foreseen.
@@ -56,7 +60,8 @@ pub enum Outcome {
     Unmet(String),
     /// Something has moved since it was read, so it is not written; with what.
     Moved(String),
-    /// The answer to the write was lost, and somebody else has changed the target since.
+    /// The answer to the write was lost, and somebody else has changed the target since, perhaps on
+    /// top of it.
     Superseded(String),
     /// Whoever was asked said no.
     Declined,

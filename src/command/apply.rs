@@ -40,7 +40,12 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
         return Err(Error::usage("apply works on the present, and --now states another time")
             .hint("leave it out; kubectl hpa explain takes it"));
     }
-    let asks = !args.how.yes && args.how.dry_run == DryRun::None;
+    let is_dry = args.how.dry_run != DryRun::None;
+    if is_dry && args.how.wait.is_some() {
+        return Err(Error::usage("--wait follows what is written, and --dry-run writes nothing")
+            .hint("leave one of them out"));
+    }
+    let asks = !args.how.yes && !is_dry;
     if asks && !terminal.asks {
         return Err(Error::usage("nobody can be asked whether to write: this is no terminal")
             .hint("--yes writes without asking, --dry-run=server or --dry-run=client not at all"));
@@ -61,6 +66,9 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
         Some(ApplyOutput::Json) => structured::json(&result)?,
         Some(ApplyOutput::Yaml) => structured::yaml(&result)?,
         Some(ApplyOutput::Name) => {
+            if !plan.is_told {
+                messages.extend(page.plan.assuming.iter().cloned());
+            }
             if plan.applied.result == Outcome::NothingDue {
                 messages.extend(ApplyPage::result(&result).into_iter().map(|(_, text)| text));
             }
@@ -169,6 +177,9 @@ impl Run<'_> {
         let line = self.interrupts.before(answer).await.inspect_err(|_| self.tell("\n"))?;
         let line = line.unwrap_or(Ok(String::new()));
         let line = line.map_err(|e| Error::failed(format!("failed to read the answer: {e}")))?;
+        if !line.ends_with('\n') {
+            self.tell("\n");
+        }
         self.session.wait(begun.elapsed());
         Ok(is_yes(&line))
     }
@@ -255,8 +266,7 @@ impl Run<'_> {
             let written = hpa::write_status(self.session, read, &outcome.status, dry_run).await;
             plan.applied.status = Some(written.map_err(|e| denied(&e)));
         }
-        let rescale = outcome.events.iter().find(|event| event.reason == "SuccessfulRescale");
-        if let Some(rescale) = rescale.filter(|_| event) {
+        if let Some(rescale) = outcome.rescale().filter(|_| event) {
             let happened = Happened {
                 type_: rescale.type_,
                 reason: rescale.reason,

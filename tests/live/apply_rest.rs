@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::api::{Auth, Cluster, Fault, Server, When};
+use super::api::{Answer, Auth, Cluster, Fault, Server, When};
 use super::apply::{SCALE, WEB, apply, apply_as, cluster, set, writes};
 use super::{Change, HPAS, POD_METRICS, Ran, schema};
 
@@ -641,7 +641,7 @@ fn a_kind_of_ones_own_is_scaled_too() {
     cluster.put(json!({
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "Rollout",
-        "metadata": {"name": "web", "namespace": "default"},
+        "metadata": {"name": "web", "namespace": "default", "uid": "of-the-rollout"},
         "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}},
         "status": {"replicas": 2},
     }));
@@ -649,10 +649,23 @@ fn a_kind_of_ones_own_is_scaled_too() {
         hpa["spec"]["scaleTargetRef"] =
             json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
     });
+    // It need not count its replicas in spec.replicas: the scale tells.
+    let target = "/apis/argoproj.io/v1alpha1/namespaces/default/rollouts/web";
+    let sized = json!({
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Rollout",
+        "metadata": {"name": "web", "namespace": "default", "uid": "of-the-rollout"},
+        "spec": {"size": 4},
+        "status": {"replicas": 4, "readyReplicas": 4},
+    });
+    // Scale, target and scale are read before the write.
+    let first_look = When::on(target).method("GET").nth(4);
+    cluster.fault(first_look, Fault::Answer(Answer::json(200, sized.to_string())));
     let server = Server::start(cluster);
-    let ran = apply(&server, &["--yes", "-o", "name"]);
-    assert_eq!((ran.code, &*ran.stdout), (Some(0), "rollout.argoproj.io/web\n"), "{}", ran.stderr);
+    let ran = apply(&server, &["--yes", "--wait"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("\nrollout.argoproj.io/web scaled\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("all 4 replicas are ready\n"), "{}", ran.stdout);
     let [write] = &writes(&server)[..] else { panic!("not one write") };
-    let path = "/apis/argoproj.io/v1alpha1/namespaces/default/rollouts/web/scale";
-    assert_eq!((&*write.method, &*write.path), ("PUT", path));
+    assert_eq!((&*write.method, &*write.path), ("PUT", &*format!("{target}/scale")));
 }

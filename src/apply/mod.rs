@@ -128,6 +128,11 @@ pub enum WaitEnd {
 }
 
 impl Applied {
+    /// What stood against writing and is forced.
+    pub fn forced(&self) -> impl Iterator<Item = &Concern> {
+        self.concerns.iter().filter(|concern| concern.forced)
+    }
+
     /// The exit code.
     pub fn exit_code(&self) -> u8 {
         let failed = |extra: &Option<Result<(), Error>>| matches!(extra, Some(Err(_)));

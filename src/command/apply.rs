@@ -23,6 +23,7 @@ use crate::cluster::scale::{self, Fate};
 use crate::cluster::wait::{End, wait};
 use crate::cluster::{Session, denied};
 use crate::error::Error;
+use crate::render::style::clean;
 use crate::render::{page, structured};
 use crate::report::apply::{ApplyPage, ApplyResult};
 use crate::snapshot::assemble::Options;
@@ -110,7 +111,7 @@ impl Run<'_> {
     /// Tries until it is written or stands, and starts over where something has moved, as often as
     /// is allowed. Whoever is asked takes time, so a yes is to the change, which is then decided anew.
     async fn attempts(&self, asks: bool) -> Result<Plan, Error> {
-        let mut agreed: Option<Change> = None;
+        let mut agreed: Option<(Change, Vec<&str>)> = None;
         let mut is_told = false;
         let mut again = 0;
         loop {
@@ -120,10 +121,11 @@ impl Run<'_> {
             let writes =
                 plan.applied.result == Outcome::Planned && self.how().dry_run != DryRun::Client;
             if let (true, Some(change)) = (writes, plan.applied.change) {
-                match agreed {
+                let forced: Vec<&str> = plan.applied.forced().map(|it| it.code).collect();
+                match &agreed {
                     None if asks => {
                         if self.ask(&plan).await? {
-                            agreed = Some(change);
+                            agreed = Some((change, forced));
                             is_told = true;
                             self.session.allow(ROUNDS);
                             continue;
@@ -131,12 +133,21 @@ impl Run<'_> {
                         plan.is_told = true;
                         plan.applied.result = Outcome::Declined;
                     }
-                    Some(Change { from, to }) if change != (Change { from, to }) => {
-                        agreed = None;
+                    Some((Change { from, to }, _)) if (*from, *to) != (change.from, change.to) => {
                         plan.applied.result = Outcome::Moved(format!(
                             "agreed was to go from {from} to {to}, and by now it is from {} to {}",
                             change.from, change.to
                         ));
+                        agreed = None;
+                    }
+                    Some((_, known)) if forced.iter().any(|code| !known.contains(code)) => {
+                        let new = plan.applied.forced().filter(|it| !known.contains(&it.code));
+                        let new: Vec<&str> = new.map(|concern| &*concern.message).collect();
+                        let new = new.join("; ");
+                        plan.applied.result = Outcome::Moved(format!(
+                            "what would be forced by now was not shown: {new}"
+                        ));
+                        agreed = None;
                     }
                     _ => self.write(&mut plan).await?,
                 }
@@ -145,6 +156,7 @@ impl Run<'_> {
                 Outcome::Moved(what) if again < self.how().retry => {
                     again += 1;
                     let all = self.how().retry;
+                    let what = clean(what, self.terminal.ascii);
                     self.tell(&format!("{what}: starting over ({again} of {all})\n"));
                     self.session.allow(ROUNDS);
                 }

@@ -207,7 +207,7 @@ impl ApplyPage {
             "ignoring stabilization: no past recommendation counts (--ignore-stabilization)"
                 .to_owned()
         });
-        let forced = applied.concerns.iter().filter(|concern| concern.forced).map(|concern| {
+        let forced = applied.forced().map(|concern| {
             let flag = concern.flag.unwrap_or_default();
             format!("forced with {flag}: {}", concern.message)
         });

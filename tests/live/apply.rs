@@ -272,6 +272,12 @@ fn it_starts_over_as_often_as_it_may() {
     assert_eq!(writes(&server).len(), 1);
     assert_eq!(scale(&server)["spec"]["replicas"], 5);
 
+    let hostile = refusal(409, "Conflict", "held by \u{1b}[31mme");
+    let faults = vec![(put().first(1), Fault::Unheard), (put().first(1), hostile)];
+    let want = Want { code: 0, sent: 2, replicas: 4, told: "scaled" };
+    let ran = check("hostile", faults, &["--retry=1"], &want);
+    assert!(ran.stderr.contains("held by ^[[31mme: starting over (1 of 1)\n"), "{}", ran.stderr);
+
     let again = (
         When::on(&format!("{HPAS}/web")),
         Fault::Before(|cluster: &mut Cluster| {

@@ -586,6 +586,9 @@ fn on_a_terminal_it_asks() {
     use std::io::{Read, Write};
 
     let smaller: Change = |cluster| hpa(cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(3));
+    let blind: Change = |cluster| {
+        cluster.deny("admin", "get", "deployments.apps");
+    };
     let busy: Change = |cluster| hpa(cluster, |hpa| hpa["status"]["desiredReplicas"] = json!(7));
     for (typed, meanwhile, code, sent, told) in [
         // The controller goes on while somebody reads, and the same change is due.
@@ -596,6 +599,13 @@ fn on_a_terminal_it_asks() {
             6,
             0,
             "error: agreed was to go from 2 to 4, and by now it is from 2 to 3; nothing written\r\n",
+        ),
+        (
+            "y\n",
+            Some(blind),
+            6,
+            0,
+            "error: what would be forced by now was not shown: whether the target is being deleted",
         ),
         ("n\n", None, 1, 0, "error: declined; nothing written\r\n"),
         ("\u{4}", None, 1, 0, "\r\nerror: declined; nothing written\r\n"),
@@ -608,8 +618,10 @@ fn on_a_terminal_it_asks() {
         let server = Server::start(cluster);
         let config = server.kubeconfig(&Auth::Token("admin"));
         let program = env!("CARGO_BIN_EXE_kubectl-hpa");
-        let line =
-            format!("{program} apply web -n default --kubeconfig {}", config.path().display());
+        let line = format!(
+            "{program} apply web --force-uncertain --kubeconfig {}",
+            config.path().display()
+        );
         let mut command = std::process::Command::new("script");
         command.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         away(&mut command);

@@ -2,6 +2,7 @@
 //! decided on, so it meets no other; where its answer is lost, reading again tells. It must not
 //! decide what is written. The preconditions are those of `scaleUpdatedObjectInfo` upstream.
 
+use std::future::ready;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -300,11 +301,14 @@ async fn moved<S: Scales>(
     ))
 }
 
-/// What comes of some work, unless it is cut.
+/// What comes of some work, unless it is cut; what is cut already does not begin.
 async fn unless<T>(
-    cut: Pin<&mut impl Future<Output = ()>>,
+    mut cut: Pin<&mut impl Future<Output = ()>>,
     work: impl Future<Output = T>,
 ) -> Option<T> {
+    if let Either::Left(_) = select(cut.as_mut(), ready(())).await {
+        return None;
+    }
     pin!(work);
     match select(work, cut).await {
         Either::Left((done, _)) => Some(done),

@@ -37,10 +37,12 @@ fn main() -> ExitCode {
         // Nothing can be done where even this finds no reader.
         let _ = writeln!(anstream::stderr(), "{}", clean(message, terminal.ascii));
     }
-    if let Err(e) = answer(&text) {
+    let heard = answer(&text);
+    // What went wrong, such as with a write, is told whether or not the answer is.
+    report(&errors, &form, &terminal);
+    if let Err(e) = heard {
         return unheard(&e);
     }
-    report(&errors, &form, &terminal);
     ExitCode::from(if errors.is_empty() { exit_code } else { exit_code.max(1) })
 }
 

@@ -119,8 +119,20 @@ impl Facts<'_> {
                     );
                 }
                 Step::CombineMetrics { accepted: false, invalid, total, .. } => {
-                    let error = self.decision.outcome.error.as_deref().unwrap_or_default();
-                    never("noMetric", format!("{invalid} of {total} metrics failed: {error}"));
+                    let denied = self.denied();
+                    if denied.is_empty() {
+                        let error = self.decision.outcome.error.as_deref().unwrap_or_default();
+                        never("noMetric", format!("{invalid} of {total} metrics failed: {error}"));
+                    } else {
+                        let denied = denied.join(", ");
+                        never(
+                            "rights",
+                            format!(
+                                "the controller may read {denied} and we may not, so what it \
+                                 would write is not known"
+                            ),
+                        );
+                    }
                 }
                 _ => {}
             }
@@ -139,7 +151,7 @@ impl Facts<'_> {
                     format!("what the controller remembers is not known: {anywhere}"),
                 ));
             }
-            let denied = self.metrics(|answer, _| matches!(answer, MetricAnswer::Denied(_)));
+            let denied = self.denied();
             if !denied.is_empty() {
                 let denied = denied.join(", ");
                 let message =
@@ -171,6 +183,11 @@ impl Facts<'_> {
             uncertain.extend(self.doubts.iter().map(|doubt| ("unread", doubt.clone())));
         }
         uncertain
+    }
+
+    /// The labels of the metrics that the controller may read and we may not.
+    fn denied(&self) -> Vec<String> {
+        self.metrics(|answer, _| matches!(answer, MetricAnswer::Denied(_)))
     }
 
     /// The labels of the metrics that a condition picks by their answers and results.

@@ -31,6 +31,10 @@ pub struct Applied {
     pub change: Option<Change>,
     /// Whether no past recommendation counted.
     pub ignores_stabilization: bool,
+    /// Whether the status of the HPA is to be written, too.
+    pub writes_status: bool,
+    /// Whether an event is to be sent, too.
+    pub sends_event: bool,
     /// What stood against writing.
     pub concerns: Vec<Concern>,
     /// What the live controller makes of it, or why that cannot be foreseen.
@@ -56,7 +60,8 @@ pub enum Outcome {
     Unmet(String),
     /// Something has moved since it was read, so it is not written; with what.
     Moved(String),
-    /// The answer to the write was lost, and somebody else has changed the target since.
+    /// The answer to the write was lost, and somebody else has changed the target since, perhaps on
+    /// top of it.
     Superseded(String),
     /// Whoever was asked said no.
     Declined,
@@ -123,14 +128,20 @@ pub enum WaitEnd {
 }
 
 impl Applied {
+    /// What stood against writing and is forced.
+    pub fn forced(&self) -> impl Iterator<Item = &Concern> {
+        self.concerns.iter().filter(|concern| concern.forced)
+    }
+
     /// The exit code.
     pub fn exit_code(&self) -> u8 {
         let failed = |extra: &Option<Result<(), Error>>| matches!(extra, Some(Err(_)));
         match &self.result {
             Outcome::Refused if self.concerns.iter().any(|it| it.code == "cannotScale") => 1,
-            Outcome::Refused | Outcome::Unmet(_) | Outcome::Moved(_) | Outcome::Superseded(_) => 6,
+            Outcome::Refused | Outcome::Unmet(_) | Outcome::Moved(_) => 6,
             Outcome::Declined | Outcome::NotWritten(_) => 1,
-            Outcome::Unknown(..) => 7,
+            // It may have been written, and overwritten since: 6 would say that it was not.
+            Outcome::Superseded(_) | Outcome::Unknown(..) => 7,
             _ if failed(&self.status) || failed(&self.event) => 1,
             _ => match &self.wait {
                 None => 0,

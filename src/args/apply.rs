@@ -2,13 +2,19 @@
 
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Arg, Args, ValueEnum};
 use jiff::SignedDuration;
 
+use super::connection::CONNECTION;
 use super::{ConnectionFlags, ControllerArgs, MemoryArgs};
 
 /// `apply`.
 #[derive(Debug, Args)]
+// It takes no files and works on the present; who states a time is told so.
+#[command(mut_arg("now", |arg| arg.hide(true)))]
+#[command(mut_arg("namespace", |arg| arg.help("The namespace")))]
+#[command(mut_args(without_files))]
 #[command(after_help = "\
 Examples:
   # show what the pass would write, ask, and write it
@@ -65,11 +71,11 @@ pub struct How {
     pub dry_run: DryRun,
 
     /// Only if the target has so many replicas
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..))]
     pub current_replicas: Option<i32>,
 
     /// Only if the target has this resourceVersion
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", value_parser = NonEmptyStringValueParser::new())]
     pub resource_version: Option<String>,
 
     /// Start over so often where the HPA or its target has moved between reading and writing
@@ -123,6 +129,13 @@ pub enum ApplyOutput {
     Json,
     /// The published contract as YAML
     Yaml,
+}
+
+fn without_files(arg: Arg) -> Arg {
+    match arg.get_help_heading() {
+        Some(CONNECTION) => arg.help_heading("Connection (as in kubectl)"),
+        _ => arg,
+    }
 }
 
 fn timeout(text: &str) -> Result<Duration, String> {

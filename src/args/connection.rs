@@ -8,9 +8,12 @@ use jiff::SignedDuration;
 
 use crate::secret::Secret;
 
+pub(super) const CONNECTION: &str =
+    "Connection (as in kubectl; with -f only the namespace is used)";
+
 /// How to reach the API server. With `-f` only the namespace is used.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Connection (as in kubectl; with -f only the namespace is used)")]
+#[command(next_help_heading = CONNECTION)]
 pub struct ConnectionFlags {
     /// The namespace; with -f and without it, the only HPA of that name, or all HPAs
     #[arg(short = 'n', long, value_name = "NAMESPACE")]

@@ -73,9 +73,9 @@ impl Target {
         self.metadata.deletion_timestamp
     }
 
-    /// `spec.replicas`, 1 where it is not stated.
-    pub fn replicas(&self) -> i32 {
-        self.spec.replicas.unwrap_or(1)
+    /// `spec.replicas`; none where the kind counts them elsewhere, as its scale then tells.
+    pub fn replicas(&self) -> Option<i32> {
+        self.spec.replicas
     }
 
     /// `status.readyReplicas`.

@@ -2,6 +2,7 @@
 //! decided on, so it meets no other; where its answer is lost, reading again tells. It must not
 //! decide what is written. The preconditions are those of `scaleUpdatedObjectInfo` upstream.
 
+use std::future::ready;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use tokio::time::sleep;
 
 use super::fetch::read::read;
 use super::managed::{self, MANAGER};
-use super::{Failure, FailureKind, Method, Session};
+use super::{ApiStatus, Failure, FailureKind, Method, Session};
 use crate::json::null_as_default;
 use crate::snapshot::live::{ScaleAt, ScaleState};
 use crate::snapshot::metadata::ObjectMeta;
@@ -200,7 +201,7 @@ fn after(failure: &Failure) -> After {
     match &failure.kind {
         FailureKind::Api(status) => match status.code {
             404 | 409 => After::Overtaken,
-            500 | 503 if status.from_server => After::Done,
+            500 | 503 if status.from_server && !is_late(status) => After::Done,
             408 | 500.. => After::UnderWay,
             _ => After::Refused,
         },
@@ -215,6 +216,11 @@ fn after(failure: &Failure) -> After {
         | FailureKind::Lost(_)
         | FailureKind::Body(_) => After::UnderWay,
     }
+}
+
+/// Whether the server gave up on its store, which may yet do what it was asked.
+fn is_late(status: &ApiStatus) -> bool {
+    status.reason == "ServerTimeout" || status.message.contains("etcdserver: request timed out")
 }
 
 /// Writes, and finds out what became of it. A write is sent a second time at most, and names the same
@@ -295,11 +301,14 @@ async fn moved<S: Scales>(
     ))
 }
 
-/// What comes of some work, unless it is cut.
+/// What comes of some work, unless it is cut; what is cut already does not begin.
 async fn unless<T>(
-    cut: Pin<&mut impl Future<Output = ()>>,
+    mut cut: Pin<&mut impl Future<Output = ()>>,
     work: impl Future<Output = T>,
 ) -> Option<T> {
+    if let Either::Left(_) = select(cut.as_mut(), ready(())).await {
+        return None;
+    }
     pin!(work);
     match select(work, cut).await {
         Either::Left((done, _)) => Some(done),

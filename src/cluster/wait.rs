@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::managed::target;
+use super::scale::read_again;
 use super::{Failure, Session};
 use crate::snapshot::live::ScaleAt;
 
@@ -50,8 +51,12 @@ pub async fn wait(
             Err(e) => return Err(e),
         };
         ready.set(target.ready());
-        if target.replicas() != replicas {
-            return Ok(End::Changed(target.replicas(), target.owner().map(str::to_owned)));
+        let asked_for = match target.replicas() {
+            Some(asked_for) => asked_for,
+            None => read_again(session, at).await?.replicas,
+        };
+        if asked_for != replicas {
+            return Ok(End::Changed(asked_for, target.owner().map(str::to_owned)));
         }
         if target.has(replicas) {
             return Ok(End::Ready);

@@ -23,6 +23,7 @@ use crate::cluster::scale::{self, Fate};
 use crate::cluster::wait::{End, wait};
 use crate::cluster::{Session, denied};
 use crate::error::Error;
+use crate::render::style::clean;
 use crate::render::{page, structured};
 use crate::report::apply::{ApplyPage, ApplyResult};
 use crate::snapshot::assemble::Options;
@@ -40,7 +41,12 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
         return Err(Error::usage("apply works on the present, and --now states another time")
             .hint("leave it out; kubectl hpa explain takes it"));
     }
-    let asks = !args.how.yes && args.how.dry_run == DryRun::None;
+    let is_dry = args.how.dry_run != DryRun::None;
+    if is_dry && args.how.wait.is_some() {
+        return Err(Error::usage("--wait follows what is written, and --dry-run writes nothing")
+            .hint("leave one of them out"));
+    }
+    let asks = !args.how.yes && !is_dry;
     if asks && !terminal.asks {
         return Err(Error::usage("nobody can be asked whether to write: this is no terminal")
             .hint("--yes writes without asking, --dry-run=server or --dry-run=client not at all"));
@@ -61,6 +67,9 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
         Some(ApplyOutput::Json) => structured::json(&result)?,
         Some(ApplyOutput::Yaml) => structured::yaml(&result)?,
         Some(ApplyOutput::Name) => {
+            if !plan.is_told {
+                messages.extend(page.plan.assuming.iter().cloned());
+            }
             if plan.applied.result == Outcome::NothingDue {
                 messages.extend(ApplyPage::result(&result).into_iter().map(|(_, text)| text));
             }
@@ -102,7 +111,7 @@ impl Run<'_> {
     /// Tries until it is written or stands, and starts over where something has moved, as often as
     /// is allowed. Whoever is asked takes time, so a yes is to the change, which is then decided anew.
     async fn attempts(&self, asks: bool) -> Result<Plan, Error> {
-        let mut agreed: Option<Change> = None;
+        let mut agreed: Option<(Change, Vec<&str>)> = None;
         let mut is_told = false;
         let mut again = 0;
         loop {
@@ -112,10 +121,11 @@ impl Run<'_> {
             let writes =
                 plan.applied.result == Outcome::Planned && self.how().dry_run != DryRun::Client;
             if let (true, Some(change)) = (writes, plan.applied.change) {
-                match agreed {
+                let forced: Vec<&str> = plan.applied.forced().map(|it| it.code).collect();
+                match &agreed {
                     None if asks => {
                         if self.ask(&plan).await? {
-                            agreed = Some(change);
+                            agreed = Some((change, forced));
                             is_told = true;
                             self.session.allow(ROUNDS);
                             continue;
@@ -123,12 +133,21 @@ impl Run<'_> {
                         plan.is_told = true;
                         plan.applied.result = Outcome::Declined;
                     }
-                    Some(Change { from, to }) if change != (Change { from, to }) => {
-                        agreed = None;
+                    Some((Change { from, to }, _)) if (*from, *to) != (change.from, change.to) => {
                         plan.applied.result = Outcome::Moved(format!(
                             "agreed was to go from {from} to {to}, and by now it is from {} to {}",
                             change.from, change.to
                         ));
+                        agreed = None;
+                    }
+                    Some((_, known)) if forced.iter().any(|code| !known.contains(code)) => {
+                        let new = plan.applied.forced().filter(|it| !known.contains(&it.code));
+                        let new: Vec<&str> = new.map(|concern| &*concern.message).collect();
+                        let new = new.join("; ");
+                        plan.applied.result = Outcome::Moved(format!(
+                            "what would be forced by now was not shown: {new}"
+                        ));
+                        agreed = None;
                     }
                     _ => self.write(&mut plan).await?,
                 }
@@ -137,6 +156,7 @@ impl Run<'_> {
                 Outcome::Moved(what) if again < self.how().retry => {
                     again += 1;
                     let all = self.how().retry;
+                    let what = clean(what, self.terminal.ascii);
                     self.tell(&format!("{what}: starting over ({again} of {all})\n"));
                     self.session.allow(ROUNDS);
                 }
@@ -169,6 +189,9 @@ impl Run<'_> {
         let line = self.interrupts.before(answer).await.inspect_err(|_| self.tell("\n"))?;
         let line = line.unwrap_or(Ok(String::new()));
         let line = line.map_err(|e| Error::failed(format!("failed to read the answer: {e}")))?;
+        if !line.ends_with('\n') {
+            self.tell("\n");
+        }
         self.session.wait(begun.elapsed());
         Ok(is_yes(&line))
     }
@@ -255,8 +278,7 @@ impl Run<'_> {
             let written = hpa::write_status(self.session, read, &outcome.status, dry_run).await;
             plan.applied.status = Some(written.map_err(|e| denied(&e)));
         }
-        let rescale = outcome.events.iter().find(|event| event.reason == "SuccessfulRescale");
-        if let Some(rescale) = rescale.filter(|_| event) {
+        if let Some(rescale) = outcome.rescale().filter(|_| event) {
             let happened = Happened {
                 type_: rescale.type_,
                 reason: rescale.reason,

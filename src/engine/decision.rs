@@ -105,6 +105,13 @@ pub struct Outcome {
     pub error: Option<String>,
 }
 
+impl Outcome {
+    /// The event that tells of a change of the scale.
+    pub fn rescale(&self) -> Option<&Event> {
+        self.events.iter().find(|event| event.reason == "SuccessfulRescale")
+    }
+}
+
 /// An event about the HPA.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Event {

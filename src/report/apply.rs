@@ -153,17 +153,23 @@ impl<'a> ApplyResult<'a> {
             Outcome::Refused => concerns
                 .iter()
                 .filter(|concern| !concern.forced)
-                .map(|Concern { message, flag, .. }| {
+                .map(|Concern { code, message, flag, .. }| {
                     let error = Error::failed(format!("{message}; nothing written"));
-                    match flag {
-                        Some(flag) => error.hint(format!("{flag} writes it all the same")),
-                        None => error,
-                    }
+                    let force = flag.map(|flag| format!("{flag} writes it all the same"));
+                    let is_right = |note: &&String| note.starts_with("missing right: ");
+                    let mut notes = self.explanation.notes.iter();
+                    let right = notes.find(is_right).filter(|_| *code == "rights").cloned();
+                    let hint: Vec<String> = force.into_iter().chain(right).collect();
+                    if hint.is_empty() { error } else { error.hint(hint.join("; ")) }
                 })
                 .collect(),
-            Outcome::Moved(_) | Outcome::Superseded(_) => vec![
+            Outcome::Moved(_) => vec![
                 Error::failed(self.result.message.clone())
                     .hint("run it again, or let it start over with --retry"),
+            ],
+            Outcome::Superseded(_) => vec![
+                Error::failed(self.result.message.clone())
+                    .hint("it cannot arrive any more; run it again to decide anew"),
             ],
             Outcome::NotWritten(e) => {
                 vec![Error { message: format!("{}; nothing written", e.message), ..e.clone() }]
@@ -201,9 +207,9 @@ impl ApplyPage {
             "ignoring stabilization: no past recommendation counts (--ignore-stabilization)"
                 .to_owned()
         });
-        let forced = applied.concerns.iter().filter(|concern| concern.forced).map(|concern| {
+        let forced = applied.forced().map(|concern| {
             let flag = concern.flag.unwrap_or_default();
-            format!("forcing what is not certain: {} ({flag})", concern.message)
+            format!("forced with {flag}: {}", concern.message)
         });
         let plan = Page {
             assuming: ignored.into_iter().chain(forced).collect(),
@@ -218,7 +224,17 @@ impl ApplyPage {
         };
         let mut sections = Vec::new();
         if let (Some(change), Some(at)) = (applied.change, &applied.at) {
-            sections.push(("WRITE", vec![(name(explanation), write(change, at, symbols))]));
+            let mut lines = vec![(name(explanation), write(change, at, symbols))];
+            if applied.writes_status {
+                let text = "as the controller would write it (--write-status)";
+                lines.push(("status of the HPA".to_owned(), text.to_owned()));
+            }
+            let rescale = explanation.outcome.rescale().filter(|_| applied.sends_event);
+            if let Some(event) = rescale {
+                let text = format!("{}: {} (--event)", event.reason, event.message);
+                lines.push(("event".to_owned(), text));
+            }
+            sections.push(("WRITE", lines));
         }
         if let Some(next) = &applied.next {
             let (label, lines) = match next {

@@ -272,6 +272,12 @@ fn it_starts_over_as_often_as_it_may() {
     assert_eq!(writes(&server).len(), 1);
     assert_eq!(scale(&server)["spec"]["replicas"], 5);
 
+    let hostile = refusal(409, "Conflict", "held by \u{1b}[31mme");
+    let faults = vec![(put().first(1), Fault::Unheard), (put().first(1), hostile)];
+    let want = Want { code: 0, sent: 2, replicas: 4, told: "scaled" };
+    let ran = check("hostile", faults, &["--retry=1"], &want);
+    assert!(ran.stderr.contains("held by ^[[31mme: starting over (1 of 1)\n"), "{}", ran.stderr);
+
     let again = (
         When::on(&format!("{HPAS}/web")),
         Fault::Before(|cluster: &mut Cluster| {
@@ -359,6 +365,15 @@ fn a_server_that_refuses_or_fails_is_settled() {
             "etcdserver: leader changed; nothing written\n",
         ),
         ("500, but it acted", vec![(put(), Fault::InternalError)], 0, 1, 4, written),
+        // The store may yet do it.
+        (
+            "500 of a store that is late",
+            unheard(refusal(500, "", "etcdserver: request timed out")),
+            7,
+            2,
+            2,
+            "and the write may yet arrive while its resourceVersion is ",
+        ),
         (
             "504 once",
             vec![(put().first(1), Fault::Unheard), (put().first(1), Fault::Timeout)],
@@ -411,7 +426,7 @@ fn a_lost_answer_is_settled_by_reading() {
                 (put(), Fault::CutBeforeHead),
                 others(|cluster| set(cluster, 7, "kubectl")),
             ],
-            6,
+            7,
             1,
             7,
             "the target has 7 replicas by now, last set by kubectl",
@@ -423,7 +438,7 @@ fn a_lost_answer_is_settled_by_reading() {
                 (put(), Fault::CutBeforeHead),
                 others(|cluster| set(cluster, 4, "argocd")),
             ],
-            6,
+            7,
             1,
             4,
             "the target has 4 replicas by now, last set by argocd",
@@ -434,7 +449,7 @@ fn a_lost_answer_is_settled_by_reading() {
                 (put(), Fault::CutBeforeHead),
                 others(|cluster| set(cluster, 2, "kube-controller-manager")),
             ],
-            6,
+            7,
             1,
             2,
             "last set by kube-controller-manager: the write has not arrived and no longer can, or \
@@ -443,7 +458,7 @@ fn a_lost_answer_is_settled_by_reading() {
         (
             "lost, and another target",
             vec![(put(), Fault::Unheard), (put(), Fault::CutBeforeHead), others(recreate)],
-            6,
+            7,
             1,
             2,
             "the target is another one by now, with the same name",
@@ -491,10 +506,23 @@ fn what_the_server_makes_of_it_is_told() {
 }
 
 #[test]
-fn nothing_is_asked_where_nobody_can_be_asked_whether_to_write() {
+fn what_cannot_be_meant_is_refused_before_anything_is_asked() {
     let server = Server::start(cluster());
     apply(&server, &[]).fails(2, &["this is no terminal", "hint: --yes writes without asking"]);
     let now = ["--yes", "--now=2026-11-21T06:00:00Z"];
     apply(&server, &now).fails(2, &["apply works on the present"]);
+    for (flags, told) in [
+        (["--dry-run=client", "--wait"], "--wait follows what is written, and --dry-run writes"),
+        (["--yes", "--current-replicas=-1"], "invalid value '-1' for '--current-replicas <N>'"),
+        (
+            ["--yes", "--resource-version="],
+            "a value is required for '--resource-version <VERSION>'",
+        ),
+    ] {
+        apply(&server, &flags).fails(2, &[told]);
+    }
     assert!(server.requests().is_empty());
+    let help = run(program().args(["help", "apply"])).stdout;
+    assert!(help.contains("--sync-period") && !help.contains("--now"), "{help}");
+    assert!(!help.contains("with -f"), "{help}");
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::api::{Auth, Cluster, Fault, Server, When};
+use super::api::{Answer, Auth, Cluster, Fault, Server, When};
 use super::apply::{SCALE, WEB, apply, apply_as, cluster, set, writes};
 use super::{Change, HPAS, POD_METRICS, Ran, schema};
 
@@ -244,18 +244,44 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
         let ran = apply_as(&server, "bob", &["--yes"]);
         assert_eq!(ran.code, Some(6), "{code}: {}{}", ran.stdout, ran.stderr);
         assert!(ran.stderr.contains(told), "{code}: {}", ran.stderr);
-        let hint = "hint: --force-uncertain writes it all the same\n";
+        let hint = "hint: --force-uncertain writes it all the same";
         assert!(ran.stderr.contains(hint), "{code}: {}", ran.stderr);
         assert!(writes(&server).is_empty(), "{code}");
 
         let forced = apply_as(&server, "bob", &["--yes", "--force-uncertain"]);
         assert_eq!(forced.code, Some(0), "{code}: {}", forced.stderr);
-        let named = format!("forcing what is not certain: {}", &told[..told.len().min(20)]);
+        let named = format!("forced with --force-uncertain: {}", &told[..told.len().min(20)]);
         let named =
-            if code == "metrics" { "forcing what is not certain: queue failed" } else { &named };
+            if code == "metrics" { "forced with --force-uncertain: queue failed" } else { &named };
         assert!(forced.stdout.contains(named), "{code}: {}", forced.stdout);
         assert_eq!(writes(&server).len(), 1, "{code}");
+
+        // Where the plan is not printed, what is forced is named all the same.
+        let mut cluster = super::apply::cluster();
+        cluster.grant("bob");
+        change(&mut cluster);
+        let server = Server::start(cluster);
+        let short = apply_as(&server, "bob", &["--yes", "--force-uncertain", "-o", "name"]);
+        assert_eq!(short.stdout, "deployment.apps/web\n", "{code}: {}", short.stderr);
+        assert!(short.stderr.contains(named), "{code}: {}", short.stderr);
     }
+}
+
+/// What we may not read says nothing of the controller, which may.
+#[test]
+fn the_only_metric_denied_to_us_is_a_right_that_is_missing() {
+    let mut cluster = cluster();
+    cluster.grant("bob");
+    cluster.deny("bob", "list", "pods.metrics.k8s.io");
+    let server = Server::start(cluster);
+    let ran = apply_as(&server, "bob", &["--yes", "--force-uncertain", "-o", "name"]);
+    let right = "hint: missing right: list pods.metrics.k8s.io in the namespace default; ";
+    let rule =
+        "rule for a Role: - {apiGroups: [\"metrics.k8s.io\"], resources: [\"pods\"], verbs: ";
+    let told = "error: the controller may read cpu and we may not, so what it would write is not \
+                known; nothing written\n";
+    ran.fails(6, &[told, right, rule]);
+    assert!(writes(&server).is_empty());
 }
 
 #[test]
@@ -406,6 +432,7 @@ fn the_status_is_written_where_nobody_else_does() {
     let server = Server::start(cluster);
     let ran = apply(&server, &["--yes", "--write-status"]);
     assert_eq!((ran.code, writes(&server).len()), (Some(1), 2));
+    assert!(ran.stdout.contains("as the controller would write it (--write-status)\n"));
     let told = "the status of the HPA is not written: Error from server (Conflict): ";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
     assert!(ran.stdout.contains("\ndeployment.apps/web scaled\n"), "{}", ran.stdout);
@@ -416,6 +443,10 @@ fn the_event_is_in_the_controllers_words_and_our_name() {
     let server = Server::start(cluster());
     let ran = apply(&server, &["--yes", "--event"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let planned = "SuccessfulRescale: New size: 4; reason: cpu resource utilization (percentage of \
+                   request) above target (--event)\n";
+    assert!(ran.stdout.contains(planned), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("(--write-status)"), "{}", ran.stdout);
     let writes = writes(&server);
     assert_eq!((writes.len(), &*writes[1].path), (2, "/api/v1/namespaces/default/events"));
     let event: Value = serde_json::from_slice(&writes[1].body).expect("JSON");
@@ -555,6 +586,9 @@ fn on_a_terminal_it_asks() {
     use std::io::{Read, Write};
 
     let smaller: Change = |cluster| hpa(cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(3));
+    let blind: Change = |cluster| {
+        cluster.deny("admin", "get", "deployments.apps");
+    };
     let busy: Change = |cluster| hpa(cluster, |hpa| hpa["status"]["desiredReplicas"] = json!(7));
     for (typed, meanwhile, code, sent, told) in [
         // The controller goes on while somebody reads, and the same change is due.
@@ -566,8 +600,15 @@ fn on_a_terminal_it_asks() {
             0,
             "error: agreed was to go from 2 to 4, and by now it is from 2 to 3; nothing written\r\n",
         ),
+        (
+            "y\n",
+            Some(blind),
+            6,
+            0,
+            "error: what would be forced by now was not shown: whether the target is being deleted",
+        ),
         ("n\n", None, 1, 0, "error: declined; nothing written\r\n"),
-        ("\u{4}", None, 1, 0, "error: declined; nothing written\r\n"),
+        ("\u{4}", None, 1, 0, "\r\nerror: declined; nothing written\r\n"),
         ("\u{3}", None, 130, 0, "error: interrupted, nothing written\r\n"),
     ] {
         let mut cluster = cluster();
@@ -577,8 +618,10 @@ fn on_a_terminal_it_asks() {
         let server = Server::start(cluster);
         let config = server.kubeconfig(&Auth::Token("admin"));
         let program = env!("CARGO_BIN_EXE_kubectl-hpa");
-        let line =
-            format!("{program} apply web -n default --kubeconfig {}", config.path().display());
+        let line = format!(
+            "{program} apply web --force-uncertain --kubeconfig {}",
+            config.path().display()
+        );
         let mut command = std::process::Command::new("script");
         command.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         away(&mut command);
@@ -610,7 +653,7 @@ fn a_kind_of_ones_own_is_scaled_too() {
     cluster.put(json!({
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "Rollout",
-        "metadata": {"name": "web", "namespace": "default"},
+        "metadata": {"name": "web", "namespace": "default", "uid": "of-the-rollout"},
         "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}},
         "status": {"replicas": 2},
     }));
@@ -618,10 +661,23 @@ fn a_kind_of_ones_own_is_scaled_too() {
         hpa["spec"]["scaleTargetRef"] =
             json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
     });
+    // It need not count its replicas in spec.replicas: the scale tells.
+    let target = "/apis/argoproj.io/v1alpha1/namespaces/default/rollouts/web";
+    let sized = json!({
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Rollout",
+        "metadata": {"name": "web", "namespace": "default", "uid": "of-the-rollout"},
+        "spec": {"size": 4},
+        "status": {"replicas": 4, "readyReplicas": 4},
+    });
+    // Scale, target and scale are read before the write.
+    let first_look = When::on(target).method("GET").nth(4);
+    cluster.fault(first_look, Fault::Answer(Answer::json(200, sized.to_string())));
     let server = Server::start(cluster);
-    let ran = apply(&server, &["--yes", "-o", "name"]);
-    assert_eq!((ran.code, &*ran.stdout), (Some(0), "rollout.argoproj.io/web\n"), "{}", ran.stderr);
+    let ran = apply(&server, &["--yes", "--wait"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("\nrollout.argoproj.io/web scaled\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("all 4 replicas are ready\n"), "{}", ran.stdout);
     let [write] = &writes(&server)[..] else { panic!("not one write") };
-    let path = "/apis/argoproj.io/v1alpha1/namespaces/default/rollouts/web/scale";
-    assert_eq!((&*write.method, &*write.path), ("PUT", path));
+    assert_eq!((&*write.method, &*write.path), ("PUT", &*format!("{target}/scale")));
 }

@@ -92,7 +92,8 @@ struct World {
     /// Whether the last change of the replicas was ours.
     ours: bool,
     sent: usize,
-    cut: bool,
+    /// How much was sent when the user interrupted.
+    cut: Option<usize>,
     shows_owner: bool,
 }
 
@@ -100,6 +101,10 @@ impl World {
     fn moves(&mut self) {
         let version: u64 = self.now.resource_version.parse().expect("a number");
         self.now.resource_version = (version + 1).to_string();
+    }
+
+    fn interrupt(&mut self) {
+        self.cut = self.cut.or(Some(self.sent));
     }
 
     /// What the server does with a write.
@@ -167,7 +172,11 @@ fn lost() -> Failure {
 impl Scales for RefCell<World> {
     async fn read(&self) -> Result<ScaleState, Failure> {
         let mut world = self.borrow_mut();
-        if world.next().unreadable { Err(lost()) } else { Ok(world.now.clone()) }
+        let step = world.next();
+        if let Way::Interrupted(..) = step.way {
+            world.interrupt();
+        }
+        if step.unreadable { Err(lost()) } else { Ok(world.now.clone()) }
     }
 
     async fn put(&self, from: &ScaleState, to: i32) -> Result<ScaleState, Failure> {
@@ -203,7 +212,7 @@ impl Scales for RefCell<World> {
                 } else {
                     later(requests);
                 }
-                self.borrow_mut().cut = true;
+                self.borrow_mut().interrupt();
                 std::future::pending().await
             }
             Way::NoConnection => Err(kind(FailureKind::Refused)),
@@ -239,7 +248,7 @@ proptest! {
             done: Vec::new(),
             ours: false,
             sent: 0,
-            cut: false,
+            cut: None,
             shows_owner,
         });
         // As the command does: read, decide, read again, and write only if nothing has moved.
@@ -248,7 +257,7 @@ proptest! {
         if decided_on != again || decided_on.replicas == to {
             return Ok(());
         }
-        let cut = poll_fn(|_| if world.borrow().cut { Poll::Ready(()) } else { Poll::Pending });
+        let cut = poll_fn(|_| if world.borrow().cut.is_some() { Poll::Ready(()) } else { Poll::Pending });
         let fate = settled(&world, &decided_on, to, cut).now_or_never().expect("at once");
         let (told_at, told_ours) = (world.borrow().done.len(), world.borrow().ours);
         world.borrow_mut().arrive(true);
@@ -256,6 +265,7 @@ proptest! {
 
         prop_assert!(world.sent <= 2, "sent {} times", world.sent);
         prop_assert!(world.done.len() <= 1, "done twice");
+        prop_assert!(world.cut.is_none_or(|sent| sent == world.sent), "sent after an interrupt");
         // A write of ours has met exactly what was decided on.
         prop_assert!(world.done.iter().all(|met| *met == decided_on));
         prop_assert!(!world.ours || world.now.replicas == to);

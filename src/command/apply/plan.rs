@@ -74,6 +74,8 @@ impl Plan {
             at: scale_at,
             change,
             ignores_stabilization: how.ignore_stabilization,
+            writes_status: how.write_status,
+            sends_event: how.event,
             concerns,
             next,
             result,

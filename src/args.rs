@@ -224,12 +224,12 @@ pub struct MemoryArgs {
     pub history: Option<String>,
 
     /// A recommendation that it remembers, such as 8@2m for 8 replicas two minutes ago; repeatable
-    #[arg(long = "recommendation", value_name = "REPLICAS@AGE", value_parser = recommendation)]
+    #[arg(long = "recommendation", value_name = "REPLICAS@AGE", value_parser = recommendation, allow_hyphen_values = true)]
     #[arg(conflicts_with = "history")]
     pub recommendations: Vec<(i32, SignedDuration)>,
 
     /// Watch the HPA for so long before, to learn what it remembers
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["history", "recommendations"])]
     pub observe: Option<SignedDuration>,
 }
@@ -250,23 +250,23 @@ pub struct ControllerArgs {
     pub kubernetes_version: Option<Version>,
 
     /// Ratios this close to 1 change nothing (default 0.1)
-    #[arg(long, value_name = "SHARE", value_parser = tolerance)]
+    #[arg(long, value_name = "SHARE", value_parser = tolerance, allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
 
     /// How long recommendations hold against scaling down (default 5m)
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub downscale_stabilization: Option<SignedDuration>,
 
     /// How long after its start a pod's CPU may be that of its start (default 5m)
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub cpu_initialization_period: Option<SignedDuration>,
 
     /// How soon after its start a pod turns ready for the first time (default 30s)
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub initial_readiness_delay: Option<SignedDuration>,
 
     /// The time between two passes (default 15s)
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub sync_period: Option<SignedDuration>,
 
     /// Feature gates, such as HPAScaleToZero=true; separated by commas or repeated
@@ -316,6 +316,21 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         command_line().debug_assert();
+    }
+
+    #[test]
+    fn negative_values_are_told_for_what_they_are() {
+        for (flag, value, want) in [
+            ("--tolerance", "-1", "not a share"),
+            ("--sync-period", "-15s", "must not be negative"),
+            ("--observe", "-1m", "must not be negative"),
+            ("--recommendation", "-8@2m", "not a count of replicas"),
+        ] {
+            let e = command_line()
+                .try_get_matches_from(["kubectl-hpa", "explain", "web", flag, value])
+                .expect_err("it is none");
+            assert!(e.to_string().contains(want), "{flag} {value}: {e}");
+        }
     }
 
     #[test]

@@ -83,6 +83,9 @@ pub(super) fn ahead(
     let decided = decision.replicas_after();
     upcoming.retain(|step| step.earliest > snapshot.now || Some(step.replicas) != decided);
     upcoming.sort_by_key(|step| (step.earliest, step.latest.is_none(), step.latest));
+    // What is sure to come says all of what may come then.
+    let mut told = BTreeSet::new();
+    upcoming.retain(|step| told.insert((step.replicas, step.earliest)));
     upcoming
 }
 

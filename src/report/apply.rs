@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Explanation;
 use super::page::{Page, Symbols, Table};
-use super::words::{distance, sentence};
+use super::words::{count, distance, sentence};
 use crate::apply::gate::{Concern, Leader};
 use crate::apply::next::{Next, Verdict};
 use crate::apply::{Applied, Change, Outcome, WaitEnd, Waited};
@@ -397,7 +397,8 @@ fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
     };
     let memory = match (next.leader, next.remembered.knowledge) {
         (Leader::Lapsed(_), _) | (_, Knowledge::JustStarted) => format!(
-            "Its memory then begins with the {to} replicas, and records nothing of how they came."
+            "Its memory then begins with {}, and records nothing of how they came.",
+            count(to, "replica")
         ),
         _ if next.input.snapshot.hpa.spec.behavior.is_some() => {
             "Its memory does not record this change: neither does the recommendation behind it \

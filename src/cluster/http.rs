@@ -246,32 +246,14 @@ impl Session {
         body: &[u8],
     ) -> Result<Response, Failure> {
         let ask = Ask { method, path, accept: JSON, body };
-        let mut tries = 0;
-        let begun = Instant::now();
-        loop {
-            tries += 1;
-            let (age, client) = self.client();
-            let (failure, retry_after) = match self.try_once(&client, &ask).await {
-                Ok(response) => return self.unpacked(method, path, response),
-                Err(failed) => failed,
-            };
-            if failure.status() == Some(401) && self.renew(age).await? {
-                continue;
+        let wait = |failure: &Failure, retry_after, tries| match (failure.status(), retry_after) {
+            (Some(429), Some(_)) => {
+                retry::wait(Ending::Answered(429, retry_after), tries, Patience::Controllers)
             }
-            let wait = match (failure.status(), retry_after) {
-                (Some(429), Some(_)) => {
-                    retry::wait(Ending::Answered(429, retry_after), tries, Patience::Controllers)
-                }
-                _ => None,
-            };
-            let in_time =
-                |wait: &Duration| self.deadline().is_none_or(|end| Instant::now() + *wait < end);
-            let Some(wait) = wait.filter(in_time) else {
-                return Err(self.after_tries(failure, tries, begun));
-            };
-            self.note(format!("{method} {path}: {failure}; trying again in {wait:.1?}"));
-            sleep(wait).await;
-        }
+            _ => None,
+        };
+        let answer = self.send(&ask, wait).await?;
+        self.unpacked(method, path, answer)
     }
 
     async fn get_with(
@@ -281,30 +263,43 @@ impl Session {
         patience: Patience,
     ) -> Result<Response<Packed>, Failure> {
         let ask = Ask { method: Method::Get, path, accept, body: &[] };
+        let wait = |failure: &Failure, retry_after, tries| {
+            let ending = match &failure.kind {
+                FailureKind::Api(status) => Ending::Answered(status.code, retry_after),
+                FailureKind::Lost(_) => Ending::Lost,
+                _ => return None,
+            };
+            retry::wait(ending, tries, patience)
+        };
+        self.send(&ask, wait).await
+    }
+
+    /// Sends a request, and again for as long as `wait` says how long to wait before that, and once
+    /// with fresh credentials.
+    async fn send(
+        &self,
+        ask: &Ask<'_>,
+        wait: impl Fn(&Failure, Option<Duration>, u32) -> Option<Duration>,
+    ) -> Result<Response<Packed>, Failure> {
+        let Ask { method, path, .. } = *ask;
         let mut tries = 0;
         let begun = Instant::now();
         loop {
             tries += 1;
             let (age, client) = self.client();
-            let (failure, retry_after) = match self.try_once(&client, &ask).await {
+            let (failure, retry_after) = match self.try_once(&client, ask).await {
                 Ok(response) => return Ok(response),
                 Err(failed) => failed,
             };
             if failure.status() == Some(401) && self.renew(age).await? {
                 continue;
             }
-            let ending = match &failure.kind {
-                FailureKind::Api(status) => Ending::Answered(status.code, retry_after),
-                FailureKind::Lost(_) => Ending::Lost,
-                _ => return Err(failure),
-            };
-            let Some(wait) = retry::wait(ending, tries, patience) else {
+            let in_time =
+                |wait: &Duration| self.deadline().is_none_or(|end| Instant::now() + *wait < end);
+            let Some(wait) = wait(&failure, retry_after, tries).filter(in_time) else {
                 return Err(self.after_tries(failure, tries, begun));
             };
-            if self.deadline().is_some_and(|end| Instant::now() + wait >= end) {
-                return Err(self.after_tries(failure, tries, begun));
-            }
-            self.note(format!("GET {path}: {failure}; trying again in {wait:.1?}"));
+            self.note(format!("{method} {path}: {failure}; trying again in {wait:.1?}"));
             sleep(wait).await;
         }
     }

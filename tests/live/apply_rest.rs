@@ -15,6 +15,15 @@ fn hpa(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
     cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, change);
 }
 
+/// A second metric beside CPU, with which it may go as far as twice the replicas.
+fn with_a_queue(hpa: &mut Value) {
+    let metrics = &mut hpa["spec"]["metrics"];
+    metrics[0]["resource"]["target"]["averageUtilization"] = json!(40);
+    metrics.as_array_mut().expect("a list").push(json!({"type": "External", "external": {
+        "metric": {"name": "queue"}, "target": {"type": "Value", "value": "1"},
+    }}));
+}
+
 /// The published object, as its schema has it.
 #[track_caller]
 fn answer(ran: &Ran) -> Value {
@@ -190,29 +199,14 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
         (
             "metrics",
             |cluster| {
-                // With the other metric it may go as far as twice the replicas.
-                let queue = json!({"type": "External", "external": {
-                    "metric": {"name": "queue"}, "target": {"type": "Value", "value": "1"}}});
-                hpa(cluster, |hpa| {
-                    hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] =
-                        json!(40);
-                    let metrics = hpa["spec"]["metrics"].as_array_mut().expect("a list");
-                    metrics.push(queue);
-                });
+                hpa(cluster, with_a_queue);
             },
             "failed: with it, it may end anywhere from 3 to 4",
         ),
         (
             "rights",
             |cluster| {
-                let queue = json!({"type": "External", "external": {
-                    "metric": {"name": "queue"}, "target": {"type": "Value", "value": "1"}}});
-                hpa(cluster, |hpa| {
-                    hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] =
-                        json!(40);
-                    let metrics = hpa["spec"]["metrics"].as_array_mut().expect("a list");
-                    metrics.push(queue);
-                });
+                hpa(cluster, with_a_queue);
                 cluster.deny("bob", "*", "*.external.metrics.k8s.io");
             },
             "the controller may read queue and we may not: it may end anywhere from 3 to 4",

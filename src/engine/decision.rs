@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::json::{optional_time, time};
 use crate::memory::Memory;
 use crate::quantity::Quantity;
+use crate::snapshot::controller::Tolerances;
 use crate::snapshot::hpa::{HpaStatus, MetricTarget, MetricValueStatus, ScalingPolicy};
 use crate::snapshot::stated::Recommendation;
 
@@ -313,15 +314,6 @@ pub struct MetricStep {
     /// Metrics of pods that are not in the list.
     #[serde(skip)]
     pub strangers: usize,
-}
-
-/// The tolerance in each direction, as a share of the target.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Tolerances {
-    /// Below the target.
-    pub down: f64,
-    /// Above the target.
-    pub up: f64,
 }
 
 /// The outcome of one metric.

@@ -2,12 +2,13 @@
 //! calculator applies, under which name, with which error. An unreadable metric is an outcome with
 //! the controller's reason and message.
 
-use super::decision::{MetricError, MetricResult, MetricStep, PodRow, Proposal, Tolerances};
+use super::decision::{MetricError, MetricResult, MetricStep, PodRow, Proposal};
 use super::pods::{Grouped, Sample, Selected};
 use super::replicas::{self, Calculated, NO_PODS, Target, Terms, Usage};
 use super::rules::Rules;
 use crate::quantity::{Format, Quantity};
 use crate::selector::LabelSelector;
+use crate::snapshot::controller::Tolerances;
 use crate::snapshot::hpa::{
     ContainerResourceMetricSource, ContainerResourceMetricStatus, CrossVersionObjectReference,
     ExternalMetricSource, ExternalMetricStatus, MetricIdentifier, MetricSpec, MetricStatus,
@@ -56,7 +57,8 @@ impl<'s> Context<'s> {
         scale: &'s Scale,
         pods: Selected<'s>,
     ) -> Self {
-        Self { snapshot, rules, scale, pods, tolerances: tolerances(snapshot, &rules) }
+        let tolerances = snapshot.controller.tolerances(&snapshot.hpa.spec);
+        Self { snapshot, rules, scale, pods, tolerances }
     }
 
     fn terms(&self) -> Terms<'_> {
@@ -591,25 +593,6 @@ fn describe(name: &str, selector: Option<&LabelSelector>, target: &MetricTarget)
         pods: Vec::new(),
         strangers: 0,
     }
-}
-
-/// The tolerances of the HPA, or the controller's.
-fn tolerances(snapshot: &Snapshot, rules: &Rules) -> Tolerances {
-    let global = snapshot.controller.tolerance;
-    let mut tolerances = Tolerances { down: global, up: global };
-    if !rules.own_tolerances {
-        return tolerances;
-    }
-    if let Some(behavior) = &snapshot.hpa.spec.behavior {
-        // The API server re-emits quantities in canonical form; the float is taken from that.
-        let own = |rules: &Option<crate::snapshot::hpa::ScalingRules>| {
-            let tolerance = rules.as_ref()?.tolerance.as_ref()?;
-            Some(tolerance.canonicalized().approximate_f64())
-        };
-        tolerances.down = own(&behavior.scale_down).unwrap_or(global);
-        tolerances.up = own(&behavior.scale_up).unwrap_or(global);
-    }
-    tolerances
 }
 
 /// All containers of a pod, or nothing where one of them lacks the resource.

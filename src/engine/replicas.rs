@@ -3,9 +3,10 @@
 //! evaluated in the controller's order, integers wrap and truncate as there.
 
 use super::arith::{to_i32, to_i64};
-use super::decision::{Because, Fill, Filled, Group, PodCounts, Tolerances};
+use super::decision::{Because, Fill, Filled, Group, PodCounts};
 use super::pods::{Grouped, Selected};
 use super::rules::Rules;
+use crate::snapshot::controller::Tolerances;
 
 /// By which terms a ratio becomes replicas.
 #[derive(Debug, Clone, Copy)]

@@ -7,8 +7,7 @@
 //! later comes from pull requests, the changelog and the published API, not from a controller that
 //! was run; each such field says what could not be confirmed.
 
-use super::decision::Tolerances;
-use crate::snapshot::controller::Gates;
+use crate::snapshot::controller::{Gates, Tolerances};
 use crate::version::Version;
 
 /// The rules of one version with its feature gates.
@@ -78,8 +77,6 @@ pub(super) struct Rules {
     pub(super) overhead: bool,
     /// `HPAScaleToZero` is on.
     pub(super) scale_to_zero: bool,
-    /// An HPA may have tolerances of its own: `HPAConfigurableTolerance` is on.
-    pub(super) own_tolerances: bool,
     /// Requests of the pod as a whole count: `PodLevelResources` is on (1.34; #132430).
     pub(super) pod_level_requests: bool,
 }
@@ -115,7 +112,6 @@ impl Rules {
             ignores_succeeded: minor >= 38,
             overhead: minor < 38,
             scale_to_zero: gates.scale_to_zero,
-            own_tolerances: gates.configurable_tolerance,
             pod_level_requests: gates.pod_level_resources,
         }
     }

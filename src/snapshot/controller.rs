@@ -2,7 +2,9 @@
 //! each value knows where it came from, because most cannot be read and are assumed.
 
 use jiff::SignedDuration;
+use serde::Serialize;
 
+use super::hpa::{HpaSpec, ScalingRules};
 use crate::version::{Stage, Version};
 
 /// Settings of the kube-controller-manager that a pass depends on.
@@ -89,6 +91,30 @@ impl Controller {
             initial_readiness_delay: SignedDuration::from_secs(30),
             sync_period: SignedDuration::from_secs(15),
         }
+    }
+}
+
+/// The tolerance in each direction, as a share of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Tolerances {
+    /// Below the target.
+    pub down: f64,
+    /// Above the target.
+    pub up: f64,
+}
+
+impl Controller {
+    /// The tolerances over an HPA: its own, or the controller's.
+    pub fn tolerances(&self, spec: &HpaSpec) -> Tolerances {
+        let behavior = spec.behavior.as_ref().filter(|_| self.gates.configurable_tolerance);
+        // The API server re-emits quantities in canonical form; the float is taken from that.
+        let own = |rules: &Option<ScalingRules>| {
+            let tolerance = rules.as_ref()?.tolerance.as_ref()?;
+            Some(tolerance.canonicalized().approximate_f64())
+        };
+        let down = behavior.and_then(|behavior| own(&behavior.scale_down));
+        let up = behavior.and_then(|behavior| own(&behavior.scale_up));
+        Tolerances { down: down.unwrap_or(self.tolerance), up: up.unwrap_or(self.tolerance) }
     }
 }
 

@@ -15,7 +15,9 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::engine;
-use kubectl_hpa::memory::infer::{self, Chain};
+use kubectl_hpa::memory::infer;
+use kubectl_hpa::memory::states::{self, Chain};
+use kubectl_hpa::snapshot::controller::Controller;
 use kubectl_hpa::snapshot::evidence::Evidence;
 use kubectl_hpa::snapshot::hpa::Hpa;
 use world::{Life, Shape, World};
@@ -30,6 +32,8 @@ fn whole(time: Timestamp) -> Timestamp {
 struct Share {
     moments: usize,
     certain: usize,
+    /// How often the likeliest count was the one that came.
+    right: usize,
 }
 
 /// What the user may read beside the HPA.
@@ -38,8 +42,10 @@ struct Sees {
     lease: bool,
     events: bool,
     managed_fields: bool,
-    /// How many earlier states.
-    watched: usize,
+    /// Earlier states of the HPA, as far back as they tell anything.
+    past: bool,
+    /// The target itself, as it is and with every earlier state of the HPA.
+    target: bool,
 }
 
 /// Runs one world for some hours, and looks at it between each two passes.
@@ -60,10 +66,19 @@ fn run(seed: u64, shape: Shape, behavior: bool, life: Life, sees: Sees, shares: 
         if states.last() != Some(&snapshot.hpa) {
             states.push(snapshot.hpa.clone());
         }
-        let first = states.len().saturating_sub(1 + sees.watched);
+        let controller = &world.controller;
+        let hpa = &snapshot.hpa;
+        let since = world.now - infer::window(hpa, controller);
+        let old = |state: &Hpa| state.written.status.is_none_or(|written| written < since);
+        let first =
+            if sees.past { states.iter().rposition(old).unwrap_or(0) } else { states.len() - 1 };
+        let counted = sees.target.then(|| world.counted());
+        let meanwhile = if sees.target { &world.counted[..] } else { &[] };
+        let meanwhile: Vec<_> = meanwhile.iter().copied().chain(counted).collect();
         let evidence = Evidence {
-            seen: infer::seen(&snapshot.hpa, &states[first..], Chain::Whole),
-            rescales: infer::rescales_seen(&snapshot.hpa, &states[first..]),
+            seen: states::seen(hpa, controller, &states[first..], &meanwhile, Chain::Whole),
+            rescales: states::rescales_seen(hpa, &states[first..]),
+            counted,
             ..evidence
         };
         let seen_at = world.now;
@@ -71,6 +86,7 @@ fn run(seed: u64, shape: Shape, behavior: bool, life: Life, sees: Sees, shares: 
         let alone = (pass % 10 == 0).then(|| world.left_alone());
         let died = world.died.is_some();
         let truth = world.pass();
+        states.push(world.hpa.clone());
         // Without managedFields a spec that has just changed cannot be told from one that has not,
         // nor that a leader has gone before its lease has run out.
         let gone = evidence.lease.is_none_or(|lease| lease.renewed + lease.duration >= seen_at);
@@ -86,7 +102,7 @@ fn run(seed: u64, shape: Shape, behavior: bool, life: Life, sees: Sees, shares: 
         }
         let current = scale.spec_replicas;
         let controller = &world.controller;
-        let remembered = infer::infer(&snapshot.hpa, current, controller, seen_at, &evidence);
+        let remembered = infer::infer(&snapshot.hpa, scale, controller, seen_at, &evidence);
         let decision = engine::reconcile(&snapshot, &remembered.likely);
         assert_eq!(decision.proposal, truth.proposal, "the metrics have not changed");
         let outlook = engine::outlook(&snapshot, &remembered, &decision);
@@ -103,7 +119,8 @@ fn run(seed: u64, shape: Shape, behavior: bool, life: Life, sees: Sees, shares: 
             && decision.proposal.is_some()
             && current != 0
         {
-            follows(alone, &evidence, &format!("seed {seed} {shape:?} pass {pass} at {seen_at}"));
+            let at = format!("seed {seed} {shape:?} pass {pass} at {seen_at}");
+            follows(alone, controller, &evidence, &at);
         }
         let behaves = if snapshot.hpa.spec.behavior.is_some() { "behavior" } else { "plain" };
         let able = snapshot.hpa.status.conditions.iter().find(|c| c.type_ == "AbleToScale");
@@ -116,17 +133,19 @@ fn run(seed: u64, shape: Shape, behavior: bool, life: Life, sees: Sees, shares: 
             let share = shares.entry(key).or_default();
             share.moments += 1;
             share.certain += usize::from(range.min == range.max);
+            share.right += usize::from(decision.replicas_after() == Some(after));
         }
     }
 }
 
 /// While the metrics ask for the same, each count that is foretold is reached or passed when it is
-/// foretold, and where it ends is foretold too.
-fn follows(mut world: World, evidence: &Evidence, at: &str) {
+/// foretold, and where it ends is foretold too. `controller` is that of the passes before.
+fn follows(mut world: World, controller: &Controller, evidence: &Evidence, at: &str) {
     let snapshot = world.snapshot(world.now);
-    let (now, controller) = (world.now, world.controller.clone());
-    let from = snapshot.scale.as_ref().unwrap().spec_replicas;
-    let remembered = infer::infer(&snapshot.hpa, from, &controller, now, evidence);
+    let now = world.now;
+    let scale = snapshot.scale.as_ref().unwrap();
+    let from = scale.spec_replicas;
+    let remembered = infer::infer(&snapshot.hpa, scale, controller, now, evidence);
     let decision = engine::reconcile(&snapshot, &remembered.likely);
     let mut upcoming = engine::outlook(&snapshot, &remembered, &decision).upcoming;
     upcoming.sort_by_key(|step| (step.earliest, step.latest.is_none(), step.latest));
@@ -204,14 +223,22 @@ fn check(seeds: std::ops::Range<u64>, odd: bool) {
             0 => Life::Quiet,
             _ => Life::Usual,
         };
-        let sees = match (seed / 30) % 4 {
-            0 => Sees { lease: true, events: true, managed_fields: true, watched: 20 },
-            1 => Sees { lease: true, events: true, managed_fields: true, watched: 0 },
-            2 if seed % 2 == 0 => {
-                Sees { lease: true, events: true, managed_fields: false, watched: 0 }
-            }
-            2 => Sees { lease: false, events: true, managed_fields: true, watched: 0 },
-            _ => Sees { lease: false, events: false, managed_fields: false, watched: 0 },
+        let all =
+            Sees { lease: true, events: true, managed_fields: true, past: true, target: true };
+        let sees = match (seed / 30) % 6 {
+            0 => all,
+            1 => Sees { target: false, ..all },
+            2 => Sees { past: false, ..all },
+            3 => Sees { lease: false, ..all },
+            4 if seed % 2 == 0 => Sees { managed_fields: false, past: false, target: false, ..all },
+            4 => Sees { lease: false, past: false, target: false, ..all },
+            _ => Sees {
+                lease: false,
+                events: false,
+                managed_fields: false,
+                past: false,
+                target: false,
+            },
         };
         run(seed, shape, behavior, life, sees, &mut shares);
     }
@@ -223,7 +250,8 @@ fn check(seeds: std::ops::Range<u64>, odd: bool) {
     println!("{total} moments, all inside their ranges; certain:");
     for (key, share) in &shares {
         let percent = 100.0 * share.certain as f64 / share.moments as f64;
-        println!("{percent:6.1} % of {:7}  {key}", share.moments);
+        let right = 100.0 * share.right as f64 / share.moments as f64;
+        println!("{percent:6.1} % of {:7} (likeliest {right:5.1} %)  {key}", share.moments);
     }
     let each = if odd { 200 } else { 300 };
     assert!(total as u64 > runs * each, "{total} moments in {runs} runs");

@@ -8,10 +8,11 @@ use serde_json::Value;
 use super::fetch::read::read;
 use super::{Failure, Session};
 use crate::json::{list, null_as_default, optional_time};
+use crate::snapshot::evidence::OURS;
 use crate::snapshot::live::ScaleAt;
 
 /// Who writes, in `managedFields`.
-pub const MANAGER: &str = "kubectl-hpa";
+pub const MANAGER: &str = OURS;
 
 /// What a target says of itself.
 #[derive(Debug, Default, Deserialize)]

@@ -10,8 +10,8 @@ use crate::cluster::fetch::fetch;
 use crate::engine;
 use crate::engine::decision::{Decision, Outlook};
 use crate::error::Error;
-use crate::memory::infer::Chain;
-use crate::memory::{Remembered, infer};
+use crate::memory::Remembered;
+use crate::memory::states::{self, Chain};
 use crate::render::markdown::markdown;
 use crate::render::{page, structured};
 use crate::report::page::{Page, Table};
@@ -19,7 +19,7 @@ use crate::report::{self, Explanation};
 use crate::snapshot::assemble::{Input, Options, assemble};
 use crate::snapshot::live::ScaleAt;
 use crate::snapshot::objects::Flags;
-use crate::snapshot::{file, live, save};
+use crate::snapshot::{Snapshot, file, live, save};
 use crate::version::Version;
 use crate::whatif::expect::Facts;
 
@@ -106,9 +106,10 @@ pub(super) async fn ask(
     let doubts = std::mem::take(&mut observed.doubts);
     let scale_at = observed.scale_at.take();
     let mut input = live::input(observed, options)?;
-    input.evidence.seen = infer::seen(&input.snapshot.hpa, &states, Chain::Glimpses);
+    let Snapshot { hpa, controller, .. } = &input.snapshot;
+    input.evidence.seen = states::seen(hpa, controller, &states, &[], Chain::Glimpses);
     remember(memory, &mut input)?;
-    look_further(session, &mut input).await;
+    look_further(session, &mut input, scale_at.as_ref()).await;
     Ok(Asked { input, doubts, scale_at })
 }
 

@@ -9,18 +9,20 @@ use super::Terminal;
 use super::progress::shown;
 use crate::args::MemoryArgs;
 use crate::cluster::Session;
-use crate::cluster::fetch::history::look_back;
+use crate::cluster::fetch::history::{Past, count, look_back};
 use crate::cluster::fetch::observe::observe;
 use crate::cluster::fetch::past::scaled;
 use crate::engine;
 use crate::engine::decision::Outlook;
 use crate::error::Error;
 use crate::go;
-use crate::memory::infer::Chain;
+use crate::memory::states::{self, Chain};
 use crate::memory::{Remembered, infer};
+use crate::snapshot::Snapshot;
 use crate::snapshot::assemble::Input;
 use crate::snapshot::file;
 use crate::snapshot::hpa::Hpa;
+use crate::snapshot::live::ScaleAt;
 use crate::snapshot::stated::{Recommendation, StatedMemory};
 
 /// More often than a controller passes, whatever its sync period may be.
@@ -78,10 +80,10 @@ pub(super) async fn watch(
     shown(observe(session, namespace, name, time, EVERY), line, terminal).await
 }
 
-/// Looks for what is worth its requests only where the answer depends on it: earlier states of the HPA,
-/// and else the target's events.
-pub(super) async fn look_further(session: &Session, input: &mut Input) {
-    look_at_states(session, input).await;
+/// Looks for what is worth its requests only where the answer depends on it: earlier states of the HPA
+/// and its target, and else the target's events.
+pub(super) async fn look_further(session: &Session, input: &mut Input, at: Option<&ScaleAt>) {
+    look_at_states(session, input, at).await;
     if infer::trusts_events(input) {
         match scaled(session, &input.snapshot.hpa).await {
             Ok(events) => input.evidence.scaled = events,
@@ -90,23 +92,33 @@ pub(super) async fn look_further(session: &Session, input: &mut Input) {
     }
 }
 
-async fn look_at_states(session: &Session, input: &mut Input) {
+async fn look_at_states(session: &Session, input: &mut Input, at: Option<&ScaleAt>) {
     let remembered = Remembered::of(input);
     if !remembered.is_open() {
         return;
     }
-    let snapshot = &input.snapshot;
+    let Input { snapshot, evidence, notes, .. } = input;
+    let Snapshot { hpa, controller, now, .. } = &*snapshot;
     let decision = engine::reconcile(snapshot, &remembered.likely);
     let Outlook { extremes, .. } = engine::outlook(snapshot, &remembered, &decision);
     if extremes.iter().all(|extreme| Some(extreme.replicas) == decision.replicas_after()) {
         return;
     }
-    let window = infer::window(&snapshot.hpa, &snapshot.controller);
-    let since = snapshot.now.checked_sub(window).unwrap_or(Timestamp::MIN);
-    let states = look_back(session, &snapshot.hpa, since).await;
-    let seen = infer::seen(&snapshot.hpa, &states, Chain::Whole);
-    input.evidence.rescales = infer::rescales_seen(&snapshot.hpa, &states);
-    if seen.len() > input.evidence.seen.len() {
-        input.evidence.seen = seen;
+    let target = at.filter(|_| infer::averages_over_target(&hpa.spec));
+    if let (Some(target), Ok(scale)) = (target, &snapshot.scale) {
+        match count(session, target, scale, *now).await {
+            Ok(counted) => evidence.counted = counted,
+            Err(e) => notes.push(format!(
+                "how many replicas there were at earlier passes is not known: {}",
+                e.message
+            )),
+        }
+    }
+    let since = now.checked_sub(infer::window(hpa, controller)).unwrap_or(Timestamp::MIN);
+    let Past { states, counted } = look_back(session, hpa, since, target, evidence.counted).await;
+    let seen = states::seen(hpa, controller, &states, &counted, Chain::Whole);
+    evidence.rescales = states::rescales_seen(hpa, &states);
+    if seen.len() > evidence.seen.len() {
+        evidence.seen = seen;
     }
 }

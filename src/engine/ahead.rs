@@ -66,7 +66,9 @@ pub(super) fn ahead(
     }
     let known = possible.changes.is_some();
     // Where rate limits may count anything, the first step may lead as far as any.
-    let first = runs.iter().flatten().map(|(_, time)| *time).min().filter(|_| !known);
+    let left = runs.iter().flatten().map(|(_, time)| *time).min();
+    let first = left.filter(|_| !known);
+    let left = left.map(|left| add(left, controller.sync_period));
     let mut upcoming: Vec<Upcoming> = Vec::with_capacity(counts.len());
     let way = run.current.min(run.desired)..=run.current.max(run.desired);
     for (replicas, before) in stops {
@@ -74,10 +76,13 @@ pub(super) fn ahead(
         // What some pasts lead to and others do not has no latest time; and pasts in between may come
         // back from it sooner. Beyond what is wanted, an old recommendation may leave before a pass.
         let everywhere = known && times.len() == runs.len();
-        let sure = everywhere && before == 0 && way.contains(&replicas);
+        // The count that there is may not be left, and be come back to at once.
+        let is_back = replicas == run.current;
+        let sure = everywhere && before == 0 && way.contains(&replicas) && !is_back;
         let latest = times.iter().max().copied().filter(|_| sure);
         let times = if everywhere { times } else { &counts[&(replicas, 0)] };
-        let earliest = first.or_else(|| times.iter().min().copied());
+        let back = left.filter(|_| is_back);
+        let earliest = first.or_else(|| times.iter().copied().chain(back).min());
         upcoming.extend(earliest.map(|earliest| Upcoming { replicas, earliest, latest }));
     }
     let decided = decision.replicas_after();

@@ -8,17 +8,20 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::recommendations::{self, Held};
-use super::{Extreme, Knowledge, Memory, Possible, Remembered, basis, scale_events, sighting};
+use super::{
+    Extreme, Knowledge, Memory, Possible, Remembered, asked, basis, scale_events, sighting, states,
+};
 use crate::go;
 use crate::json::SecondsTime;
+use crate::snapshot::Scale;
 use crate::snapshot::assemble::{Basis, Input};
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{DEPLOYMENT, Event, Evidence, Lease, Rescales, Seen, Written};
-use crate::snapshot::hpa::{Behavior, Hpa, ScalingRules};
-use crate::snapshot::stated::{Recommendation, ScaleEvent};
+use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec, ScalingRules};
+use crate::snapshot::stated::Recommendation;
 
 /// A pass looks at its clock so much later than it is due at most, counted from the one before.
-const SLACK: SignedDuration = SignedDuration::from_secs(5);
+pub(super) const SLACK: SignedDuration = SignedDuration::from_secs(5);
 /// The API's times have whole seconds.
 pub(super) const SECOND: SignedDuration = SignedDuration::from_secs(1);
 /// Another leader takes over so long after the one before was there at the soonest: a lease of 15 s
@@ -48,8 +51,9 @@ pub(super) struct Known<'k> {
     pub(super) scaled: &'k [Event],
     /// How many events of the HPA there are, repeats included.
     pub(super) event_count: i64,
-    /// The spec is as it was when the status was written.
-    pub(super) status_is_current: bool,
+    /// Since when passes over the spec as it is have left the status as it is; none where there may
+    /// have been no such pass.
+    pub(super) status_since: Option<Timestamp>,
     /// The status shows that its pass remembered the last rescale.
     pub(super) counts_rescale: bool,
     /// When last a status could not be written: what its pass left in the memory shows nowhere.
@@ -87,9 +91,14 @@ pub(super) enum RescaleReason {
 }
 
 impl Known<'_> {
+    /// When a pass wrote the status.
+    pub(super) fn status_written(&self) -> Option<Timestamp> {
+        self.hpa.written.status.filter(|_| !self.hpa.written.by_us)
+    }
+
     /// When the status was written, where no pass can have been made since.
     fn fresh(&self) -> Option<Timestamp> {
-        let written = self.hpa.written.status?;
+        let written = self.status_written()?;
         (self.now <= written + self.sync_period - SECOND).then_some(written)
     }
 
@@ -107,7 +116,7 @@ impl Known<'_> {
     /// run. A controller that runs has passed since; one that does not has forgotten everything.
     pub(super) fn last_pass(&self) -> Timestamp {
         let running = self.last_before(self.now);
-        self.hpa.written.status.map_or(running, |written| running.max(written - SECOND))
+        self.status_written().map_or(running, |written| running.max(written - SECOND))
     }
 
     /// The earliest time of the last pass before a time, of a controller that was running then.
@@ -141,12 +150,12 @@ impl Known<'_> {
 
     /// A recommendation at its likeliest, which is within the bounds of the windows that it is in.
     fn within(&self, held: &Held, highest: Extreme, lowest: Extreme) -> Recommendation {
-        let Recommendation { mut replicas, time } = held.likely();
+        let Recommendation { mut replicas, time } = held.likely;
         let age = self.now.duration_since(time);
         if age <= self.down_window {
             replicas = highest.at_most.map_or(replicas, |high| replicas.min(high));
         }
-        if age <= self.up_window {
+        if age <= self.up_window && self.up_window > self.sync_period {
             replicas = lowest.at_least.map_or(replicas, |low| replicas.max(low));
         }
         Recommendation { replicas, time }
@@ -154,10 +163,17 @@ impl Known<'_> {
 
     /// Since when the controller has been running at least, going by a fresh status.
     fn running_since(&self) -> Option<Timestamp> {
-        let last_pass = self.fresh()? - SECOND;
-        // It counts its last rescale still.
+        // Between passes that follow on each other there is no time for another leader.
+        let unbroken = self.sync_period + TAKEOVER - SECOND;
+        let mut since = self.fresh()?;
+        for write in self.writes().rev() {
+            if since.duration_since(write) < unbroken {
+                since = since.min(write);
+            }
+        }
+        // The last pass counts its last rescale still.
         let rescale = self.hpa.status.last_scale_time.filter(|_| self.counts_rescale);
-        Some(rescale.map_or(last_pass, |rescale| last_pass.min(rescale - SECOND)))
+        Some(rescale.map_or(since, |rescale| since.min(rescale)) - SECOND)
     }
 
     /// Whether the spec may have been another one then.
@@ -165,6 +181,67 @@ impl Known<'_> {
         let Written { created, spec, .. } = self.hpa.written;
         spec.is_none_or(|spec| spec + SECOND >= time)
             && (spec.is_none() || spec != created || self.replaces_another)
+    }
+
+    /// Whether what was seen of earlier passes was seen under a spec that is not the last.
+    pub(super) fn seen_is_outdated(&self) -> bool {
+        let until = self.seen.last().map(|seen| seen.until);
+        self.hpa.written.spec.is_none_or(|spec| until.is_none_or(|until| until < spec))
+    }
+
+    /// What was seen of all passes that are not `old`, but of those that left the status as it is; none
+    /// where there may have been others. What is asked of is what was done before a pass wrote its
+    /// status at some time.
+    pub(super) fn passes_since(&self, old: impl Fn(Timestamp) -> bool) -> Option<&[Seen]> {
+        let (first, last) = (self.seen.first()?, self.seen.last()?);
+        let joined = self.seen.windows(2).all(|pair| pair[0].until >= pair[1].time);
+        let reaches = last.until >= self.hpa.written.status.max(self.hpa.written.spec)?;
+        // The first pass of all takes the count for a recommendation, too.
+        let start = self.nothing_before().filter(|_| self.lease.is_some());
+        let first_of_all = start.map(|start| start + self.sync_period + SLACK + SECOND);
+        let is_later = first_of_all.is_some_and(|latest| latest < first.time);
+        let told = old(if is_later { first.time } else { first.until })
+            && joined
+            && reaches
+            && self.status_lost.is_none_or(|lost| lost + SECOND < first.time)
+            && !self.may_have_restarted_since(first.time - SECOND);
+        let start = self.seen.iter().position(|seen| !old(seen.until));
+        told.then(|| &self.seen[start.unwrap_or(self.seen.len())..])
+    }
+
+    /// The same since the start of a window that ends with the next pass.
+    pub(super) fn passes_within(&self, window: SignedDuration) -> Option<&[Seen]> {
+        self.passes_since(|time| self.least_age_before(time) >= window)
+    }
+
+    /// How old what was done before a pass wrote its status at some time is at least, when the next
+    /// pass looks at it.
+    pub(super) fn least_age_before(&self, time: Timestamp) -> SignedDuration {
+        let wrote = self.writes().any(|write| write == time);
+        let before = if wrote { self.sync_period } else { SignedDuration::ZERO };
+        before + self.least_age(time)
+    }
+
+    /// When passes wrote their status, as far as is known.
+    fn writes(&self) -> impl DoubleEndedIterator<Item = Timestamp> {
+        let last = self.seen.last().map(|seen| seen.time);
+        let own = self.status_written().filter(|own| last.is_none_or(|last| last < *own));
+        self.seen.iter().filter(|seen| !seen.kept).map(|seen| seen.time).chain(own)
+    }
+
+    /// How old what a pass did by some time is at least, when the next pass looks at it. One pass comes
+    /// a whole sync period after the other, and some more where they left nothing for too long.
+    pub(super) fn least_age(&self, time: Timestamp) -> SignedDuration {
+        let latest = self.sync_period + SLACK;
+        let (mut periods, mut before) = (0, time);
+        for until in self.writes().filter(|write| *write > time).chain([self.now]) {
+            let span = until.duration_since(before) - SECOND;
+            let many = (span.as_millis() + latest.as_millis() - 1) / latest.as_millis().max(1);
+            periods = i32::try_from(many).unwrap_or(i32::MAX).max(1).saturating_add(periods);
+            before = until;
+        }
+        let passed = self.earliest_pass().duration_since(time) - SECOND;
+        passed.max(self.sync_period.saturating_mul(periods))
     }
 
     /// What the controller remembers of this HPA is not older.
@@ -179,11 +256,10 @@ impl Known<'_> {
     }
 }
 
-/// Infers the memory for the next pass over a target that is asked for `current` replicas; the
-/// evidence is about the HPAs of its name.
+/// Infers the memory for the next pass over a target; the evidence is about the HPAs of its name.
 pub fn infer(
     hpa: &Hpa,
-    current: i32,
+    scale: &Scale,
     controller: &Controller,
     now: Timestamp,
     evidence: &Evidence,
@@ -191,7 +267,7 @@ pub fn infer(
     if !times(hpa, now, evidence).all(is_ordinary) {
         return Remembered::unknown(now);
     }
-    let known = Known::new(hpa, current, controller, now, evidence);
+    let known = Known::new(hpa, scale.spec_replicas, controller, now, evidence);
     if never_reconciled(hpa) && !known.replaces_another && known.status_lost.is_none() {
         let empty = basis("memory", "empty: no pass has been made over this HPA", "its status");
         return Remembered {
@@ -202,11 +278,16 @@ pub fn infer(
         };
     }
     let mut grounds = Vec::new();
-    let sighting = match known.status_is_current {
-        true => sighting::read(&hpa.spec, &hpa.status),
-        false => {
+    let sighting = match known.status_since {
+        Some(since) => {
+            let counted = evidence.counted.as_slice();
+            states::sighted(hpa, controller, counted, since..=now, Some(scale.status_replicas))
+        }
+        None => {
             let source = if known.status_may_lag() {
                 "event FailedUpdateStatus: a later one could not be written"
+            } else if known.hpa.written.by_us {
+                "kubectl-hpa wrote it, and no pass need have been made since"
             } else if known.hpa.written.status.is_none() {
                 "no pass has been made since the HPA took the place of another"
             } else {
@@ -245,7 +326,7 @@ fn times<'a>(
     now: Timestamp,
     evidence: &'a Evidence,
 ) -> impl Iterator<Item = Timestamp> + 'a {
-    let Written { created, spec, status } = hpa.written;
+    let Written { created, spec, status, .. } = hpa.written;
     let conditions = hpa.status.conditions.iter().map(|it| it.last_transition_time);
     let events = evidence.events.iter().flat_map(|event| [event.first, event.last]);
     let scaled = evidence.scaled.iter().flat_map(|event| [event.first, event.last]);
@@ -273,6 +354,11 @@ fn is_ordinary(time: Timestamp) -> bool {
     time.as_second().unsigned_abs() < 200_000_000_000
 }
 
+/// So long before a time, or at the start of the calendar.
+pub(super) fn minus(time: Timestamp, span: SignedDuration) -> Timestamp {
+    time.checked_sub(span).unwrap_or(Timestamp::MIN)
+}
+
 /// Since when the controller has been remembering.
 fn since(lease: Option<Lease>) -> Basis {
     match lease {
@@ -289,52 +375,6 @@ fn since(lease: Option<Lease>) -> Basis {
     }
 }
 
-/// What the states of an HPA, one after the other, tell of the passes whose status has been
-/// overwritten. Those of an earlier HPA of its name do not count.
-pub fn seen(hpa: &Hpa, states: &[Hpa], chain: Chain) -> Vec<Seen> {
-    let pairs = states.windows(2).filter_map(|pair| {
-        let [state, next] = pair else { return None };
-        if state.uid != hpa.uid || next.uid != hpa.uid {
-            return None;
-        }
-        let time = state.written.status.filter(|_| status_is_current(state))?;
-        let until = next.written.status.filter(|until| *until > time)?;
-        let proposal = sighting::read(&state.spec, &state.status)?.proposal;
-        let until = if chain == Chain::Whole { until } else { time };
-        Some(Seen { at_least: *proposal.start(), at_most: *proposal.end(), time, until })
-    });
-    pairs.collect()
-}
-
-/// The rescales that the states of an HPA show, one after the other without a gap; none where they
-/// do not tell of each what it did.
-pub fn rescales_seen(hpa: &Hpa, states: &[Hpa]) -> Option<Rescales> {
-    let since = states.first()?.written.status?;
-    let mut changes = Vec::new();
-    for pair in states.windows(2) {
-        let [before, state] = pair else { return None };
-        let time = state.status.last_scale_time;
-        if before.uid != hpa.uid || state.uid != hpa.uid {
-            return None;
-        }
-        if time == before.status.last_scale_time {
-            continue;
-        }
-        let replicas = sighting::rescaled_by(&state.status)?;
-        changes.push(ScaleEvent { replicas, time: time?, outdated: false });
-    }
-    (states.len() > 1).then_some(Rescales { since, changes })
-}
-
-/// Whether there may have been others between the states of an HPA.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Chain {
-    /// There were none.
-    Whole,
-    /// There may have been some.
-    Glimpses,
-}
-
 /// Whether the answer may rest on events that tell of the rescales, but not of others who scale the
 /// target, a Deployment whose own events do.
 pub fn trusts_events(input: &Input) -> bool {
@@ -345,6 +385,12 @@ pub fn trusts_events(input: &Input) -> bool {
     snapshot.hpa.spec.scale_target_ref.kind == DEPLOYMENT
         && is_seen.is_none_or(|(seen, since)| seen.since > since)
         && possible.changes.iter().flatten().any(|list| !list.is_empty())
+}
+
+/// Whether what an earlier pass asked for can be told from its status where the target's replicas at the
+/// time are known.
+pub fn averages_over_target(spec: &HpaSpec) -> bool {
+    spec.metrics.iter().any(asked::is_average_over_target)
 }
 
 /// How long what the controller remembers of an HPA counts, and a little more.
@@ -362,7 +408,7 @@ pub(super) fn periods(behavior: &Behavior) -> BTreeSet<SignedDuration> {
 }
 
 /// How long recommendations hold against scaling up and down.
-fn windows(hpa: &Hpa, controller: &Controller) -> (SignedDuration, SignedDuration) {
+pub(super) fn windows(hpa: &Hpa, controller: &Controller) -> (SignedDuration, SignedDuration) {
     let window = |rules: &Option<ScalingRules>| {
         let seconds = rules.as_ref().and_then(|rules| rules.stabilization_window_seconds);
         seconds.map(|seconds| SignedDuration::from_secs(seconds.into()))
@@ -371,15 +417,6 @@ fn windows(hpa: &Hpa, controller: &Controller) -> (SignedDuration, SignedDuratio
     let up = behavior.and_then(|behavior| window(&behavior.scale_up));
     let down = behavior.and_then(|behavior| window(&behavior.scale_down));
     (up.unwrap_or_default(), down.unwrap_or(controller.downscale_stabilization))
-}
-
-/// Whether the spec is as it was when the status was written.
-fn status_is_current(hpa: &Hpa) -> bool {
-    match (hpa.written.status, hpa.written.spec) {
-        (Some(status), Some(spec)) => status > spec,
-        (None, Some(_)) => false,
-        (_, None) => true,
-    }
 }
 
 /// Whether the controller has never written anything about it.
@@ -413,13 +450,14 @@ impl<'k> Known<'k> {
             scaled: &evidence.scaled,
             counts_rescale: false,
             event_count: own.iter().map(|event| i64::from(event.count)).sum(),
-            status_is_current: false,
+            status_since: None,
             status_lost: status_lost(&own),
             replaces_another: !others.is_empty(),
         };
-        known.status_is_current = status_is_current(hpa) && !known.status_may_lag();
+        let since = states::passed_since(hpa, now, controller.sync_period);
+        known.status_since = since.filter(|_| !known.status_may_lag());
         known.counts_rescale =
-            known.status_is_current && sighting::counts_rescale(&hpa.spec, &hpa.status);
+            known.status_since.is_some() && sighting::counts_rescale(&hpa.spec, &hpa.status);
         known
     }
 }

@@ -2,10 +2,12 @@
 //! stated, be that of a controller that has just started, or be inferred from what the API shows,
 //! with bounds that hold. Nothing is guessed silently.
 
+mod asked;
 pub mod infer;
 mod recommendations;
 mod scale_events;
 mod sighting;
+pub mod states;
 
 use jiff::Timestamp;
 pub use scale_events::split;
@@ -134,13 +136,9 @@ impl Remembered {
         let Input { snapshot, stated_memory, evidence, .. } = input;
         match (stated_memory, &snapshot.scale) {
             (Some(stated), _) => Self::from_stated(stated),
-            (None, Ok(scale)) => infer::infer(
-                &snapshot.hpa,
-                scale.spec_replicas,
-                &snapshot.controller,
-                snapshot.now,
-                evidence,
-            ),
+            (None, Ok(scale)) => {
+                infer::infer(&snapshot.hpa, scale, &snapshot.controller, snapshot.now, evidence)
+            }
             (None, Err(_)) => Self::unknown(snapshot.now),
         }
     }

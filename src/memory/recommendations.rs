@@ -6,11 +6,12 @@ use std::ops::RangeInclusive;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::infer::{Known, RescaleReason, SECOND};
+use super::infer::{Known, RescaleReason, SECOND, minus};
 use super::sighting::Sighting;
 use super::{Ends, Extreme, basis};
 use crate::json::SecondsTime;
 use crate::snapshot::assemble::Basis;
+use crate::snapshot::evidence::Seen;
 use crate::snapshot::stated::Recommendation;
 
 /// A recommendation that is surely in the list, unless the controller has started anew.
@@ -20,16 +21,22 @@ pub(super) struct Held {
     pub(super) replicas: RangeInclusive<i32>,
     /// It was not made before.
     pub(super) earliest: Timestamp,
-    /// When it was made, as far as can be told.
-    pub(super) likely: Timestamp,
+    /// It at its likeliest.
+    pub(super) likely: Recommendation,
 }
 
 impl Held {
-    /// It at its likeliest.
-    pub(super) fn likely(&self) -> Recommendation {
-        let (low, high) = (*self.replicas.start(), *self.replicas.end());
-        let replicas = if low == 0 && high < i32::MAX { high } else { low };
-        Recommendation { replicas, time: self.likely }
+    fn new(replicas: RangeInclusive<i32>, earliest: Timestamp, likely: Timestamp) -> Self {
+        let (low, high) = (*replicas.start(), *replicas.end());
+        let likeliest = if low == 0 && high < i32::MAX { high } else { low };
+        let likely = Recommendation { replicas: likeliest, time: likely };
+        Self { replicas, earliest, likely }
+    }
+
+    /// The same, of so many replicas by all appearances.
+    fn likely(mut self, replicas: Option<i32>) -> Self {
+        self.likely.replicas = replicas.unwrap_or(self.likely.replicas);
+        self
     }
 }
 
@@ -42,49 +49,68 @@ pub(super) fn held(
     let mut list = Vec::new();
     if let Some(seen) = sighting {
         let last_pass = known.last_pass();
-        let written = known.hpa.written.status;
+        let written = known.status_written();
         let source = match written {
             Some(written) => {
                 format!("condition {}, status written {}", seen.reason, known.ago(written))
             }
             None => format!("condition {}, its time is not known", seen.reason),
         };
+        let source = match seen.counted {
+            Some(counted) => {
+                format!("{source}; status.currentMetrics, averages over {counted} replicas")
+            }
+            None => source,
+        };
         grounds.push(basis("recommendations", worded(seen), source));
-        list.push(Held {
-            replicas: seen.proposal.clone(),
-            earliest: last_pass,
-            likely: written.unwrap_or(known.now).max(last_pass),
-        });
-        // What held it was in its window at that pass, and made before it.
-        let holding = [
-            seen.held_down_by
-                .map(|low| (low..=seen.at_most.unwrap_or(i32::MAX), known.down_window)),
-            seen.held_up_by.map(|high| (0..=high, known.up_window)),
-        ];
-        for (replicas, window) in holding.into_iter().flatten() {
-            let oldest = minus(last_pass, window);
-            let earliest = known.nothing_before().map_or(oldest, |start| oldest.max(start));
-            let likely = written.unwrap_or(known.now).max(earliest);
-            list.push(Held { replicas, earliest, likely });
-        }
+        let likely = written.unwrap_or(known.now).max(last_pass);
+        let own = Held::new(seen.proposal.clone(), last_pass, likely);
+        list.push(own.likely(seen.likely));
+        list.extend(holding(known, seen));
     }
     list.extend(seen(known, grounds));
     list.extend(told_by_events(known, grounds));
     list
 }
 
+/// What held back the last pass: it was in its window then, and made before it.
+fn holding(known: &Known<'_>, sighting: &Sighting) -> impl Iterator<Item = Held> {
+    let last_pass = known.last_pass();
+    let written = known.status_written().unwrap_or(known.now);
+    let down = sighting
+        .held_down_by
+        .map(|low| (low..=sighting.at_most.unwrap_or(i32::MAX), known.down_window));
+    let up = sighting.held_up_by.map(|high| (0..=high, known.up_window));
+    [down, up].into_iter().flatten().map(move |(replicas, window)| {
+        let oldest = minus(last_pass, window);
+        // Where all that was in the window is told of, it is one of those that may be such.
+        let told = known.passes_since(|time| time + SECOND <= oldest).unwrap_or_default();
+        let fits =
+            |seen: &&Seen| seen.at_most >= *replicas.start() && seen.at_least <= *replicas.end();
+        let fitting: Vec<&Seen> = told.iter().filter(fits).collect();
+        let earliest = fitting.first().map(|seen| seen.time - SECOND).max(known.nothing_before());
+        let looks = |seen: &&&Seen| seen.likely.is_some_and(|likely| replicas.contains(&likely));
+        let latest = fitting.iter().rfind(looks).or(fitting.last());
+        let latest = latest.map(|seen| seen.time.max(seen.until - known.sync_period));
+        let earliest = earliest.map_or(oldest, |earliest| oldest.max(earliest));
+        Held::new(replicas, earliest, latest.unwrap_or(written).max(earliest))
+    })
+}
+
 /// What statuses told that have been overwritten since.
 fn seen(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
+    let tells = |seen: &&Seen| (seen.at_least, seen.at_most) != (0, i32::MAX);
+    let told: Vec<&Seen> = match known.seen_is_outdated() {
+        true => Vec::new(),
+        false => known.seen.iter().filter(tells).collect(),
+    };
     let mut list = Vec::new();
-    for seen in known.seen {
+    for seen in &told {
         // Passes that come to the same do not write it again, unless one came to something else
         // that could not be written.
         let mut earliest = seen.time - SECOND;
         if known.status_lost.is_none_or(|lost| lost < earliest) {
             earliest = earliest.max(known.last_before(seen.until));
-        }
-        if known.spec_may_have_changed_since(earliest) {
-            continue;
         }
         let (mut low, mut high) = (seen.at_least, seen.at_most);
         if known.may_have_restarted_since(earliest) {
@@ -92,16 +118,17 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
             low = counts.into_iter().fold(low, Ord::min);
             high = counts.into_iter().fold(high, Ord::max);
         }
-        list.push(Held { replicas: low..=high, earliest, likely: earliest.max(seen.time) });
+        let held = Held::new(low..=high, earliest, earliest.max(seen.time));
+        list.push(held.likely(seen.likely));
     }
-    if let (Some(first), Some(last)) = (known.seen.first(), known.seen.last()) {
+    if let (Some(first), Some(last)) = (told.first(), told.last()) {
         let (first, last) = (SecondsTime(first.time), SecondsTime(last.until));
         let when = match first.0 == last.0 {
             true => format!("at {first}"),
             false => format!("between {first} and {last}"),
         };
-        let told = format!("{} more, {when}", list.len());
-        grounds.push(basis("recommendations", told, "earlier states of the HPA"));
+        let value = format!("{} more, {when}", told.len());
+        grounds.push(basis("recommendations", value, "earlier states of the HPA"));
     }
     list
 }
@@ -170,55 +197,94 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
                 format!("at least {low} at {}", SecondsTime(rescale.time)),
                 "event SuccessfulRescale, if nobody else scaled",
             ));
-            list.push(Held {
-                replicas: low..=i32::MAX,
-                earliest: rescale.time - SECOND,
-                likely: rescale.time,
-            });
+            list.push(Held::new(low..=i32::MAX, rescale.time - SECOND, rescale.time));
         }
     }
     list
 }
 
 /// The lists with which a hold against scaling down, and one against scaling up, end soonest and
-/// last.
+/// last. The times are moved by what the next pass is later than now.
 pub(super) fn ends(known: &Known<'_>, sighting: Option<&Sighting>, held: &[Held]) -> (Ends, Ends) {
     let restarted = known.may_have_restarted_since(known.last_pass());
     let seed = restarted.then_some(Recommendation { replicas: known.current, time: known.now });
-    let written = known.hpa.written.status.map_or(known.now, |written| written + SECOND);
-    let sure = |replicas: fn(&Held) -> i32, seeded: fn(i32, i32) -> i32| -> Vec<Recommendation> {
+    let later = known.latest_pass().duration_since(known.now);
+    let sure = |window: SignedDuration,
+                replicas: fn(&Held) -> i32,
+                seeded: fn(i32, i32) -> i32|
+     -> Vec<Recommendation> {
         let replicas = |held| match restarted {
             true => seeded(replicas(held), known.current),
             false => replicas(held),
         };
-        held.iter()
-            .map(|held| Recommendation { replicas: replicas(held), time: held.earliest })
+        still(known, held, window)
+            .map(|held| Recommendation {
+                replicas: replicas(held),
+                time: minus(held.earliest, later),
+            })
             .collect()
     };
     // What was in the list of the last pass was made before it, and what it made itself may have
     // been made again since.
-    let possible = |extreme: Option<i32>, proposal: Option<i32>, any: i32| -> Vec<Recommendation> {
-        let older = Recommendation { replicas: extreme.unwrap_or(any), time: written };
-        let newer = Recommendation { replicas: proposal.unwrap_or(any), time: known.now };
-        [older, newer].into_iter().chain(seed).collect()
+    let possible = |window: SignedDuration,
+                    extreme: Option<i32>,
+                    proposal: Option<i32>,
+                    any: i32,
+                    of: fn(&Seen) -> i32,
+                    nearer: fn(i32, i32) -> i32|
+     -> Vec<Recommendation> {
+        let extreme = extreme.unwrap_or(any);
+        let older = match known.passes_within(window) {
+            Some(told) => {
+                let last = |seen: &Seen| Recommendation {
+                    replicas: nearer(of(seen), extreme),
+                    time: minus(known.now, known.least_age_before(seen.until)),
+                };
+                told.iter().map(last).collect()
+            }
+            None => {
+                let written = known.status_written();
+                let age = written.map(|written| known.least_age(written)).unwrap_or_default();
+                vec![Recommendation { replicas: extreme, time: minus(known.now, age) }]
+            }
+        };
+        let time = minus(known.now, known.sync_period);
+        let newer = Recommendation { replicas: proposal.unwrap_or(any), time };
+        older.into_iter().chain([newer]).chain(seed).collect()
     };
     let down = Ends {
-        soonest: sure(|held| *held.replicas.start(), Ord::min),
+        soonest: sure(known.down_window, |held| *held.replicas.start(), Ord::min),
         last: possible(
+            known.down_window,
             sighting.and_then(|seen| seen.at_most),
             sighting.map(|seen| *seen.proposal.end()),
             i32::MAX,
+            |seen| seen.at_most,
+            Ord::min,
         ),
     };
     let up = Ends {
-        soonest: sure(|held| *held.replicas.end(), Ord::max),
+        soonest: sure(known.up_window, |held| *held.replicas.end(), Ord::max),
         last: possible(
+            known.up_window,
             sighting.and_then(|seen| seen.at_least),
             sighting.map(|seen| *seen.proposal.start()),
             0,
+            |seen| seen.at_least,
+            Ord::max,
         ),
     };
     (down, up)
+}
+
+/// Those that are surely still inside a window at the next pass.
+fn still<'h>(
+    known: &Known<'_>,
+    held: &'h [Held],
+    window: SignedDuration,
+) -> impl Iterator<Item = &'h Held> {
+    let oldest = minus(known.latest_pass(), window);
+    held.iter().filter(move |held| held.earliest > oldest)
 }
 
 /// Bounds of the highest recommendation that holds against scaling down at the next pass, and of
@@ -228,17 +294,24 @@ pub(super) fn extremes(
     sighting: Option<&Sighting>,
     held: &[Held],
 ) -> (Extreme, Extreme) {
-    let still = |window: SignedDuration| {
-        let oldest = minus(known.latest_pass(), window);
-        held.iter().filter(move |held| held.earliest > oldest)
+    // Where all passes are told of whose recommendations may still count, they are no further out
+    // than the furthest of these. A window that is no longer than a sync period has nothing left.
+    let own = sighting.map_or(0..=i32::MAX, |seen| seen.proposal.clone());
+    let high = match known.passes_within(known.down_window) {
+        _ if known.down_window <= known.sync_period => Some(0),
+        told => told.and_then(|told| told.iter().map(|it| it.at_most).chain([*own.end()]).max()),
+    };
+    let low = match known.passes_within(known.up_window) {
+        _ if known.up_window <= known.sync_period => Some(i32::MAX),
+        told => told.and_then(|told| told.iter().map(|it| it.at_least).chain([*own.start()]).min()),
     };
     let mut highest = Extreme {
-        at_least: still(known.down_window).map(|held| *held.replicas.start()).max(),
-        at_most: sighting.and_then(|seen| seen.at_most),
+        at_least: still(known, held, known.down_window).map(|held| *held.replicas.start()).max(),
+        at_most: [sighting.and_then(|seen| seen.at_most), high].into_iter().flatten().min(),
     };
     let mut lowest = Extreme {
-        at_least: sighting.and_then(|seen| seen.at_least),
-        at_most: still(known.up_window).map(|held| *held.replicas.end()).min(),
+        at_least: sighting.and_then(|seen| seen.at_least).max(low),
+        at_most: still(known, held, known.up_window).map(|held| *held.replicas.end()).min(),
     };
     if known.may_have_restarted_since(known.last_pass()) {
         // Then the count is the only recommendation.
@@ -257,7 +330,8 @@ fn worded(seen: &Sighting) -> String {
         (0, i32::MAX) => {}
         (low, high) if low == high => parts.push(format!("{low} was recommended")),
         (low, i32::MAX) => parts.push(format!("at least {low} was recommended")),
-        (_, high) => parts.push(format!("at most {high} was recommended")),
+        (0, high) => parts.push(format!("at most {high} was recommended")),
+        (low, high) => parts.push(format!("{low} to {high} was recommended")),
     }
     match (seen.held_down_by, seen.at_most) {
         (Some(low), Some(high)) if low == high => {
@@ -279,8 +353,4 @@ fn worded(seen: &Sighting) -> String {
         parts.push(format!("at most {high} is the lowest of the list"));
     }
     parts.join(", ")
-}
-
-fn minus(time: Timestamp, span: SignedDuration) -> Timestamp {
-    time.checked_sub(span).unwrap_or(Timestamp::MIN)
 }

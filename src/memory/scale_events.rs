@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::infer::{Known, Rescale, RescaleReason, SECOND, periods};
+use super::infer::{Known, Rescale, RescaleReason, SECOND, minus, periods};
 use super::{basis, sighting};
 use crate::json::SecondsTime;
 use crate::snapshot::assemble::Basis;
@@ -57,9 +57,7 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec
         return nothing;
     };
     let source = format!("status.lastScaleTime, {}", known.ago(last));
-    // A pass comes a whole sync period after the one before, so that one is outside of a period
-    // that is not longer.
-    if last + SECOND <= oldest || longest <= known.sync_period {
+    if known.least_age(last + SECOND) >= longest {
         grounds.push(basis("scale events", "no rescale in the periods of the policies", &source));
         return nothing;
     }
@@ -90,7 +88,9 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec
             ] {
                 let later = known.now.duration_since(pass);
                 let at = |event: &ScaleEvent| {
-                    event.time + later + if event.replicas > 0 { added } else { removed }
+                    let within = if event.replicas > 0 { added } else { removed };
+                    let youngest = minus(known.now, known.least_age(event.time + SECOND));
+                    youngest.min(event.time + later + within)
                 };
                 let list: Vec<ScaleEvent> =
                     kept.iter().map(|event| ScaleEvent { time: at(event), ..*event }).collect();
@@ -100,7 +100,9 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec
                     inside.map(|event| event.replicas).fold(0, i32::wrapping_add)
                 };
                 let sums = |period| (sum(period, true), sum(period, false));
-                if seen.insert(periods.iter().map(sums).collect::<Vec<(i32, i32)>>()) {
+                let sums: Vec<(i32, i32)> = periods.iter().map(sums).collect();
+                // For the passes after it the time matters, too.
+                if seen.insert((pass == known.latest_pass(), sums)) {
                     lists.push(list);
                 }
             }

@@ -11,6 +11,10 @@ use crate::snapshot::hpa::{Condition, HpaSpec, HpaStatus, ScalingRules};
 pub(super) struct Sighting {
     /// The proposal that it remembered.
     pub(super) proposal: RangeInclusive<i32>,
+    /// Which of these it was by all appearances.
+    pub(super) likely: Option<i32>,
+    /// The target's `status.replicas`, where the averages over them told more than the conditions.
+    pub(super) counted: Option<i32>,
     /// No recommendation that held against scaling down was above.
     pub(super) at_most: Option<i32>,
     /// No recommendation that held against scaling up was below.
@@ -113,7 +117,16 @@ fn without_behavior(able: &str, limited: &str, to: i32) -> Option<Sighting> {
         _ => return None,
     };
     let at_most = (high < i32::MAX).then_some(high);
-    Some(Sighting { proposal, at_most, at_least: None, held_down_by, held_up_by: None, reason })
+    Some(Sighting {
+        proposal,
+        likely: None,
+        counted: None,
+        at_most,
+        at_least: None,
+        held_down_by,
+        held_up_by: None,
+        reason,
+    })
 }
 
 /// `normalizeDesiredReplicasWithBehaviors`: the current count, clamped between the lowest and the
@@ -139,6 +152,8 @@ fn with_behavior(
     let above = to.saturating_add(1);
     let seen = |proposal, reason| Sighting {
         proposal,
+        likely: None,
+        counted: None,
         at_most: None,
         at_least: None,
         held_down_by: None,

@@ -211,6 +211,8 @@ fn without_pods(
     let mut evidence = objects.evidence.of(&snapshot.hpa);
     evidence.seen = state.map(|state| state.seen.clone()).unwrap_or_default();
     evidence.rescales = state.and_then(|state| state.rescales.clone());
+    let scale = snapshot.scale.as_ref().ok();
+    evidence.counted = scale.and_then(|scale| target.counted(&snapshot.hpa, scale, now));
     Ok((Input { snapshot, stated_memory, evidence, known, basis, notes }, selected_metrics))
 }
 

@@ -22,6 +22,20 @@ pub struct Evidence {
     pub seen: Vec<Seen>,
     /// The rescales that states without a gap show; none where there are no such states.
     pub rescales: Option<Rescales>,
+    /// How many replicas the target had; none where it does not say since when.
+    pub counted: Option<Counted>,
+}
+
+/// The `status.replicas` of a target, which averages per pod are taken over, while its status stayed
+/// as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// How many, more than none.
+    pub replicas: i32,
+    /// When the status was last changed before, by `managedFields`.
+    pub since: Timestamp,
+    /// When it was read.
+    pub until: Timestamp,
 }
 
 /// All rescales of the controller since some time, by the states of the HPA that its passes left.
@@ -35,20 +49,26 @@ pub struct Rescales {
     pub changes: Vec<ScaleEvent>,
 }
 
-/// The recommendation of passes whose status has been overwritten since.
+/// The recommendations of passes that left a status which has been overwritten since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Seen {
-    /// It was not lower.
+    /// They were not lower.
     pub at_least: i32,
-    /// It was not higher.
+    /// They were not higher; the largest integer where nothing is known.
     pub at_most: i32,
+    /// What they were by all appearances.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub likely: Option<i32>,
     /// When the status was written.
     #[serde(serialize_with = "time::serialize")]
     pub time: Timestamp,
     /// Until when it is known to have stood.
     #[serde(serialize_with = "time::serialize")]
     pub until: Timestamp,
+    /// At its time the spec was changed, and not the status.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
 }
 
 /// When the parts of an HPA were written, as far as the object tells.
@@ -60,6 +80,8 @@ pub struct Written {
     pub spec: Option<Timestamp>,
     /// The last change of the status, by `managedFields`.
     pub status: Option<Timestamp>,
+    /// It was `apply` that changed it, in the controller's stead.
+    pub by_us: bool,
 }
 
 /// `metav1.ManagedFieldsEntry`, without the fields.
@@ -81,12 +103,31 @@ impl Written {
     /// What creation time and `managedFields` tell. kubectl leaves the latter out unless it is told
     /// to show them.
     pub(super) fn new(created: Option<Timestamp>, managed: &[ManagedFieldsEntry]) -> Self {
-        let last = |of_status: bool| {
-            let entries =
-                managed.iter().filter(|entry| (entry.subresource == "status") == of_status);
-            entries.filter_map(|entry| entry.time).max()
+        let status = last_write(managed, true);
+        let ours = |entry: &ManagedFieldsEntry| {
+            entry.manager == OURS && entry.subresource == "status" && entry.time == status
         };
-        Self { created, spec: last(false), status: last(true) }
+        let by_us = managed.iter().any(ours);
+        Self { created, spec: last_write(managed, false), status, by_us }
+    }
+}
+
+/// The last change of an object's status, or of all but the status.
+fn last_write(managed: &[ManagedFieldsEntry], of_status: bool) -> Option<Timestamp> {
+    let entries = managed.iter().filter(|entry| (entry.subresource == "status") == of_status);
+    entries.filter_map(|entry| entry.time).max()
+}
+
+impl Counted {
+    /// The replicas of a target that was read at some time, if it tells since when its status has been
+    /// as it is. That a count is taken away leaves no trace, so none is no count.
+    pub(crate) fn new(
+        replicas: i32,
+        managed: &[ManagedFieldsEntry],
+        until: Timestamp,
+    ) -> Option<Self> {
+        let since = last_write(managed, true)?;
+        (replicas > 0).then_some(Self { replicas, since, until })
     }
 }
 
@@ -165,8 +206,8 @@ pub const DEPLOYMENT: &str = "Deployment";
 /// The reason of the events about that.
 pub const SCALED: &str = "ScalingReplicaSet";
 
-/// Whose events tell nothing about the controller: `apply` sends them in the controller's words.
-const OURS: &str = "kubectl-hpa";
+/// Whose events and statuses tell nothing about the controller: `apply` writes them in its words.
+pub const OURS: &str = "kubectl-hpa";
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -317,6 +358,7 @@ impl Evidence {
             lease: self.lease,
             seen: self.seen.clone(),
             rescales: self.rescales.clone(),
+            counted: self.counted,
         }
     }
 }

@@ -389,6 +389,20 @@ pub struct MetricStatus {
     pub external: Option<ExternalMetricStatus>,
 }
 
+impl MetricStatus {
+    /// What the metric said; none where there is nothing of its type.
+    pub fn current(&self) -> Option<&MetricValueStatus> {
+        match self.type_.as_str() {
+            "Resource" => self.resource.as_ref().map(|status| &status.current),
+            "ContainerResource" => self.container_resource.as_ref().map(|status| &status.current),
+            "Pods" => self.pods.as_ref().map(|status| &status.current),
+            "Object" => self.object.as_ref().map(|status| &status.current),
+            "External" => self.external.as_ref().map(|status| &status.current),
+            _ => None,
+        }
+    }
+}
+
 /// `ObjectMetricStatus`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

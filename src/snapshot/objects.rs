@@ -10,11 +10,11 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny};
 
 use super::control_plane::ControlPlane;
-use super::evidence::{Evidence, Rescales, Seen};
+use super::evidence::{Evidence, ManagedFieldsEntry, Rescales, Seen};
 use super::metric::{ExternalMetricValue, GoDuration, MetricValue, PodMetrics};
-use super::pod::{Meta, Pod};
+use super::pod::Pod;
 use super::stated::{Recommendation, ScaleEvent, StatedMemory};
-use crate::json::{null_as_default, unique_map};
+use crate::json::{list, null_as_default, unique_map};
 use crate::selector::LabelSelector;
 
 /// The group and version of the documents that are ours.
@@ -66,13 +66,27 @@ pub struct HpaObject {
 pub struct ScaleObject {
     /// Name and namespace of the target.
     #[serde(deserialize_with = "null_as_default")]
-    pub metadata: Meta,
+    pub metadata: TargetMeta,
     /// The wanted replicas.
     #[serde(deserialize_with = "null_as_default")]
     pub spec: Replicas,
     /// The replicas that there are.
     #[serde(deserialize_with = "null_as_default")]
     pub status: ScaleStatus,
+}
+
+/// The fields of a target's `metadata` that a pass, and what is known of earlier ones, use.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TargetMeta {
+    /// The object's name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: Box<str>,
+    /// The object's namespace, if stated.
+    pub namespace: Option<Box<str>>,
+    /// Who has written what, and when. The API gives it with the target, `--save` with its scale.
+    #[serde(deserialize_with = "list")]
+    pub managed_fields: Vec<ManagedFieldsEntry>,
 }
 
 /// A replica count.
@@ -104,7 +118,7 @@ pub struct Workload {
     /// The kind.
     pub kind: String,
     /// Name and namespace.
-    pub metadata: Meta,
+    pub metadata: TargetMeta,
     /// `spec.replicas`, 1 if unstated.
     pub replicas: i32,
     /// `status.replicas`; none where the object carries no status, as manifests do.

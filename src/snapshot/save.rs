@@ -9,7 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::assemble::{Input, absence, asked, described_name, non_empty};
 use super::controller::Controller;
-use super::evidence::{DEPLOYMENT, Event, LEASE_NAME, LEASE_NAMESPACE, Lease, Seen, Written};
+use super::evidence::{
+    Counted, DEPLOYMENT, Event, LEASE_NAME, LEASE_NAMESPACE, Lease, OURS, Seen, Written,
+};
 use super::hpa::{Hpa, MetricIdentifier};
 use super::metric::PodMetrics;
 use super::objects::{Flags, OWN_API_VERSION};
@@ -42,20 +44,21 @@ pub fn to_json(inputs: &[&Input]) -> Result<String, Error> {
             }
         }
     }
-    let mut targets: Vec<(&Hpa, &Scale)> = Vec::new();
-    for Input { snapshot, .. } in inputs {
+    let mut targets: Vec<(&Hpa, &Scale, Option<Counted>)> = Vec::new();
+    for Input { snapshot, evidence, .. } in inputs {
         if let Ok(own) = &snapshot.scale {
-            targets.push((&snapshot.hpa, own));
-            targets.extend(snapshot.other_hpas.iter().map(|other| (&other.hpa, &other.scale)));
+            targets.push((&snapshot.hpa, own, evidence.counted));
+            let others = snapshot.other_hpas.iter();
+            targets.extend(others.map(|other| (&other.hpa, &other.scale, None)));
         }
     }
-    for (place, (hpa, own)) in targets.iter().enumerate() {
+    for (place, (hpa, own, counted)) in targets.iter().enumerate() {
         let target = |hpa: &Hpa| (hpa.namespace.clone(), hpa.spec.scale_target_ref.name.clone());
-        let earlier = targets[..place].iter().find(|(other, _)| target(other) == target(hpa));
+        let earlier = targets[..place].iter().find(|(other, ..)| target(other) == target(hpa));
         match earlier {
-            None => items.list.push(scale(hpa, own)),
-            Some((_, scale)) if scale == own => {}
-            Some((other, _)) => {
+            None => items.list.push(scale(hpa, own, *counted)),
+            Some((_, scale, _)) if scale == own => {}
+            Some((other, ..)) => {
                 return Err(Error::failed(format!(
                     "failed to save: the targets of {} and {} have the same name",
                     other.key(),
@@ -260,13 +263,16 @@ fn hpa(hpa: &Hpa) -> Value {
     if !hpa.labels.is_empty() {
         metadata["labels"] = json!(hpa.labels);
     }
-    let Written { created, spec, status } = hpa.written;
+    let Written { created, spec, status, by_us } = hpa.written;
     if let Some(time) = created {
         metadata["creationTimestamp"] = json!(time.to_string());
     }
     let entry = |time: Timestamp, subresource: &str| json!({"time": time.to_string(), "subresource": subresource});
     let managed = [spec.map(|time| entry(time, "")), status.map(|time| entry(time, "status"))];
-    let managed: Vec<Value> = managed.into_iter().flatten().collect();
+    let mut managed: Vec<Value> = managed.into_iter().flatten().collect();
+    if let Some(last) = managed.last_mut().filter(|_| by_us) {
+        last["manager"] = json!(OURS);
+    }
     if !managed.is_empty() {
         metadata["managedFields"] = json!(managed);
     }
@@ -314,11 +320,16 @@ fn lease(lease: Lease) -> Value {
     })
 }
 
-fn scale(hpa: &Hpa, scale: &Scale) -> Value {
+fn scale(hpa: &Hpa, scale: &Scale, counted: Option<Counted>) -> Value {
+    let mut metadata = json!({"name": hpa.spec.scale_target_ref.name, "namespace": hpa.namespace});
+    // A scale has none of its own: these are the target's.
+    if let Some(Counted { since, .. }) = counted {
+        metadata["managedFields"] = json!([{"subresource": "status", "time": since.to_string()}]);
+    }
     json!({
         "apiVersion": "autoscaling/v1",
         "kind": "Scale",
-        "metadata": {"name": hpa.spec.scale_target_ref.name, "namespace": hpa.namespace},
+        "metadata": metadata,
         "spec": {"replicas": scale.spec_replicas},
         "status": {"replicas": scale.status_replicas, "selector": scale.selector},
     })

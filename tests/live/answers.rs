@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::api::{Cluster, CustomMetric, Server, exchange};
+use super::api::{Cluster, CustomMetric, ExternalMetric, Server, exchange};
 use super::metrics::{external_metric, namespace_metric, pods_metric, with_metrics};
 use super::{Change, NAME, Ran, condition, explain, folder, notes, program, recorded, run};
 
@@ -284,7 +284,12 @@ fn the_rules_are_those_of_the_server() {
 
 #[test]
 fn watching_tells_of_passes_whose_status_is_overwritten() {
-    let server = Server::start(recorded());
+    let mut cluster = recorded();
+    let hpa = ["default", NAME];
+    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
+        hpa["status"]["conditions"][0]["reason"] = json!("ReadyForNewScale");
+    });
+    let server = Server::start(cluster);
     let file = folder().join(format!("saved-watched-{}.json", std::process::id()));
     let path = file.to_str().expect("a path");
     let answer = std::thread::scope(|scope| {
@@ -293,10 +298,8 @@ fn watching_tells_of_passes_whose_status_is_overwritten() {
         // The first look is over by then, the second comes after five seconds.
         std::thread::sleep(Duration::from_secs(2));
         server.change(|cluster| {
-            let hpa = ["default", NAME];
             cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
                 hpa["status"]["currentReplicas"] = json!(10);
-                hpa["status"]["conditions"][0]["reason"] = json!("ReadyForNewScale");
                 for entry in hpa["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
                     if entry["subresource"] == "status" {
                         entry["time"] = json!("2026-11-21T07:07:13Z");
@@ -372,6 +375,93 @@ fn states_that_the_server_still_has_are_looked_at() {
     let (answer, asked) = look(compacted);
     assert_eq!(answer["range"], json!({"min": 5, "max": 10}));
     assert_eq!(asked, [410]);
+}
+
+/// What an average in an earlier status was of is told by the target as it was then.
+#[test]
+fn averages_of_earlier_passes_are_over_the_replicas_of_the_time() {
+    let at = |time: &str| format!("2026-11-21T{time}Z");
+    let held = |target_changed: &[&str]| {
+        let mut cluster = recorded();
+        let object = ["default", NAME];
+        let target = json!({"type": "AverageValue", "averageValue": "1"});
+        let external = json!({"metric": {"name": "queue"}, "target": target});
+        let spec = json!([{"type": "External", "external": external}]);
+        cluster.external_metric(ExternalMetric {
+            name: "queue".to_owned(),
+            namespace: "default".to_owned(),
+            value: "3".to_owned(),
+            timestamp: at("07:07:00"),
+            ..ExternalMetric::default()
+        });
+        let written = |time: &str| json!([{"subresource": "status", "time": at(time)}]);
+        cluster.edit("apps/v1", "Deployment", object, |deployment| {
+            deployment["metadata"]["managedFields"] = written("06:00:00");
+            deployment["status"]["replicas"] = json!(10);
+        });
+        let mut changes = target_changed.iter().peekable();
+        // Ten were wanted until seven were, and then four; now it is three.
+        for (time, reason, average) in [
+            ("06:40:00", "ReadyForNewScale", "1"),
+            ("07:01:59", "ScaleDownStabilized", "700m"),
+            ("07:06:44", "ScaleDownStabilized", "400m"),
+            ("07:06:59", "ScaleDownStabilized", "390m"),
+        ] {
+            while let Some(changed) = changes.next_if(|changed| **changed < time) {
+                cluster.edit("apps/v1", "Deployment", object, |deployment| {
+                    deployment["metadata"]["managedFields"] = written(changed);
+                });
+            }
+            cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", object, |hpa| {
+                hpa["spec"]["metrics"] = spec.clone();
+                // The recorded events are about another one.
+                hpa["metadata"]["uid"] = json!("held");
+                hpa["metadata"]["creationTimestamp"] = json!("2026-11-20T07:05:00Z");
+                for entry in hpa["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
+                    let status = entry["subresource"] == "status";
+                    entry["time"] = json!(if status { at(time) } else { at("05:00:00") });
+                }
+                let status = &mut hpa["status"];
+                status["currentReplicas"] = json!(10);
+                status["lastScaleTime"] = json!(at("06:00:00"));
+                status["currentMetrics"] = json!([{"type": "External", "external": {
+                    "metric": {"name": "queue"},
+                    "current": {"averageValue": average},
+                }}]);
+                status["conditions"][0]["reason"] = json!(reason);
+                status["conditions"][2]["reason"] = json!("DesiredWithinRange");
+                status["conditions"][2]["status"] = json!("False");
+            });
+        }
+        cluster.put(json!({
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
+            "spec": {"acquireTime": at("05:00:00"), "renewTime": at("07:07:12")},
+        }));
+        cluster
+    };
+    let file = folder().join(format!("saved-averages-{}.json", std::process::id()));
+    let path = file.to_str().expect("a path");
+    for (target_changed, replicas, asked) in [
+        // All that counts was measured with the target as it is.
+        (&[][..], json!({"min": 7, "max": 7}), 0),
+        // It has to be asked for as it was; where a pass may have met either, nothing follows.
+        (&["07:06:50"], json!({"min": 7, "max": 7}), 2),
+        (&["07:04:00"], json!({"min": 4, "max": 9}), 1),
+    ] {
+        let server = Server::start(held(target_changed));
+        let answer = explain(&server, &["-o", "json", "--save", path]).answer();
+        let requests = server.requests();
+        let exact = requests.iter().filter(|it| it.parameter("resourceVersionMatch").is_some());
+        let exact = exact.filter(|it| it.path.ends_with("/deployments")).count();
+        assert_eq!((&answer["range"], exact), (&replicas, asked), "{:#}", answer["basis"]);
+        let again = run(program().args(["explain", NAME, "-f", path, "-o", "json"])).answer();
+        for part in ["outcome", "range", "memory", "upcoming"] {
+            assert_eq!(again[part], answer[part], "{part}");
+        }
+    }
+    fs::remove_file(&file).expect("it was there");
 }
 
 /// Where rate limits count rescales that only events tell of, the target's own events say whether

@@ -125,11 +125,11 @@ fn cluster(granted: &[Right]) -> Cluster {
     });
     let metrics = json!([
         {"type": "Resource", "resource": {"name": "cpu",
-            "target": {"type": "Utilization", "averageUtilization": 20}}},
+            "target": {"type": "Utilization", "averageUtilization": 40}}},
         {"type": "Pods", "pods": {"metric": {"name": "http_requests"},
             "target": {"type": "AverageValue", "averageValue": "1"}}},
         {"type": "External", "external": {"metric": {"name": "queue"},
-            "target": {"type": "Value", "value": "1"}}},
+            "target": {"type": "AverageValue", "averageValue": "1"}}},
     ]);
     for (name, api_version, kind) in [
         ("web", "apps/v1", "Deployment"),
@@ -161,6 +161,24 @@ fn cluster(granted: &[Right]) -> Cluster {
         cluster.pods(target, &labels, 2);
         cluster.pod_metrics(target, &labels, 2, ["10m", "1Mi"]);
         cluster.hpa(target, [api_version, kind, name], &json!({"metrics": metrics}));
+        // What its last pass remembered is open.
+        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", target, |hpa| {
+            let written = json!({"subresource": "status", "time": "2026-11-21T07:07:10Z"});
+            hpa["metadata"]["managedFields"] = json!([written]);
+            let condition = |type_: &str, reason: &str| {
+                json!({"type": type_, "status": "True", "reason": reason})
+            };
+            hpa["status"] = json!({
+                "currentReplicas": 2,
+                "desiredReplicas": 2,
+                "currentMetrics": [{"type": "Resource", "resource": {"name": "cpu", "current": {}}}],
+                "conditions": [
+                    condition("AbleToScale", "ReadyForNewScale"),
+                    condition("ScalingActive", "ValidMetricFound"),
+                    condition("ScalingLimited", "ScaleUpLimit"),
+                ],
+            });
+        });
     }
     cluster.put(json!({
         "apiVersion": "coordination.k8s.io/v1",
@@ -218,7 +236,14 @@ fn predict_needs_what_its_role_grants() {
 
 #[test]
 fn apply_needs_what_its_role_grants() {
-    let all = ["apply", "--yes", "--write-status", "--force-write-status", "--event"];
+    let all = [
+        "apply",
+        "--yes",
+        "--ignore-stabilization",
+        "--write-status",
+        "--force-write-status",
+        "--event",
+    ];
     holds("apply.yaml", &all);
 }
 

@@ -9,7 +9,7 @@ use kubectl_hpa::memory::Memory;
 use kubectl_hpa::quantity::Quantity;
 use kubectl_hpa::selector::Labels;
 use kubectl_hpa::snapshot::controller::{Controller, Gates};
-use kubectl_hpa::snapshot::evidence::{Evidence, Lease, Written};
+use kubectl_hpa::snapshot::evidence::{Counted, Evidence, Lease, Written};
 use kubectl_hpa::snapshot::hpa::{
     Behavior, CrossVersionObjectReference, ExternalMetricSource, Hpa, HpaSpec, HpaStatus,
     MetricIdentifier, MetricSpec, MetricTarget, ScalingPolicy, ScalingRules,
@@ -117,6 +117,11 @@ pub(crate) struct World {
     replaced: Option<Timestamp>,
     /// When somebody else last scaled the target.
     pub(crate) scaled_by_others: Option<Timestamp>,
+    /// The target's `status.replicas`, and when its status last changed.
+    there: i32,
+    there_since: Timestamp,
+    /// What they were when each status of the HPA was written.
+    pub(crate) counted: Vec<Counted>,
 }
 
 /// Each replica carries this much.
@@ -155,6 +160,7 @@ impl World {
                 created: Some(whole(start)),
                 spec: Some(whole(start)),
                 status: None,
+                by_us: false,
             },
             spec,
             status: HpaStatus::default(),
@@ -187,6 +193,9 @@ impl World {
             lost: None,
             replaced: None,
             scaled_by_others: None,
+            there: replicas,
+            there_since: start - before,
+            counted: Vec::new(),
         };
         world.change_load();
         world
@@ -204,7 +213,7 @@ impl World {
         let metrics = values.iter().take(self.hpa.spec.metrics.len()).map(answer).collect();
         let scale = Scale {
             spec_replicas: self.replicas,
-            status_replicas: self.replicas,
+            status_replicas: self.there,
             selector: "app=web".to_owned(),
         };
         Snapshot {
@@ -267,6 +276,25 @@ impl World {
         }
     }
 
+    /// The target as it is now.
+    pub(crate) fn counted(&self) -> Counted {
+        let (since, until) = (whole(self.there_since), whole(self.now));
+        Counted { replicas: self.there, since, until }
+    }
+
+    /// The target comes nearer to the replicas that it is asked for, or has news of its own.
+    fn follow(&mut self) {
+        let before = self.there;
+        if self.there != self.replicas && self.random.one_in(2) {
+            let missing = i64::from(self.replicas - self.there);
+            let some = self.random.within(1, missing.abs()) * missing.signum();
+            self.there += i32::try_from(some).unwrap();
+        }
+        if self.there != before || self.random.one_in(100) {
+            self.there_since = self.now;
+        }
+    }
+
     /// The pass that is due; time goes on to it.
     pub(crate) fn pass(&mut self) -> Decision {
         self.now = self.next_pass;
@@ -293,6 +321,7 @@ impl World {
             } else {
                 self.hpa.status = status;
                 self.hpa.written.status = Some(whole(self.now));
+                self.counted.push(self.counted());
             }
         }
         let late = match self.life {
@@ -307,6 +336,7 @@ impl World {
     /// What may happen between two passes; true where the next one cannot be foreseen from before.
     pub(crate) fn live(&mut self) -> bool {
         let before = (self.load, self.scale_fails, self.update_fails, self.replicas);
+        self.follow();
         self.change_load();
         let mut unforeseen = false;
         if self.life != Life::Quiet {
@@ -355,7 +385,7 @@ impl World {
         self.hpa.uid = Some(format!("u{}", self.births));
         self.hpa.status = HpaStatus::default();
         let now = Some(whole(self.now));
-        self.hpa.written = Written { created: now, spec: now, status: None };
+        self.hpa.written = Written { created: now, spec: now, status: None, by_us: false };
     }
 
     fn change_spec(&mut self) {
@@ -400,6 +430,7 @@ impl World {
         let left = self.next_pass.duration_since(self.now).as_millis();
         self.now += self.random.up_to_ms(i64::try_from(left).unwrap().max(0));
         self.died = self.died.filter(|_| self.now < self.leads_since);
+        self.follow();
     }
 
     fn change_load(&mut self) {

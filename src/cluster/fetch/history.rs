@@ -1,42 +1,122 @@
 //! Looks back at the states of an HPA that its API server still has: a list can be asked for as it was
 //! at an earlier resource version, until that is compacted away, which takes five minutes or more.
-//! Each status that the controller has overwritten tells of one of its passes.
+//! Each status that the controller has overwritten tells of one of its passes; and the target beside
+//! it, of how many replicas the averages in that status were taken over.
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio::join;
 use tokio::time::{Instant, timeout_at};
 
-use super::super::Session;
-use super::super::discovery::segment;
+use super::super::discovery::{built_in, segment};
+use super::super::{Failure, Session};
 use super::Fetch;
+use super::beside::told;
 use super::read::List;
+use crate::error::Error;
+use crate::json::null_as_default;
+use crate::snapshot::Scale;
 use crate::snapshot::convert::HpaObject;
+use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::Hpa;
+use crate::snapshot::live::ScaleAt;
+use crate::snapshot::objects::TargetMeta;
 
-/// One request for each state, one after the other, is not to take longer.
+/// The requests for one state, after those for another, are not to take longer.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Nor are there to be more.
+/// Nor are there to be more states.
 const STATES: usize = 100;
+/// A target that has been as it is for so long before a pass need not be asked for as it was then.
+const SETTLED: SignedDuration = SignedDuration::from_secs(10);
 
-/// The states of an HPA from some time on, the oldest first and the given one last. Where the server
-/// has no more of them, or does not give them, there are fewer.
-pub async fn look_back(session: &Session, hpa: &Hpa, since: Timestamp) -> Vec<Hpa> {
+/// What was there before.
+pub struct Past {
+    /// The states of the HPA, the oldest first and the given one last.
+    pub states: Vec<Hpa>,
+    /// What is known of the target's replicas meanwhile, in any order.
+    pub counted: Vec<Counted>,
+}
+
+/// The past of an HPA from some time on; and that of its target, where it is asked for, beside what is
+/// known of it now. Where the server has no more, or does not give it, there is less.
+pub async fn look_back(
+    session: &Session,
+    hpa: &Hpa,
+    since: Timestamp,
+    target: Option<&ScaleAt>,
+    now: Option<Counted>,
+) -> Past {
     let asked = Fetch { session, namespace: &hpa.namespace };
     let end = Instant::now() + PATIENCE;
-    let mut states = vec![hpa.clone()];
-    while let Some(oldest) = states.last()
-        && states.len() < STATES
-        && oldest.written.status.is_some_and(|status| status >= since)
+    // Other kinds may count their replicas elsewhere than in `status.replicas`.
+    let reference = &hpa.spec.scale_target_ref;
+    let mut target = target.filter(|_| built_in(reference.group(), &reference.kind).is_some());
+    let mut past = Past { states: vec![hpa.clone()], counted: now.into_iter().collect() };
+    while let Some(state) = past.states.last()
+        && let Some(status) = state.written.status
     {
-        let Ok(Some(earlier)) = timeout_at(end, asked.before(oldest)).await else {
+        let written = state.written.spec.map_or(status, |spec| status.max(spec));
+        let more = past.states.len() < STATES && status >= since;
+        let is_known = past.counted.iter().any(|counted| counted.since + SETTLED < written);
+        let earlier = async { if more { asked.before(state).await } else { None } };
+        let counted = async {
+            let target = target.filter(|_| !is_known)?;
+            let found = asked.target(target, Some(&state.resource_version)).await;
+            Some(found.map(|Target { metadata, status }| {
+                Counted::new(status.replicas, &metadata.managed_fields, written)
+            }))
+        };
+        let Ok((earlier, counted)) = timeout_at(end, async { join!(earlier, counted) }).await
+        else {
             break;
         };
-        states.push(earlier);
+        match counted {
+            Some(Ok(counted)) => past.counted.extend(counted),
+            Some(Err(_)) => target = None,
+            None => {}
+        }
+        let Some(earlier) = earlier else { break };
+        past.states.push(earlier);
     }
-    states.reverse();
-    states
+    past.states.reverse();
+    past
+}
+
+/// How many replicas a target has, by its scale, and since when its status is as it is.
+///
+/// # Errors
+///
+/// The target cannot be read; in the words for a note.
+pub async fn count(
+    session: &Session,
+    target: &ScaleAt,
+    scale: &Scale,
+    now: Timestamp,
+) -> Result<Option<Counted>, Error> {
+    let asked = Fetch { session, namespace: &target.namespace };
+    let found = asked.target(target, None).await;
+    let Target { metadata, .. } = found.map_err(|e| Error::failed(told(Some(&e))))?;
+    Ok(Counted::new(scale.status_replicas, &metadata.managed_fields, now))
+}
+
+/// A target, whose status tells how many replicas there are and since when.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Target {
+    #[serde(deserialize_with = "null_as_default")]
+    metadata: TargetMeta,
+    #[serde(deserialize_with = "null_as_default")]
+    status: Status,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    #[serde(deserialize_with = "null_as_default")]
+    replicas: i32,
 }
 
 impl Fetch<'_> {
@@ -57,5 +137,18 @@ impl Fetch<'_> {
         // A server that does not know of exact versions gives the present state.
         let before = earlier.resource_version.parse::<u64>().is_ok_and(|its| its < version);
         (before && earlier.uid == hpa.uid).then_some(earlier)
+    }
+
+    /// A target as it is, or was at a version.
+    async fn target(&self, at: &ScaleAt, version: Option<&str>) -> Result<Target, Failure> {
+        let collection = at.path.rsplit_once('/').map_or("", |(collection, _)| collection);
+        let name = segment(&format!("metadata.name={}", at.name));
+        let mut path = format!("{collection}?fieldSelector={name}");
+        if let Some(version) = version {
+            let version = segment(version);
+            path.push_str(&format!("&resourceVersion={version}&resourceVersionMatch=Exact"));
+        }
+        let list: List<Target> = self.json(&path, "").await?;
+        Ok(list.items.into_iter().flatten().next().unwrap_or_default())
     }
 }

@@ -1,11 +1,13 @@
 //! The target of an HPA among saved objects: what the controller would get for its scale, in the
 //! API server's words where there is none.
 
+use jiff::Timestamp;
+
 use super::{Basis, assumed, find_error, once};
 use crate::error::Error;
+use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::objects::{Api, ApiError, ScaleObject, Workload};
-use crate::snapshot::pod::Meta;
+use crate::snapshot::objects::{Api, ApiError, ScaleObject, TargetMeta, Workload};
 use crate::snapshot::{Scale, ScaleError};
 
 /// Where the target's scale is looked for.
@@ -79,6 +81,17 @@ impl Target<'_> {
         Some(assumed("status.replicas", workload.replicas.to_string(), &source))
     }
 
+    /// How many replicas the target had until now, where something says since when.
+    pub(super) fn counted(&self, hpa: &Hpa, scale: &Scale, now: Timestamp) -> Option<Counted> {
+        let scales = self.scales.iter().filter(|scale| self.is_target(&scale.metadata, hpa));
+        let scales = scales.map(|scale| (&scale.metadata, Some(scale.status.replicas)));
+        let workload = self.workload(hpa).ok()?.into_iter();
+        let workload = workload.map(|workload| (&workload.metadata, workload.status_replicas));
+        // Where the two differ, one of them was read before a change.
+        let mut same = scales.chain(workload).filter(|it| it.1 == Some(scale.status_replicas));
+        same.find_map(|(meta, _)| Counted::new(scale.status_replicas, &meta.managed_fields, now))
+    }
+
     /// Whether the target itself is there.
     pub(super) fn has_workload(&self, hpa: &Hpa) -> bool {
         matches!(self.workload(hpa), Ok(Some(_)))
@@ -97,7 +110,7 @@ impl Target<'_> {
         Ok(workloads.next())
     }
 
-    fn is_target(&self, meta: &Meta, hpa: &Hpa) -> bool {
+    fn is_target(&self, meta: &TargetMeta, hpa: &Hpa) -> bool {
         *meta.name == *hpa.spec.scale_target_ref.name
             && meta.namespace.as_deref().unwrap_or(self.default_namespace) == hpa.namespace
     }

@@ -11,7 +11,9 @@ use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{ControllerState, HpaObject, OWN_API_VERSION, Objects, ScaleObject, Workload};
+use super::{
+    ControllerState, HpaObject, OWN_API_VERSION, Objects, ScaleObject, TargetMeta, Workload,
+};
 use crate::json::{self, UniqueMap, null_as_default, shortened, string_map};
 use crate::selector::LabelSelector;
 use crate::snapshot::control_plane::ManagerPod;
@@ -294,7 +296,7 @@ impl Workload {
         #[serde(default)]
         struct Wire<S> {
             #[serde(deserialize_with = "null_as_default")]
-            metadata: Meta,
+            metadata: TargetMeta,
             spec: Option<Spec<S>>,
             #[serde(deserialize_with = "null_as_default")]
             status: Status,

@@ -1,0 +1,229 @@
+//! What the metrics of a pass asked for, by the values that it left in `status.currentMetrics`. An
+//! average over the target's `status.replicas` leads back to the total and so to the proposal. The
+//! other values are averages over pods that are not known any more, some of which may have been
+//! without metrics: they tell what was likely, and bound nothing.
+
+use std::ops::RangeInclusive;
+
+use crate::quantity::Quantity;
+use crate::snapshot::controller::{Controller, Tolerances};
+use crate::snapshot::hpa::{Hpa, MetricSpec, MetricValueStatus};
+
+/// The proposal of a pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// It was one of these.
+    pub(super) range: RangeInclusive<i32>,
+    /// It was this by all appearances.
+    pub(super) likely: Option<i32>,
+}
+
+/// Totals up to this are exact as floats, and so is what they are divided into.
+const EXACT: i128 = 1 << 52;
+
+/// Reads a status that is one of the spec beside it; `counted` is the target's `status.replicas` at
+/// the time, if that is known, and `there` what it may have been.
+pub(super) fn read(
+    hpa: &Hpa,
+    controller: &Controller,
+    counted: Option<i32>,
+    there: Option<i32>,
+) -> Asked {
+    let pods = there.map_or(hpa.status.current_replicas, |n| n.min(hpa.status.current_replicas));
+    let tolerances = controller.tolerances(&hpa.spec);
+    let reported = hpa.status.current_metrics.as_deref().unwrap_or_default();
+    let (mut low, mut high, mut likely) = (0, Some(0), None);
+    // A pass that could not compute a metric leaves a gap, older controllers none.
+    let aligned = reported.len() == hpa.spec.metrics.len();
+    for (spec, status) in hpa.spec.metrics.iter().zip(reported).filter(|_| aligned) {
+        let current = status.current().filter(|_| status.type_ == spec.type_);
+        let range = current
+            .zip(counted)
+            .and_then(|(current, counted)| of_total(spec, current, counted, tolerances));
+        high = high.zip(range.as_ref()).map(|(high, range)| high.max(*range.end()));
+        low = range.as_ref().map_or(low, |range| low.max(*range.start()));
+        likely = likely.max(match range {
+            Some(range) => Some(*range.end()),
+            None => current.and_then(|current| {
+                of_pods(spec, current, (hpa.status.current_replicas, pods), tolerances)
+            }),
+        });
+    }
+    let high = high.filter(|_| aligned && !reported.is_empty());
+    Asked { range: low..=high.unwrap_or(i32::MAX), likely }
+}
+
+/// Whether a metric is a total that is compared as an average over the target's `status.replicas`.
+pub(super) fn is_average_over_target(spec: &MetricSpec) -> bool {
+    wanted_average(spec).is_some()
+}
+
+/// What the average of such a metric is compared with, in milli-units.
+fn wanted_average(spec: &MetricSpec) -> Option<i64> {
+    let target = spec.target()?;
+    match (spec.type_.as_str(), target.type_.as_str()) {
+        ("External", _) | ("Object", "AverageValue") => {
+            target.average_value.as_ref().map(Quantity::milli_value)
+        }
+        _ => None,
+    }
+}
+
+/// The proposals to which a mean over so many replicas leads. It was rounded up.
+fn of_total(
+    spec: &MetricSpec,
+    current: &MetricValueStatus,
+    counted: i32,
+    tolerances: Tolerances,
+) -> Option<RangeInclusive<i32>> {
+    let target = wanted_average(spec)?;
+    let mean = i128::from(current.average_value.as_ref()?.milli_value());
+    let most = mean * i128::from(counted);
+    let least = (mean - 1) * i128::from(counted) + 1;
+    if target <= 0 || mean < 0 || counted <= 0 || most > EXACT {
+        return None;
+    }
+    let (target, counted) = (target as f64, f64::from(counted));
+    // On the edge of the tolerance versions differ.
+    let edge = 1e-9;
+    let proposals = |total: i128| {
+        let ratio = total as f64 / (target * counted);
+        let multiplied = (total as f64 / target).ceil().max(0.0);
+        let within = |edge: f64| {
+            (1.0 - tolerances.down - edge..=1.0 + tolerances.up + edge).contains(&ratio)
+        };
+        match (within(-edge), within(edge)) {
+            (true, _) => [counted; 2],
+            (false, true) => [counted.min(multiplied), counted.max(multiplied)],
+            (false, false) => [multiplied; 2],
+        }
+    };
+    let ([low, _], [_, high]) = (proposals(least), proposals(most));
+    (high <= f64::from(i32::MAX)).then_some(low as i32..=high as i32)
+}
+
+/// The proposal if all of so many pods counted, where the target was asked for `current`.
+fn of_pods(
+    spec: &MetricSpec,
+    reported: &MetricValueStatus,
+    (current, pods): (i32, i32),
+    tolerances: Tolerances,
+) -> Option<i32> {
+    let wanted = spec.target()?;
+    let ratio = match (wanted.average_utilization, reported.average_utilization) {
+        (Some(wanted), Some(share)) => f64::from(share) / f64::from(wanted),
+        _ => {
+            let averages = wanted.average_value.as_ref().zip(reported.average_value.as_ref());
+            let values = wanted.value.as_ref().zip(reported.value.as_ref());
+            let (wanted, value) = averages.or(values)?;
+            value.milli_value() as f64 / wanted.milli_value() as f64
+        }
+    };
+    if (1.0 - tolerances.down..=1.0 + tolerances.up).contains(&ratio) {
+        return Some(current);
+    }
+    let multiplied = (ratio * f64::from(pods)).ceil();
+    (0.0..=f64::from(i32::MAX)).contains(&multiplied).then_some(multiplied as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::read;
+    use crate::snapshot::controller::Controller;
+    use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus};
+
+    fn external(wanted: &str, average: &str) -> [Value; 2] {
+        let spec = json!({"type": "External", "external": {
+            "metric": {"name": "queue"},
+            "target": {"type": "AverageValue", "averageValue": wanted},
+        }});
+        let status = json!({"type": "External", "external": {
+            "metric": {"name": "queue"},
+            "current": {"averageValue": average},
+        }});
+        [spec, status]
+    }
+
+    fn object(kind: &str, wanted: &str, found: &str) -> [Value; 2] {
+        let (value, current) = match kind {
+            "Value" => ("value", json!({"value": found})),
+            _ => ("averageValue", json!({"averageValue": found})),
+        };
+        let target = json!({"type": kind, value: wanted});
+        let spec = json!({"type": "Object", "object": {"target": target}});
+        [spec, json!({"type": "Object", "object": {"current": current}})]
+    }
+
+    fn cpu(wanted: i32, share: i32) -> [Value; 2] {
+        let target = json!({"type": "Utilization", "averageUtilization": wanted});
+        let current = json!({"averageUtilization": share, "averageValue": "1"});
+        let spec = json!({"type": "Resource", "resource": {"name": "cpu", "target": target}});
+        [spec, json!({"type": "Resource", "resource": {"name": "cpu", "current": current}})]
+    }
+
+    /// An HPA whose last pass was over 10 replicas.
+    fn hpa(metrics: &[[Value; 2]]) -> Hpa {
+        let of = |place: usize| metrics.iter().map(|it| it[place].clone()).collect::<Vec<_>>();
+        let spec = json!({"maxReplicas": 20, "metrics": of(0)});
+        let status = json!({"currentReplicas": 10, "currentMetrics": of(1)});
+        let spec: HpaSpec = serde_json::from_value(spec).unwrap();
+        let status: HpaStatus = serde_json::from_value(status).unwrap();
+        Hpa {
+            name: "web".to_owned(),
+            namespace: "default".to_owned(),
+            uid: None,
+            resource_version: String::new(),
+            written: Default::default(),
+            deletion_timestamp: None,
+            labels: Default::default(),
+            generation: None,
+            spec,
+            status,
+        }
+    }
+
+    #[test]
+    fn averages_over_the_target_lead_back_to_the_proposal() {
+        const ANY: i32 = i32::MAX;
+        for (metrics, counted, range, likely) in [
+            // 9,991 to 10,000 thousandths in all.
+            (vec![external("10", "1")], Some(10), 1..=1, Some(1)),
+            // Within the tolerance the replicas stay.
+            (vec![external("10", "9500m")], Some(10), 10..=10, Some(10)),
+            (vec![external("10", "10500m")], Some(3), 3..=3, Some(3)),
+            // On its edge versions differ: 109.991 to 110 in all.
+            (vec![external("10", "11")], Some(10), 10..=11, Some(11)),
+            // 40 to 40.002 in all.
+            (vec![external("10", "13334m")], Some(3), 4..=5, Some(5)),
+            (vec![external("10", "0")], Some(10), 0..=0, Some(0)),
+            (vec![object("AverageValue", "10", "2")], Some(10), 2..=2, Some(2)),
+            // The highest counts.
+            (vec![external("10", "1"), external("1", "400m")], Some(10), 4..=4, Some(4)),
+            // What is said of pods bounds nothing.
+            (vec![external("10", "3"), cpu(50, 20)], Some(10), 3..=ANY, Some(4)),
+            (vec![external("10", "3"), cpu(50, 48)], Some(10), 3..=ANY, Some(10)),
+            (vec![object("Value", "10", "2")], Some(10), 0..=ANY, Some(2)),
+            // Without a count, or with totals that floats do not hold, nothing follows.
+            (vec![external("10", "1")], None, 0..=ANY, Some(1)),
+            (vec![external("10", "1")], Some(0), 0..=ANY, Some(1)),
+            (vec![external("10", "-1")], Some(10), 0..=ANY, None),
+            (vec![external("0", "1")], Some(10), 0..=ANY, None),
+            (vec![external("1", "9e15")], Some(10), 0..=ANY, None),
+            (vec![external("1m", "3e9")], Some(10), 0..=ANY, None),
+        ] {
+            let asked = read(&hpa(&metrics), &Controller::default(), counted, None);
+            assert_eq!((asked.range, asked.likely), (range, likely), "{metrics:?} {counted:?}");
+        }
+    }
+
+    #[test]
+    fn a_status_of_other_metrics_tells_nothing() {
+        let mut hpa = hpa(&[external("10", "1"), external("10", "2")]);
+        let metrics = hpa.status.current_metrics.as_mut().unwrap();
+        metrics.pop();
+        let asked = read(&hpa, &Controller::default(), Some(10), None);
+        assert_eq!((asked.range, asked.likely), (0..=i32::MAX, None));
+    }
+}

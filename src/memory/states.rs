@@ -1,0 +1,275 @@
+//! What the states of an HPA tell that its API server still has, or that were seen while it was watched:
+//! each status is that of a pass, and of those after it that came to the same. A status that has not
+//! been overwritten yet tells the same of the last pass.
+
+use std::ops::RangeInclusive;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::asked;
+use super::infer::{SECOND, SLACK, windows};
+use super::sighting::{self, Sighting};
+use crate::snapshot::controller::Controller;
+use crate::snapshot::evidence::{Counted, Rescales, Seen, Written};
+use crate::snapshot::hpa::Hpa;
+use crate::snapshot::stated::ScaleEvent;
+
+/// Whether there may have been others between the states of an HPA.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chain {
+    /// There were none.
+    Whole,
+    /// There may have been some.
+    Glimpses,
+}
+
+/// What the states of an HPA, one after the other and itself last, tell of the passes whose status has
+/// been overwritten. Those of an earlier HPA of its name do not count. `counted` is what is known of
+/// the target's replicas meanwhile.
+pub fn seen(
+    hpa: &Hpa,
+    controller: &Controller,
+    states: &[Hpa],
+    counted: &[Counted],
+    chain: Chain,
+) -> Vec<Seen> {
+    let pairs = states.windows(2).enumerate().filter_map(|(place, pair)| {
+        let [state, next] = pair else { return None };
+        if state.uid != hpa.uid || next.uid != hpa.uid || outdates(&states[place..], controller) {
+            return None;
+        }
+        let written = state.written.status?;
+        let time = state.written.spec.map_or(written, |spec| written.max(spec));
+        // Both are only new where a state in between is missing.
+        let changes = [next.written.status, next.written.spec].into_iter().flatten();
+        let changed = changes.filter(|it| *it > time).min()?;
+        let period = controller.sync_period;
+        let (until, last) = match chain {
+            Chain::Glimpses => (time, time),
+            // The pass that changed it came a sync period after the last that did not.
+            Chain::Whole if next.written.status == Some(changed) => {
+                (changed, time.max(changed - period + SECOND))
+            }
+            Chain::Whole => (changed, changed),
+        };
+        let since = passed_since(state, until, period);
+        let sighting =
+            since.and_then(|since| sighted(state, controller, counted, since..=last, None));
+        let (proposal, likely) = match sighting {
+            Some(sighting) => (sighting.proposal, sighting.likely),
+            None => (0..=i32::MAX, None),
+        };
+        let kept = time > written || state.written.by_us;
+        let (at_least, at_most) = proposal.into_inner();
+        Some(Seen { at_least, at_most, likely, time, until, kept })
+    });
+    pairs.collect()
+}
+
+/// Whether what the controller remembered at the first of some states may have left its window since,
+/// though it is inside that of the last.
+fn outdates(states: &[Hpa], controller: &Controller) -> bool {
+    let window = |hpa: &Hpa| {
+        let (up, down) = windows(hpa, controller);
+        up.max(down)
+    };
+    states.last().is_some_and(|last| states.iter().any(|state| window(state) < window(last)))
+}
+
+/// What a status tells of the passes that left it during some time; `there` are the replicas now, if
+/// they may be those of the time.
+pub(super) fn sighted(
+    hpa: &Hpa,
+    controller: &Controller,
+    counted: &[Counted],
+    passes: RangeInclusive<Timestamp>,
+    there: Option<i32>,
+) -> Option<Sighting> {
+    let mut sighting = sighting::read(&hpa.spec, &hpa.status)?;
+    let (first, last) = passes.into_inner();
+    // Of several passes each may have taken its averages over another count.
+    let single = last.duration_since(first) < controller.sync_period - SECOND;
+    let covers = |counted: &&Counted| {
+        counted.since + SECOND + SLACK < first
+            && first <= counted.until
+            && (single || last <= counted.until)
+    };
+    let counted = counted.iter().find(covers).map(|counted| counted.replicas);
+    let asked = asked::read(hpa, controller, counted, there);
+    let (low, high) = sighting.proposal.clone().into_inner();
+    let (low, high) = (low.max(*asked.range.start()), high.min(*asked.range.end()));
+    if low <= high {
+        sighting.counted = counted.filter(|_| sighting.proposal != (low..=high));
+        sighting.proposal = low..=high;
+        // Going up, pods that were not there yet have counted for nothing.
+        let likely = asked.likely.filter(|_| high < i32::MAX || there.is_some());
+        sighting.likely = likely.map(|likely| likely.clamp(low, high));
+    }
+    Some(sighting)
+}
+
+/// Since when passes over the spec as it is have left the status as it is until some time; none where
+/// there may have been none. What a pass leaves as it was it does not write again.
+pub(super) fn passed_since(
+    hpa: &Hpa,
+    until: Timestamp,
+    sync_period: SignedDuration,
+) -> Option<Timestamp> {
+    let Written { status, spec, by_us, .. } = hpa.written;
+    match (status, spec) {
+        (Some(status), Some(spec)) if status > spec && !by_us => Some(status),
+        (None, Some(_)) => None,
+        // When it was written is not known either, or nobody else has written anything.
+        (status, None) if !by_us => Some(status.unwrap_or(Timestamp::MIN)),
+        (status, spec) => {
+            let changed = status.max(spec)?;
+            (changed + SECOND + sync_period + SLACK <= until).then_some(changed)
+        }
+    }
+}
+
+/// The rescales that the states of an HPA show, one after the other without a gap; none where they
+/// do not tell of each what it did.
+pub fn rescales_seen(hpa: &Hpa, states: &[Hpa]) -> Option<Rescales> {
+    let first = states.first()?;
+    // Before the first status there was no pass.
+    let since = first.written.status.or(first.written.created)?;
+    let mut changes = Vec::new();
+    for pair in states.windows(2) {
+        let [before, state] = pair else { return None };
+        let time = state.status.last_scale_time;
+        if before.uid != hpa.uid || state.uid != hpa.uid {
+            return None;
+        }
+        if time == before.status.last_scale_time {
+            continue;
+        }
+        let replicas = sighting::rescaled_by(&state.status)?;
+        changes.push(ScaleEvent { replicas, time: time?, outdated: false });
+    }
+    (states.len() > 1).then_some(Rescales { since, changes })
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::{Chain, Written, seen};
+    use crate::snapshot::controller::Controller;
+    use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus};
+
+    /// A state whose status and spec were written so many seconds after an instant, the status by a
+    /// pass that recommended so many replicas; with a stabilization window of so many seconds.
+    fn state((status, spec, replicas, window): (i64, i64, i32, Option<i32>)) -> Hpa {
+        let second = |second| Timestamp::from_second(1_000_000 + second).ok();
+        let mut hpa_spec = json!({"maxReplicas": 20});
+        if let Some(window) = window {
+            hpa_spec["behavior"] = json!({"scaleDown": {"stabilizationWindowSeconds": window}});
+        }
+        let condition = |type_: &str, reason: &str| {
+            let status = if type_ == "ScalingLimited" { "False" } else { "True" };
+            json!({"type": type_, "status": status, "reason": reason})
+        };
+        let hpa_status = json!({
+            "currentReplicas": replicas,
+            "desiredReplicas": replicas,
+            "currentMetrics": [{"type": "Resource"}],
+            "conditions": [
+                condition("AbleToScale", "ReadyForNewScale"),
+                condition("ScalingActive", "ValidMetricFound"),
+                condition("ScalingLimited", "DesiredWithinRange"),
+            ],
+        });
+        let spec_of: HpaSpec = serde_json::from_value(hpa_spec).unwrap();
+        let status_of: HpaStatus = serde_json::from_value(hpa_status).unwrap();
+        Hpa {
+            name: "web".to_owned(),
+            namespace: "default".to_owned(),
+            uid: Some("u".to_owned()),
+            resource_version: String::new(),
+            written: Written {
+                created: second(0),
+                spec: second(spec),
+                status: second(status),
+                by_us: false,
+            },
+            deletion_timestamp: None,
+            labels: Default::default(),
+            generation: None,
+            spec: spec_of,
+            status: status_of,
+        }
+    }
+
+    #[test]
+    fn each_state_tells_of_the_passes_that_left_it() {
+        const ANY: (i32, i32) = (0, i32::MAX);
+        let same = None;
+        for (states, chain, want) in [
+            (
+                vec![(100, 50, 8, same), (115, 50, 7, same), (130, 50, 9, same)],
+                Chain::Whole,
+                vec![((8, 8), 100, 115, false), ((7, 7), 115, 130, false)],
+            ),
+            // A pass over the new spec may not have been made before the next status was written.
+            (
+                vec![(100, 50, 8, same), (100, 110, 8, same), (120, 110, 9, same)],
+                Chain::Whole,
+                vec![((8, 8), 100, 110, false), (ANY, 110, 120, true)],
+            ),
+            // By now it must have been, and have come to the same.
+            (
+                vec![(100, 50, 8, same), (100, 110, 8, same), (131, 110, 9, same)],
+                Chain::Whole,
+                vec![((8, 8), 100, 110, false), ((8, 8), 110, 131, true)],
+            ),
+            // A state is missing: from 115 to 120 nothing is told.
+            (
+                vec![(100, 50, 8, same), (115, 120, 7, same), (150, 120, 9, same)],
+                Chain::Whole,
+                vec![((8, 8), 100, 115, false), ((7, 7), 120, 150, true)],
+            ),
+            // What was recommended before may have left a window that was shorter meanwhile.
+            (
+                vec![(100, 50, 8, same), (115, 105, 7, Some(60)), (130, 120, 9, same)],
+                Chain::Whole,
+                vec![],
+            ),
+            (
+                vec![(100, 50, 8, Some(600)), (115, 105, 7, same), (130, 50, 9, same)],
+                Chain::Whole,
+                vec![((8, 8), 100, 105, false), ((7, 7), 115, 130, false)],
+            ),
+            (
+                vec![(100, 50, 8, same), (130, 50, 9, same)],
+                Chain::Glimpses,
+                vec![((8, 8), 100, 100, false)],
+            ),
+        ] {
+            let list: Vec<Hpa> = states.iter().copied().map(state).collect();
+            let last = list.last().unwrap();
+            let found = seen(last, &Controller::default(), &list, &[], chain);
+            let second = |time: Timestamp| time.as_second() - 1_000_000;
+            let found: Vec<_> = found
+                .iter()
+                .map(|it| ((it.at_least, it.at_most), second(it.time), second(it.until), it.kept))
+                .collect();
+            assert_eq!(found, want, "{states:?} {chain:?}");
+        }
+    }
+
+    #[test]
+    fn a_status_that_apply_wrote_is_no_pass() {
+        let mut states = [(100, 50, 8, None), (115, 50, 7, None)].map(state);
+        states[0].written.by_us = true;
+        let told = |states: &[Hpa]| {
+            let found = seen(&states[1], &Controller::default(), states, &[], Chain::Whole);
+            found.iter().map(|it| (it.at_least, it.at_most, it.kept)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&states), [(0, i32::MAX, true)]);
+        // A pass that left it has come to the same.
+        states[1].written.status = state((121, 50, 7, None)).written.status;
+        assert_eq!(told(&states), [(8, 8, true)]);
+    }
+}

@@ -151,7 +151,8 @@ fn follows(mut world: World, controller: &Controller, evidence: &Evidence, at: &
     upcoming.sort_by_key(|step| (step.earliest, step.latest.is_none(), step.latest));
     // Each count with how often it was passed before.
     let (mut reached, mut settled) = (Vec::new(), Vec::new());
-    let end = now + SignedDuration::from_hours(1);
+    let steps = controller.sync_period.saturating_mul(i32::try_from(STEPS).unwrap());
+    let end = now + SignedDuration::from_hours(1) + steps;
     let mut current = from;
     while world.now < end {
         let truth = world.pass();

@@ -189,29 +189,39 @@ impl Known<'_> {
         self.hpa.written.spec.is_none_or(|spec| until.is_none_or(|until| until < spec))
     }
 
-    /// What was seen of all passes that are not `old`, but of those that left the status as it is; none
-    /// where there may have been others. What is asked of is what was done before a pass wrote its
-    /// status at some time.
-    pub(super) fn passes_since(&self, old: impl Fn(Timestamp) -> bool) -> Option<&[Seen]> {
-        let (first, last) = (self.seen.first()?, self.seen.last()?);
-        let joined = self.seen.windows(2).all(|pair| pair[0].until >= pair[1].time);
-        let reaches = last.until >= self.hpa.written.status.max(self.hpa.written.spec)?;
-        // The first pass of all takes the count for a recommendation, too.
-        let start = self.nothing_before().filter(|_| self.lease.is_some());
-        let first_of_all = start.map(|start| start + self.sync_period + SLACK + SECOND);
-        let is_later = first_of_all.is_some_and(|latest| latest < first.time);
-        let told = old(if is_later { first.time } else { first.until })
-            && joined
-            && reaches
-            && self.status_lost.is_none_or(|lost| lost + SECOND < first.time)
-            && !self.may_have_restarted_since(first.time - SECOND);
-        let start = self.seen.iter().position(|seen| !old(seen.until));
-        told.then(|| &self.seen[start.unwrap_or(self.seen.len())..])
+    /// What was seen of all passes since some time, but of those that left the status as it is; none
+    /// where there may have been others.
+    pub(super) fn passes_since(&self, time: Timestamp) -> Option<&[Seen]> {
+        let is_over = |seen: Timestamp| seen + SECOND <= time;
+        self.passes(is_over, is_over)
     }
 
     /// The same since the start of a window that ends with the next pass.
     pub(super) fn passes_within(&self, window: SignedDuration) -> Option<&[Seen]> {
-        self.passes_since(|time| self.least_age_before(time) >= window)
+        self.passes(
+            |first| self.least_age(first) >= window,
+            |until| self.least_age_before(until) >= window,
+        )
+    }
+
+    /// What was seen but for what `is_over`, by when it was overwritten. The first of it has to be from
+    /// long enough ago: a pass may take the count for a recommendation, too, which its status does not
+    /// tell.
+    fn passes(
+        &self,
+        starts_early: impl Fn(Timestamp) -> bool,
+        is_over: impl Fn(Timestamp) -> bool,
+    ) -> Option<&[Seen]> {
+        let (first, last) = (self.seen.first()?, self.seen.last()?);
+        let joined = self.seen.windows(2).all(|pair| pair[0].until >= pair[1].time);
+        let reaches = last.until >= self.hpa.written.status.max(self.hpa.written.spec)?;
+        let told = starts_early(first.time)
+            && joined
+            && reaches
+            && self.status_lost.is_none_or(|lost| lost + SECOND < first.time)
+            && !self.may_have_restarted_since(first.time - SECOND);
+        let start = self.seen.iter().position(|seen| !is_over(seen.until));
+        told.then(|| &self.seen[start.unwrap_or(self.seen.len())..])
     }
 
     /// How old what was done before a pass wrote its status at some time is at least, when the next

@@ -84,7 +84,7 @@ fn holding(known: &Known<'_>, sighting: &Sighting) -> impl Iterator<Item = Held>
     [down, up].into_iter().flatten().map(move |(replicas, window)| {
         let oldest = minus(last_pass, window);
         // Where all that was in the window is told of, it is one of those that may be such.
-        let told = known.passes_since(|time| time + SECOND <= oldest).unwrap_or_default();
+        let told = known.passes_since(oldest).unwrap_or_default();
         let fits =
             |seen: &&Seen| seen.at_most >= *replicas.start() && seen.at_least <= *replicas.end();
         let fitting: Vec<&Seen> = told.iter().filter(fits).collect();

@@ -204,18 +204,19 @@ impl Known<'_> {
         )
     }
 
-    /// What was seen but for what `is_over`, by when it was overwritten. The first of it has to be from
-    /// long enough ago: a pass may take the count for a recommendation, too, which its status does not
-    /// tell.
+    /// What was seen but for what `is_over`, by when it was overwritten. It has to start early enough,
+    /// with a recommendation: the first pass that comes to one takes the count for another, which its
+    /// status does not tell.
     fn passes(
         &self,
         starts_early: impl Fn(Timestamp) -> bool,
         is_over: impl Fn(Timestamp) -> bool,
     ) -> Option<&[Seen]> {
         let (first, last) = (self.seen.first()?, self.seen.last()?);
+        let recommended = self.seen.iter().find(|seen| !seen.unread)?;
         let joined = self.seen.windows(2).all(|pair| pair[0].until >= pair[1].time);
         let reaches = last.until >= self.hpa.written.status.max(self.hpa.written.spec)?;
-        let told = starts_early(first.time)
+        let told = starts_early(recommended.time)
             && joined
             && reaches
             && self.status_lost.is_none_or(|lost| lost + SECOND < first.time)

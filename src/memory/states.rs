@@ -55,13 +55,14 @@ pub fn seen(
         let since = passed_since(state, until, period);
         let sighting =
             since.and_then(|since| sighted(state, controller, counted, since..=last, None));
+        let unread = sighting.is_none();
         let (proposal, likely) = match sighting {
             Some(sighting) => (sighting.proposal, sighting.likely),
             None => (0..=i32::MAX, None),
         };
         let kept = time > written || state.written.by_us;
         let (at_least, at_most) = proposal.into_inner();
-        Some(Seen { at_least, at_most, likely, time, until, kept })
+        Some(Seen { at_least, at_most, likely, time, until, kept, unread })
     });
     pairs.collect()
 }

@@ -69,6 +69,9 @@ pub struct Seen {
     /// At its time the spec was changed, and not the status.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub kept: bool,
+    /// Its passes may not have got to a recommendation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unread: bool,
 }
 
 /// When the parts of an HPA were written, as far as the object tells.

@@ -127,19 +127,32 @@ impl Known<'_> {
     /// Whether the controller may have started anew since. One that does makes its first pass a
     /// sync period later, at a time when the one that wrote a fresh status would have made its next.
     pub(super) fn may_have_restarted_since(&self, time: Timestamp) -> bool {
-        // What it remembered of an earlier HPA of the name may be gone with that.
-        let created = self.hpa.written.created.filter(|_| self.replaces_another);
-        if created.is_some_and(|created| created + SECOND > time) {
-            return true;
-        }
-        match self.lease {
-            Some(lease) => lease.acquired >= time,
-            None => {
-                let running =
-                    self.running_since().filter(|_| self.now <= self.last_pass() + TAKEOVER);
-                running.is_none_or(|since| since > time)
+        let running = || {
+            let fresh = self.fresh().filter(|_| self.now <= self.last_pass() + TAKEOVER);
+            fresh.and_then(|_| self.running_since())
+        };
+        self.may_have_lost(time)
+            || match self.lease {
+                Some(lease) => lease.acquired >= time,
+                None => running().is_none_or(|since| since > time),
             }
-        }
+    }
+
+    /// Whether it may have done so even before the last pass that wrote a status. Which count it then
+    /// took for a recommendation shows nowhere.
+    pub(super) fn may_have_restarted_unseen_since(&self, time: Timestamp) -> bool {
+        let written = self.status_written().map(|written| written + SECOND);
+        self.may_have_lost(time)
+            || match self.lease {
+                Some(lease) => lease.acquired >= time && Some(lease.acquired) <= written,
+                None => self.running_since().is_none_or(|since| since > time),
+            }
+    }
+
+    /// Whether what it remembered then of an earlier HPA of the name may be gone with that.
+    fn may_have_lost(&self, time: Timestamp) -> bool {
+        let created = self.hpa.written.created.filter(|_| self.replaces_another);
+        created.is_some_and(|created| created + SECOND > time)
     }
 
     /// Whether the status of a later pass could not be written.
@@ -161,11 +174,11 @@ impl Known<'_> {
         Recommendation { replicas, time }
     }
 
-    /// Since when the controller has been running at least, going by a fresh status.
+    /// Since when the controller that wrote the last status had been running at least.
     fn running_since(&self) -> Option<Timestamp> {
         // Between passes that follow on each other there is no time for another leader.
         let unbroken = self.sync_period + TAKEOVER - SECOND;
-        let mut since = self.fresh()?;
+        let mut since = self.status_written()?;
         for write in self.writes().rev() {
             if since.duration_since(write) < unbroken {
                 since = since.min(write);

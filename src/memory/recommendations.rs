@@ -112,6 +112,9 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
         if known.status_lost.is_none_or(|lost| lost < earliest) {
             earliest = earliest.max(known.last_before(seen.until));
         }
+        if known.may_have_restarted_unseen_since(earliest) {
+            continue;
+        }
         let (mut low, mut high) = (seen.at_least, seen.at_most);
         if known.may_have_restarted_since(earliest) {
             let counts = [known.current, known.hpa.status.current_replicas];

@@ -298,14 +298,16 @@ pub(super) fn extremes(
     held: &[Held],
 ) -> (Extreme, Extreme) {
     // Where all passes are told of whose recommendations may still count, they are no further out
-    // than the furthest of these. A window that is no longer than a sync period has nothing left.
+    // than the furthest of these. A window that is no longer than a sync period has nothing left,
+    // unless the next pass is the first that comes to a recommendation.
+    let is_over = |window| window <= known.sync_period && sighting.is_some();
     let own = sighting.map_or(0..=i32::MAX, |seen| seen.proposal.clone());
     let high = match known.passes_within(known.down_window) {
-        _ if known.down_window <= known.sync_period => Some(0),
+        _ if is_over(known.down_window) => Some(0),
         told => told.and_then(|told| told.iter().map(|it| it.at_most).chain([*own.end()]).max()),
     };
     let low = match known.passes_within(known.up_window) {
-        _ if known.up_window <= known.sync_period => Some(i32::MAX),
+        _ if is_over(known.up_window) => Some(i32::MAX),
         told => told.and_then(|told| told.iter().map(|it| it.at_least).chain([*own.start()]).min()),
     };
     let mut highest = Extreme {

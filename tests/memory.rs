@@ -84,7 +84,7 @@ fn run(seed: u64, shape: Shape, behavior: bool, life: Life, sees: Sees, shares: 
         let seen_at = world.now;
         let before = world.memory.clone();
         let alone = (pass % 10 == 0).then(|| world.left_alone());
-        let died = world.died.is_some();
+        let died = world.died.is_some() || evidence.lease.is_none() && world.is_back();
         let truth = world.pass();
         states.push(world.hpa.clone());
         // Without managedFields a spec that has just changed cannot be told from one that has not,

@@ -47,12 +47,15 @@ pub fn seen(
         let (until, last) = match chain {
             Chain::Glimpses => (time, time),
             // The pass that changed it came a sync period after the last that did not.
-            Chain::Whole if next.written.status == Some(changed) => {
+            Chain::Whole if next.written.status == Some(changed) && !next.written.by_us => {
                 (changed, time.max(changed - period + SECOND))
             }
             Chain::Whole => (changed, changed),
         };
         let since = passed_since(state, until, period);
+        // What is known of the target is about the present one.
+        let same_target = state.spec.scale_target_ref == hpa.spec.scale_target_ref;
+        let counted = if same_target { counted } else { &[] };
         let sighting =
             since.and_then(|since| sighted(state, controller, counted, since..=last, None));
         let unread = sighting.is_none();
@@ -145,25 +148,30 @@ pub fn rescales_seen(hpa: &Hpa, states: &[Hpa]) -> Option<Rescales> {
         if time == before.status.last_scale_time {
             continue;
         }
-        let replicas = sighting::rescaled_by(&state.status)?;
+        // Nor does one that `apply` wrote: the controller remembers nothing of that.
+        let replicas = sighting::rescaled_by(&state.status).filter(|_| !state.written.by_us)?;
         changes.push(ScaleEvent { replicas, time: time?, outdated: false });
     }
     (states.len() > 1).then_some(Rescales { since, changes })
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use jiff::Timestamp;
     use serde_json::json;
 
-    use super::{Chain, Written, seen};
+    use super::{Chain, Counted, Written, rescales_seen, seen};
     use crate::snapshot::controller::Controller;
     use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus};
 
+    pub(crate) fn second(second: i64) -> Timestamp {
+        Timestamp::from_second(1_000_000 + second).unwrap()
+    }
+
     /// A state whose status and spec were written so many seconds after an instant, the status by a
     /// pass that recommended so many replicas; with a stabilization window of so many seconds.
-    fn state((status, spec, replicas, window): (i64, i64, i32, Option<i32>)) -> Hpa {
-        let second = |second| Timestamp::from_second(1_000_000 + second).ok();
+    pub(crate) fn state((status, spec, replicas, window): (i64, i64, i32, Option<i32>)) -> Hpa {
+        let second = |second| Some(self::second(second));
         let mut hpa_spec = json!({"maxReplicas": 20});
         if let Some(window) = window {
             hpa_spec["behavior"] = json!({"scaleDown": {"stabilizationWindowSeconds": window}});
@@ -272,5 +280,54 @@ mod tests {
         // A pass that left it has come to the same.
         states[1].written.status = state((121, 50, 7, None)).written.status;
         assert_eq!(told(&states), [(8, 8, true)]);
+    }
+
+    /// Two states 15 s apart, the first of which holds back what an average over the target asked for.
+    fn held_back() -> [Hpa; 2] {
+        let mut states = [(100, 50, 8, None), (115, 50, 7, None)].map(state);
+        let target = json!({"type": "AverageValue", "averageValue": "10"});
+        let spec = json!([{"type": "External", "external": {"target": target}}]);
+        let current = json!([{"type": "External", "external": {"current": {"averageValue": "4"}}}]);
+        states[0].spec.metrics = serde_json::from_value(spec).unwrap();
+        states[0].status.current_metrics = serde_json::from_value(current).unwrap();
+        states[0].status.conditions[0].reason = "ScaleDownStabilized".to_owned();
+        states
+    }
+
+    /// What the first tells where the present target has had 10 replicas from the start to its pass.
+    fn told(states: &[Hpa; 2]) -> (i32, i32) {
+        let Written { created, status, .. } = states[0].written;
+        let counted = Counted { replicas: 10, since: created.unwrap(), until: status.unwrap() };
+        let found = seen(&states[1], &Controller::default(), states, &[counted], Chain::Whole);
+        (found[0].at_least, found[0].at_most)
+    }
+
+    #[test]
+    fn a_target_tells_nothing_of_passes_over_another() {
+        let mut states = held_back();
+        assert_eq!(told(&states), (4, 4));
+        states[0].spec.scale_target_ref.name = "before".to_owned();
+        assert_eq!(told(&states), (0, 7));
+    }
+
+    #[test]
+    fn what_apply_overwrites_may_be_of_two_passes() {
+        let mut states = held_back();
+        states[1].written.status = state((127, 50, 7, None)).written.status;
+        assert_eq!(told(&states), (4, 4));
+        states[1].written.by_us = true;
+        assert_eq!(told(&states), (0, 7));
+    }
+
+    #[test]
+    fn what_apply_scaled_is_not_in_the_memory() {
+        let mut states = [(100, 50, 8, None), (115, 50, 7, None)].map(state);
+        states[1].status.last_scale_time = states[1].written.status;
+        states[1].status.current_replicas = 8;
+        states[1].status.conditions[0].reason = "SucceededRescale".to_owned();
+        let changes = |states: &[Hpa; 2]| rescales_seen(&states[1], states).map(|it| it.changes);
+        assert_eq!(changes(&states).unwrap()[0].replicas, -1);
+        states[1].written.by_us = true;
+        assert_eq!(changes(&states), None);
     }
 }

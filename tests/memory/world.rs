@@ -12,7 +12,7 @@ use kubectl_hpa::snapshot::controller::{Controller, Gates};
 use kubectl_hpa::snapshot::evidence::{Counted, Evidence, Lease, Written};
 use kubectl_hpa::snapshot::hpa::{
     Behavior, CrossVersionObjectReference, ExternalMetricSource, Hpa, HpaSpec, HpaStatus,
-    MetricIdentifier, MetricSpec, MetricTarget, ScalingPolicy, ScalingRules,
+    MetricIdentifier, MetricSpec, MetricTarget, ObjectMetricSource, ScalingPolicy, ScalingRules,
 };
 use kubectl_hpa::snapshot::{ExternalValue, MetricAnswer, Scale, ScaleError, Snapshot};
 use kubectl_hpa::version::Version;
@@ -105,6 +105,7 @@ pub(crate) struct World {
     pub(crate) leads_since: Timestamp,
     /// When the leader before was last heard of; until there is another one, nobody passes.
     pub(crate) died: Option<Timestamp>,
+    elected: bool,
     led_before: Timestamp,
     recorder: Recorder,
     kept: Kept,
@@ -145,8 +146,11 @@ impl World {
             },
             min_replicas: Some(min),
             max_replicas: random.pick(&[10, 20, 50]),
-            metrics: vec![metric("load"); if odd { 2 } else { 1 }],
-            behavior: behavior.then(|| some_behavior(&mut random)),
+            metrics: match odd {
+                true => vec![external(), if random.one_in(2) { external() } else { object() }],
+                false => vec![external()],
+            },
+            behavior: behavior.then(|| some_behavior(&mut random, odd)),
         };
         let hpa = Hpa {
             name: "web".to_owned(),
@@ -183,6 +187,7 @@ impl World {
             memory: Memory::default(),
             leads_since: start - before,
             died: None,
+            elected: true,
             led_before: start - before,
             recorder: Recorder::default(),
             kept: Kept::new(),
@@ -203,14 +208,15 @@ impl World {
 
     /// What the controller would see now.
     pub(crate) fn snapshot(&self, now: Timestamp) -> Snapshot {
-        let answer = |value: &Option<i64>| match *value {
+        let answer = |(value, spec): (Option<i64>, &MetricSpec)| match value {
+            Some(value) if spec.object.is_some() => MetricAnswer::Object(vec![value]),
             Some(value) => {
                 MetricAnswer::External(vec![ExternalValue { labels: Labels::default(), value }])
             }
             None => MetricAnswer::Failed("down".to_owned()),
         };
-        let values = [self.load, self.second];
-        let metrics = values.iter().take(self.hpa.spec.metrics.len()).map(answer).collect();
+        let values = [self.load, self.second].into_iter();
+        let metrics = values.zip(&self.hpa.spec.metrics).map(answer).collect();
         let scale = Scale {
             spec_replicas: self.replicas,
             status_replicas: self.there,
@@ -253,6 +259,11 @@ impl World {
         self.lost.filter(counts).is_some_and(|time| !told(time))
             || self.replaced.filter(counts).is_some()
                 && evidence.events.iter().all(|event| event.is_about(&self.hpa))
+    }
+
+    /// Whether a controller has started anew, without an election, and not passed since.
+    pub(crate) fn is_back(&self) -> bool {
+        !self.elected && self.now < self.leads_since + self.controller.sync_period
     }
 
     /// What a user could read beside the HPA.
@@ -309,21 +320,7 @@ impl World {
         }
         let taken = self.random.up_to_ms(300);
         self.now += taken;
-        let mut status = decision.outcome.status.clone();
-        status.last_scale_time = status.last_scale_time.map(whole);
-        for condition in &mut status.conditions {
-            condition.last_transition_time = condition.last_transition_time.map(whole);
-        }
-        if status != self.hpa.status {
-            if self.life == Life::Odd && self.random.one_in(150) {
-                self.send("FailedUpdateStatus", "down");
-                self.lost = Some(self.now);
-            } else {
-                self.hpa.status = status;
-                self.hpa.written.status = Some(whole(self.now));
-                self.counted.push(self.counted());
-            }
-        }
+        self.write(decision.outcome.status.clone(), false);
         let late = match self.life {
             Life::Odd if self.random.one_in(30) => 4_500,
             _ if self.random.one_in(50) => 2_000,
@@ -362,6 +359,8 @@ impl World {
             if self.random.one_in(if odd { 100 } else { 200 }) {
                 self.change_spec();
                 unforeseen = true;
+            } else if odd && self.random.one_in(100) {
+                self.apply();
             }
             if self.random.one_in(200) {
                 self.restart();
@@ -389,26 +388,75 @@ impl World {
     }
 
     fn change_spec(&mut self) {
+        let odd = self.life == Life::Odd;
         let spec = &mut self.hpa.spec;
-        match self.random.within(0, 3) {
+        match self.random.within(0, if odd { 5 } else { 3 }) {
             0 => spec.max_replicas = self.random.pick(&[10, 20, 50]),
             1 => {
-                let zero = self.life == Life::Odd && self.random.one_in(2);
+                let zero = odd && self.random.one_in(2);
                 spec.min_replicas = Some(if zero { 0 } else { self.random.pick(&[1, 2, 3]) });
             }
-            2 => spec.behavior = Some(some_behavior(&mut self.random)),
-            _ => spec.behavior = None,
+            2 => spec.behavior = Some(some_behavior(&mut self.random, odd)),
+            3 => spec.behavior = None,
+            // An annotation.
+            4 => {}
+            // Another target, which has long been there and was not looked at.
+            _ => {
+                spec.scale_target_ref.name.push('x');
+                self.there = i32::try_from(self.random.within(0, 12)).unwrap();
+                self.there_since = self.now - self.random.up_to_ms(1_800_000);
+                self.replicas = self.there;
+                self.scaled_by_others = Some(self.now);
+                self.counted.clear();
+            }
         }
         let since = self.next_pass - self.random.up_to_ms(14_000);
         self.now = self.now.max(since).min(self.next_pass);
         self.hpa.written.spec = Some(whole(self.now));
     }
 
+    /// Somebody runs `apply --write-status`, which looks at the metrics but remembers nothing.
+    fn apply(&mut self) {
+        self.now = self.now.max(self.next_pass - self.random.up_to_ms(14_000)).min(self.next_pass);
+        let decision = engine::reconcile(&self.snapshot(self.now), &Memory::default());
+        if let Some(replicas) = decision.outcome.scale_to {
+            self.replicas = replicas;
+            self.scaled_by_others = Some(self.now);
+        }
+        self.write(decision.outcome.status, true);
+    }
+
+    /// Writes a status, if it is another one.
+    fn write(&mut self, mut status: HpaStatus, by_us: bool) {
+        status.last_scale_time = status.last_scale_time.map(whole);
+        for condition in &mut status.conditions {
+            condition.last_transition_time = condition.last_transition_time.map(whole);
+        }
+        if status == self.hpa.status {
+            return;
+        }
+        if !by_us && self.life == Life::Odd && self.random.one_in(150) {
+            self.send("FailedUpdateStatus", "down");
+            self.lost = Some(self.now);
+            return;
+        }
+        let now = Some(whole(self.now));
+        let written = &mut self.hpa.written;
+        // Both may write in one second.
+        written.by_us = by_us || written.by_us && written.status == now;
+        written.status = now;
+        self.hpa.status = status;
+        self.counted.push(self.counted());
+    }
+
     /// Another leader takes over, after the lease has run out, and passes a sync period later.
     fn restart(&mut self) {
         self.died = Some(self.now);
         self.led_before = self.leads_since;
-        self.leads_since = self.now + SignedDuration::from_secs(13) + self.random.up_to_ms(30_000);
+        // Without an election it is back at once, and not told from the one before until it passes.
+        self.elected = self.life != Life::Odd || self.random.one_in(2);
+        let away = SignedDuration::from_secs(if self.elected { 13 } else { 4 });
+        self.leads_since = self.now + away + self.random.up_to_ms(30_000);
         self.memory = Memory::default();
         self.recorder = self.recorder.next();
         let late = self.random.up_to_ms(2_000);
@@ -475,23 +523,36 @@ impl World {
         self.load = (now >= self.metric_fails_until).then_some(value);
         if self.life == Life::Odd {
             let share = self.random.within(0, 120);
-            self.second = (!self.random.one_in(10)).then_some(value * share / 100);
+            self.second = match self.random.within(1, 40) {
+                1..=4 => None,
+                5 => Some(-value),
+                6 => Some(i64::MAX / self.random.within(1, 1_000)),
+                _ => Some(value * share / 100),
+            };
         }
     }
 }
 
-fn metric(name: &str) -> MetricSpec {
+fn external() -> MetricSpec {
+    let metric = MetricIdentifier { name: "load".to_owned(), selector: None };
     MetricSpec {
         type_: "External".to_owned(),
-        external: Some(ExternalMetricSource {
-            metric: MetricIdentifier { name: name.to_owned(), selector: None },
-            target: MetricTarget {
-                type_: "AverageValue".to_owned(),
-                average_value: Some(Quantity::parse("10").unwrap()),
-                ..MetricTarget::default()
-            },
-        }),
+        external: Some(ExternalMetricSource { metric, target: average() }),
         ..MetricSpec::default()
+    }
+}
+
+fn object() -> MetricSpec {
+    let metric = MetricIdentifier { name: "load".to_owned(), selector: None };
+    let source = ObjectMetricSource { metric, target: average(), ..ObjectMetricSource::default() };
+    MetricSpec { type_: "Object".to_owned(), object: Some(source), ..MetricSpec::default() }
+}
+
+fn average() -> MetricTarget {
+    MetricTarget {
+        type_: "AverageValue".to_owned(),
+        average_value: Some(Quantity::parse("10").unwrap()),
+        ..MetricTarget::default()
     }
 }
 
@@ -509,7 +570,7 @@ fn some_controller(random: &mut Random) -> Controller {
 }
 
 /// Rules as an API server would hold them.
-fn some_behavior(random: &mut Random) -> Behavior {
+fn some_behavior(random: &mut Random, odd: bool) -> Behavior {
     let mut rules = |windows: &[Option<i32>]| {
         let window = random.pick(windows);
         let count = random.within(1, 2);
@@ -527,7 +588,7 @@ fn some_behavior(random: &mut Random) -> Behavior {
             stabilization_window_seconds: window,
             select_policy: Some(random.pick(&["Max", "Max", "Max", "Min", "Disabled"]).to_owned()),
             policies: Some(policies),
-            tolerance: None,
+            tolerance: (odd && random.one_in(4)).then(|| Quantity::parse("300m").unwrap()),
         }
     };
     Behavior {

@@ -27,6 +27,8 @@ pub(super) const SECOND: SignedDuration = SignedDuration::from_secs(1);
 /// Another leader takes over so long after the one before was there at the soonest: a lease of 15 s
 /// is renewed every 2 s.
 const TAKEOVER: SignedDuration = SignedDuration::from_secs(13);
+/// One that elects no leader, as that of k3s on SQLite, is back so soon.
+const RESTART: SignedDuration = SignedDuration::from_secs(4);
 
 /// What a rule may look at.
 pub(super) struct Known<'k> {
@@ -176,8 +178,8 @@ impl Known<'_> {
 
     /// Since when the controller that wrote the last status had been running at least.
     fn running_since(&self) -> Option<Timestamp> {
-        // Between passes that follow on each other there is no time for another leader.
-        let unbroken = self.sync_period + TAKEOVER - SECOND;
+        // Between passes that follow on each other there is no time to start anew.
+        let unbroken = self.sync_period + RESTART - SECOND;
         let mut since = self.status_written()?;
         for write in self.writes().rev() {
             if since.duration_since(write) < unbroken {
@@ -229,7 +231,12 @@ impl Known<'_> {
         let recommended = self.seen.iter().find(|seen| !seen.unread)?;
         let joined = self.seen.windows(2).all(|pair| pair[0].until >= pair[1].time);
         let reaches = last.until >= self.hpa.written.status.max(self.hpa.written.spec)?;
-        let told = starts_early(recommended.time)
+        // Over a spec that was changed there may not have been a pass at once.
+        let passed = match recommended.kept {
+            true => recommended.time + SECOND + self.sync_period + SLACK,
+            false => recommended.time,
+        };
+        let told = starts_early(passed)
             && joined
             && reaches
             && self.status_lost.is_none_or(|lost| lost + SECOND < first.time)
@@ -440,7 +447,10 @@ pub(super) fn windows(hpa: &Hpa, controller: &Controller) -> (SignedDuration, Si
     let behavior = hpa.spec.behavior.as_ref();
     let up = behavior.and_then(|behavior| window(&behavior.scale_up));
     let down = behavior.and_then(|behavior| window(&behavior.scale_down));
-    (up.unwrap_or_default(), down.unwrap_or(controller.downscale_stabilization))
+    // With `behavior` the flag counts in whole seconds.
+    let flag = controller.downscale_stabilization;
+    let flag = if behavior.is_some() { SignedDuration::from_secs(flag.as_secs()) } else { flag };
+    (up.unwrap_or_default(), down.unwrap_or(flag))
 }
 
 /// Whether the controller has never written anything about it.
@@ -530,4 +540,108 @@ fn rescales(events: &[&Event]) -> Vec<Rescale> {
 fn size_and_reason(message: &str) -> Option<(i32, &str)> {
     let (size, reason) = message.strip_prefix("New size: ")?.split_once("; reason: ")?;
     Some((size.parse().ok()?, reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Extreme;
+    use super::super::states::tests::{second, state};
+    use super::{
+        Controller, Evidence, Hpa, Lease, Possible, Rescales, Scale, Seen, SignedDuration, infer,
+        windows,
+    };
+
+    /// The highest recommendation, where statuses told of so many at least and at most from one second
+    /// to another.
+    fn highest(hpa: &Hpa, seen: &[(i32, i32, i64, i64)], now: i64) -> Extreme {
+        let seen = seen.iter().map(|&(at_least, at_most, time, until)| {
+            let (time, until) = (second(time), second(until));
+            let unread = (at_least, at_most) == (0, i32::MAX);
+            Seen { at_least, at_most, likely: None, time, until, kept: false, unread }
+        });
+        let evidence = Evidence { seen: seen.collect(), ..Evidence::default() };
+        inferred(hpa, &evidence, now).highest
+    }
+
+    fn inferred(hpa: &Hpa, evidence: &Evidence, now: i64) -> Possible {
+        let replicas = hpa.status.current_replicas;
+        let scale =
+            Scale { spec_replicas: replicas, status_replicas: replicas, selector: String::new() };
+        infer(hpa, &scale, &Controller::default(), second(now), evidence).possible.unwrap()
+    }
+
+    #[test]
+    fn the_first_count_is_remembered_once_the_scale_can_be_read() {
+        // At 8 replicas, each pass wanted fewer.
+        let mut hpa = state((300, 0, 8, None));
+        hpa.status.conditions[0].reason = "ScaleDownStabilized".to_owned();
+        let with = |at_least, at_most| {
+            let mut passes: Vec<_> = (1..20).map(|n| (3, 3, 15 * n, 15 * n + 15)).collect();
+            (passes[0].0, passes[0].1) = (at_least, at_most);
+            highest(&hpa, &passes, 301).at_most
+        };
+        assert_eq!(with(3, 3), Some(7), "the first pass was that of second 15");
+        assert_eq!(with(0, i32::MAX), Some(8), "it may have been that of second 30");
+    }
+
+    #[test]
+    fn the_first_pass_after_a_change_may_be_the_first_of_all() {
+        // Its leader took over at second 95, and began with 8 at 112; the spec was changed at 97.
+        let mut hpa = state((390, 97, 8, None));
+        hpa.status.conditions[0].reason = "ScaleDownStabilized".to_owned();
+        let lease = Lease {
+            acquired: second(95),
+            renewed: second(390),
+            duration: SignedDuration::from_secs(15),
+        };
+        let (time, until) = (second(97), second(390));
+        let first =
+            Seen { at_least: 3, at_most: 3, likely: None, time, until, kept: true, unread: false };
+        let at_most = |kept| {
+            let seen = vec![Seen { kept, ..first }];
+            let evidence = Evidence { lease: Some(lease), seen, ..Evidence::default() };
+            inferred(&hpa, &evidence, 391).highest.at_most
+        };
+        assert_eq!(at_most(true), Some(8));
+        assert_eq!(at_most(false), Some(7));
+    }
+
+    #[test]
+    fn without_an_election_a_controller_is_back_within_seconds() {
+        let at_least = |second, third| {
+            let passes = [(8, 8, 100, second), (5, 5, second, third)];
+            highest(&state((third, 50, 5, Some(300))), &passes, third + 4).at_least
+        };
+        assert_eq!(at_least(115, 131), Some(8));
+        assert_eq!(at_least(120, 135), Some(5), "the count, which it started with");
+    }
+
+    #[test]
+    fn with_behavior_the_flag_counts_in_whole_seconds() {
+        let controller = Controller {
+            downscale_stabilization: SignedDuration::from_millis(90_500),
+            ..Controller::default()
+        };
+        let down = |window| windows(&state((0, 0, 1, window)), &controller).1;
+        assert_eq!(down(None).as_millis(), 90_500);
+        let mut hpa = state((0, 0, 1, Some(1)));
+        hpa.spec.behavior.as_mut().unwrap().scale_down = None;
+        assert_eq!(windows(&hpa, &controller).1.as_millis(), 90_000);
+    }
+
+    #[test]
+    fn a_rescale_may_be_a_second_later_than_the_status_that_begins_the_chain() {
+        let mut hpa = state((160, 50, 5, Some(300)));
+        let rules = hpa.spec.behavior.as_mut().unwrap().scale_down.as_mut().unwrap();
+        let policy = r#"[{"type": "Pods", "value": 1, "periodSeconds": 60}]"#;
+        rules.policies = serde_json::from_str(policy).unwrap();
+        hpa.status.last_scale_time = Some(second(130));
+        // The next pass looks back to second 114.
+        for (since, all_are_known) in [(113, true), (114, false)] {
+            let rescales = Rescales { since: second(since), changes: Vec::new() };
+            let evidence = Evidence { rescales: Some(rescales), ..Evidence::default() };
+            let changes = inferred(&hpa, &evidence, 161).changes;
+            assert_eq!(changes.is_some(), all_are_known, "{since}");
+        }
+    }
 }

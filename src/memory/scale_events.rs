@@ -113,7 +113,7 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec
 
 /// The rescales since a time, where each left a state that was seen.
 fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
-    let seen = known.rescales_seen.filter(|seen| seen.since <= oldest)?;
+    let seen = known.rescales_seen.filter(|seen| seen.since + SECOND <= oldest)?;
     let counted = seen.changes.iter().filter(|change| change.time + SECOND > oldest);
     Some(counted.copied().collect())
 }

@@ -129,14 +129,10 @@ impl Known<'_> {
     /// Whether the controller may have started anew since. One that does makes its first pass a
     /// sync period later, at a time when the one that wrote a fresh status would have made its next.
     pub(super) fn may_have_restarted_since(&self, time: Timestamp) -> bool {
-        let running = || {
-            let fresh = self.fresh().filter(|_| self.now <= self.last_pass() + TAKEOVER);
-            fresh.and_then(|_| self.running_since())
-        };
         self.may_have_lost(time)
             || match self.lease {
                 Some(lease) => lease.acquired >= time,
-                None => running().is_none_or(|since| since > time),
+                None => self.still_running_since().is_none_or(|since| since > time),
             }
     }
 
@@ -189,6 +185,12 @@ impl Known<'_> {
         // The last pass counts its last rescale still.
         let rescale = self.hpa.status.last_scale_time.filter(|_| self.counts_rescale);
         Some(rescale.map_or(since, |rescale| since.min(rescale)) - SECOND)
+    }
+
+    /// The same of the controller that makes the next pass, if it is the same one.
+    fn still_running_since(&self) -> Option<Timestamp> {
+        self.fresh().filter(|_| self.now <= self.last_pass() + TAKEOVER)?;
+        self.running_since()
     }
 
     /// Whether the spec may have been another one then.
@@ -346,7 +348,7 @@ pub fn infer(
         Knowledge::Inferred
     };
     if knowledge == Knowledge::Inferred {
-        grounds.push(since(known.lease));
+        grounds.push(since(&known));
     }
     Remembered { likely, knowledge, possible: Some(possible), basis: grounds }
 }
@@ -391,19 +393,22 @@ pub(super) fn minus(time: Timestamp, span: SignedDuration) -> Timestamp {
 }
 
 /// Since when the controller has been remembering.
-fn since(lease: Option<Lease>) -> Basis {
-    match lease {
-        Some(lease) => basis(
-            "controller",
+fn since(known: &Known<'_>) -> Basis {
+    let (value, source) = match (known.lease, known.still_running_since()) {
+        (Some(lease), _) => (
             format!("leads since {}, and remembers nothing older", SecondsTime(lease.acquired)),
             "the controller manager's lease",
         ),
-        None => basis(
-            "controller",
-            "may have started anew at any time",
+        (None, Some(since)) => (
+            format!("has not started anew since {}", SecondsTime(since)),
+            "statuses that follow on each other; no lease of a controller manager that is there",
+        ),
+        (None, None) => (
+            "may have started anew at any time".to_owned(),
             "no lease of a controller manager that is there",
         ),
-    }
+    };
+    basis("controller", value, source)
 }
 
 /// Whether the answer may rest on events that tell of the rescales, but not of others who scale the

@@ -612,6 +612,20 @@ mod tests {
     }
 
     #[test]
+    fn the_first_count_holds_whatever_the_window() {
+        let at_most = |able: &str| {
+            let mut hpa = state((100, 50, 8, Some(10)));
+            hpa.status.conditions[0].status = able.to_owned();
+            let duration = SignedDuration::from_secs(15);
+            let lease = Lease { acquired: second(0), renewed: second(100), duration };
+            let evidence = Evidence { lease: Some(lease), ..Evidence::default() };
+            inferred(&hpa, &evidence, 101).highest.at_most
+        };
+        assert_eq!(at_most("True"), Some(0), "nothing is left of what passes recommended");
+        assert_eq!(at_most("False"), None, "the next may be the first that reads the scale");
+    }
+
+    #[test]
     fn without_an_election_a_controller_is_back_within_seconds() {
         let at_least = |second, third| {
             let passes = [(8, 8, 100, second), (5, 5, second, third)];

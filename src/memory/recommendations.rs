@@ -336,7 +336,7 @@ fn worded(seen: &Sighting) -> String {
         (low, high) if low == high => parts.push(format!("{low} was recommended")),
         (low, i32::MAX) => parts.push(format!("at least {low} was recommended")),
         (0, high) => parts.push(format!("at most {high} was recommended")),
-        (low, high) => parts.push(format!("{low} to {high} was recommended")),
+        (low, high) => parts.push(format!("{low} to {high} were recommended")),
     }
     match (seen.held_down_by, seen.at_most) {
         (Some(low), Some(high)) if low == high => {

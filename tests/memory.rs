@@ -276,7 +276,7 @@ fn what_once_was_outside_is_inside() {
 }
 
 #[test]
-#[ignore = "320,000 and 180,000 moments: cargo test --release --test memory -- --ignored"]
+#[ignore = "320,000 and 170,000 moments: cargo test --release --test memory -- --ignored"]
 fn the_next_pass_ends_inside_the_range_long() {
     check(0..600, false);
 }
@@ -287,7 +287,7 @@ fn it_does_so_where_much_happens_to_any_controller() {
 }
 
 #[test]
-#[ignore = "320,000 and 180,000 moments: cargo test --release --test memory -- --ignored"]
+#[ignore = "320,000 and 170,000 moments: cargo test --release --test memory -- --ignored"]
 fn it_does_so_where_much_happens_to_any_controller_long() {
     check(0..600, true);
 }

@@ -4,6 +4,7 @@
 
 mod asked;
 pub mod infer;
+mod known;
 mod recommendations;
 mod scale_events;
 mod sighting;

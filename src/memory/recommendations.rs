@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::infer::{Known, RescaleReason, SECOND, minus};
+use super::known::{Known, RescaleReason, SECOND, minus};
 use super::sighting::Sighting;
 use super::{Ends, Extreme, basis};
 use crate::json::SecondsTime;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::infer::{Known, Rescale, RescaleReason, SECOND, minus, periods};
+use super::known::{Known, Rescale, RescaleReason, SECOND, minus, periods};
 use super::{basis, sighting};
 use crate::json::SecondsTime;
 use crate::snapshot::assemble::Basis;

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use jiff::{SignedDuration, Timestamp};
 
 use super::asked;
-use super::infer::{SECOND, SLACK, windows};
+use super::known::{SECOND, SLACK, windows};
 use super::sighting::{self, Sighting};
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Counted, Rescales, Seen, Written};

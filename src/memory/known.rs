@@ -1,0 +1,379 @@
+//! What a rule may look at: the HPA, the times of its passes as far as they are known, and what its
+//! events and earlier states tell. Here it is reckoned when passes may have been, how old what they
+//! did is by the next one, and whether the controller may have forgotten it.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{sighting, states};
+use crate::go;
+use crate::snapshot::controller::Controller;
+use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, Seen, Written};
+use crate::snapshot::hpa::{Behavior, Hpa, ScalingRules};
+
+/// A pass looks at its clock so much later than it is due at most, counted from the one before.
+pub(super) const SLACK: SignedDuration = SignedDuration::from_secs(5);
+/// The API's times have whole seconds.
+pub(super) const SECOND: SignedDuration = SignedDuration::from_secs(1);
+/// Another leader takes over so long after the one before was there at the soonest: a lease of 15 s
+/// is renewed every 2 s.
+const TAKEOVER: SignedDuration = SignedDuration::from_secs(13);
+/// One that elects no leader, as that of k3s on SQLite, is back so soon.
+const RESTART: SignedDuration = SignedDuration::from_secs(4);
+
+/// What a rule may look at.
+pub(super) struct Known<'k> {
+    pub(super) hpa: &'k Hpa,
+    /// The replicas that the target is asked for.
+    pub(super) current: i32,
+    pub(super) now: Timestamp,
+    pub(super) sync_period: SignedDuration,
+    /// How long a recommendation holds against scaling up; zero without `behavior`.
+    pub(super) up_window: SignedDuration,
+    /// How long a recommendation holds against scaling down.
+    pub(super) down_window: SignedDuration,
+    /// The lease of a leader that is there.
+    pub(super) lease: Option<Lease>,
+    /// The rescales that events tell of, the oldest first.
+    pub(super) rescales: Vec<Rescale>,
+    /// What was seen of earlier passes.
+    pub(super) seen: &'k [Seen],
+    /// All rescales since some time.
+    pub(super) rescales_seen: Option<&'k Rescales>,
+    /// How a target that is a Deployment was scaled, by its events.
+    pub(super) scaled: &'k [Event],
+    /// How many events of the HPA there are, repeats included.
+    pub(super) event_count: i64,
+    /// Since when passes over the spec as it is have left the status as it is; none where there may
+    /// have been no such pass.
+    pub(super) status_since: Option<Timestamp>,
+    /// The status shows that its pass remembered the last rescale.
+    pub(super) counts_rescale: bool,
+    /// When last a status could not be written: what its pass left in the memory shows nowhere.
+    pub(super) status_lost: Option<Timestamp>,
+    /// There was an earlier HPA of the name, whose memory the controller keeps if it did not pass in
+    /// between.
+    pub(super) replaces_another: bool,
+}
+
+/// A rescale that an event tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rescale {
+    /// When; up to a second later.
+    pub(super) time: Timestamp,
+    /// To how many.
+    pub(super) size: i32,
+    /// Why.
+    pub(super) reason: RescaleReason,
+    /// Whether there were others since the one before that are not told of one by one.
+    pub(super) gap: bool,
+}
+
+/// The reason in an event, fixed before stabilization and limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RescaleReason {
+    /// A metric was above its target.
+    AboveTarget,
+    /// All metrics were below theirs.
+    BelowTarget,
+    /// The count was outside the bounds.
+    AboveMax,
+    BelowMin,
+    /// The metrics asked for no change.
+    None,
+}
+
+impl<'k> Known<'k> {
+    pub(super) fn new(
+        hpa: &'k Hpa,
+        current: i32,
+        controller: &Controller,
+        now: Timestamp,
+        evidence: &'k Evidence,
+    ) -> Self {
+        let (up_window, down_window) = windows(hpa, controller);
+        let (own, others): (Vec<&Event>, Vec<&Event>) =
+            evidence.events.iter().partition(|event| event.is_about(hpa));
+        let mut known = Self {
+            hpa,
+            current,
+            now,
+            sync_period: controller.sync_period,
+            up_window,
+            down_window,
+            lease: evidence.lease.filter(|lease| lease.renewed + lease.duration >= now),
+            seen: &evidence.seen,
+            rescales_seen: evidence.rescales.as_ref(),
+            rescales: rescales(&own),
+            scaled: &evidence.scaled,
+            counts_rescale: false,
+            event_count: own.iter().map(|event| i64::from(event.count)).sum(),
+            status_since: None,
+            status_lost: status_lost(&own),
+            replaces_another: !others.is_empty(),
+        };
+        let since = states::passed_since(hpa, now, controller.sync_period);
+        known.status_since = since.filter(|_| !known.status_may_lag());
+        known.counts_rescale =
+            known.status_since.is_some() && sighting::counts_rescale(&hpa.spec, &hpa.status);
+        known
+    }
+}
+
+impl Known<'_> {
+    /// When a pass wrote the status.
+    pub(super) fn status_written(&self) -> Option<Timestamp> {
+        self.hpa.written.status.filter(|_| !self.hpa.written.by_us)
+    }
+
+    /// When the status was written, where no pass can have been made since.
+    fn fresh(&self) -> Option<Timestamp> {
+        let written = self.status_written()?;
+        (self.now <= written + self.sync_period - SECOND).then_some(written)
+    }
+
+    /// The earliest time at which the next pass may look at its clock.
+    pub(super) fn earliest_pass(&self) -> Timestamp {
+        self.fresh().map_or(self.now, |last| self.now.max(last - SECOND + self.sync_period))
+    }
+
+    /// The latest.
+    pub(super) fn latest_pass(&self) -> Timestamp {
+        self.fresh().map_or(self.now, |last| last + SECOND) + self.sync_period + SLACK
+    }
+
+    /// The earliest time at which the last pass, whose status is the one that is seen, may have
+    /// run. A controller that runs has passed since; one that does not has forgotten everything.
+    pub(super) fn last_pass(&self) -> Timestamp {
+        let running = self.last_before(self.now);
+        self.status_written().map_or(running, |written| running.max(written - SECOND))
+    }
+
+    /// The earliest time of the last pass before a time, of a controller that was running then.
+    pub(super) fn last_before(&self, time: Timestamp) -> Timestamp {
+        time - self.sync_period - SLACK - SECOND
+    }
+
+    /// Whether the controller may have started anew since. One that does makes its first pass a
+    /// sync period later, at a time when the one that wrote a fresh status would have made its next.
+    pub(super) fn may_have_restarted_since(&self, time: Timestamp) -> bool {
+        self.may_have_lost(time)
+            || match self.lease {
+                Some(lease) => lease.acquired >= time,
+                None => self.still_running_since().is_none_or(|since| since > time),
+            }
+    }
+
+    /// Whether it may have done so even before the last pass that wrote a status. Which count it then
+    /// took for a recommendation shows nowhere.
+    pub(super) fn may_have_restarted_unseen_since(&self, time: Timestamp) -> bool {
+        let written = self.status_written().map(|written| written + SECOND);
+        self.may_have_lost(time)
+            || match self.lease {
+                Some(lease) => lease.acquired >= time && Some(lease.acquired) <= written,
+                None => self.running_since().is_none_or(|since| since > time),
+            }
+    }
+
+    /// Whether what it remembered then of an earlier HPA of the name may be gone with that.
+    fn may_have_lost(&self, time: Timestamp) -> bool {
+        let created = self.hpa.written.created.filter(|_| self.replaces_another);
+        created.is_some_and(|created| created + SECOND > time)
+    }
+
+    /// Whether the status of a later pass could not be written.
+    pub(super) fn status_may_lag(&self) -> bool {
+        let written = self.hpa.written.status;
+        self.status_lost.is_some_and(|lost| written.is_none_or(|written| lost + SECOND >= written))
+    }
+
+    /// Since when the controller that wrote the last status had been running at least.
+    fn running_since(&self) -> Option<Timestamp> {
+        // Between passes that follow on each other there is no time to start anew.
+        let unbroken = self.sync_period + RESTART - SECOND;
+        let mut since = self.status_written()?;
+        for write in self.writes().rev() {
+            if since.duration_since(write) < unbroken {
+                since = since.min(write);
+            }
+        }
+        // The last pass counts its last rescale still.
+        let rescale = self.hpa.status.last_scale_time.filter(|_| self.counts_rescale);
+        Some(rescale.map_or(since, |rescale| since.min(rescale)) - SECOND)
+    }
+
+    /// The same of the controller that makes the next pass, if it is the same one.
+    pub(super) fn still_running_since(&self) -> Option<Timestamp> {
+        self.fresh().filter(|_| self.now <= self.last_pass() + TAKEOVER)?;
+        self.running_since()
+    }
+
+    /// Whether the spec may have been another one then.
+    pub(super) fn spec_may_have_changed_since(&self, time: Timestamp) -> bool {
+        let Written { created, spec, .. } = self.hpa.written;
+        spec.is_none_or(|spec| spec + SECOND >= time)
+            && (spec.is_none() || spec != created || self.replaces_another)
+    }
+
+    /// Whether what was seen of earlier passes was seen under a spec that is not the last.
+    pub(super) fn seen_is_outdated(&self) -> bool {
+        let until = self.seen.last().map(|seen| seen.until);
+        self.hpa.written.spec.is_none_or(|spec| until.is_none_or(|until| until < spec))
+    }
+
+    /// What was seen of all passes since some time, but of those that left the status as it is; none
+    /// where there may have been others.
+    pub(super) fn passes_since(&self, time: Timestamp) -> Option<&[Seen]> {
+        let is_over = |seen: Timestamp| seen + SECOND <= time;
+        self.passes(is_over, is_over)
+    }
+
+    /// The same since the start of a window that ends with the next pass.
+    pub(super) fn passes_within(&self, window: SignedDuration) -> Option<&[Seen]> {
+        self.passes(
+            |first| self.least_age(first) >= window,
+            |until| self.least_age_before(until) >= window,
+        )
+    }
+
+    /// What was seen but for what `is_over`, by when it was overwritten. It has to start early enough,
+    /// with a recommendation: the first pass that comes to one takes the count for another, which its
+    /// status does not tell.
+    fn passes(
+        &self,
+        starts_early: impl Fn(Timestamp) -> bool,
+        is_over: impl Fn(Timestamp) -> bool,
+    ) -> Option<&[Seen]> {
+        let (first, last) = (self.seen.first()?, self.seen.last()?);
+        let recommended = self.seen.iter().find(|seen| !seen.unread)?;
+        let joined = self.seen.windows(2).all(|pair| pair[0].until >= pair[1].time);
+        let reaches = last.until >= self.hpa.written.status.max(self.hpa.written.spec)?;
+        // Over a spec that was changed there may not have been a pass at once.
+        let passed = match recommended.kept {
+            true => recommended.time + SECOND + self.sync_period + SLACK,
+            false => recommended.time,
+        };
+        let told = starts_early(passed)
+            && joined
+            && reaches
+            && self.status_lost.is_none_or(|lost| lost + SECOND < first.time)
+            && !self.may_have_restarted_since(first.time - SECOND);
+        let start = self.seen.iter().position(|seen| !is_over(seen.until));
+        told.then(|| &self.seen[start.unwrap_or(self.seen.len())..])
+    }
+
+    /// How old what was done before a pass wrote its status at some time is at least, when the next
+    /// pass looks at it.
+    pub(super) fn least_age_before(&self, time: Timestamp) -> SignedDuration {
+        let wrote = self.writes().any(|write| write == time);
+        let before = if wrote { self.sync_period } else { SignedDuration::ZERO };
+        before + self.least_age(time)
+    }
+
+    /// When passes wrote their status, as far as is known.
+    fn writes(&self) -> impl DoubleEndedIterator<Item = Timestamp> {
+        let last = self.seen.last().map(|seen| seen.time);
+        let own = self.status_written().filter(|own| last.is_none_or(|last| last < *own));
+        self.seen.iter().filter(|seen| !seen.kept).map(|seen| seen.time).chain(own)
+    }
+
+    /// How old what a pass did by some time is at least, when the next pass looks at it. One pass comes
+    /// a whole sync period after the other, and some more where they left nothing for too long.
+    pub(super) fn least_age(&self, time: Timestamp) -> SignedDuration {
+        let latest = self.sync_period + SLACK;
+        let (mut periods, mut before) = (0, time);
+        for until in self.writes().filter(|write| *write > time).chain([self.now]) {
+            let span = until.duration_since(before) - SECOND;
+            let many = (span.as_millis() + latest.as_millis() - 1) / latest.as_millis().max(1);
+            periods = i32::try_from(many).unwrap_or(i32::MAX).max(1).saturating_add(periods);
+            before = until;
+        }
+        let passed = self.earliest_pass().duration_since(time) - SECOND;
+        passed.max(self.sync_period.saturating_mul(periods))
+    }
+
+    /// What the controller remembers of this HPA is not older.
+    pub(super) fn nothing_before(&self) -> Option<Timestamp> {
+        let created = self.hpa.written.created.filter(|_| !self.replaces_another);
+        created.max(self.lease.map(|lease| lease.acquired))
+    }
+
+    pub(super) fn ago(&self, time: Timestamp) -> String {
+        let seconds = self.now.duration_since(time).as_secs().max(0);
+        format!("{} ago", go::duration(SignedDuration::from_secs(seconds)))
+    }
+}
+
+/// How far the policies of both directions look back.
+pub(super) fn periods(behavior: &Behavior) -> BTreeSet<SignedDuration> {
+    let rules = [&behavior.scale_up, &behavior.scale_down];
+    let policies = rules.into_iter().flatten().flat_map(|rules| rules.policies.iter().flatten());
+    policies.map(|policy| SignedDuration::from_secs(policy.period_seconds.into())).collect()
+}
+
+/// How long recommendations hold against scaling up and down.
+pub(super) fn windows(hpa: &Hpa, controller: &Controller) -> (SignedDuration, SignedDuration) {
+    let window = |rules: &Option<ScalingRules>| {
+        let seconds = rules.as_ref().and_then(|rules| rules.stabilization_window_seconds);
+        seconds.map(|seconds| SignedDuration::from_secs(seconds.into()))
+    };
+    let behavior = hpa.spec.behavior.as_ref();
+    let up = behavior.and_then(|behavior| window(&behavior.scale_up));
+    let down = behavior.and_then(|behavior| window(&behavior.scale_down));
+    // With `behavior` the flag counts in whole seconds.
+    let flag = controller.downscale_stabilization;
+    let flag = if behavior.is_some() { SignedDuration::from_secs(flag.as_secs()) } else { flag };
+    (up.unwrap_or_default(), down.unwrap_or(flag))
+}
+
+/// When last a status could not be written.
+fn status_lost(events: &[&Event]) -> Option<Timestamp> {
+    let lost = events.iter().filter(|event| event.reason == "FailedUpdateStatus");
+    lost.filter_map(|event| event.last).max()
+}
+
+/// The rescales that events tell of, the oldest first. A repeated event tells of its first and its
+/// last time only.
+fn rescales(events: &[&Event]) -> Vec<Rescale> {
+    let mut rescales = Vec::new();
+    for event in events.iter().filter(|event| event.reason == "SuccessfulRescale") {
+        // The recorder merges what comes too often, and keeps the last message only.
+        let separate = event.message.strip_prefix("(combined from similar events): ");
+        let Some((size, reason)) = size_and_reason(separate.unwrap_or(&event.message)) else {
+            continue;
+        };
+        let reason = match reason {
+            "All metrics below target" => RescaleReason::BelowTarget,
+            "Current number of replicas above Spec.MaxReplicas" => RescaleReason::AboveMax,
+            "Current number of replicas below Spec.MinReplicas" => RescaleReason::BelowMin,
+            reason if reason.ends_with(" above target") => RescaleReason::AboveTarget,
+            _ => RescaleReason::None,
+        };
+        let rescale = |time, gap| Rescale { time, size, reason, gap };
+        let (first, last) = (event.first.or(event.last), event.last.or(event.first));
+        if event.count > 1 {
+            rescales.extend(first.map(|time| rescale(time, separate.is_some())));
+        }
+        rescales.extend(last.map(|time| rescale(time, separate.is_some() || event.count > 2)));
+    }
+    rescales.sort_by_key(|rescale| rescale.time);
+    // What a gap hides lies anywhere since the first of the repeats.
+    if let Some(last_gap) = rescales.iter().rposition(|rescale| rescale.gap) {
+        for rescale in &mut rescales[..last_gap] {
+            rescale.gap = true;
+        }
+    }
+    rescales
+}
+
+/// Reads `New size: 4; reason: cpu resource utilization (...) above target`.
+fn size_and_reason(message: &str) -> Option<(i32, &str)> {
+    let (size, reason) = message.strip_prefix("New size: ")?.split_once("; reason: ")?;
+    Some((size.parse().ok()?, reason))
+}
+
+/// So long before a time, or at the start of the calendar.
+pub(super) fn minus(time: Timestamp, span: SignedDuration) -> Timestamp {
+    time.checked_sub(span).unwrap_or(Timestamp::MIN)
+}

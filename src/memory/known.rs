@@ -50,6 +50,8 @@ pub(super) struct Known<'k> {
     pub(super) status_since: Option<Timestamp>,
     /// The status shows that its pass remembered the last rescale.
     pub(super) counts_rescale: bool,
+    /// Since when the controller that wrote the last status had been running at least.
+    running_since: Option<Timestamp>,
     /// When last a status could not be written: what its pass left in the memory shows nowhere.
     pub(super) status_lost: Option<Timestamp>,
     /// There was an earlier HPA of the name, whose memory the controller keeps if it did not pass in
@@ -110,6 +112,7 @@ impl<'k> Known<'k> {
             counts_rescale: false,
             event_count: own.iter().map(|event| i64::from(event.count)).sum(),
             status_since: None,
+            running_since: None,
             status_lost: status_lost(&own),
             replaces_another: !others.is_empty(),
         };
@@ -117,6 +120,7 @@ impl<'k> Known<'k> {
         known.status_since = since.filter(|_| !known.status_may_lag());
         known.counts_rescale =
             known.status_since.is_some() && sighting::counts_rescale(&hpa.spec, &hpa.status);
+        known.running_since = known.unbroken_since();
         known
     }
 }
@@ -172,7 +176,7 @@ impl Known<'_> {
         self.may_have_lost(time)
             || match self.lease {
                 Some(lease) => lease.acquired >= time && Some(lease.acquired) <= written,
-                None => self.running_since().is_none_or(|since| since > time),
+                None => self.running_since.is_none_or(|since| since > time),
             }
     }
 
@@ -188,8 +192,8 @@ impl Known<'_> {
         self.status_lost.is_some_and(|lost| written.is_none_or(|written| lost + SECOND >= written))
     }
 
-    /// Since when the controller that wrote the last status had been running at least.
-    fn running_since(&self) -> Option<Timestamp> {
+    /// Since when statuses show that the one who wrote the last was running.
+    fn unbroken_since(&self) -> Option<Timestamp> {
         // Between passes that follow on each other there is no time to start anew.
         let unbroken = self.sync_period + RESTART - SECOND;
         let mut since = self.status_written()?;
@@ -206,7 +210,7 @@ impl Known<'_> {
     /// The same of the controller that makes the next pass, if it is the same one.
     pub(super) fn still_running_since(&self) -> Option<Timestamp> {
         self.fresh().filter(|_| self.now <= self.last_pass() + TAKEOVER)?;
-        self.running_since()
+        self.running_since
     }
 
     /// Whether the spec may have been another one then.
@@ -259,8 +263,7 @@ impl Known<'_> {
             && reaches
             && self.status_lost.is_none_or(|lost| lost + SECOND < first.time)
             && !self.may_have_restarted_since(first.time - SECOND);
-        let start = self.seen.iter().position(|seen| !is_over(seen.until));
-        told.then(|| &self.seen[start.unwrap_or(self.seen.len())..])
+        told.then(|| &self.seen[self.seen.partition_point(|seen| is_over(seen.until))..])
     }
 
     /// How old what was done before a pass wrote its status at some time is at least, when the next

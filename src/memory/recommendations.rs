@@ -99,13 +99,10 @@ fn holding(known: &Known<'_>, sighting: &Sighting) -> impl Iterator<Item = Held>
 
 /// What statuses told that have been overwritten since.
 fn seen(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
-    let tells = |seen: &&Seen| (seen.at_least, seen.at_most) != (0, i32::MAX);
-    let told: Vec<&Seen> = match known.seen_is_outdated() {
-        true => Vec::new(),
-        false => known.seen.iter().filter(tells).collect(),
-    };
     let mut list = Vec::new();
-    for seen in &told {
+    let mut told: Option<(Timestamp, Timestamp)> = None;
+    let seen = if known.seen_is_outdated() { &[] } else { known.seen };
+    for seen in seen.iter().filter(|seen| (seen.at_least, seen.at_most) != (0, i32::MAX)) {
         // Passes that come to the same do not write it again, unless one came to something else
         // that could not be written.
         let mut earliest = seen.time - SECOND;
@@ -123,14 +120,14 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
         }
         let held = Held::new(low..=high, earliest, earliest.max(seen.time));
         list.push(held.likely(seen.likely));
+        told = Some((told.map_or(seen.time, |(first, _)| first), seen.until));
     }
-    if let (Some(first), Some(last)) = (told.first(), told.last()) {
-        let (first, last) = (SecondsTime(first.time), SecondsTime(last.until));
-        let when = match first.0 == last.0 {
-            true => format!("at {first}"),
-            false => format!("between {first} and {last}"),
+    if let Some((first, last)) = told {
+        let when = match first == last {
+            true => format!("at {}", SecondsTime(first)),
+            false => format!("between {} and {}", SecondsTime(first), SecondsTime(last)),
         };
-        let value = format!("{} more, {when}", told.len());
+        let value = format!("{} more, {when}", list.len());
         grounds.push(basis("recommendations", value, "earlier states of the HPA"));
     }
     list

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use jiff::{SignedDuration, Timestamp};
 
 use super::asked;
-use super::known::{SECOND, SLACK, windows};
+use super::known::{SECOND, SLACK, minus, windows};
 use super::sighting::{self, Sighting};
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Counted, Rescales, Seen, Written};
@@ -48,7 +48,7 @@ pub fn seen(
             Chain::Glimpses => (time, time),
             // The pass that changed it came a sync period after the last that did not.
             Chain::Whole if next.written.status == Some(changed) && !next.written.by_us => {
-                (changed, time.max(changed - period + SECOND))
+                (changed, time.max(minus(changed, period - SECOND)))
             }
             Chain::Whole => (changed, changed),
         };
@@ -94,7 +94,7 @@ pub(super) fn sighted(
     // Of several passes each may have taken its averages over another count.
     let single = last.duration_since(first) < controller.sync_period - SECOND;
     let covers = |counted: &&Counted| {
-        counted.since + SECOND + SLACK < first
+        first.duration_since(counted.since) > SECOND + SLACK
             && first <= counted.until
             && (single || last <= counted.until)
     };
@@ -127,7 +127,8 @@ pub(super) fn passed_since(
         (status, None) if !by_us => Some(status.unwrap_or(Timestamp::MIN)),
         (status, spec) => {
             let changed = status.max(spec)?;
-            (changed + SECOND + sync_period + SLACK <= until).then_some(changed)
+            let passed = until.duration_since(changed) >= SECOND + sync_period + SLACK;
+            passed.then_some(changed)
         }
     }
 }
@@ -299,7 +300,7 @@ pub(super) mod tests {
         let Written { created, status, .. } = states[0].written;
         let counted = Counted { replicas: 10, since: created.unwrap(), until: status.unwrap() };
         let found = seen(&states[1], &Controller::default(), states, &[counted], Chain::Whole);
-        (found[0].at_least, found[0].at_most)
+        found.first().map_or((0, i32::MAX), |found| (found.at_least, found.at_most))
     }
 
     #[test]
@@ -329,5 +330,22 @@ pub(super) mod tests {
         assert_eq!(changes(&states).unwrap()[0].replicas, -1);
         states[1].written.by_us = true;
         assert_eq!(changes(&states), None);
+    }
+
+    #[test]
+    fn times_at_the_end_of_the_calendar_are_no_obstacle() {
+        for far in [Timestamp::MIN, Timestamp::MAX] {
+            for place in [0, 1] {
+                let mut states = held_back();
+                states[place].written.status = Some(far);
+                told(&states);
+                states[place].written.spec = Some(far);
+                told(&states);
+            }
+            let counted = Counted { replicas: 10, since: far, until: far };
+            let states = held_back();
+            let found = seen(&states[1], &Controller::default(), &states, &[counted], Chain::Whole);
+            assert_eq!((found[0].at_least, found[0].at_most), (0, 7));
+        }
     }
 }

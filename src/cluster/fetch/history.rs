@@ -60,7 +60,8 @@ pub async fn look_back(
     {
         let written = state.written.spec.map_or(status, |spec| status.max(spec));
         let more = past.states.len() < STATES && status >= since;
-        let is_known = past.counted.iter().any(|counted| counted.since + SETTLED < written);
+        let is_known =
+            past.counted.iter().any(|counted| written.duration_since(counted.since) > SETTLED);
         let earlier = async { if more { asked.before(state).await } else { None } };
         let counted = async {
             let target = target.filter(|_| !is_known)?;

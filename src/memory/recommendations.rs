@@ -203,88 +203,122 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
     list
 }
 
+/// A direction that recommendations hold against: down, where the highest counts, or up, where the
+/// lowest does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Down,
+    Up,
+}
+
+impl Side {
+    fn window(self, known: &Known<'_>) -> SignedDuration {
+        match self {
+            Self::Down => known.down_window,
+            Self::Up => known.up_window,
+        }
+    }
+
+    /// What holds most of all.
+    fn most(self) -> i32 {
+        match self {
+            Self::Down => i32::MAX,
+            Self::Up => 0,
+        }
+    }
+
+    /// What does not hold at all.
+    fn least(self) -> i32 {
+        match self {
+            Self::Down => 0,
+            Self::Up => i32::MAX,
+        }
+    }
+
+    /// Which of two holds more.
+    fn more(self, one: i32, other: i32) -> i32 {
+        match self {
+            Self::Down => one.max(other),
+            Self::Up => one.min(other),
+        }
+    }
+
+    /// Which of two holds less.
+    fn less(self, one: i32, other: i32) -> i32 {
+        match self {
+            Self::Down => one.min(other),
+            Self::Up => one.max(other),
+        }
+    }
+
+    /// What no recommendation of the list of a status held more than.
+    fn furthest(self, sighting: &Sighting) -> Option<i32> {
+        match self {
+            Self::Down => sighting.at_most,
+            Self::Up => sighting.at_least,
+        }
+    }
+
+    /// Those that are surely still inside the window at the next pass.
+    fn still<'h>(self, known: &Known<'_>, held: &'h [Held]) -> impl Iterator<Item = &'h Held> {
+        let oldest = minus(known.latest_pass(), self.window(known));
+        held.iter().filter(move |held| held.earliest > oldest)
+    }
+}
+
 /// The lists with which a hold against scaling down, and one against scaling up, end soonest and
 /// last. The times are moved by what the next pass is later than now.
 pub(super) fn ends(known: &Known<'_>, sighting: Option<&Sighting>, held: &[Held]) -> (Ends, Ends) {
     let restarted = known.may_have_restarted_since(known.last_pass());
-    let seed = restarted.then_some(Recommendation { replicas: known.current, time: known.now });
-    let later = known.latest_pass().duration_since(known.now);
-    let sure = |window: SignedDuration,
-                replicas: fn(&Held) -> i32,
-                seeded: fn(i32, i32) -> i32|
-     -> Vec<Recommendation> {
-        let replicas = |held| match restarted {
-            true => seeded(replicas(held), known.current),
-            false => replicas(held),
-        };
-        still(known, held, window)
-            .map(|held| Recommendation {
-                replicas: replicas(held),
-                time: minus(held.earliest, later),
-            })
-            .collect()
+    let of = |side| Ends {
+        soonest: soonest(known, held, restarted, side),
+        last: last(known, sighting, restarted, side),
     };
-    // What was in the list of the last pass was made before it, and what it made itself may have
-    // been made again since.
-    let possible = |window: SignedDuration,
-                    extreme: Option<i32>,
-                    proposal: Option<i32>,
-                    any: i32,
-                    of: fn(&Seen) -> i32,
-                    nearer: fn(i32, i32) -> i32|
-     -> Vec<Recommendation> {
-        let extreme = extreme.unwrap_or(any);
-        let older = match known.passes_within(window) {
-            Some(told) => {
-                let last = |seen: &Seen| Recommendation {
-                    replicas: nearer(of(seen), extreme),
-                    time: minus(known.now, known.least_age_before(seen.until)),
-                };
-                told.iter().map(last).collect()
-            }
-            None => {
-                let written = known.status_written();
-                let age = written.map(|written| known.least_age(written)).unwrap_or_default();
-                vec![Recommendation { replicas: extreme, time: minus(known.now, age) }]
-            }
-        };
-        let time = minus(known.now, known.sync_period);
-        let newer = Recommendation { replicas: proposal.unwrap_or(any), time };
-        older.into_iter().chain([newer]).chain(seed).collect()
-    };
-    let down = Ends {
-        soonest: sure(known.down_window, |held| *held.replicas.start(), Ord::min),
-        last: possible(
-            known.down_window,
-            sighting.and_then(|seen| seen.at_most),
-            sighting.map(|seen| *seen.proposal.end()),
-            i32::MAX,
-            |seen| seen.at_most,
-            Ord::min,
-        ),
-    };
-    let up = Ends {
-        soonest: sure(known.up_window, |held| *held.replicas.end(), Ord::max),
-        last: possible(
-            known.up_window,
-            sighting.and_then(|seen| seen.at_least),
-            sighting.map(|seen| *seen.proposal.start()),
-            0,
-            |seen| seen.at_least,
-            Ord::max,
-        ),
-    };
-    (down, up)
+    (of(Side::Down), of(Side::Up))
 }
 
-/// Those that are surely still inside a window at the next pass.
-fn still<'h>(
+fn soonest(known: &Known<'_>, held: &[Held], restarted: bool, side: Side) -> Vec<Recommendation> {
+    let later = known.latest_pass().duration_since(known.now);
+    let recommendation = |held: &Held| {
+        let replicas = side.less(*held.replicas.start(), *held.replicas.end());
+        Recommendation {
+            replicas: if restarted { side.less(replicas, known.current) } else { replicas },
+            time: minus(held.earliest, later),
+        }
+    };
+    side.still(known, held).map(recommendation).collect()
+}
+
+fn last(
     known: &Known<'_>,
-    held: &'h [Held],
-    window: SignedDuration,
-) -> impl Iterator<Item = &'h Held> {
-    let oldest = minus(known.latest_pass(), window);
-    held.iter().filter(move |held| held.earliest > oldest)
+    sighting: Option<&Sighting>,
+    restarted: bool,
+    side: Side,
+) -> Vec<Recommendation> {
+    let aged = |replicas, age| Recommendation { replicas, time: minus(known.now, age) };
+    // What was in the list of the last pass was made before it, and what it made itself may have
+    // been made again since.
+    let furthest = sighting.and_then(|seen| side.furthest(seen)).unwrap_or(side.most());
+    let mut list: Vec<Recommendation> = match known.passes_within(side.window(known)) {
+        Some(told) => {
+            let replicas =
+                |seen: &Seen| side.less(side.more(seen.at_least, seen.at_most), furthest);
+            told.iter().map(|it| aged(replicas(it), known.least_age_before(it.until))).collect()
+        }
+        None => {
+            let written = known.status_written();
+            let age = written.map(|written| known.least_age(written)).unwrap_or_default();
+            vec![aged(furthest, age)]
+        }
+    };
+    list.push(aged(proposed(sighting, side), known.sync_period));
+    list.extend(restarted.then(|| aged(known.current, SignedDuration::ZERO)));
+    list
+}
+
+/// The most that the last pass may have recommended.
+fn proposed(sighting: Option<&Sighting>, side: Side) -> i32 {
+    sighting.map_or(side.most(), |seen| side.more(*seen.proposal.start(), *seen.proposal.end()))
 }
 
 /// Bounds of the highest recommendation that holds against scaling down at the next pass, and of
@@ -294,35 +328,38 @@ pub(super) fn extremes(
     sighting: Option<&Sighting>,
     held: &[Held],
 ) -> (Extreme, Extreme) {
-    // Where all passes are told of whose recommendations may still count, they are no further out
-    // than the furthest of these. A window that is no longer than a sync period has nothing left,
-    // unless the next pass is the first that comes to a recommendation.
-    let is_over = |window| window <= known.sync_period && sighting.is_some();
-    let own = sighting.map_or(0..=i32::MAX, |seen| seen.proposal.clone());
-    let high = match known.passes_within(known.down_window) {
-        _ if is_over(known.down_window) => Some(0),
-        told => told.and_then(|told| told.iter().map(|it| it.at_most).chain([*own.end()]).max()),
-    };
-    let low = match known.passes_within(known.up_window) {
-        _ if is_over(known.up_window) => Some(i32::MAX),
-        told => told.and_then(|told| told.iter().map(|it| it.at_least).chain([*own.start()]).min()),
-    };
-    let mut highest = Extreme {
-        at_least: still(known, held, known.down_window).map(|held| *held.replicas.start()).max(),
-        at_most: [sighting.and_then(|seen| seen.at_most), high].into_iter().flatten().min(),
-    };
-    let mut lowest = Extreme {
-        at_least: sighting.and_then(|seen| seen.at_least).max(low),
-        at_most: still(known, held, known.up_window).map(|held| *held.replicas.end()).min(),
-    };
-    if known.may_have_restarted_since(known.last_pass()) {
-        // Then the count is the only recommendation.
-        for extreme in [&mut highest, &mut lowest] {
-            extreme.at_least = extreme.at_least.map(|low| low.min(known.current));
-            extreme.at_most = extreme.at_most.map(|high| high.max(known.current));
+    let restarted = known.may_have_restarted_since(known.last_pass());
+    // The bound of those that are surely there, and that of all that may be.
+    let of = |side: Side| {
+        let sure = side
+            .still(known, held)
+            .map(|held| side.less(*held.replicas.start(), *held.replicas.end()))
+            .reduce(|one, other| side.more(one, other));
+        // Where all passes are told of whose recommendations may still count, they are no further out
+        // than the furthest of these. A window that is no longer than a sync period has nothing left,
+        // unless the next pass is the first that comes to a recommendation.
+        let window = side.window(known);
+        let told = match known.passes_within(window) {
+            _ if window <= known.sync_period && sighting.is_some() => Some(side.least()),
+            told => told.map(|told| {
+                told.iter()
+                    .map(|seen| side.more(seen.at_least, seen.at_most))
+                    .fold(proposed(sighting, side), |one, other| side.more(one, other))
+            }),
+        };
+        let possible = [sighting.and_then(|seen| side.furthest(seen)), told];
+        let possible = possible.into_iter().flatten().reduce(|one, other| side.less(one, other));
+        match restarted {
+            // Then the count is the only recommendation.
+            true => (
+                sure.map(|sure| side.less(sure, known.current)),
+                possible.map(|possible| side.more(possible, known.current)),
+            ),
+            false => (sure, possible),
         }
-    }
-    (highest, lowest)
+    };
+    let ((highest, above), (lowest, below)) = (of(Side::Down), of(Side::Up));
+    (Extreme { at_least: highest, at_most: above }, Extreme { at_least: below, at_most: lowest })
 }
 
 fn worded(seen: &Sighting) -> String {

@@ -17,9 +17,10 @@ use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::engine;
 use kubectl_hpa::memory::infer;
 use kubectl_hpa::memory::states::{self, Chain};
+use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::controller::Controller;
 use kubectl_hpa::snapshot::evidence::Evidence;
-use kubectl_hpa::snapshot::hpa::Hpa;
+use kubectl_hpa::snapshot::hpa::{Hpa, HpaSpec};
 use world::{Life, Shape, World};
 
 /// A time as the API shows it.
@@ -84,6 +85,7 @@ fn run(seed: u64, shape: Shape, behavior: bool, life: Life, sees: Sees, shares: 
         let seen_at = world.now;
         let before = world.memory.clone();
         let alone = (pass % 10 == 0).then(|| world.left_alone());
+        let mut changed = (pass % 5 == 0).then(|| world.updated(seed ^ pass << 20));
         let died = world.died.is_some() || evidence.lease.is_none() && world.is_back();
         let truth = world.pass();
         states.push(world.hpa.clone());
@@ -120,7 +122,12 @@ fn run(seed: u64, shape: Shape, behavior: bool, life: Life, sees: Sees, shares: 
             && current != 0
         {
             let at = format!("seed {seed} {shape:?} pass {pass} at {seen_at}");
-            follows(alone, controller, &evidence, &at);
+            follows(alone, &snapshot.hpa, controller, &evidence, &at);
+        }
+        if let Some(changed) = &mut changed {
+            inherits(changed, &snapshot, &evidence, pass % 10 == 0, shares, || {
+                format!("seed {seed} {shape:?} pass {pass} at {seen_at}\n{before:#?}")
+            });
         }
         let behaves = if snapshot.hpa.spec.behavior.is_some() { "behavior" } else { "plain" };
         let able = snapshot.hpa.status.conditions.iter().find(|c| c.type_ == "AbleToScale");
@@ -138,14 +145,61 @@ fn run(seed: u64, shape: Shape, behavior: bool, life: Life, sees: Sees, shares: 
     }
 }
 
+/// A pass over a spec that the HPA is updated to finds what the passes over the observed one have left.
+fn inherits(
+    changed: &mut World,
+    observed: &Snapshot,
+    evidence: &Evidence,
+    goes_on: bool,
+    shares: &mut Shares,
+    at: impl Fn() -> String,
+) {
+    let mut snapshot = observed.clone();
+    snapshot.hpa.spec = changed.hpa.spec.clone();
+    let alone = goes_on.then(|| changed.left_alone());
+    let truth = changed.pass();
+    let (Some(after), Ok(scale)) = (truth.replicas_after(), &snapshot.scale) else {
+        return;
+    };
+    let Snapshot { hpa: Hpa { spec: next, .. }, controller, now, .. } = &snapshot;
+    let remembered = infer::inherit(&observed.hpa, next, scale, controller, *now, evidence);
+    let decision = engine::reconcile(&snapshot, &remembered.likely);
+    let range = engine::outlook(&snapshot, &remembered, &decision).range(&decision).unwrap();
+    assert!(
+        (range.min..=range.max).contains(&after),
+        "{}: {range:?}, but the pass came to {after} over {next:#?}\n{remembered:#?}\n{:#?}\n{evidence:#?}",
+        at(),
+        observed.hpa,
+    );
+    if let Some(alone) = alone
+        && decision.proposal.is_some()
+        && scale.spec_replicas != 0
+    {
+        follows(alone, &observed.hpa, controller, evidence, &at());
+    }
+    let behaves = |spec: &HpaSpec| if spec.behavior.is_some() { "behavior" } else { "plain" };
+    let key = format!("{} under a candidate, {}", behaves(&observed.hpa.spec), behaves(next));
+    let share = shares.entry(key).or_default();
+    share.moments += 1;
+    share.certain += usize::from(range.min == range.max);
+    share.right += usize::from(decision.replicas_after() == Some(after));
+}
+
 /// While the metrics ask for the same, each count that is foretold is reached or passed when it is
 /// foretold, and where it ends is foretold too. `controller` is that of the passes before.
-fn follows(mut world: World, controller: &Controller, evidence: &Evidence, at: &str) {
+fn follows(
+    mut world: World,
+    observed: &Hpa,
+    controller: &Controller,
+    evidence: &Evidence,
+    at: &str,
+) {
     let snapshot = world.snapshot(world.now);
     let now = world.now;
     let scale = snapshot.scale.as_ref().unwrap();
     let from = scale.spec_replicas;
-    let remembered = infer::infer(&snapshot.hpa, scale, controller, now, evidence);
+    let next = &snapshot.hpa.spec;
+    let remembered = infer::inherit(observed, next, scale, controller, now, evidence);
     let decision = engine::reconcile(&snapshot, &remembered.likely);
     let outlook = engine::outlook(&snapshot, &remembered, &decision);
     let range = outlook.range(&decision).unwrap();

@@ -9,13 +9,19 @@
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
+use clap::Parser;
 use jiff::SignedDuration;
+use kubectl_hpa::args::{Cli, Verb};
+use kubectl_hpa::engine;
+use kubectl_hpa::engine::decision::Range;
 use kubectl_hpa::memory::states::{self, Chain};
+use kubectl_hpa::memory::{Memory, Remembered};
 use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::assemble::Input;
 use kubectl_hpa::snapshot::evidence::{Counted, Lease};
 use kubectl_hpa::snapshot::hpa::Hpa;
-use trajectories::{NAMES, lines, moment, passes, replay};
+use kubectl_hpa::whatif::overrides::Assumptions;
+use trajectories::{NAMES, Pass, asking_for, lines, moment, passes, replay};
 
 mod common;
 #[path = "common/trajectories.rs"]
@@ -100,6 +106,113 @@ fn the_next_pass_ends_inside_the_range() {
             assert!(compared >= 100, "{name}: {compared} compared");
         }
     }
+}
+
+/// A moment every half minute of the runs, as it is: the input, what the controller remembered before
+/// its next pass, and that pass. Only where the pass is the one that the moment's metrics lead to.
+fn sampled(name: &str) -> Vec<(Input, Memory, Pass)> {
+    let mut samples = Vec::new();
+    for line in lines(&format!("{name}.jsonl.gz")).lines().step_by(6) {
+        let (time, input) = moment(name, &line.unwrap());
+        let mut replayed = replay(name).into_iter().zip(passes(name));
+        let Some(((memory, _), next)) = replayed.find(|(_, pass)| pass.time > time) else {
+            continue;
+        };
+        let scale = input.snapshot.scale.as_ref().unwrap();
+        let decision = engine::reconcile(&input.snapshot, &Memory::default());
+        if decision.proposal == Some(next.proposal) && scale.spec_replicas == next.from {
+            samples.push((input, memory, next));
+        }
+    }
+    samples
+}
+
+fn range(input: &Input) -> Range {
+    let remembered = Remembered::of(input);
+    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
+    engine::outlook(&input.snapshot, &remembered, &decision).range(&decision).unwrap()
+}
+
+fn assume(input: &Input, flags: &[&str]) -> Input {
+    let line = ["kubectl-hpa", "predict", "web"].into_iter().chain(flags.iter().copied());
+    let Verb::Predict(args) = Cli::try_parse_from(line).unwrap().verb else { unreachable!() };
+    let assumptions = Assumptions::read(&args.overrides).unwrap();
+    let decision = engine::reconcile(&input.snapshot, &Memory::default());
+    assumptions.apply(input.clone(), &decision).unwrap().0
+}
+
+/// What is known of the controller's history as the HPA is stays known when the HPA is updated: the
+/// controller keeps it by the HPA's key. A count that is certain only because it is the maximum is
+/// another matter: what the history holds above it begins to count.
+#[test]
+fn what_is_certain_stays_so_under_another_maximum() {
+    let is_certain = |Range { min, max }: Range| min == max;
+    let (mut certain, mut at_the_maximum, mut lost) = (0, 0, Vec::new());
+    for name in NAMES {
+        for (input, ..) in sampled(name) {
+            let (is, max) = (range(&input), input.snapshot.hpa.spec.max_replicas);
+            if !is_certain(is) {
+                continue;
+            }
+            for other in [max + 5, max - 1] {
+                certain += 1;
+                if is_certain(range(&assume(&input, &["--max", &other.to_string()]))) {
+                    continue;
+                }
+                match is.max == max {
+                    true => at_the_maximum += 1,
+                    false => lost.push(format!("{name} at {}: {is:?}", input.snapshot.now)),
+                }
+            }
+        }
+    }
+    println!("of {certain} certain answers, {at_the_maximum} are so by the maximum alone");
+    assert!(lost.is_empty(), "{lost:#?}");
+    assert!(certain >= 100 && at_the_maximum * 10 <= certain, "{at_the_maximum} of {certain}");
+}
+
+/// What the recorded controller remembered leads to an answer inside the range for every candidate.
+#[test]
+fn a_pass_over_a_candidate_ends_inside_the_range() {
+    let (mut compared, mut outside) = (0, Vec::new());
+    for name in NAMES {
+        for (input, memory, next) in sampled(name) {
+            let max = (input.snapshot.hpa.spec.max_replicas - 2).to_string();
+            for flags in [
+                &["--max", &*max][..],
+                &["--set", "behavior=null"],
+                &["--set", "behavior.scaleDown.stabilizationWindowSeconds=0"],
+                &["--set", "behavior.scaleDown.stabilizationWindowSeconds=60"],
+                &["--set", "behavior.scaleDown.stabilizationWindowSeconds=1800"],
+                &["--set", "behavior.scaleUp.stabilizationWindowSeconds=120"],
+                &["--set", "behavior.scaleUp.stabilizationWindowSeconds=1200"],
+                &[
+                    "--set",
+                    r#"behavior.scaleUp.policies=[{"type":"Pods","value":1,"periodSeconds":60}]"#,
+                ],
+                &[
+                    "--set",
+                    r#"behavior.scaleDown.policies=[{"type":"Percent","value":10,"periodSeconds":600}]"#,
+                ],
+            ] {
+                let changed = assume(&input, flags);
+                let Range { min, max } = range(&changed);
+                let mut snapshot = changed.snapshot;
+                snapshot.now = next.time;
+                snapshot.controller.tolerance = 0.0;
+                (snapshot.hpa.spec.metrics, snapshot.metrics) = asking_for(next.proposal);
+                let after = engine::reconcile(&snapshot, &memory).replicas_after().unwrap();
+                compared += 1;
+                if !(min..=max).contains(&after) {
+                    outside.push(format!(
+                        "{name} {flags:?}: {min} to {max}, but then {after}: {next:?}"
+                    ));
+                }
+            }
+        }
+    }
+    assert!(outside.is_empty(), "{outside:#?}");
+    assert!(compared > 500, "{compared} compared");
 }
 
 /// The recorded proposals lead to the controller's own counts.

@@ -5,7 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::known::{Known, SLACK, periods, windows};
+use super::known::{Known, SLACK, minus, periods, windows};
 use super::recommendations::{self, Held};
 use super::{Extreme, Knowledge, Memory, Possible, Remembered, asked, basis, scale_events, states};
 use crate::json::SecondsTime;
@@ -24,10 +24,24 @@ pub fn infer(
     now: Timestamp,
     evidence: &Evidence,
 ) -> Remembered {
+    inherit(hpa, &hpa.spec, scale, controller, now, evidence)
+}
+
+/// The same for a pass over another spec that the HPA is updated to now. The controller keeps its lists
+/// by the HPA's key, so the next pass finds what passes over the observed spec have left, and looks at
+/// it by its own windows and periods.
+pub fn inherit(
+    hpa: &Hpa,
+    next: &HpaSpec,
+    scale: &Scale,
+    controller: &Controller,
+    now: Timestamp,
+    evidence: &Evidence,
+) -> Remembered {
     if !times(hpa, now, evidence).all(is_ordinary) {
         return Remembered::unknown(now);
     }
-    let known = Known::new(hpa, scale.spec_replicas, controller, now, evidence);
+    let known = Known::new(hpa, next, scale.spec_replicas, controller, now, evidence);
     if never_reconciled(hpa) && !known.replaces_another && known.status_lost.is_none() {
         let empty = basis("memory", "empty: no pass has been made over this HPA", "its status");
         return Remembered {
@@ -63,7 +77,12 @@ pub fn infer(
     let likely_changes = changes.as_ref().and_then(|lists| lists.first());
     let (scale_up_events, scale_down_events) = scale_events::split(likely_changes);
     let likely = Memory {
-        recommendations: held.iter().map(|held| within(&known, held, highest, lowest)).collect(),
+        recommendations: held
+            .iter()
+            .map(|held| within(&known, held, highest, lowest))
+            // A longer window does not bring back what has been overwritten.
+            .filter(|it| it.time >= minus(known.last_pass(), known.retention()))
+            .collect(),
         scale_up_events,
         scale_down_events,
     };
@@ -166,7 +185,7 @@ pub fn averages_over_target(spec: &HpaSpec) -> bool {
 
 /// How long what the controller remembers of an HPA counts, and a little more.
 pub fn window(hpa: &Hpa, controller: &Controller) -> SignedDuration {
-    let (up, down) = windows(hpa, controller);
+    let (up, down) = windows(&hpa.spec, controller);
     let period = hpa.spec.behavior.as_ref().and_then(|behavior| periods(behavior).pop_last());
     up.max(down).max(period.unwrap_or_default()) + controller.sync_period + SLACK
 }
@@ -269,11 +288,11 @@ mod tests {
             downscale_stabilization: SignedDuration::from_millis(90_500),
             ..Controller::default()
         };
-        let down = |window| windows(&state((0, 0, 1, window)), &controller).1;
+        let down = |window| windows(&state((0, 0, 1, window)).spec, &controller).1;
         assert_eq!(down(None).as_millis(), 90_500);
         let mut hpa = state((0, 0, 1, Some(1)));
         hpa.spec.behavior.as_mut().unwrap().scale_down = None;
-        assert_eq!(windows(&hpa, &controller).1.as_millis(), 90_000);
+        assert_eq!(windows(&hpa.spec, &controller).1.as_millis(), 90_000);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{sighting, states};
 use crate::go;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, Seen, Written};
-use crate::snapshot::hpa::{Behavior, Hpa, ScalingRules};
+use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec, ScalingRules};
 
 /// A pass looks at its clock so much later than it is due at most, counted from the one before.
 pub(super) const SLACK: SignedDuration = SignedDuration::from_secs(5);
@@ -29,10 +29,14 @@ pub(super) struct Known<'k> {
     pub(super) current: i32,
     pub(super) now: Timestamp,
     pub(super) sync_period: SignedDuration,
-    /// How long a recommendation holds against scaling up; zero without `behavior`.
+    /// The spec of the next pass, where that differs from the spec of the passes so far.
+    pub(super) next: &'k HpaSpec,
+    /// How long a recommendation holds against scaling up at the next pass; zero without `behavior`.
     pub(super) up_window: SignedDuration,
-    /// How long a recommendation holds against scaling down.
+    /// How long a recommendation holds against scaling down at the next pass.
     pub(super) down_window: SignedDuration,
+    /// The two windows, up and down, of the passes so far.
+    pub(super) windows_before: (SignedDuration, SignedDuration),
     /// The lease of a leader that is there.
     pub(super) lease: Option<Lease>,
     /// The rescales that events tell of, the oldest first.
@@ -89,12 +93,13 @@ pub(super) enum RescaleReason {
 impl<'k> Known<'k> {
     pub(super) fn new(
         hpa: &'k Hpa,
+        next: &'k HpaSpec,
         current: i32,
         controller: &Controller,
         now: Timestamp,
         evidence: &'k Evidence,
     ) -> Self {
-        let (up_window, down_window) = windows(hpa, controller);
+        let (up_window, down_window) = windows(next, controller);
         let (own, others): (Vec<&Event>, Vec<&Event>) =
             evidence.events.iter().partition(|event| event.is_about(hpa));
         let mut known = Self {
@@ -102,8 +107,10 @@ impl<'k> Known<'k> {
             current,
             now,
             sync_period: controller.sync_period,
+            next,
             up_window,
             down_window,
+            windows_before: windows(&hpa.spec, controller),
             lease: evidence.lease.filter(|lease| lease.renewed + lease.duration >= now),
             seen: &evidence.seen,
             rescales_seen: evidence.rescales.as_ref(),
@@ -135,6 +142,19 @@ impl Known<'_> {
     fn fresh(&self) -> Option<Timestamp> {
         let written = self.status_written()?;
         (self.now <= written + self.sync_period - SECOND).then_some(written)
+    }
+
+    /// How long the passes so far have kept a recommendation: one that is older than both windows may
+    /// have been overwritten.
+    pub(super) fn retention(&self) -> SignedDuration {
+        let (up, down) = self.windows_before;
+        up.max(down)
+    }
+
+    /// Whether passes so far may have remembered a rescale that they made at some time. Only those over
+    /// a spec with `behavior` do.
+    pub(super) fn may_have_stored(&self, rescale: Timestamp) -> bool {
+        self.hpa.spec.behavior.is_some() || self.spec_may_have_changed_since(rescale - SECOND)
     }
 
     /// The earliest time at which the next pass may look at its clock.
@@ -316,12 +336,12 @@ pub(super) fn periods(behavior: &Behavior) -> BTreeSet<SignedDuration> {
 }
 
 /// How long recommendations hold against scaling up and down.
-pub(super) fn windows(hpa: &Hpa, controller: &Controller) -> (SignedDuration, SignedDuration) {
+pub(super) fn windows(spec: &HpaSpec, controller: &Controller) -> (SignedDuration, SignedDuration) {
     let window = |rules: &Option<ScalingRules>| {
         let seconds = rules.as_ref().and_then(|rules| rules.stabilization_window_seconds);
         seconds.map(|seconds| SignedDuration::from_secs(seconds.into()))
     };
-    let behavior = hpa.spec.behavior.as_ref();
+    let behavior = spec.behavior.as_ref();
     let up = behavior.and_then(|behavior| window(&behavior.scale_up));
     let down = behavior.and_then(|behavior| window(&behavior.scale_down));
     // With `behavior` the flag counts in whole seconds.

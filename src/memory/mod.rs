@@ -14,6 +14,7 @@ use jiff::Timestamp;
 pub use scale_events::split;
 use serde::Serialize;
 
+use crate::snapshot::Snapshot;
 use crate::snapshot::assemble::{Basis, Input};
 use crate::snapshot::stated::{Recommendation, ScaleEvent, StatedMemory};
 
@@ -134,11 +135,13 @@ impl Remembered {
 
     /// The memory that the input states, else what can be inferred.
     pub fn of(input: &Input) -> Self {
-        let Input { snapshot, stated_memory, evidence, .. } = input;
+        let Input { snapshot, observed, stated_memory, evidence, .. } = input;
+        let Snapshot { hpa, controller, now, .. } = snapshot;
         match (stated_memory, &snapshot.scale) {
             (Some(stated), _) => Self::from_stated(stated),
             (None, Ok(scale)) => {
-                infer::infer(&snapshot.hpa, scale, &snapshot.controller, snapshot.now, evidence)
+                let observed = observed.as_ref().unwrap_or(hpa);
+                infer::inherit(observed, &hpa.spec, scale, controller, *now, evidence)
             }
             (None, Err(_)) => Self::unknown(snapshot.now),
         }

@@ -77,10 +77,10 @@ pub(super) fn held(
 fn holding(known: &Known<'_>, sighting: &Sighting) -> impl Iterator<Item = Held> {
     let last_pass = known.last_pass();
     let written = known.status_written().unwrap_or(known.now);
-    let down = sighting
-        .held_down_by
-        .map(|low| (low..=sighting.at_most.unwrap_or(i32::MAX), known.down_window));
-    let up = sighting.held_up_by.map(|high| (0..=high, known.up_window));
+    let (up_window, down_window) = known.windows_before;
+    let down =
+        sighting.held_down_by.map(|low| (low..=sighting.at_most.unwrap_or(i32::MAX), down_window));
+    let up = sighting.held_up_by.map(|high| (0..=high, up_window));
     [down, up].into_iter().flatten().map(move |(replicas, window)| {
         let oldest = minus(last_pass, window);
         // Where all that was in the window is told of, it is one of those that may be such.
@@ -219,6 +219,15 @@ impl Side {
         }
     }
 
+    /// The same of the passes so far.
+    fn window_before(self, known: &Known<'_>) -> SignedDuration {
+        let (up, down) = known.windows_before;
+        match self {
+            Self::Down => down,
+            Self::Up => up,
+        }
+    }
+
     /// What holds most of all.
     fn most(self) -> i32 {
         match self {
@@ -251,17 +260,20 @@ impl Side {
         }
     }
 
-    /// What no recommendation of the list of a status held more than.
-    fn furthest(self, sighting: &Sighting) -> Option<i32> {
-        match self {
+    /// What no recommendation that the next pass looks at holds more than, by the last status. That is
+    /// about the window of its own pass: a longer one finds older recommendations again.
+    fn furthest(self, known: &Known<'_>, sighting: &Sighting) -> Option<i32> {
+        let furthest = match self {
             Self::Down => sighting.at_most,
             Self::Up => sighting.at_least,
-        }
+        };
+        furthest.filter(|_| self.window(known) <= self.window_before(known))
     }
 
-    /// Those that are surely still inside the window at the next pass.
+    /// Those that are surely still inside the window at the next pass, and that no pass so far can
+    /// have overwritten.
     fn still<'h>(self, known: &Known<'_>, held: &'h [Held]) -> impl Iterator<Item = &'h Held> {
-        let oldest = minus(known.latest_pass(), self.window(known));
+        let oldest = minus(known.latest_pass(), self.window(known).min(known.retention()));
         held.iter().filter(move |held| held.earliest > oldest)
     }
 }
@@ -298,7 +310,7 @@ fn last(
     let aged = |replicas, age| Recommendation { replicas, time: minus(known.now, age) };
     // What was in the list of the last pass was made before it, and what it made itself may have
     // been made again since.
-    let furthest = sighting.and_then(|seen| side.furthest(seen)).unwrap_or(side.most());
+    let furthest = sighting.and_then(|seen| side.furthest(known, seen)).unwrap_or(side.most());
     let mut list: Vec<Recommendation> = match known.passes_within(side.window(known)) {
         Some(told) => {
             let replicas =
@@ -347,7 +359,7 @@ pub(super) fn extremes(
                     .fold(proposed(sighting, side), |one, other| side.more(one, other))
             }),
         };
-        let possible = [sighting.and_then(|seen| side.furthest(seen)), told];
+        let possible = [sighting.and_then(|seen| side.furthest(known, seen)), told];
         let possible = possible.into_iter().flatten().reduce(|one, other| side.less(one, other));
         match restarted {
             // Then the count is the only recommendation.

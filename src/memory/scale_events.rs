@@ -11,7 +11,6 @@ use super::{basis, sighting};
 use crate::json::SecondsTime;
 use crate::snapshot::assemble::Basis;
 use crate::snapshot::evidence::{Event, SCALED};
-use crate::snapshot::hpa::Behavior;
 use crate::snapshot::stated::ScaleEvent;
 
 /// How many events about one object the controller's recorder lets through at once, and how long
@@ -25,7 +24,7 @@ const TTL: SignedDuration = SignedDuration::from_hours(1);
 /// may be anything. The times are moved by what the pass is later than now.
 pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec<Vec<ScaleEvent>>> {
     let nothing = Some(vec![Vec::new()]);
-    let Some(behavior) = &known.hpa.spec.behavior else {
+    let Some(behavior) = &known.next.behavior else {
         return nothing;
     };
     let periods = periods(behavior);
@@ -33,6 +32,11 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec
         return nothing;
     };
     let oldest = known.earliest_pass() - longest;
+    if !known.may_have_stored(oldest) {
+        let value = "rate limits count no rescale: none is remembered without behavior";
+        grounds.push(basis("scale events", value, "the observed spec"));
+        return nothing;
+    }
     let unseen = [
         known.status_lost.map(|lost| (lost, "a status that could not be written")),
         known
@@ -72,11 +76,13 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec
             }
         }
     };
+    let stored = |event: &ScaleEvent| known.may_have_stored(event.time);
+    let counted: Vec<ScaleEvent> = counted.into_iter().filter(stored).collect();
     grounds.push(basis("scale events", worded(&counted), source));
     let mut lists = Vec::new();
     let mut seen = BTreeSet::new();
     let almost = SECOND - SignedDuration::from_nanos(1);
-    for kept in remembered(known, behavior, &counted) {
+    for kept in remembered(known, &counted) {
         for pass in passes(known, &counted, &periods) {
             // Each event may have been at any time within its second. What adds counts against what
             // removes.
@@ -202,14 +208,12 @@ fn none_dropped(known: &Known<'_>, longest: SignedDuration) -> bool {
 /// What may be left of the changes, the likeliest first: a controller that has started anew has
 /// forgotten the older ones; one without `behavior` then has not kept any; and one that was older
 /// than the policies of its own direction look back may have been overwritten by a later one.
-fn remembered(
-    known: &Known<'_>,
-    behavior: &Behavior,
-    counted: &[ScaleEvent],
-) -> Vec<Vec<ScaleEvent>> {
+fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Vec<Vec<ScaleEvent>> {
+    // Those that store an event overwrite by the periods of their own spec.
     let longest = |up: bool| {
-        let rules = if up { &behavior.scale_up } else { &behavior.scale_down };
-        let policies = rules.iter().flat_map(|rules| rules.policies.iter().flatten());
+        let rules = known.hpa.spec.behavior.iter();
+        let rules = rules.flat_map(|it| if up { &it.scale_up } else { &it.scale_down });
+        let policies = rules.flat_map(|rules| rules.policies.iter().flatten());
         let seconds = policies.map(|policy| policy.period_seconds).max().unwrap_or(0);
         SignedDuration::from_secs(seconds.into())
     };

@@ -74,7 +74,7 @@ pub fn seen(
 /// though it is inside that of the last.
 fn outdates(states: &[Hpa], controller: &Controller) -> bool {
     let window = |hpa: &Hpa| {
-        let (up, down) = windows(hpa, controller);
+        let (up, down) = windows(&hpa.spec, controller);
         up.max(down)
     };
     states.last().is_some_and(|last| states.iter().any(|state| window(state) < window(last)))

@@ -57,6 +57,8 @@ pub struct Options {
 pub struct Input {
     /// What the controller would see.
     pub snapshot: Snapshot,
+    /// The HPA as its passes so far found it, where another spec is assumed for the next one.
+    pub observed: Option<Hpa>,
     /// What the input states about the controller's memory.
     pub stated_memory: Option<StatedMemory>,
     /// What the API shows of the controller's past.
@@ -213,7 +215,9 @@ fn without_pods(
     evidence.rescales = state.and_then(|state| state.rescales.clone());
     let scale = snapshot.scale.as_ref().ok();
     evidence.counted = scale.and_then(|scale| target.counted(&snapshot.hpa, scale, now));
-    Ok((Input { snapshot, stated_memory, evidence, known, basis, notes }, selected_metrics))
+    let observed = None;
+    let input = Input { snapshot, observed, stated_memory, evidence, known, basis, notes };
+    Ok((input, selected_metrics))
 }
 
 /// What the controller would get for the scale of a built-in target, from the target itself.

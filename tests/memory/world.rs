@@ -387,6 +387,21 @@ impl World {
         self.hpa.written = Written { created: now, spec: now, status: None, by_us: false };
     }
 
+    /// The same world, whose HPA is updated before the next pass.
+    pub(crate) fn updated(&self, seed: u64) -> Self {
+        let mut random = Random(seed);
+        loop {
+            let mut updated = Self { random: Random(random.next()), ..self.clone() };
+            updated.change_spec();
+            updated.now = self.now;
+            let (own, other) = (&self.hpa.spec, &updated.hpa.spec);
+            // Another target would be another world.
+            if own != other && own.scale_target_ref == other.scale_target_ref {
+                return updated;
+            }
+        }
+    }
+
     fn change_spec(&mut self) {
         let odd = self.life == Life::Odd;
         let spec = &mut self.hpa.spec;

@@ -141,6 +141,9 @@ impl Assumptions {
             let own = Override::new(format!("{label} of {pod}"), assigned.words(), before);
             overrides.push(own.of_pods([pod.as_str().into()]));
         }
+        if input.snapshot.hpa.spec != was.hpa.spec {
+            input.observed = Some(was.hpa.clone());
+        }
         input.remark_anew(&was);
         Ok((input, overrides))
     }

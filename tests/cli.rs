@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use assert_cmd::cargo::cargo_bin_cmd;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const STATE: &str = "\
 apiVersion: kubectl-hpa/v1alpha1
@@ -788,6 +788,54 @@ fn what_is_saved_gives_the_same_outcome() {
         assert_eq!(from(example, &first), from(&first, &second), "{example}");
         let [first, second] = [&first, &second].map(|path| fs::read_to_string(path).expect(path));
         assert_eq!(first, second, "{example}");
+    }
+}
+
+#[test]
+fn values_are_found_whatever_namespace_they_leave_out() {
+    let of = |type_: &str, source: &Value| {
+        documents(&[
+            &json!({
+                "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+                "metadata": {"name": "web", "namespace": "shop"},
+                "spec": {
+                    "maxReplicas": 9,
+                    "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                    "metrics": [{"type": type_, (type_.to_lowercase()): source}],
+                },
+            })
+            .to_string(),
+            r#"{"kind": "Scale", "apiVersion": "autoscaling/v1",
+                "metadata": {"name": "web", "namespace": "shop"},
+                "spec": {"replicas": 2}, "status": {"replicas": 2, "selector": "app=web"}}"#,
+            r#"{"kind": "Pod", "apiVersion": "v1",
+                "metadata": {"name": "web-1", "namespace": "shop", "labels": {"app": "web"}},
+                "status": {"phase": "Running"}}"#,
+        ])
+    };
+    let pods = json!({
+        "metric": {"name": "m"}, "target": {"type": "AverageValue", "averageValue": "10"},
+    });
+    let node = json!({
+        "describedObject": {"kind": "Node", "name": "n", "apiVersion": "v1"},
+        "metric": {"name": "m"}, "target": {"type": "AverageValue", "averageValue": "10"},
+    });
+    for (type_, source, object, proposal) in [
+        ("Pods", &pods, r#""kind": "Pod", "name": "web-1""#, json!(2)),
+        ("Pods", &pods, r#""kind": "Pod", "name": "web-1", "namespace": "shop""#, json!(2)),
+        ("Pods", &pods, r#""kind": "Pod", "name": "web-1", "namespace": "other""#, Value::Null),
+        ("Object", &node, r#""kind": "Node", "name": "n", "apiVersion": "v1""#, json!(2)),
+        ("Object", &node, r#""kind": "Node", "name": "n", "namespace": """#, json!(2)),
+        ("Object", &node, r#""kind": "Node", "name": "n", "namespace": "other""#, Value::Null),
+    ] {
+        let list = format!(
+            r#"{{"kind": "MetricValueList", "apiVersion": "custom.metrics.k8s.io/v1beta2", "items":
+                [{{"describedObject": {{{object}}}, "metric": {{"name": "m"}}, "value": "20"}}]}}"#
+        );
+        let input = format!("{}\n---\n{list}", of(type_, source));
+        let args = ["explain", "web", "-n", "shop", "-f", "-", "-o", "json"];
+        let answer: Value = serde_json::from_str(&answer(&args, &input, &[])).expect("JSON");
+        assert_eq!(answer["proposal"], proposal, "{type_} of {object}: {:#}", answer["outcome"]);
     }
 }
 

@@ -30,6 +30,8 @@ mod predict;
 mod roles;
 #[path = "live/rounds.rs"]
 mod rounds;
+#[path = "live/saved.rs"]
+mod saved;
 #[path = "common/schema.rs"]
 mod schema;
 

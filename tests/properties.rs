@@ -440,7 +440,7 @@ fn without_memory(scenario: &Scenario) -> Scenario {
 
 fn survives_saving(scenario: &Scenario) -> TestCaseResult {
     let save = |input: &Input| {
-        let saved = save::to_json(&[input]);
+        let saved = save::to_json(&[input], &[]);
         saved.map_err(|e| TestCaseError::fail(format!("not saved: {e}")))
     };
     let unknown = without_memory(scenario);

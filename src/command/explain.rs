@@ -55,7 +55,7 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
         }
     };
     if let Some(path) = &args.save {
-        write_saved(path, &save::to_json(&[&pass.input])?)?;
+        write_saved(path, &save::to_json(&[&pass.input], &[])?)?;
     }
     Ok(Answer { text, messages, errors: Vec::new(), exit_code: 0 })
 }

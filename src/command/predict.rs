@@ -94,7 +94,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         }
     };
     if let Some(path) = &args.save {
-        write_saved(path, &save::to_json(&[&observed.input])?)?;
+        write_saved(path, &save::to_json(&[&observed.input], &options.also)?)?;
     }
     let hpa = assumed.input.snapshot.hpa.key();
     for report in &args.expect.reports {

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use answers::Answers;
 pub(crate) use answers::described_name;
-pub(super) use answers::{absence, asked, non_empty};
+pub(super) use answers::{Request, asked};
 pub use list::assemble_all;
 pub use settings::Known;
 pub(super) use settings::{Settings, controller_settings, known_gates};
@@ -107,9 +107,14 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
     let object = find(&objects.hpas, options)?;
     let (mut input, selected) = without_pods(&objects, object, options, clock)?;
     let snapshot = &mut input.snapshot;
-    let metrics = objects.pod_metrics.into_iter().zip(selected);
-    snapshot.pod_metrics =
-        metrics.filter_map(|(item, selected)| selected.then_some(item)).collect();
+    let saved = objects.state.as_ref().and_then(|state| state.pod_metrics(&snapshot.hpa.key()));
+    snapshot.pod_metrics = match saved {
+        Some(saved) => saved.to_vec(),
+        None => {
+            let metrics = objects.pod_metrics.into_iter().zip(selected);
+            metrics.filter_map(|(item, selected)| selected.then_some(item)).collect()
+        }
+    };
     let default_namespace = options.default_namespace();
     let in_namespace =
         |pod: &Pod| pod.namespace.as_deref().unwrap_or(default_namespace) == snapshot.hpa.namespace;
@@ -169,6 +174,7 @@ fn without_pods(
         objects,
         hpa: &hpa,
         errors: errors_of(state),
+        saved: state.map_or(&[], |state| &state.answers),
         pod_labels: pods
             .iter()
             .filter(|pod| in_namespace(pod.namespace.as_deref()))
@@ -177,7 +183,7 @@ fn without_pods(
         selector: selector.as_ref(),
     };
     let metrics = hpa.spec.metrics.iter().chain(&options.also);
-    let metrics = metrics.map(|spec| answers.of(spec)).collect();
+    let metrics = answers.all(metrics);
     let selected_metrics = pod_metrics
         .iter()
         .map(|item| in_namespace(item.namespace.as_deref()) && answers.selects(item))

@@ -11,11 +11,14 @@ use serde::de::{Deserializer, Error as _, IgnoredAny};
 
 use super::control_plane::ControlPlane;
 use super::evidence::{Evidence, ManagedFieldsEntry, Rescales, Seen};
+use super::hpa::{CrossVersionObjectReference, MetricIdentifier};
 use super::metric::{ExternalMetricValue, GoDuration, MetricValue, PodMetrics};
-use super::pod::Pod;
+use super::pod::{Pod, ZERO_TIME};
 use super::stated::{Recommendation, ScaleEvent, StatedMemory};
 use crate::json::{list, null_as_default, unique_map};
-use crate::selector::LabelSelector;
+use crate::names;
+use crate::quantity::Amount;
+use crate::selector::{LabelSelector, Labels};
 
 /// The group and version of the documents that are ours.
 pub const OWN_API_VERSION: &str = "kubectl-hpa/v1alpha1";
@@ -60,7 +63,8 @@ pub struct HpaObject {
     pub json: String,
 }
 
-/// A saved scale subresource. The kind that it belongs to is not part of it.
+/// A saved scale subresource. The API leaves out the kind that it belongs to; `--save` names it as
+/// its owner.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct ScaleObject {
@@ -87,6 +91,32 @@ pub struct TargetMeta {
     /// Who has written what, and when. The API gives it with the target, `--save` with its scale.
     #[serde(deserialize_with = "list")]
     pub managed_fields: Vec<ManagedFieldsEntry>,
+    /// What the object belongs to.
+    #[serde(deserialize_with = "list")]
+    pub owner_references: Vec<OwnerReference>,
+}
+
+/// `metav1.OwnerReference`, as far as it tells the kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OwnerReference {
+    /// Group and version.
+    #[serde(deserialize_with = "null_as_default")]
+    pub api_version: String,
+    /// The kind.
+    #[serde(deserialize_with = "null_as_default")]
+    pub kind: String,
+}
+
+impl ScaleObject {
+    /// Whether it may belong to a target of this kind: always, unless it names another.
+    pub fn may_belong_to(&self, target: &CrossVersionObjectReference) -> bool {
+        let owners = &self.metadata.owner_references;
+        let is_target = |owner: &OwnerReference| {
+            owner.kind == target.kind && names::group(&owner.api_version) == target.group()
+        };
+        owners.is_empty() || owners.iter().any(is_target)
+    }
 }
 
 /// A replica count.
@@ -162,9 +192,18 @@ pub struct ControllerState {
     /// Requests that failed when this was captured.
     #[serde(deserialize_with = "null_as_default")]
     pub errors: Vec<ApiError>,
+    /// What the metrics APIs answered when this was captured.
+    #[serde(deserialize_with = "null_as_default")]
+    pub answers: Vec<ApiAnswer>,
 }
 
 impl ControllerState {
+    /// The answer of the resource metrics API for an HPA, as `namespace/name`.
+    pub fn pod_metrics(&self, hpa: &str) -> Option<&[PodMetrics]> {
+        let mut answers = self.answers.iter().filter(|answer| answer.hpa == hpa);
+        answers.find(|answer| answer.api == Api::Resource).map(|answer| &*answer.pod_metrics)
+    }
+
     /// The memory that it states; none where it says that it is not known.
     pub fn stated_memory(&self) -> Option<StatedMemory> {
         (self.memory != Some(StatedAs::Unknown)).then(|| self.lists())
@@ -244,6 +283,60 @@ pub struct ApiError {
     /// Whether it was refused to whoever captured this, and perhaps not to the controller.
     #[serde(default)]
     pub denied: bool,
+}
+
+/// The answer to one request for the metrics of an HPA. It is taken as the server gave it: pods that
+/// are gone and labels that an adapter leaves out do not matter.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ApiAnswer {
+    /// The HPA, as `namespace/name`.
+    pub hpa: String,
+    /// `resource`, `custom` or `external`.
+    pub api: Api,
+    /// The metric; none for the resource metrics API, which answers for all resources at once.
+    #[serde(default)]
+    pub metric: Option<MetricIdentifier>,
+    /// The object of a custom metric; none for one of pods.
+    #[serde(default)]
+    pub described_object: Option<CrossVersionObjectReference>,
+    /// What the resource metrics API answered.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub pod_metrics: Vec<PodMetrics>,
+    /// What the other APIs answered.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub values: Vec<AnsweredValue>,
+    /// The text of the failure, if the request failed.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// Whether it was refused to whoever captured this, and perhaps not to the controller.
+    #[serde(default)]
+    pub denied: bool,
+}
+
+/// A value of the custom or the external metrics API.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AnsweredValue {
+    /// The pod that it is about, of a metric of pods.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub pod: Box<str>,
+    /// The labels of an external metric.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub labels: Labels,
+    /// The value.
+    pub value: Amount,
+    /// When it was measured.
+    #[serde(default = "never")]
+    pub timestamp: Timestamp,
+    /// How long it was measured.
+    #[serde(default)]
+    pub window: GoDuration,
+}
+
+/// The time of what has none.
+fn never() -> Timestamp {
+    ZERO_TIME
 }
 
 /// The requests of a pass that can fail.

@@ -1,38 +1,40 @@
 //! Writes a snapshot in the input format: everything that a pass uses, and nothing else. Reading it
 //! back gives the same snapshot, as far as a pass can tell.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::iter;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::assemble::{Input, absence, asked, described_name, non_empty};
+use super::assemble::{Input, Request, asked};
 use super::controller::Controller;
 use super::evidence::{
     Counted, DEPLOYMENT, Event, LEASE_NAME, LEASE_NAMESPACE, Lease, OURS, Seen, Written,
 };
-use super::hpa::{Hpa, MetricIdentifier};
+use super::hpa::{Hpa, MetricSpec};
 use super::metric::PodMetrics;
-use super::objects::{Flags, OWN_API_VERSION};
+use super::objects::{Api, Flags, OWN_API_VERSION};
 use super::pod::{Container, Phase, Pod, Requests};
 use super::stated::{Recommendation, ScaleEvent};
-use super::{MetricAnswer, Scale, ScaleError, Snapshot};
+use super::{ExternalValue, MetricAnswer, PodValue, Scale, ScaleError, Snapshot};
 use crate::error::Error;
 use crate::go;
 use crate::selector::Selector;
 use crate::version::Stage;
 
 /// The snapshots of one clock and controller as a JSON `List`, one object to a line. Where no memory is
-/// stated, the reader takes it as unknown again.
+/// stated, the reader takes it as unknown again. `also` are the metrics whose answers stand behind
+/// those of the HPA.
 ///
 /// # Errors
 ///
-/// The scales of two targets cannot be told apart in the format, or a pod changed between two looks.
-pub fn to_json(inputs: &[&Input]) -> Result<String, Error> {
+/// A scale or a pod changed between two looks.
+pub fn to_json(inputs: &[&Input], also: &[MetricSpec]) -> Result<String, Error> {
     let mut items = Items::default();
     if let Some(first) = inputs.first() {
-        items.list.push(state(inputs, first));
+        items.list.push(state(inputs, first, also));
     }
     for Input { snapshot, .. } in inputs {
         items.add("HorizontalPodAutoscaler", &snapshot.hpa.key(), hpa(&snapshot.hpa))?;
@@ -46,27 +48,20 @@ pub fn to_json(inputs: &[&Input]) -> Result<String, Error> {
     }
     let mut targets: Vec<(&Hpa, &Scale, Option<Counted>)> = Vec::new();
     for Input { snapshot, evidence, .. } in inputs {
-        if let Ok(own) = &snapshot.scale {
-            targets.push((&snapshot.hpa, own, evidence.counted));
-            let others = snapshot.other_hpas.iter();
-            targets.extend(others.map(|other| (&other.hpa, &other.scale, None)));
-        }
-    }
-    for (place, (hpa, own, counted)) in targets.iter().enumerate() {
-        let target = |hpa: &Hpa| (hpa.namespace.clone(), hpa.spec.scale_target_ref.name.clone());
-        let earlier = targets[..place].iter().find(|(other, ..)| target(other) == target(hpa));
-        match earlier {
-            None => items.list.push(scale(hpa, own, *counted)),
-            Some((_, scale, _)) if scale == own => {}
-            Some((other, ..)) => {
-                return Err(Error::failed(format!(
-                    "failed to save: the targets of {} and {} have the same name",
-                    other.key(),
-                    hpa.key()
-                )));
+        let Ok(own) = &snapshot.scale else { continue };
+        let others = snapshot.other_hpas.iter().map(|other| (&other.hpa, &other.scale, None));
+        for (hpa, scale, counted) in
+            iter::once((&snapshot.hpa, own, evidence.counted)).chain(others)
+        {
+            let target = |hpa: &Hpa| (hpa.namespace.clone(), hpa.spec.scale_target_ref.clone());
+            match targets.iter_mut().find(|(other, ..)| target(other) == target(hpa)) {
+                None => targets.push((hpa, scale, counted)),
+                Some((_, earlier, known)) if *earlier == scale => *known = known.or(counted),
+                Some(_) => return Err(changed("target of", &hpa.key())),
             }
         }
     }
+    items.list.extend(targets.iter().map(|(hpa, own, counted)| scale(hpa, own, *counted)));
     for Input { snapshot, .. } in inputs {
         let namespace = &snapshot.hpa.namespace;
         if let Ok(own) = &snapshot.scale
@@ -78,13 +73,6 @@ pub fn to_json(inputs: &[&Input]) -> Result<String, Error> {
             }
         }
     }
-    for Input { snapshot, .. } in inputs {
-        for item in &snapshot.pod_metrics {
-            let key = format!("{}/{}", snapshot.hpa.namespace, item.name);
-            items.add("PodMetrics", &key, pod_metrics(item, &snapshot.hpa))?;
-        }
-    }
-    items.list.extend(metric_values(inputs));
     let events = inputs.iter().flat_map(|input| &input.evidence.events);
     items.list.extend(events.map(|it| event("HorizontalPodAutoscaler", it)));
     let scaled = inputs.iter().flat_map(|input| &input.evidence.scaled);
@@ -110,12 +98,14 @@ impl Items {
                 Ok(())
             }
             Entry::Occupied(place) if self.list[*place.get()] == item => Ok(()),
-            Entry::Occupied(_) => {
-                Err(Error::failed(format!("failed to save: the {kind} {key} changed meanwhile"))
-                    .hint("try again"))
-            }
+            Entry::Occupied(_) => Err(changed(kind, key)),
         }
     }
+}
+
+/// Something that was read twice and is not the same.
+fn changed(kind: &str, key: &str) -> Error {
+    Error::failed(format!("failed to save: the {kind} {key} changed meanwhile")).hint("try again")
 }
 
 fn lines(items: &[Value]) -> String {
@@ -124,7 +114,7 @@ fn lines(items: &[Value]) -> String {
     format!("{head}\n{}\n]}}\n", items.join(",\n"))
 }
 
-fn state(inputs: &[&Input], first: &Input) -> Value {
+fn state(inputs: &[&Input], first: &Input, also: &[MetricSpec]) -> Value {
     let Input { snapshot, stated_memory, known, .. } = first;
     let controller = &snapshot.controller;
     let mut state = json!({
@@ -133,7 +123,8 @@ fn state(inputs: &[&Input], first: &Input) -> Value {
         "now": snapshot.now.to_string(),
         "flags": flags(&known.flags),
         "featureGates": gates(controller, &known.gates),
-        "errors": errors(inputs),
+        "errors": errors(inputs, also),
+        "answers": inputs.iter().flat_map(|input| answers(&input.snapshot, also)).collect::<Vec<_>>(),
     });
     if let Some(version) = controller.version.stated() {
         state["kubernetesVersion"] = json!(version);
@@ -199,17 +190,17 @@ fn scale_event(past: &ScaleEvent) -> Value {
     event
 }
 
-/// Failed requests. The text of a metric that is merely absent comes about by its absence.
-fn errors(inputs: &[&Input]) -> Vec<Value> {
+/// Failed requests, but for those whose failure is their answer.
+fn errors(inputs: &[&Input], also: &[MetricSpec]) -> Vec<Value> {
     let several = inputs.len() > 1;
     let lists = inputs.iter().map(|Input { snapshot, .. }| {
-        errors_of(snapshot, several.then(|| snapshot.hpa.key()).as_deref())
+        errors_of(snapshot, also, several.then(|| snapshot.hpa.key()).as_deref())
     });
     lists.flatten().collect()
 }
 
 /// Those of one snapshot, limited to its HPA where there are others.
-fn errors_of(snapshot: &Snapshot, hpa: Option<&str>) -> Vec<Value> {
+fn errors_of(snapshot: &Snapshot, also: &[MetricSpec], hpa: Option<&str>) -> Vec<Value> {
     let mut errors = Vec::new();
     let mut add = |api: &str, metric: Option<&str>, message: &str, denied: bool| {
         let mut error = json!({"api": api, "message": message});
@@ -234,19 +225,84 @@ fn errors_of(snapshot: &Snapshot, hpa: Option<&str>) -> Vec<Value> {
     if let Some(message) = &snapshot.scale_update_error {
         add("scaleUpdate", None, message, false);
     }
-    for (spec, answer) in snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics) {
+    for (spec, answer) in answered(snapshot, also) {
         let (message, denied) = match answer {
             MetricAnswer::Failed(message) => (message, false),
             MetricAnswer::Denied(message) => (message, true),
             _ => continue,
         };
-        let absent = spec.object.as_ref().map(|source| absence(source, &snapshot.hpa));
-        if absent.as_ref() != Some(message) {
+        if Request::of(spec).is_none() {
             let (api, name) = asked(spec);
             add(api.as_str(), name, message, denied);
         }
     }
     errors
+}
+
+/// The metrics that were asked for, with their answers.
+fn answered<'a>(
+    snapshot: &'a Snapshot,
+    also: &'a [MetricSpec],
+) -> impl Iterator<Item = (&'a MetricSpec, &'a MetricAnswer)> {
+    snapshot.hpa.spec.metrics.iter().chain(also).zip(&snapshot.metrics)
+}
+
+/// What the metrics APIs answered, as it was answered. Before the scale is known, nothing is asked.
+fn answers(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<Value> {
+    let mut answers = Vec::new();
+    if snapshot.scale.is_err() {
+        return answers;
+    }
+    let hpa = snapshot.hpa.key();
+    let of_resources = |(spec, _): (&MetricSpec, _)| asked(spec).0 == Api::Resource;
+    if !snapshot.pod_metrics.is_empty() || answered(snapshot, also).any(of_resources) {
+        let items: Vec<Value> = snapshot.pod_metrics.iter().map(pod_metrics).collect();
+        answers.push(json!({"hpa": hpa, "api": "resource", "podMetrics": items}));
+    }
+    for (spec, answer) in answered(snapshot, also) {
+        let Some(request) = Request::of(spec) else { continue };
+        let mut saved = match request {
+            Request::Pods(metric) => json!({"api": "custom", "metric": metric}),
+            Request::Object(object, metric) => {
+                json!({"api": "custom", "describedObject": object, "metric": metric})
+            }
+            Request::External(metric) => json!({"api": "external", "metric": metric}),
+        };
+        saved["hpa"] = json!(hpa);
+        match answer {
+            MetricAnswer::Pods(values) => saved["values"] = values.iter().map(pod_value).collect(),
+            MetricAnswer::Object(values) => {
+                saved["values"] =
+                    values.iter().map(|value| json!({"value": milli(*value)})).collect();
+            }
+            MetricAnswer::External(values) => {
+                let value =
+                    |it: &ExternalValue| json!({"labels": it.labels, "value": milli(it.value)});
+                saved["values"] = values.iter().map(value).collect();
+            }
+            MetricAnswer::Failed(message) => saved["message"] = json!(message),
+            MetricAnswer::Denied(message) => {
+                saved["message"] = json!(message);
+                saved["denied"] = json!(true);
+            }
+            MetricAnswer::PodMetrics => continue,
+        }
+        answers.push(saved);
+    }
+    answers
+}
+
+fn pod_value(value: &PodValue) -> Value {
+    json!({
+        "pod": value.pod,
+        "timestamp": value.timestamp.to_string(),
+        "window": go::duration(value.window),
+        "value": milli(value.value),
+    })
+}
+
+fn milli(value: i64) -> String {
+    format!("{value}m")
 }
 
 fn hpa(hpa: &Hpa) -> Value {
@@ -321,7 +377,12 @@ fn lease(lease: Lease) -> Value {
 }
 
 fn scale(hpa: &Hpa, scale: &Scale, counted: Option<Counted>) -> Value {
-    let mut metadata = json!({"name": hpa.spec.scale_target_ref.name, "namespace": hpa.namespace});
+    let target = &hpa.spec.scale_target_ref;
+    let mut metadata = json!({
+        "name": target.name,
+        "namespace": hpa.namespace,
+        "ownerReferences": [target],
+    });
     // A scale has none of its own: these are the target's.
     if let Some(Counted { since, .. }) = counted {
         metadata["managedFields"] = json!([{"subresource": "status", "time": since.to_string()}]);
@@ -384,7 +445,7 @@ fn resources(requests: &Requests) -> Value {
     json!({"requests": requests})
 }
 
-fn pod_metrics(item: &PodMetrics, hpa: &Hpa) -> Value {
+fn pod_metrics(item: &PodMetrics) -> Value {
     let containers: Vec<Value> = item
         .containers
         .iter()
@@ -392,170 +453,19 @@ fn pod_metrics(item: &PodMetrics, hpa: &Hpa) -> Value {
             let usage: Map<String, Value> = container
                 .usage
                 .iter()
-                .map(|(name, milli)| (name.to_string(), json!(format!("{milli}m"))))
+                .map(|(name, value)| (name.to_string(), json!(milli(*value))))
                 .collect();
             json!({"name": container.name, "usage": usage})
         })
         .collect();
-    let mut metadata = json!({"name": item.name, "namespace": hpa.namespace});
-    if !item.labels.is_empty() {
-        metadata["labels"] = json!(item.labels);
+    let mut metadata = json!({"name": item.name});
+    if let Some(namespace) = &item.namespace {
+        metadata["namespace"] = json!(namespace);
     }
     json!({
-        "apiVersion": "metrics.k8s.io/v1beta1",
-        "kind": "PodMetrics",
         "metadata": metadata,
         "timestamp": item.timestamp.to_string(),
         "window": go::duration(item.window),
         "containers": containers,
     })
-}
-
-/// The answers of the custom and external metrics APIs, without repeating what answers several
-/// metrics of the spec.
-fn metric_values(inputs: &[&Input]) -> Vec<Value> {
-    let mut custom: Vec<Value> = Vec::new();
-    let mut external_answers: Vec<Vec<Value>> = Vec::new();
-    let mut seen: HashSet<String> = HashSet::new();
-    for Input { snapshot, .. } in inputs {
-        let (own, external) = answers_of(snapshot);
-        // Two HPAs may be about the same object. What one answer holds twice counts twice.
-        let new: Vec<Value> =
-            own.into_iter().filter(|item| !seen.contains(&item.to_string())).collect();
-        seen.extend(new.iter().map(Value::to_string));
-        custom.extend(new);
-        external_answers.extend(external);
-    }
-    // A longer answer usually contains the shorter ones, in the order of the whole.
-    external_answers.sort_by_key(|answer| std::cmp::Reverse(answer.len()));
-    let mut external = Vec::new();
-    for answer in external_answers {
-        merge(&mut external, answer);
-    }
-    let list = |api_version: &str, kind: &str, items: Vec<Value>| {
-        let list = json!({
-            "apiVersion": api_version, "kind": kind, "metadata": {}, "items": items,
-        });
-        list["items"].as_array().is_some_and(|items| !items.is_empty()).then_some(list)
-    };
-    [
-        list("custom.metrics.k8s.io/v1beta2", "MetricValueList", custom),
-        list("external.metrics.k8s.io/v1beta1", "ExternalMetricValueList", external),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
-
-/// Those of one snapshot: the custom values, and the external ones answer by answer.
-fn answers_of(snapshot: &Snapshot) -> (Vec<Value>, Vec<Vec<Value>>) {
-    let hpa = &snapshot.hpa;
-    let mut custom: Vec<Value> = Vec::new();
-    let mut external_answers: Vec<Vec<Value>> = Vec::new();
-    let mut answered: Vec<Value> = Vec::new();
-    let mut is_new = |request: Value| {
-        let new = !answered.contains(&request);
-        if new {
-            answered.push(request);
-        }
-        new
-    };
-    for (spec, answer) in hpa.spec.metrics.iter().zip(&snapshot.metrics) {
-        match (answer, &spec.pods, &spec.object, &spec.external) {
-            (MetricAnswer::Pods(values), Some(source), ..)
-                if is_new(json!(["pods", identifier(&source.metric)])) =>
-            {
-                let items = values.iter().map(|value| {
-                    json!({
-                        "describedObject": {
-                            "kind": "Pod", "namespace": hpa.namespace, "name": value.pod,
-                            "apiVersion": "/v1",
-                        },
-                        "metric": identifier(&source.metric),
-                        "timestamp": value.timestamp.to_string(),
-                        "windowSeconds": value.window.as_secs(),
-                        "value": format!("{}m", value.value),
-                    })
-                });
-                custom.extend(items);
-            }
-            (MetricAnswer::Object(values), _, Some(source), _)
-                if is_new(json!([source.described_object, identifier(&source.metric)])) =>
-            {
-                let described = &source.described_object;
-                let items = values.iter().map(|value| {
-                    json!({
-                        "describedObject": {
-                            "kind": described.kind,
-                            "namespace": hpa.namespace,
-                            "name": described_name(described, hpa),
-                            "apiVersion": described.api_version,
-                        },
-                        "metric": identifier(&source.metric),
-                        "value": format!("{value}m"),
-                    })
-                });
-                custom.extend(items);
-            }
-            (MetricAnswer::External(values), _, _, Some(source))
-                if is_new(json!(["external", identifier(&source.metric)])) =>
-            {
-                let items = values.iter().map(|value| {
-                    json!({
-                        "metricName": source.metric.name,
-                        "metricLabels": value.labels,
-                        "value": format!("{}m", value.value),
-                    })
-                });
-                external_answers.push(items.collect());
-            }
-            _ => {}
-        }
-    }
-    (custom, external_answers)
-}
-
-/// The metric that a value belongs to. An empty selector is the same as none, and written in one way,
-/// so that a value that answers both is not there twice.
-fn identifier(metric: &MetricIdentifier) -> Value {
-    match non_empty(metric.selector.as_ref()) {
-        Some(selector) => json!({"name": metric.name, "selector": selector}),
-        None => json!({"name": metric.name}),
-    }
-}
-
-/// Adds what an answer has beyond the list, which holds answers for other selectors. Each keeps its
-/// order, on which sums with negative values depend.
-fn merge(list: &mut Vec<Value>, answer: Vec<Value>) {
-    let mut place = 0;
-    for item in answer {
-        match list[place..].iter().position(|there| *there == item) {
-            Some(distance) => place += distance,
-            None => list.insert(place, item),
-        }
-        place += 1;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn answers_for_several_selectors_keep_their_order() {
-        let list = |text: &str| text.split_whitespace().map(Value::from).collect::<Vec<_>>();
-        for (longer, shorter, count) in
-            [("b a", "a", 2), ("a b a", "a a", 3), ("a c", "b c", 3), ("a", "b", 2)]
-        {
-            let mut all = Vec::new();
-            merge(&mut all, list(longer));
-            merge(&mut all, list(shorter));
-            for part in [longer, shorter] {
-                let part = list(part);
-                let kept: Vec<_> = all.iter().filter(|item| part.contains(item)).collect();
-                assert_eq!(kept, part.iter().collect::<Vec<_>>(), "{all:?}");
-            }
-            assert_eq!(all.len(), count);
-        }
-    }
 }

@@ -1,5 +1,5 @@
-//! What the metrics APIs would answer, out of saved objects: each metric of the spec gets the values
-//! that its own request would select.
+//! What the metrics APIs would answer, out of saved objects: each metric of the spec gets the answer
+//! that was saved for its request, or the values that the request would select.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,9 @@ use super::find_error;
 use super::target::resource_of;
 use crate::names;
 use crate::selector::{LabelSelector, Labels, Selector};
-use crate::snapshot::hpa::{
-    CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSpec, ObjectMetricSource,
-};
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSpec};
 use crate::snapshot::metric::{MetricValue, PodMetrics};
-use crate::snapshot::objects::{Api, ApiError, Objects};
+use crate::snapshot::objects::{AnsweredValue, Api, ApiAnswer, ApiError, Objects};
 use crate::snapshot::{ExternalValue, MetricAnswer, PodValue};
 
 /// Answers the requests for metrics from the objects.
@@ -19,6 +17,8 @@ pub(super) struct Answers<'o> {
     pub(super) objects: &'o Objects,
     pub(super) hpa: &'o Hpa,
     pub(super) errors: &'o [ApiError],
+    /// What was saved as it was answered.
+    pub(super) saved: &'o [ApiAnswer],
     pub(super) pod_labels: HashMap<&'o str, &'o Labels>,
     /// The target's selector, where it is readable.
     pub(super) selector: Option<&'o Selector>,
@@ -38,26 +38,40 @@ impl Answers<'_> {
         }
     }
 
-    pub(super) fn of(&self, spec: &MetricSpec) -> MetricAnswer {
-        let (api, name) = asked(spec);
-        if let Some(e) = find_error(self.errors, self.hpa, api, name) {
-            let text = e.message.clone();
-            return if e.denied { MetricAnswer::Denied(text) } else { MetricAnswer::Failed(text) };
-        }
-        if let Some(source) = spec.pods.as_ref().filter(|_| spec.type_ == "Pods") {
-            self.pods(&source.metric)
-        } else if let Some(source) = spec.object.as_ref().filter(|_| spec.type_ == "Object") {
-            self.object(source)
-        } else if let Some(source) = spec.external.as_ref().filter(|_| spec.type_ == "External") {
-            self.external(&source.metric)
-        } else {
-            MetricAnswer::PodMetrics
-        }
+    /// An answer for each metric. Of several saved answers to one request, each is given once, in
+    /// the order of the spec.
+    pub(super) fn all<'m>(&self, specs: impl Iterator<Item = &'m MetricSpec>) -> Vec<MetricAnswer> {
+        let key = self.hpa.key();
+        let saved = self.saved.iter().filter(|answer| answer.hpa == key);
+        let mut saved: Vec<(Request<'_>, &ApiAnswer)> =
+            saved.filter_map(|answer| Some((Request::answered(answer)?, answer))).collect();
+        let mut given: Vec<(Request<'_>, &ApiAnswer)> = Vec::new();
+        let answer = |spec: &'m MetricSpec| {
+            let (api, name) = asked(spec);
+            if let Some(e) = find_error(self.errors, self.hpa, api, name) {
+                return failure(&e.message, e.denied);
+            }
+            let Some(request) = Request::of(spec) else { return MetricAnswer::PodMetrics };
+            if let Some(place) = saved.iter().position(|(other, _)| request.is(other)) {
+                given.push(saved.remove(place));
+            }
+            match (given.iter().rev().find(|(other, _)| request.is(other)), request) {
+                (Some((_, answer)), _) => as_answered(answer, &request),
+                (None, Request::Pods(metric)) => self.pods(metric),
+                (None, Request::Object(object, metric)) => self.object(object, metric),
+                (None, Request::External(metric)) => self.external(metric),
+            }
+        };
+        specs.map(answer).collect()
     }
 
     fn values<'a>(&'a self, metric: &'a MetricIdentifier) -> impl Iterator<Item = &'a MetricValue> {
         self.objects.metric_values.iter().filter(|value| {
-            value.name == metric.name
+            // The API is asked about one namespace, and what it answers about an object without one
+            // says so little that the controller does not look at it.
+            let namespace = &value.described_object.namespace;
+            (namespace.is_empty() || *namespace == self.hpa.namespace)
+                && value.name == metric.name
                 && non_empty(value.selector.as_ref()) == non_empty(metric.selector.as_ref())
         })
     }
@@ -66,7 +80,6 @@ impl Answers<'_> {
         let selected = |value: &&MetricValue| {
             let object = &value.described_object;
             object.kind == "Pod"
-                && object.namespace == self.hpa.namespace
                 && self.pod_labels.get(object.name.as_str()).is_some_and(|labels| {
                     self.selector.is_some_and(|selector| selector.matches(labels))
                 })
@@ -84,23 +97,35 @@ impl Answers<'_> {
         )
     }
 
-    fn object(&self, source: &ObjectMetricSource) -> MetricAnswer {
-        let wanted = &source.described_object;
+    fn object(
+        &self,
+        wanted: &CrossVersionObjectReference,
+        metric: &MetricIdentifier,
+    ) -> MetricAnswer {
         let group = wanted.group();
         let name = described_name(wanted, self.hpa);
         // An object has one value at a time: the one that was read first.
-        let value = self.values(&source.metric).find(|value| {
+        let value = self.values(metric).find(|value| {
             let object = &value.described_object;
             (object.kind == wanted.kind || object.kind.to_lowercase() == wanted.kind)
                 && object.name == name
-                && (wanted.is_namespace() || object.namespace == self.hpa.namespace)
                 && (object.api_version.is_empty() || names::group(&object.api_version) == group)
         });
         match value {
             Some(value) => MetricAnswer::Object(vec![value.value.milli_value()]),
             // An adapter without a value answers "not found", never with an empty list.
-            None => MetricAnswer::Failed(absence(source, self.hpa)),
+            None => MetricAnswer::Failed(self.absence(wanted, metric)),
         }
+    }
+
+    /// What an adapter answers that has no value for an object.
+    fn absence(&self, object: &CrossVersionObjectReference, metric: &MetricIdentifier) -> String {
+        format!(
+            "the server could not find the metric {} for {} {}",
+            metric.name,
+            resource_of(object.group(), &object.kind),
+            described_name(object, self.hpa)
+        )
     }
 
     fn external(&self, metric: &MetricIdentifier) -> MetricAnswer {
@@ -125,35 +150,120 @@ impl Answers<'_> {
     }
 }
 
+/// What the custom or the external metrics API is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::snapshot) enum Request<'a> {
+    /// A metric of each pod of the target.
+    Pods(&'a MetricIdentifier),
+    /// A metric of an object.
+    Object(&'a CrossVersionObjectReference, &'a MetricIdentifier),
+    /// An external metric.
+    External(&'a MetricIdentifier),
+}
+
+impl<'a> Request<'a> {
+    /// What is asked for a metric; none for one of resources, which share an answer.
+    pub(in crate::snapshot) fn of(spec: &'a MetricSpec) -> Option<Self> {
+        match spec.type_.as_str() {
+            "Pods" => spec.pods.as_ref().map(|source| Self::Pods(&source.metric)),
+            "Object" => spec
+                .object
+                .as_ref()
+                .map(|source| Self::Object(&source.described_object, &source.metric)),
+            "External" => spec.external.as_ref().map(|source| Self::External(&source.metric)),
+            _ => None,
+        }
+    }
+
+    /// What a saved answer answers.
+    fn answered(answer: &'a ApiAnswer) -> Option<Self> {
+        let metric = answer.metric.as_ref()?;
+        match (answer.api, &answer.described_object) {
+            (Api::Custom, None) => Some(Self::Pods(metric)),
+            (Api::Custom, Some(object)) => Some(Self::Object(object, metric)),
+            (Api::External, _) => Some(Self::External(metric)),
+            _ => None,
+        }
+    }
+
+    /// Whether both ask for the same.
+    fn is(&self, other: &Request<'_>) -> bool {
+        let same = |one: &MetricIdentifier, other: &MetricIdentifier| {
+            one.name == other.name
+                && non_empty(one.selector.as_ref()) == non_empty(other.selector.as_ref())
+        };
+        match (*self, *other) {
+            (Self::Pods(one), Request::Pods(other))
+            | (Self::External(one), Request::External(other)) => same(one, other),
+            (Self::Object(object, one), Request::Object(other_object, other)) => {
+                (object.group(), &object.kind, &object.name)
+                    == (other_object.group(), &other_object.kind, &other_object.name)
+                    && same(one, other)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A saved answer to a request.
+fn as_answered(answer: &ApiAnswer, request: &Request<'_>) -> MetricAnswer {
+    if let Some(message) = &answer.message {
+        return failure(message, answer.denied);
+    }
+    let values = answer.values.iter();
+    match request {
+        Request::Pods(_) => MetricAnswer::Pods(
+            values
+                .map(|AnsweredValue { pod, value, timestamp, window, .. }| PodValue {
+                    pod: pod.clone(),
+                    value: value.milli_value(),
+                    timestamp: *timestamp,
+                    window: window.0,
+                })
+                .collect(),
+        ),
+        Request::Object(..) => {
+            MetricAnswer::Object(values.map(|item| item.value.milli_value()).collect())
+        }
+        Request::External(_) => MetricAnswer::External(
+            values
+                .map(|AnsweredValue { labels, value, .. }| ExternalValue {
+                    labels: labels.clone(),
+                    value: value.milli_value(),
+                })
+                .collect(),
+        ),
+    }
+}
+
+/// A request that failed, or was refused.
+fn failure(message: &str, denied: bool) -> MetricAnswer {
+    let message = message.to_owned();
+    if denied { MetricAnswer::Denied(message) } else { MetricAnswer::Failed(message) }
+}
+
 /// Which API a metric is asked of, and under which name.
 pub(in crate::snapshot) fn asked(spec: &MetricSpec) -> (Api, Option<&str>) {
-    let (api, name) = match spec.type_.as_str() {
-        "Resource" => (Api::Resource, spec.resource.as_ref().map(|source| &source.name)),
-        "ContainerResource" => {
-            (Api::Resource, spec.container_resource.as_ref().map(|source| &source.name))
+    match Request::of(spec) {
+        Some(Request::Pods(metric) | Request::Object(_, metric)) => {
+            (Api::Custom, Some(&metric.name))
         }
-        "Pods" => (Api::Custom, spec.pods.as_ref().map(|source| &source.metric.name)),
-        "Object" => (Api::Custom, spec.object.as_ref().map(|source| &source.metric.name)),
-        _ => (Api::External, spec.external.as_ref().map(|source| &source.metric.name)),
-    };
-    (api, name.map(String::as_str))
+        Some(Request::External(metric)) => (Api::External, Some(&metric.name)),
+        None => match spec.type_.as_str() {
+            "Resource" => (Api::Resource, spec.resource.as_ref().map(|it| it.name.as_str())),
+            "ContainerResource" => {
+                (Api::Resource, spec.container_resource.as_ref().map(|it| it.name.as_str()))
+            }
+            "Pods" | "Object" => (Api::Custom, None),
+            _ => (Api::External, None),
+        },
+    }
 }
 
 /// The name under which the metric of an object is asked for. A metric of a namespace is asked of
 /// the HPA's own, whatever name is stated.
 pub(crate) fn described_name<'a>(object: &'a CrossVersionObjectReference, hpa: &'a Hpa) -> &'a str {
     if object.is_namespace() { &hpa.namespace } else { &object.name }
-}
-
-/// What an adapter answers that has no value for an object.
-pub(in crate::snapshot) fn absence(source: &ObjectMetricSource, hpa: &Hpa) -> String {
-    let object = &source.described_object;
-    format!(
-        "the server could not find the metric {} for {} {}",
-        source.metric.name,
-        resource_of(object.group(), &object.kind),
-        described_name(object, hpa)
-    )
 }
 
 /// Null and empty selectors mean the same to the metrics APIs.

@@ -89,9 +89,14 @@ fn input(
 ) -> Result<Input, Error> {
     let (mut input, selected) = without_pods(objects, object, options, clock)?;
     let snapshot = &mut input.snapshot;
-    let metrics = objects.pod_metrics.iter().zip(selected);
-    snapshot.pod_metrics =
-        metrics.filter(|(_, selected)| *selected).map(|(item, _)| item.clone()).collect();
+    let saved = objects.state.as_ref().and_then(|state| state.pod_metrics(&snapshot.hpa.key()));
+    snapshot.pod_metrics = match saved {
+        Some(saved) => saved.to_vec(),
+        None => {
+            let metrics = objects.pod_metrics.iter().zip(selected);
+            metrics.filter(|(_, selected)| *selected).map(|(item, _)| item.clone()).collect()
+        }
+    };
     if let Ok(scale) = &snapshot.scale
         && let Ok(selector) = Selector::parse(&scale.selector)
     {

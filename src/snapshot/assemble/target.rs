@@ -34,14 +34,15 @@ impl Target<'_> {
         if let Some(e) = find_error(self.errors, hpa, Api::Scale, None) {
             return Ok(Err(ScaleError::Get(e.message.clone())));
         }
-        let mut scales = self.scales.iter().filter(|scale| self.is_target(&scale.metadata, hpa));
+        let mut scales = self.scales(hpa);
         if let Some(scale) = scales.next() {
             if scales.next().is_some() {
                 return Err(Error::usage(format!(
                     "several Scales of the name {} in the namespace {}",
                     target.name, hpa.namespace
                 ))
-                .hint("a Scale does not say which kind it belongs to: keep only the target's"));
+                .hint("a Scale does not say which kind it belongs to: keep only the target's, or name \
+                       the kind in metadata.ownerReferences"));
             }
             return Ok(Ok(Scale {
                 spec_replicas: scale.spec.replicas,
@@ -70,7 +71,7 @@ impl Target<'_> {
 
     /// What is assumed of the target's scale, where it is made from an object without a status.
     pub(super) fn assumption(&self, hpa: &Hpa) -> Option<Basis> {
-        if self.scales.iter().any(|scale| self.is_target(&scale.metadata, hpa)) {
+        if self.scales(hpa).next().is_some() {
             return None;
         }
         let workload = self.workload(hpa).ok()??;
@@ -83,7 +84,7 @@ impl Target<'_> {
 
     /// How many replicas the target had until now, where something says since when.
     pub(super) fn counted(&self, hpa: &Hpa, scale: &Scale, now: Timestamp) -> Option<Counted> {
-        let scales = self.scales.iter().filter(|scale| self.is_target(&scale.metadata, hpa));
+        let scales = self.scales(hpa);
         let scales = scales.map(|scale| (&scale.metadata, Some(scale.status.replicas)));
         let workload = self.workload(hpa).ok()?.into_iter();
         let workload = workload.map(|workload| (&workload.metadata, workload.status_replicas));
@@ -108,6 +109,13 @@ impl Target<'_> {
         });
         once(kind, workloads.clone().map(|workload| &*workload.metadata.name))?;
         Ok(workloads.next())
+    }
+
+    /// The Scales that may be that of the target.
+    fn scales<'t>(&'t self, hpa: &'t Hpa) -> impl Iterator<Item = &'t ScaleObject> {
+        self.scales.iter().filter(|scale| {
+            self.is_target(&scale.metadata, hpa) && scale.may_belong_to(&hpa.spec.scale_target_ref)
+        })
     }
 
     fn is_target(&self, meta: &TargetMeta, hpa: &Hpa) -> bool {

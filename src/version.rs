@@ -8,9 +8,9 @@ use std::str::FromStr;
 /// The oldest minor version whose rules are known: the first with `autoscaling/v2`.
 const OLDEST: u32 = 23;
 /// The newest one whose rules recorded answers confirm.
-const CONFIRMED: u32 = 36;
-/// The newest one that is released.
-const NEWEST: u32 = 37;
+const CONFIRMED: u32 = 37;
+/// The newest one whose rules are known: in alpha, from what is merged or proposed for it.
+const NEWEST: u32 = 38;
 
 /// A version of Kubernetes, as far as rules depend on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,9 @@ impl Version {
     pub fn caveat(&self) -> Option<&'static str> {
         match self.minor {
             24 => Some("its source was not read: where v1.23 and v1.25 differ, v1.23 is followed"),
-            NEWEST.. => Some("from public sources; no recorded answers confirm it"),
+            NEWEST.. => Some(
+                "v1.38 is in alpha: some of its rules are taken from the text of pull requests",
+            ),
             _ => None,
         }
     }
@@ -64,6 +66,7 @@ impl fmt::Display for Version {
             34 => ".9",
             35 => ".6",
             36 => ".2",
+            37 => ".0",
             _ => "",
         };
         write!(f, "v1.{}{patch}", self.minor.min(NEWEST))
@@ -92,8 +95,15 @@ impl FromStr for Version {
 }
 
 /// The feature gates that a pass depends on.
-pub const GATES: [&str; 4] =
-    ["HPAScaleToZero", "HPAContainerMetrics", "HPAConfigurableTolerance", "PodLevelResources"];
+pub const GATES: [&str; 7] = [
+    "HPAScaleToZero",
+    "HPAContainerMetrics",
+    "HPAConfigurableTolerance",
+    "PodLevelResources",
+    "HPAGeneration",
+    "HPAOptimizedSelectorStore",
+    "StaleControllerConsistencyHPA",
+];
 
 /// What a version makes of a feature gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,9 +124,9 @@ pub enum Stage {
 
 impl Stage {
     /// The stage of one of the [`GATES`]. Follows the versioned specifications in upstream's
-    /// `pkg/features/kube_features.go`; for 1.37 pull requests 139648 (scale to zero on by default)
-    /// and 140107 (the tolerance's gate removed). That `PodLevelResources` stayed beta in 1.37 is
-    /// not confirmed: 140536, which graduates it, was open when this was written.
+    /// `pkg/features/kube_features.go`. That `PodLevelResources` stayed beta in 1.37 is not
+    /// confirmed: 140536, which graduates it, was open when this was written. Nor is that
+    /// `HPAOptimizedSelectorStore` and `StaleControllerConsistencyHPA` stay beta in 1.38.
     pub fn of(gate: &str, version: &Version) -> Self {
         match (gate, version.minor) {
             ("HPAScaleToZero", ..37) => Self::Off,
@@ -127,9 +137,12 @@ impl Stage {
             ("HPAContainerMetrics", _) => Self::Removed,
             ("HPAConfigurableTolerance", 33..35) => Self::Off,
             ("HPAConfigurableTolerance", 35..37) => Self::On,
-            ("HPAConfigurableTolerance", 37..) => Self::Removed,
+            ("HPAConfigurableTolerance", 37..) => Self::Locked,
             ("PodLevelResources", 32..34) => Self::Unused,
             ("PodLevelResources", 34..) => Self::On,
+            ("HPAGeneration", 37) => Self::On,
+            ("HPAGeneration", 38..) => Self::Locked,
+            ("HPAOptimizedSelectorStore" | "StaleControllerConsistencyHPA", 37..) => Self::On,
             _ => Self::Absent,
         }
     }
@@ -165,8 +178,9 @@ mod tests {
             ("v1.31.0+k3s1", 31, "v1.31.14"),
             ("1.23", 23, "v1.23.0"),
             ("v1.24+", 24, "v1.24"),
-            ("v1.37.0-rc.1", 37, "v1.37"),
-            ("v1.41.0", 41, "v1.37"),
+            ("v1.37.0-rc.1", 37, "v1.37.0"),
+            ("v1.38.0-alpha.1", 38, "v1.38"),
+            ("v1.41.0", 41, "v1.38"),
         ] {
             let version: Version = text.parse().unwrap();
             assert_eq!((version.minor(), &*version.to_string()), (minor, rules), "{text}");
@@ -191,9 +205,12 @@ mod tests {
             ),
             (
                 "HPAConfigurableTolerance",
-                &[(32, Absent), (33, Off), (34, Off), (35, On), (36, On), (37, Removed)],
+                &[(32, Absent), (33, Off), (34, Off), (35, On), (36, On), (37, Locked)],
             ),
             ("PodLevelResources", &[(31, Absent), (32, Unused), (33, Unused), (34, On), (37, On)]),
+            ("HPAGeneration", &[(36, Absent), (37, On), (38, Locked)]),
+            ("HPAOptimizedSelectorStore", &[(36, Absent), (37, On), (38, On)]),
+            ("StaleControllerConsistencyHPA", &[(36, Absent), (37, On), (38, On)]),
             ("SidecarContainers", &[(28, Absent), (36, Absent)]),
         ] {
             for (minor, stage) in stages {

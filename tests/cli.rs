@@ -120,7 +120,7 @@ fn the_version_decides_the_rules_and_gates() {
     let typed =
         |more: &[&'static str]| [&["explain", "web", "-f", "-", "-o", "json"], more].concat();
     for (state, more, rules) in [
-        ("", &[][..], "v1.36.2"),
+        ("", &[][..], "v1.37.0"),
         ("kubernetesVersion: v1.31.0+k3s1\n", &[], "v1.31.14"),
         ("kubernetesVersion: v1.31.0\n", &["--kubernetes-version", "v1.28"], "v1.28.15"),
     ] {
@@ -145,9 +145,9 @@ fn the_version_decides_the_rules_and_gates() {
         ),
         (
             gates("v1.37.0"),
-            &["--feature-gates", "HPAConfigurableTolerance=true"],
-            removed,
-            Some("a pass of v1.37 depends on HPAScaleToZero, PodLevelResources"),
+            &["--feature-gates", "HPAConfigurableTolerance=false"],
+            "cannot set feature gate HPAConfigurableTolerance to false: v1.37.0 has it locked to true",
+            None,
         ),
         (
             gates("v1.30.1"),
@@ -166,7 +166,7 @@ fn the_version_decides_the_rules_and_gates() {
     // 55m of 100m are at the edge of the tolerance around 50%, which v1.33 moved.
     let edge =
         good().replace("cpu: 150m", "cpu: 55m").replace("{replicas: 2, s", "{replicas: 1, s");
-    let moved = "by the rules of v1.36.2 this pass would end at 1 replica";
+    let moved = "by the rules of v1.37.0 this pass would end at 1 replica";
     for (state, more, said) in [
         (gates("v1.30.1"), &["--feature-gates", "HPAContainerMetrics=true"][..], vec![moved]),
         (
@@ -231,9 +231,9 @@ spec:
     assert_eq!([&again["rules"], &again["outcome"]], [&found["rules"], &found["outcome"]]);
 
     // What a ControllerState states goes first.
-    let stated = format!("{STATE}\nflags: {{tolerance: 0.1}}\nkubernetesVersion: v1.36.2\n");
+    let stated = format!("{STATE}\nflags: {{tolerance: 0.1}}\nkubernetesVersion: v1.37.0\n");
     let stated = explain("-", &documents(&[HPA, REST, &pod("9"), &stated]), &[]);
-    assert_eq!((&stated["rules"], &stated["outcome"]), (&"v1.36.2".into(), &without["outcome"]));
+    assert_eq!((&stated["rules"], &stated["outcome"]), (&"v1.37.0".into(), &without["outcome"]));
 }
 
 #[test]
@@ -526,7 +526,8 @@ fn what_no_list_can_be_made_of_is_refused() {
             &gate,
             "unknown feature gate A",
             Some(
-                "a pass of v1.36.2 depends on HPAScaleToZero, HPAConfigurableTolerance, PodLevelResources",
+                "a pass of v1.37.0 depends on HPAScaleToZero, PodLevelResources, HPAGeneration, \
+                 HPAOptimizedSelectorStore, StaleControllerConsistencyHPA",
             ),
         ),
     ] {

@@ -281,11 +281,11 @@ Not certain: what the controller remembers is unknown, and it may end anywhere f
 | --- | --- |
 | clock | <code>2026-11-21T07&#58;06&#58;59Z</code> (the system's; <code>--now</code> sets it) |
 | controller flags | tolerance 0.1, downscale-stabilization 5m, cpu-initialization-period 5m, initial-readiness-delay 30s, sync-period 15s (the defaults) |
-| feature gates | <code>HPAScaleToZero=false</code>, <code>HPAConfigurableTolerance=true</code>, <code>PodLevelResources=true</code> (the defaults) |
-| version | v1.36.2 (the newest confirmed rules) |
+| feature gates | <code>HPAScaleToZero=true</code>, <code>PodLevelResources=true</code>, <code>HPAGeneration=true</code>, <code>HPAOptimizedSelectorStore=true</code>, <code>StaleControllerConsistencyHPA=true</code> (the defaults) |
+| version | v1.37.0 (the newest confirmed rules) |
 | memory | unknown, taken as just started: the replicas there are count as its only recommendation (nothing states it) |
 
-rules of v1.36.2, at <code>2026-11-21T07&#58;06&#58;59Z</code>
+rules of v1.37.0, at <code>2026-11-21T07&#58;06&#58;59Z</code>
 "#);
 }
 

@@ -157,7 +157,7 @@ ASSUMED
 fn an_unknown_memory_makes_the_answer_a_range() {
     insta::assert_snapshot!(screen("nginx-deployment", &["examples/nginx/after-30s/hpa.yaml", "examples/nginx/after-30s/pods.yaml"], false, &narrow()), @r#"
 default/nginx-deployment → Deployment/nginx-deployment
-rules of v1.36.2, at 2026-11-21T07:06:29Z
+rules of v1.37.0, at 2026-11-21T07:06:29Z
 
   STAYS AT 8
   cpu asks for 0 replicas; a controller that has just started takes the 8 there
@@ -217,9 +217,10 @@ ASSUMED
   controller flags  tolerance 0.1, downscale-stabilization 5m,
                     cpu-initialization-period 5m, initial-readiness-delay 30s,
                     sync-period 15s (the defaults)
-  feature gates     HPAScaleToZero=false, HPAConfigurableTolerance=true,
-                    PodLevelResources=true (the defaults)
-  version           v1.36.2 (the newest confirmed rules)
+  feature gates     HPAScaleToZero=true, PodLevelResources=true,
+                    HPAGeneration=true, HPAOptimizedSelectorStore=true,
+                    StaleControllerConsistencyHPA=true (the defaults)
+  version           v1.37.0 (the newest confirmed rules)
   memory            unknown, taken as just started: the replicas there are count
                     as its only recommendation (nothing states it)
 "#);
@@ -368,7 +369,7 @@ ASSUMED
 fn an_old_manifest_with_three_metrics() {
     insta::assert_snapshot!(screen("podinfo", &["examples/podinfo"], false, &narrow()), @r#"
 default/podinfo → Deployment/podinfo
-rules of v1.36.2, at 2026-11-21T07:00:00Z
+rules of v1.37.0, at 2026-11-21T07:00:00Z
 
   STAYS AT 2
   cpu asks for 1 replica; the higher recommendation of 2 from 15s ago still
@@ -402,9 +403,10 @@ ASSUMED
   controller flags  tolerance 0.1, downscale-stabilization 5m,
                     cpu-initialization-period 5m, initial-readiness-delay 30s,
                     sync-period 15s (the defaults)
-  feature gates     HPAScaleToZero=false, HPAConfigurableTolerance=true,
-                    PodLevelResources=true (the defaults)
-  version           v1.36.2 (the newest confirmed rules)
+  feature gates     HPAScaleToZero=true, PodLevelResources=true,
+                    HPAGeneration=true, HPAOptimizedSelectorStore=true,
+                    StaleControllerConsistencyHPA=true (the defaults)
+  version           v1.37.0 (the newest confirmed rules)
   memory            1 recommendation and 0 scale events (stated in the input)
 "#);
 }

@@ -1,6 +1,6 @@
-//! What changes from version to version and no recorded answer reaches: v1.23 to v1.25, v1.30, v1.37
-//! and later, rare situations of the others, and API servers other than v1.36.2. Each row is worked out by hand, with the reasoning
-//! beside it; sources are the patch levels of `pkg/controller/podautoscaler` that were read (1.23.0,
+//! What changes from version to version and no recorded answer reaches: v1.23 to v1.25, v1.30, rare
+//! situations of the others, and API servers other than v1.36.2. Each row is worked out by hand, and
+//! a comment gives the reasoning; sources are the patch levels of `pkg/controller/podautoscaler` that were read (1.23.0,
 //! 1.25.9, 1.26.4) and pull requests of kubernetes/kubernetes. No row shows what a controller said.
 
 mod common;
@@ -151,7 +151,17 @@ fn failed(error: &str) -> Value {
 const PASS: &str = "/outcome/error";
 const SCALE: &str = "/outcome/scaleTo";
 const PROPOSAL: &str = "/proposal";
+const GENERATION: &str = "/outcome/status/observedGeneration";
+const ACTIVE: &str = "/outcome/status/conditions/1/message";
 const EVENT: &str = "/outcome/events/0/message";
+
+/// Another HPA, of the same target.
+fn other(name: &str) -> Value {
+    json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": name, "namespace": "default", "uid": name},
+        "spec": {"minReplicas": 1, "maxReplicas": 100, "metrics": [cpu(&utilization(50))],
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}})
+}
 
 fn controllers() -> Vec<Case> {
     let one = || [pod("web-0", "Running", &requesting("100m")), usage("web-0", "100m")];
@@ -432,13 +442,64 @@ fn controllers() -> Vec<Case> {
                  custom metrics API: the server could not find the metric rps for services main"
             ),
         ),
-        // #138228 and #138653: the status and what is set in it carry metadata.generation.
-        Case::new("generations", json!({"metrics": [cpu(&utilization(50))]}))
-            .with(one())
-            .answer("v1.36.2", "/outcome/status/observedGeneration", json!(null))
-            .answer("v1.36.2", "/outcome/status/conditions/0/observedGeneration", json!(null))
-            .answer("v1.37.0", "/outcome/status/observedGeneration", json!(7))
-            .answer("v1.37.0", "/outcome/status/conditions/0/observedGeneration", json!(7)),
+        // #138228: the status carries metadata.generation. What somebody else has left in a condition
+        // stays from the version on whose API knows the field.
+        Case::new(
+            "generations",
+            json!({"metrics": [cpu(&utilization(50))], "status": {"observedGeneration": 3,
+                "conditions": [{"type": "AbleToScale", "status": "True", "reason": "x",
+                    "message": "", "observedGeneration": 5,
+                    "lastTransitionTime": "2026-11-21T05:00:00Z"}]}}),
+        )
+        .with(one())
+        .answer("v1.36.2", GENERATION, json!(null))
+        .answer("v1.36.2", "/outcome/status/conditions/0/observedGeneration", json!(null))
+        .answer("v1.37.0", GENERATION, json!(7))
+        .answer("v1.37.0", "/outcome/status/conditions/0/observedGeneration", json!(5))
+        .answer("v1.37.0", "/outcome/status/conditions/1/observedGeneration", json!(null)),
+        Case::new(
+            "without its gate a pass drops the generation",
+            json!({"metrics": [cpu(&utilization(50))], "status": {"observedGeneration": 3}}),
+        )
+        .with(one())
+        .stating(json!({"featureGates": {"HPAGeneration": false}}))
+        .answer("v1.37.0", GENERATION, json!(null))
+        // The gate is locked.
+        .answer("v1.38.0", GENERATION, json!(7)),
+        // #139142: the message names two of the HPAs, in random order; three with the older store.
+        Case::new("HPAs of the same pods", json!({"metrics": [cpu(&utilization(50))]}))
+            .with(one().into_iter().chain(["a", "b", "c"].map(other)))
+            .answer(
+                "v1.36.2",
+                ACTIVE,
+                json!("pods by selector app=web are controlled by multiple HPAs: \
+                       [default/web default/a default/b default/c]"),
+            )
+            .answer(
+                "v1.37.0",
+                ACTIVE,
+                json!("pods by selector app=web are controlled by more than one HPA \
+                       (e.g. [default/web default/a])"),
+            ),
+        Case::new("HPAs of the same pods, older store", json!({"metrics": [cpu(&utilization(50))]}))
+            .with(one().into_iter().chain(["a", "b", "c"].map(other)))
+            .stating(json!({"featureGates": {"HPAOptimizedSelectorStore": false}}))
+            .answer(
+                "v1.37.0",
+                ACTIVE,
+                json!("pods by selector app=web are controlled by more than one HPA \
+                       (e.g. [default/web default/a default/b])"),
+            ),
+        // Target and usage are 0, so the ratio is NaN.
+        // `abs(1 - NaN) > tolerance` is false: status.replicas stay. An interval does not hold NaN.
+        Case::new(
+            "a ratio that is no number, of an average over the target",
+            json!({"metrics": [external(&per_pod("0"))]}),
+        )
+        .at(3)
+        .with([queue(&["0"])])
+        .answer("v1.32.13", PROPOSAL, json!(3))
+        .answer("v1.33.13", PROPOSAL, json!(i32::MIN)),
         // #141302: half of the target; web-1 has ended, is missing until then and counts as 100m,
         // which makes 125m of 200m, 62% of 50%: more, so that 2 stay. Left out, one pod is enough.
         Case::new("a pod that has succeeded", json!({"metrics": [cpu(&utilization(50))]}))

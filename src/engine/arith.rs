@@ -9,6 +9,11 @@ pub(super) fn to_i32(f: f64) -> i32 {
     if f > -2_147_483_649.0 && f < 2_147_483_648.0 { f as i32 } else { i32::MIN }
 }
 
+/// The same, but what is too large gives `i32::MAX`. NaN and what is too small still give `i32::MIN`.
+pub(super) fn to_i32_capped(f: f64) -> i32 {
+    if f > f64::from(i32::MAX) { i32::MAX } else { to_i32(f) }
+}
+
 /// Go's `int64(f)`: truncation toward zero; NaN, infinities and overflow give `i64::MIN`.
 pub(super) fn to_i64(f: f64) -> i64 {
     if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&f) {
@@ -43,7 +48,7 @@ pub(super) fn cutoff(now: Timestamp, duration: SignedDuration) -> Timestamp {
 mod tests {
     use jiff::{SignedDuration, Timestamp};
 
-    use super::{cutoff, to_i32, to_i64};
+    use super::{cutoff, to_i32, to_i32_capped, to_i64};
 
     #[test]
     fn a_cutoff_stays_inside_the_representable_times() {
@@ -65,6 +70,17 @@ mod tests {
             (f64::NEG_INFINITY, i32::MIN),
         ] {
             assert_eq!(to_i32(f), i, "{f}");
+        }
+        for (f, i) in [
+            (2_147_483_647.0, i32::MAX),
+            (2_147_483_647.5, i32::MAX),
+            (1e300, i32::MAX),
+            (f64::INFINITY, i32::MAX),
+            (-2_147_483_649.0, i32::MIN),
+            (f64::NEG_INFINITY, i32::MIN),
+            (f64::NAN, i32::MIN),
+        ] {
+            assert_eq!(to_i32_capped(f), i, "{f}");
         }
         for (f, i) in [
             (1e18, 1_000_000_000_000_000_000),

@@ -155,12 +155,8 @@ pub(super) fn with_behavior(
         "ScaleDownStabilized"
     };
 
-    let events = Events {
-        up: &memory.scale_up_events,
-        down: &memory.scale_down_events,
-        both: rules.both_directions,
-        now,
-    };
+    let events =
+        Events { up: &memory.scale_up_events, down: &memory.scale_down_events, rules, now };
     let (replicas, limited_reason, rate) = if stabilized > current {
         let rate = events.limit(current, up_rules, Direction::Up);
         let limit = rate.replicas.max(current);
@@ -225,8 +221,7 @@ fn remember(list: &mut Vec<Recommendation>, stale: Option<usize>, entry: Recomme
 struct Events<'m> {
     up: &'m [ScaleEvent],
     down: &'m [ScaleEvent],
-    /// Whether changes in both directions count for each.
-    both: bool,
+    rules: &'m Rules,
     now: Timestamp,
 }
 
@@ -246,7 +241,7 @@ impl Events<'_> {
         let mut policies = Vec::new();
         for policy in rules.policies.iter().flatten() {
             let since = cutoff(self.now, SignedDuration::from_secs(policy.period_seconds.into()));
-            let changed = |events, own| match self.both || direction == own {
+            let changed = |events, own| match self.rules.both_directions || direction == own {
                 true => changed_since(events, since),
                 false => 0,
             };
@@ -254,7 +249,7 @@ impl Events<'_> {
                 .wrapping_sub(changed(self.up, Direction::Up))
                 .wrapping_add(changed(self.down, Direction::Down));
             // A policy of an unknown type repeats the one before it.
-            allowed = allowed_by(policy, start, direction).unwrap_or(allowed);
+            allowed = allowed_by(policy, start, direction, self.rules).unwrap_or(allowed);
             limit = if lowest { limit.min(allowed) } else { limit.max(allowed) };
             policies.push(PolicyLimit {
                 policy: policy.clone(),
@@ -267,12 +262,19 @@ impl Events<'_> {
 }
 
 /// The replicas that a policy allows, from the count at the start of its period.
-pub(super) fn allowed_by(policy: &ScalingPolicy, start: i32, direction: Direction) -> Option<i32> {
+pub(super) fn allowed_by(
+    policy: &ScalingPolicy,
+    start: i32,
+    direction: Direction,
+    rules: &Rules,
+) -> Option<i32> {
     let share = f64::from(policy.value) / 100.0;
     match (policy.type_.as_str(), direction) {
         ("Pods", Direction::Up) => Some(start.wrapping_add(policy.value)),
         ("Pods", Direction::Down) => Some(start.wrapping_sub(policy.value)),
-        ("Percent", Direction::Up) => Some(to_i32((f64::from(start) * (1.0 + share)).ceil())),
+        ("Percent", Direction::Up) => {
+            Some(rules.replicas((f64::from(start) * (1.0 + share)).ceil()))
+        }
         ("Percent", Direction::Down) => Some(to_i32(f64::from(start) * (1.0 - share))),
         _ => None,
     }

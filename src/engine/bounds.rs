@@ -100,7 +100,7 @@ fn any_changes(
         let limits = Limits {
             rules: rules.as_ref().unwrap_or(&no_rules),
             direction,
-            both_directions: version.both_directions,
+            version,
             current,
             min: spec.min_replicas.unwrap_or(1),
             max: spec.max_replicas,
@@ -127,7 +127,7 @@ fn any_changes(
 struct Limits<'r> {
     rules: &'r ScalingRules,
     direction: Direction,
-    both_directions: bool,
+    version: &'r Rules,
     current: i32,
     min: i32,
     max: i32,
@@ -161,7 +161,7 @@ impl Limits<'_> {
     fn starts(&self, policies: &[&ScalingPolicy], shorter: i32) -> impl Iterator<Item = i32> {
         let own = policies.iter().map(|policy| highest_start(policy, self.direction));
         let possible = move |start: &i32| {
-            self.both_directions
+            self.version.both_directions
                 || match self.direction {
                     Direction::Up => *start <= shorter,
                     Direction::Down => *start >= shorter,
@@ -173,7 +173,9 @@ impl Limits<'_> {
     /// What the policies of one period allow, as far as it makes a difference.
     fn limit(&self, policies: &[&ScalingPolicy], start: i32) -> i32 {
         let smallest_change = self.rules.select_policy.as_deref() == Some("Min");
-        let limits = policies.iter().filter_map(|policy| allowed_by(policy, start, self.direction));
+        let allowed =
+            |policy: &&ScalingPolicy| allowed_by(policy, start, self.direction, self.version);
+        let limits = policies.iter().filter_map(allowed);
         let limit = if smallest_change == (self.direction == Direction::Up) {
             limits.min()
         } else {

@@ -445,7 +445,8 @@ impl<'s> Context<'s> {
                     self.scale.status_replicas,
                     false,
                 );
-                let mean = replicas::average_over(usage, self.scale.status_replicas);
+                let mean =
+                    replicas::average_over(usage, self.scale.status_replicas, &self.rules, false);
                 (calculated, external_name(&source.metric), average(mean))
             }
             _ => {
@@ -514,11 +515,8 @@ impl<'s> Context<'s> {
                 self.scale.status_replicas,
                 saturate,
             );
-            let mean = if saturate && usage as f64 >= i64::MAX as f64 {
-                i64::MAX
-            } else {
-                replicas::average_over(usage, self.scale.status_replicas)
-            };
+            let status_replicas = self.scale.status_replicas;
+            let mean = replicas::average_over(usage, status_replicas, &self.rules, saturate);
             (calculated, average(mean))
         } else if let Some(wanted) = &source.target.value {
             let prefix = format!("failed to get external metric {metric}: ");

@@ -147,7 +147,7 @@ struct NoProposal {
 impl<'s> Pass<'s> {
     fn new(snapshot: &'s Snapshot, rules: Rules, memory: Memory) -> Self {
         let mut status = snapshot.hpa.status.clone();
-        if !rules.generations {
+        if !rules.condition_generations {
             for condition in &mut status.conditions {
                 condition.observed_generation = None;
             }
@@ -411,10 +411,17 @@ impl<'s> Pass<'s> {
         if hpas.len() == 1 {
             return Ok(pods);
         }
-        let error = format!(
-            "pods by selector {selector} are controlled by multiple HPAs: [{}]",
-            hpas.join(" ")
-        );
+        let error = match self.rules.shared_pods_examples {
+            None => format!(
+                "pods by selector {selector} are controlled by multiple HPAs: [{}]",
+                hpas.join(" ")
+            ),
+            // Which ones, and in which order, is random in the controller.
+            Some(most) => format!(
+                "pods by selector {selector} are controlled by more than one HPA (e.g. [{}])",
+                hpas[..hpas.len().min(most)].join(" ")
+            ),
+        };
         let failed = self.reject_selector("AmbiguousSelector", &error, "AmbiguousSelector", &error);
         if let Some(Step::RejectSelector { hpas: list, .. }) = self.trace.last_mut() {
             *list = hpas;
@@ -523,8 +530,10 @@ impl<'s> Pass<'s> {
         rescaled: bool,
     ) {
         let status = &mut self.outcome.status;
-        status.observed_generation =
-            self.snapshot.hpa.generation.filter(|_| self.rules.generations);
+        status.observed_generation = self
+            .rules
+            .observes_generation
+            .then(|| self.snapshot.hpa.generation.unwrap_or_default());
         status.current_replicas = current;
         status.desired_replicas = desired;
         status.current_metrics = metrics;
@@ -588,11 +597,9 @@ impl<'s> Pass<'s> {
         reason: &str,
         message: impl Into<String>,
     ) {
-        let generation = self.snapshot.hpa.generation.filter(|_| self.rules.generations);
         let list = &mut self.outcome.status.conditions;
         let condition = conditions::set(list, type_, status, self.snapshot.now);
         reason.clone_into(&mut condition.reason);
         condition.message = message.into();
-        condition.observed_generation = generation;
     }
 }

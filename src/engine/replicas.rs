@@ -2,7 +2,7 @@
 //! the ratio of usage to target, and the number of pods that would bring it to 1. Floats are
 //! evaluated in the controller's order, integers wrap and truncate as there.
 
-use super::arith::{to_i32, to_i64};
+use super::arith::{to_i32_capped, to_i64};
 use super::decision::{Because, Fill, Filled, Group, PodCounts};
 use super::pods::{Grouped, Selected};
 use super::rules::Rules;
@@ -18,6 +18,12 @@ pub(super) struct Terms<'r> {
 impl Terms<'_> {
     fn is_within(self, ratio: f64) -> bool {
         self.rules.is_within(self.tolerances, ratio)
+    }
+
+    /// The same for a target per pod that looks at `status.replicas`. Before the tolerance was an
+    /// interval, only a ratio outside changed the count there, and NaN is not outside.
+    fn is_within_total(self, ratio: f64) -> bool {
+        self.is_within(ratio) || (!self.rules.tolerance_interval && ratio.is_nan())
     }
 
     /// Whether a ratio that asks for no change lets missing pods count as using nothing. A ratio
@@ -70,7 +76,7 @@ pub(super) fn from_pods(
         row.counted = row.value.filter(|_| row.group == Group::Ready);
     }
     let counts = grouped.counts;
-    let (ratio, usage) = ratio(grouped, target)?;
+    let (ratio, usage) = ratio(grouped, target, terms.rules)?;
     let done = |replicas, because, filled| {
         Ok((
             Calculated { replicas, ratio, because, filled, counted: Some(counts), total: None },
@@ -84,7 +90,11 @@ pub(super) fn from_pods(
             return done(current, Because::WithinTolerance, None);
         }
         // Only ready pods are multiplied: the answer may go against the direction of the ratio.
-        return done(to_i32((ratio * counts.ready as f64).ceil()), Because::RatioTimesReady, None);
+        return done(
+            terms.rules.replicas((ratio * counts.ready as f64).ceil()),
+            Because::RatioTimesReady,
+            None,
+        );
     }
 
     let mut missing = Fill::None;
@@ -119,7 +129,7 @@ pub(super) fn from_pods(
         }
     }
 
-    let (new_ratio, _) = self::ratio(grouped, target)?;
+    let (new_ratio, _) = self::ratio(grouped, target, terms.rules)?;
     let size =
         grouped.strangers.len() + grouped.rows.iter().filter(|row| row.counted.is_some()).count();
     let filled = Some(Filled { ratio: new_ratio, size, missing_percent, missing, unready_as_zero });
@@ -129,48 +139,82 @@ pub(super) fn from_pods(
     if (ratio < 1.0 && new_ratio > 1.0) || (ratio > 1.0 && new_ratio < 1.0) {
         return done(current, Because::DirectionFlips, filled);
     }
-    let replicas = to_i32((new_ratio * size as f64).ceil());
+    let replicas = terms.rules.replicas((new_ratio * size as f64).ceil());
     if (new_ratio < 1.0 && replicas > current) || (new_ratio > 1.0 && replicas < current) {
         return done(current, Because::CountFlips, filled);
     }
     done(replicas, Because::RatioTimesFilled, filled)
 }
 
-fn ratio(grouped: &Grouped<'_>, target: Target) -> Result<(f64, Usage), String> {
+fn ratio(grouped: &Grouped<'_>, target: Target, rules: &Rules) -> Result<(f64, Usage), String> {
     match target {
-        Target::Utilization(target) => utilization_ratio(grouped, target),
-        Target::Average(target) => Ok(average_ratio(grouped, target)),
+        Target::Utilization(target) => utilization_ratio(grouped, target, rules),
+        Target::Average(target) => Ok(average_ratio(grouped, target, rules)),
+    }
+}
+
+/// A sum of 64-bit values with their number. 128 bits hold it exactly for more values than a list
+/// can have.
+#[derive(Default)]
+struct Sum {
+    exact: i128,
+    count: i128,
+}
+
+impl Sum {
+    fn add(&mut self, value: i64) {
+        self.exact += i128::from(value);
+        self.count += 1;
+    }
+
+    /// The sum as the controller holds it: its low 64 bits, unless the rules make it exact.
+    fn held(&self, rules: &Rules) -> i128 {
+        if rules.usage_is_exact { self.exact } else { i128::from(self.exact as i64) }
+    }
+
+    /// The truncated mean. Between the smallest and the largest value, it fits.
+    fn mean(&self, rules: &Rules) -> i64 {
+        (self.held(rules) / self.count) as i64
     }
 }
 
 /// `GetResourceUtilizationRatio`: from the truncated percentage, not from the exact share. Metrics
 /// of pods outside the list have no request and do not count.
-fn utilization_ratio(grouped: &Grouped<'_>, target: i32) -> Result<(f64, Usage), String> {
-    let (mut used, mut requested, mut count) = (0i64, 0i64, 0i64);
+fn utilization_ratio(
+    grouped: &Grouped<'_>,
+    target: i32,
+    rules: &Rules,
+) -> Result<(f64, Usage), String> {
+    let (mut used, mut requested) = (Sum::default(), Sum::default());
     for row in &grouped.rows {
         if let (Some(value), Some(request)) = (row.counted, row.request) {
-            used = used.wrapping_add(value);
-            requested = requested.wrapping_add(request);
-            count += 1;
+            used.add(value);
+            requested.add(request);
         }
     }
-    if requested == 0 {
-        return Err("no metrics returned matched known pods".to_owned());
-    }
-    let percent = used.wrapping_mul(100).wrapping_div(requested) as i32;
-    let usage = Usage { percent: Some(percent), value: used / count };
+    let share = match requested.held(rules) {
+        0 => return Err("no metrics returned matched known pods".to_owned()),
+        requested => (used.held(rules), requested),
+    };
+    let percent = match (rules.usage_is_exact, share) {
+        (true, (used, requested)) => {
+            (used * 100 / requested).clamp(i32::MIN.into(), i32::MAX.into()) as i32
+        }
+        // Each operand fits 64 bits here, and the product wraps there.
+        (false, (used, requested)) => {
+            (used as i64).wrapping_mul(100).wrapping_div(requested as i64) as i32
+        }
+    };
+    let usage = Usage { percent: Some(percent), value: used.mean(rules) };
     Ok((f64::from(percent) / f64::from(target), usage))
 }
 
 /// `GetMetricUsageRatio`: the truncated mean over every value, known pod or not.
-fn average_ratio(grouped: &Grouped<'_>, target: i64) -> (f64, Usage) {
-    let (mut sum, mut count) = (0i64, 0i64);
+fn average_ratio(grouped: &Grouped<'_>, target: i64, rules: &Rules) -> (f64, Usage) {
+    let mut sum = Sum::default();
     let known = grouped.rows.iter().filter_map(|row| row.counted);
-    for value in known.chain(grouped.strangers.values().copied()) {
-        sum = sum.wrapping_add(value);
-        count += 1;
-    }
-    let mean = sum / count;
+    known.chain(grouped.strangers.values().copied()).for_each(|value| sum.add(value));
+    let mean = sum.mean(rules);
     (mean as f64 / target as f64, Usage { percent: None, value: mean })
 }
 
@@ -188,7 +232,7 @@ pub(super) fn from_value(
         Ok(Calculated { replicas, ratio, because, filled: None, counted, total: None })
     };
     if current == 0 {
-        return done(to_i32(ratio.ceil()), Because::FromZero, None);
+        return done(terms.rules.replicas(ratio.ceil()), Because::FromZero, None);
     }
     if terms.is_within(ratio) {
         return done(current, Because::WithinTolerance, None);
@@ -197,10 +241,10 @@ pub(super) fn from_value(
         return Err(format!("unable to calculate ready pods: {NO_PODS}"));
     }
     let ready = pods.ready_count();
-    let wanted = ratio * ready as f64;
+    let wanted = (ratio * ready as f64).ceil();
     let replicas = match terms.rules.value_saturates {
-        true => capped(wanted, f64::ceil),
-        false => to_i32(wanted.ceil()),
+        true => to_i32_capped(wanted),
+        false => terms.rules.replicas(wanted),
     };
     let counted = PodCounts { ready, ..PodCounts::default() };
     done(replicas, Because::RatioTimesReady, Some(counted))
@@ -220,22 +264,24 @@ pub(super) fn from_total(
     saturate: bool,
 ) -> Calculated {
     let ratio = usage as f64 / (target as f64 * f64::from(status_replicas));
-    let (replicas, because) = if terms.is_within(ratio) {
+    let (replicas, because) = if terms.is_within_total(ratio) {
         (status_replicas, Because::WithinTolerance)
     } else {
         let wanted = (usage as f64 / target as f64).ceil();
-        let replicas =
-            if saturate { capped(wanted, std::convert::identity) } else { to_i32(wanted) };
+        let replicas = if saturate { to_i32_capped(wanted) } else { terms.rules.replicas(wanted) };
         (replicas, Because::UsageOverTarget)
     };
     Calculated { replicas, ratio, because, filled: None, counted: None, total: Some(usage) }
 }
 
-/// The reported average of a value for the whole workload, in milli-units.
-pub(super) fn average_over(usage: i64, status_replicas: i32) -> i64 {
+/// The reported average of a value for the whole workload, in milli-units. `saturate` is as for
+/// [`from_total`].
+pub(super) fn average_over(usage: i64, status_replicas: i32, rules: &Rules, saturate: bool) -> i64 {
+    if (saturate || rules.averages_are_bounded) && usage as f64 >= i64::MAX as f64 {
+        return i64::MAX;
+    }
+    if rules.averages_are_bounded && status_replicas == 0 {
+        return 0;
+    }
     to_i64((usage as f64 / f64::from(status_replicas)).ceil())
-}
-
-fn capped(replicas: f64, round: impl Fn(f64) -> f64) -> i32 {
-    if replicas > f64::from(i32::MAX) { i32::MAX } else { to_i32(round(replicas)) }
 }

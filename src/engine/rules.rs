@@ -7,6 +7,7 @@
 //! later comes from pull requests, the changelog and the published API, not from a controller that
 //! was run; each such field says what could not be confirmed.
 
+use super::arith::{to_i32, to_i32_capped};
 use crate::snapshot::controller::{Gates, Tolerances};
 use crate::version::Version;
 
@@ -65,16 +66,28 @@ pub(super) struct Rules {
     /// The words of an unreadable Object metric are in the order that was meant (1.37; #139029).
     /// Its release was inferred from the date, May 2026.
     pub(super) object_words: bool,
-    /// Status and conditions carry the HPA's generation (1.37; #138228, #138653, the field of the
-    /// conditions in the published API). Not confirmed: that no gate stands before it, and that a
-    /// pass without a scale leaves the status's generation as it was.
-    pub(super) generations: bool,
-    /// Pods that have succeeded are left out (after 1.37; #141302, opened when 1.37 took fixes only
-    /// for its release). Not confirmed: that no patch of 1.37 has it.
+    /// `status.observedGeneration` follows the HPA's generation, and is 0 where that is absent
+    /// (1.37; #138228, gate `HPAGeneration`). Without the gate a pass drops the field.
+    pub(super) observes_generation: bool,
+    /// A condition may have an `observedGeneration` (1.37; #138653). The controller never sets it,
+    /// and keeps one that is there. Before, the API does not know the field.
+    pub(super) condition_generations: bool,
+    /// Two HPAs that select the same pods are named as examples, two of them at most, three without
+    /// the gate `HPAOptimizedSelectorStore` (1.37; #139142). None before, where all are named.
+    pub(super) shared_pods_examples: Option<usize>,
+    /// Pods that have succeeded are left out (1.38; #141302).
     pub(super) ignores_succeeded: bool,
-    /// A request of the pod as a whole includes its overhead (until 1.37; #142154 of September
-    /// 2026). Not confirmed: that no patch of 1.37 leaves it out.
+    /// A request of the pod as a whole includes its overhead (until 1.37; #142154).
     pub(super) overhead: bool,
+    /// The average over no replicas is 0, and that of an Object metric stops at the largest integer
+    /// as that of an External one does (1.38; #140958). Before, a division by zero is reported.
+    pub(super) averages_are_bounded: bool,
+    /// Sums of usage and of requests are exact, and a percentage stops at the ends of an int32 (1.38;
+    /// #142192, followed by its text).
+    pub(super) usage_is_exact: bool,
+    /// Every conversion of a float to replicas stops at the largest int32 (1.38; #141397, followed by
+    /// its text).
+    pub(super) replicas_saturate: bool,
     /// `HPAScaleToZero` is on.
     pub(super) scale_to_zero: bool,
     /// Requests of the pod as a whole count: `PodLevelResources` is on (1.34; #132430).
@@ -108,12 +121,26 @@ impl Rules {
             container_must_exist: minor >= 35,
             zero_by_condition: minor >= 36,
             object_words: minor >= 37,
-            generations: minor >= 37,
+            observes_generation: gates.generation,
+            condition_generations: minor >= 37,
+            shared_pods_examples: match minor {
+                ..37 => None,
+                _ if gates.optimized_selector_store => Some(2),
+                _ => Some(3),
+            },
             ignores_succeeded: minor >= 38,
             overhead: minor < 38,
+            averages_are_bounded: minor >= 38,
+            usage_is_exact: minor >= 38,
+            replicas_saturate: minor >= 38,
             scale_to_zero: gates.scale_to_zero,
             pod_level_requests: gates.pod_level_resources,
         }
+    }
+
+    /// Replicas from a float.
+    pub(super) fn replicas(&self, float: f64) -> i32 {
+        if self.replicas_saturate { to_i32_capped(float) } else { to_i32(float) }
     }
 
     /// Whether a ratio is close enough to 1 to change nothing. Both ends count; NaN is outside.

@@ -38,6 +38,12 @@ pub struct Gates {
     pub configurable_tolerance: bool,
     /// `PodLevelResources`.
     pub pod_level_resources: bool,
+    /// `HPAGeneration`.
+    pub generation: bool,
+    /// `HPAOptimizedSelectorStore`.
+    pub optimized_selector_store: bool,
+    /// `StaleControllerConsistencyHPA`.
+    pub stale_controller_consistency: bool,
 }
 
 impl Gates {
@@ -53,6 +59,9 @@ impl Gates {
             container_metrics: on("HPAContainerMetrics"),
             configurable_tolerance: on("HPAConfigurableTolerance"),
             pod_level_resources: on("PodLevelResources"),
+            generation: on("HPAGeneration"),
+            optimized_selector_store: on("HPAOptimizedSelectorStore"),
+            stale_controller_consistency: on("StaleControllerConsistencyHPA"),
         }
     }
 
@@ -63,6 +72,9 @@ impl Gates {
             ("HPAContainerMetrics", self.container_metrics),
             ("HPAConfigurableTolerance", self.configurable_tolerance),
             ("PodLevelResources", self.pod_level_resources),
+            ("HPAGeneration", self.generation),
+            ("HPAOptimizedSelectorStore", self.optimized_selector_store),
+            ("StaleControllerConsistencyHPA", self.stale_controller_consistency),
         ]
         .into_iter()
         .filter(|(gate, _)| Stage::of(gate, version).is_settable())

@@ -250,7 +250,8 @@ pub(crate) const CASES: [Case; 36] = [
             world.state = json!(null);
         },
         codes: &["metrics-moved"],
-        rows: &[DESIRED, "cpu", "AbleToScale"],
+        // Without a version its rules are the newest, which write this condition.
+        rows: &[DESIRED, "cpu", "AbleToScale", "ScaledToZero"],
     },
     Case {
         name: "a metric without a time",

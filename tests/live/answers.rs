@@ -259,15 +259,15 @@ fn the_rules_are_those_of_the_server() {
     };
     let behaves = "the server is v1.36.2 and behaves as v1.35";
     let unread = "the server's version plays no part: \"x\" is not a version such as v1.31.4";
-    let newer = "v1.41.0 is newer than the rules known: those of v1.37 apply, with what was merged";
+    let newer = "v1.41.0 is newer than the rules known: those of v1.38 apply";
     for (said, args, rules, note) in [
         (json!({}), &[][..], "v1.36.2", ""),
         (with(json!({"gitVersion": "v1.29.4-gke.1043", "minor": "29+"})), &[], "v1.29.14", ""),
         (json!({"gitVersion": "v1.36.9-eks-1", "minor": "36+"}), &[], "v1.36.2", ""),
         (json!({"emulationMinor": "35"}), &[], "v1.35.6", behaves),
         (json!({"emulationMinor": "35"}), &["--kubernetes-version", "1.33"], "v1.33.13", behaves),
-        (with(json!({"gitVersion": "x"})), &[], "v1.36.2", unread),
-        (with(json!({"gitVersion": "v1.41.0", "minor": "41"})), &[], "v1.37", newer),
+        (with(json!({"gitVersion": "x"})), &[], "v1.37.0", unread),
+        (with(json!({"gitVersion": "v1.41.0", "minor": "41"})), &[], "v1.38", newer),
     ] {
         let mut cluster = recorded();
         cluster.version(&said);

@@ -99,10 +99,7 @@ impl Sources<'_> {
             basis.push(assumed("version", version.to_string(), &sources.join("; ")));
         }
         if let Some(stated) = version.stated().filter(|_| version.is_newer_than_known()) {
-            notes.push(format!(
-                "{stated} is newer than the rules known: those of {version} apply, with what was \
-                 merged since"
-            ));
+            notes.push(format!("{stated} is newer than the rules known: those of {version} apply"));
         }
         Ok(version)
     }

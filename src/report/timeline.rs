@@ -1,19 +1,21 @@
 //! What follows on a pass as time goes on: a line for each change, when it settles, and a chart. The
 //! same as data, pass by pass.
 
+use std::collections::BTreeMap;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::chart::{Chart, Series};
 use super::page::{Symbols, Table};
-use super::words::{count, distance, duration, time};
+use super::words::{count, distance, duration, list, time};
 use super::{Certainty, Explanation, Range};
 use crate::json::SecondsTime;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::stated::Recommendation;
-use crate::whatif::timeline::{Change, Limited, PENDING, Timeline};
+use crate::whatif::timeline::{Change, Lack, Limited, PENDING, Stays, Timeline};
 
 /// A timeline beside the explanation of its first pass.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub struct Played<'a> {
     /// What each metric of the spec is called.
     metrics: Vec<String>,
     bounds: (i32, i32),
+    /// The controller's `--horizontal-pod-autoscaler-cpu-initialization-period`.
+    initialization: SignedDuration,
 }
 
 /// A timeline in words.
@@ -50,6 +54,7 @@ impl<'a> Played<'a> {
             certainty: if is_open { Certainty::Bounded } else { Certainty::Certain },
             metrics: spec.metrics.iter().map(MetricSpec::label).collect(),
             bounds: (spec.min_replicas.unwrap_or(1), spec.max_replicas),
+            initialization: explanation.snapshot.controller.cpu_initialization_period,
         }
     }
 
@@ -185,7 +190,7 @@ impl<'a> Played<'a> {
                 "what the pods use together stays, and so do other metrics (--trace changes it)"
             }
         };
-        vec![
+        let mut assumed = vec![
             ("load".to_owned(), format!("{load}; the pods that are ready share it evenly")),
             (
                 "new pods".to_owned(),
@@ -197,9 +202,55 @@ impl<'a> Played<'a> {
                     duration(times.measured)
                 ),
             ),
-        ]
+        ];
+        let (starting, ready) = (self.timeline.starting, duration(times.ready));
+        if starting > 0 {
+            let become_ready = if starting == 1 { "becomes ready" } else { "become ready" };
+            let text = format!(
+                "{} {become_ready} {ready} after creation, or {ready} from now if that has passed \
+                 (--ready-after)",
+                count(starting as i64, "pod")
+            );
+            assumed.push(("starting pods".to_owned(), text));
+        }
+        let stays = self.stays();
+        if !stays.is_empty() {
+            assumed.push(("other pods".to_owned(), stays));
+        }
+        assumed
+    }
+
+    /// Which pods are assumed to stay as they are, and why.
+    fn stays(&self) -> String {
+        let mut by_lack: BTreeMap<Lack, Vec<&str>> = BTreeMap::new();
+        for Stays { pod, lacks } in &self.timeline.stays {
+            by_lack.entry(*lacks).or_default().push(pod);
+        }
+        let parts = by_lack.into_iter().map(|(lack, pods)| {
+            let (stay, they_are) = match pods.len() {
+                1 => ("stays", "it is"),
+                _ => ("stay", "they are"),
+            };
+            let how = match lack {
+                Lack::Failed => "failed".to_owned(),
+                Lack::Unschedulable => "unschedulable".to_owned(),
+                Lack::Metrics => "without metrics".to_owned(),
+                Lack::Readiness => format!(
+                    "unready: {they_are} not within the CPU initialization period of {}",
+                    duration(self.initialization)
+                ),
+            };
+            let named = pods.iter().take(NAMED).map(|pod| (*pod).to_owned());
+            let further = pods.len().checked_sub(NAMED).filter(|further| *further > 0);
+            let names: Vec<_> = named.chain(further.map(|n| format!("{n} more"))).collect();
+            format!("{} {stay} {how}", list(&names))
+        });
+        parts.collect::<Vec<_>>().join("; ")
     }
 }
+
+/// How many pods with the same lack are named.
+const NAMED: usize = 5;
 
 fn millis(duration: SignedDuration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
@@ -217,8 +268,8 @@ fn ticks(span: SignedDuration) -> impl Iterator<Item = SignedDuration> {
 
 impl Serialize for Played<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Timeline { start, period, span, has_trace, times, passes, changes, is_settled, swing } =
-            self.timeline;
+        let Timeline { start, period, span, has_trace, times, .. } = self.timeline;
+        let Timeline { starting, stays, passes, changes, is_settled, swing, .. } = self.timeline;
         let seconds = |duration: &SignedDuration| duration.as_secs_f64();
         let at = |time: Timestamp| SecondsTime(time).to_string();
         let mut map = serializer.serialize_map(None)?;
@@ -228,6 +279,8 @@ impl Serialize for Played<'_> {
         map.serialize_entry("load", if *has_trace { "trace" } else { "held" })?;
         map.serialize_entry("readyAfter", &seconds(&times.ready))?;
         map.serialize_entry("metricsAfter", &seconds(&times.measured))?;
+        map.serialize_entry("startingPods", starting)?;
+        map.serialize_entry("stays", stays)?;
         map.serialize_entry("certainty", &self.certainty)?;
         let changes: Vec<_> = changes
             .iter()

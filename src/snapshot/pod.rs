@@ -42,6 +42,8 @@ pub struct Pod {
     pub start_time: Option<Timestamp>,
     /// The first condition of type `Ready`.
     pub ready: Option<ReadyCondition>,
+    /// The scheduler found no node for it: `PodScheduled` is false with the reason `Unschedulable`.
+    pub is_unschedulable: bool,
     /// `spec.containers`.
     pub containers: Vec<Container>,
     /// `spec.initContainers`, in order.
@@ -226,7 +228,8 @@ impl<'de> Deserialize<'de> for Pod {
             deletion_timestamp: wire.metadata.deletion_timestamp,
             phase: wire.status.phase,
             start_time: wire.status.start_time,
-            ready: wire.status.conditions.0,
+            ready: wire.status.conditions.ready,
+            is_unschedulable: wire.status.conditions.is_unschedulable,
             containers: wire.spec.containers.list,
             init_containers: wire.spec.init_containers.list,
             manager: wire.spec.containers.manager,
@@ -282,7 +285,7 @@ mod wire {
         pub(super) phase: Phase,
         pub(super) start_time: Option<Timestamp>,
         #[serde(deserialize_with = "null_as_default")]
-        pub(super) conditions: FirstReady,
+        pub(super) conditions: Conditions,
     }
 
     impl<'de> Deserialize<'de> for Phase {
@@ -354,25 +357,30 @@ mod wire {
         }
     }
 
-    /// Of all conditions only the first of type Ready is kept, the one that the controller finds.
+    /// What is kept of all conditions: the first of type Ready, the one that the controller finds,
+    /// and whether the scheduler found no node.
     #[derive(Default)]
-    pub(super) struct FirstReady(pub(super) Option<ReadyCondition>);
+    pub(super) struct Conditions {
+        pub(super) ready: Option<ReadyCondition>,
+        pub(super) is_unschedulable: bool,
+    }
 
-    impl<'de> Deserialize<'de> for FirstReady {
+    impl<'de> Deserialize<'de> for Conditions {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            struct Conditions;
-            impl<'de> Visitor<'de> for Conditions {
-                type Value = FirstReady;
+            struct List;
+            impl<'de> Visitor<'de> for List {
+                type Value = Conditions;
 
                 fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                     f.write_str("a list of pod conditions")
                 }
 
-                fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<FirstReady, A::Error> {
-                    let mut first = None;
+                fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Conditions, A::Error> {
+                    let mut conditions = Conditions::default();
                     while let Some(condition) = list.next_element::<Condition>()? {
-                        if first.is_none() && condition.is_ready {
-                            first = Some(ReadyCondition {
+                        conditions.is_unschedulable |= condition.is_unschedulable;
+                        if conditions.ready.is_none() && condition.is_ready {
+                            conditions.ready = Some(ReadyCondition {
                                 status: condition.status,
                                 last_transition_time: condition
                                     .last_transition_time
@@ -380,15 +388,16 @@ mod wire {
                             });
                         }
                     }
-                    Ok(FirstReady(first))
+                    Ok(conditions)
                 }
             }
-            deserializer.deserialize_seq(Conditions)
+            deserializer.deserialize_seq(List)
         }
     }
 
     struct Condition {
         is_ready: bool,
+        is_unschedulable: bool,
         status: ConditionStatus,
         last_transition_time: Option<Timestamp>,
     }
@@ -402,11 +411,16 @@ mod wire {
                 type_: Option<Cow<'a, str>>,
                 #[serde(borrow)]
                 status: Option<Cow<'a, str>>,
+                #[serde(borrow)]
+                reason: Option<Cow<'a, str>>,
                 last_transition_time: Option<Timestamp>,
             }
             let wire = Wire::deserialize(deserializer)?;
             Ok(Self {
                 is_ready: wire.type_.as_deref() == Some("Ready"),
+                is_unschedulable: wire.type_.as_deref() == Some("PodScheduled")
+                    && wire.status.as_deref() == Some("False")
+                    && wire.reason.as_deref() == Some("Unschedulable"),
                 status: match wire.status.as_deref() {
                     Some("True") => ConditionStatus::True,
                     Some("False") => ConditionStatus::False,

@@ -420,15 +420,20 @@ fn pod(pod: &Pod, namespace: &str) -> Value {
     if let Some(time) = pod.start_time {
         status.insert("startTime".to_owned(), json!(time.to_string()));
     }
+    let mut conditions = Vec::new();
+    if pod.is_unschedulable {
+        let reason = "Unschedulable";
+        conditions.push(json!({"type": "PodScheduled", "status": "False", "reason": reason}));
+    }
     if let Some(ready) = pod.ready {
-        status.insert(
-            "conditions".to_owned(),
-            json!([{
-                "type": "Ready",
-                "status": ready.status.as_str(),
-                "lastTransitionTime": ready.last_transition_time.to_string(),
-            }]),
-        );
+        conditions.push(json!({
+            "type": "Ready",
+            "status": ready.status.as_str(),
+            "lastTransitionTime": ready.last_transition_time.to_string(),
+        }));
+    }
+    if !conditions.is_empty() {
+        status.insert("conditions".to_owned(), Value::Array(conditions));
     }
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status})
 }

@@ -11,6 +11,7 @@ mod trace;
 mod world;
 
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 
 use crate::engine::decision::{Decision, Path, Step};
 use crate::snapshot::stated::Recommendation;
@@ -55,6 +56,10 @@ pub struct Timeline {
     pub has_trace: bool,
     /// How pods join.
     pub times: JoinTimes,
+    /// How many pods are about to become ready at the first pass.
+    pub starting: usize,
+    /// The pods that are assumed to stay as they are.
+    pub stays: Vec<Stays>,
     /// The passes, a period apart.
     pub passes: Vec<Point>,
     /// Those that changed the replicas.
@@ -63,6 +68,29 @@ pub struct Timeline {
     pub is_settled: bool,
     /// Between which counts it goes to and fro at the end, where it does.
     pub swing: Option<(i32, i32)>,
+}
+
+/// A pod that is assumed to stay as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Stays {
+    /// Its name.
+    pub pod: Box<str>,
+    /// Why it does not count as the others do.
+    pub lacks: Lack,
+}
+
+/// What a pod lacks, and is assumed never to get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Lack {
+    /// It has failed.
+    Failed,
+    /// The scheduler finds no node for it.
+    Unschedulable,
+    /// It is not ready, and started longer ago than the CPU initialization period.
+    Readiness,
+    /// It is ready, but has no metrics.
+    Metrics,
 }
 
 /// A pass.

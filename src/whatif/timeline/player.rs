@@ -132,6 +132,8 @@ impl Player {
             span: self.span,
             has_trace: self.plan.trace.is_some(),
             times: self.plan.times,
+            starting: world.starting(),
+            stays: world.stays(),
             passes: Vec::new(),
             changes: Vec::new(),
             is_settled: false,

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{JoinTimes, after};
+use super::{JoinTimes, Lack, Stays, after};
 use crate::error::Error;
 use crate::selector::Selector;
 use crate::snapshot::metric::PodMetrics;
@@ -50,6 +50,8 @@ struct Life {
     /// What it uses was stated, and stays.
     keeps_usage: bool,
     joining: Option<Joining>,
+    /// What it lacks, and is assumed never to get.
+    lacks: Option<Lack>,
     role: Role,
 }
 
@@ -87,15 +89,23 @@ impl Workload {
         let active = snapshot.pods.iter().filter(|pod| is_active(pod)).count();
         let newest = |pod: &&Pod| (is_ready(pod), pod.start_time);
         let model = snapshot.pods.iter().filter(|pod| is_active(pod)).max_by_key(newest).cloned();
+        let measured = measured(snapshot);
         let lives = snapshot.pods.iter().map(|pod| {
             let is_held = held.contains(&pod.name);
-            let joining = if is_held { None } else { Joining::of(pod, snapshot, times) };
+            let is_measured = measured.contains(&*pod.name);
+            // Where nothing is measured at all, the metric says so.
+            let is_seen = is_measured || measured.is_empty();
+            let (joining, lacks) = match is_held {
+                true => (None, None),
+                false => Joining::of(pod, is_seen, snapshot, times),
+            };
             // One without metrics has its part of the load, of which nothing is seen.
-            Life { keeps_usage: is_held && is_measured(snapshot, pod), joining, role: Role::None }
+            Life { keeps_usage: is_held && is_measured, joining, lacks, role: Role::None }
         });
+        let lives = lives.collect();
         let mut workload = Self {
             times,
-            lives: lives.collect(),
+            lives,
             by_name: HashMap::new(),
             sharing: 0,
             surplus: active.saturating_sub(usize::try_from(replicas).unwrap_or(0)),
@@ -138,6 +148,21 @@ impl Workload {
     /// How many pods share the load.
     pub(super) fn sharing(&self) -> usize {
         self.sharing
+    }
+
+    /// How many pods that run, or are about to, become ready later.
+    pub(super) fn starting(&self) -> usize {
+        let joining = self.lives.iter().filter_map(|life| life.joining);
+        joining.filter(|joining| joining.ready.is_some()).count()
+    }
+
+    /// The pods that stay as they are, as nothing says that they get what they lack.
+    pub(super) fn stays(&self, snapshot: &Snapshot) -> Vec<Stays> {
+        let pods = snapshot.pods.iter().zip(&self.lives);
+        let stays = pods.filter_map(|(pod, life)| {
+            life.lacks.map(|lacks| Stays { pod: pod.name.clone(), lacks })
+        });
+        stays.collect()
     }
 
     /// Whether some pod is not yet all that it will be.
@@ -259,8 +284,9 @@ impl Workload {
         let names = names.filter(|name| !self.by_name.contains_key(name));
         for name in names.take(count) {
             let start = Pod { name, phase: Phase::Pending, start_time: None, ..model.clone() };
-            snapshot.pods.push(Pod { ready: None, ..start });
-            self.lives.push(Life { keeps_usage: false, joining, role: Role::Own });
+            snapshot.pods.push(Pod { ready: None, is_unschedulable: false, ..start });
+            let life = Life { keeps_usage: false, joining, lacks: None, role: Role::Own };
+            self.lives.push(life);
         }
         self.made += count as u64;
     }
@@ -308,21 +334,47 @@ impl Joining {
         }
     }
 
-    /// When a pod that is there gets further; none where it is all that it will be. One that should
-    /// be by now, but is not, is taken to stay so.
-    fn of(pod: &Pod, snapshot: &Snapshot, times: JoinTimes) -> Option<Self> {
+    /// When an existing pod gets further, and what it lacks for good. What should have happened by
+    /// now but has not takes as long again while the pod is starting, which is as long as the
+    /// controller allows for its initialization; later it is assumed never to happen.
+    fn of(
+        pod: &Pod,
+        is_seen: bool,
+        snapshot: &Snapshot,
+        times: JoinTimes,
+    ) -> (Option<Self>, Option<Lack>) {
         let now = snapshot.now;
-        if !is_active(pod) {
-            return None;
+        if pod.deletion_timestamp.is_some() || pod.phase == Phase::Succeeded {
+            return (None, None);
         }
-        if pod.phase == Phase::Pending {
-            return Some(Self::created(now, times));
+        let period = snapshot.controller.cpu_initialization_period;
+        let is_starting = pod.start_time.is_some_and(|start| after(start, period) > now);
+        match pod.phase {
+            Phase::Failed => return (None, Some(Lack::Failed)),
+            Phase::Pending if pod.is_unschedulable => return (None, Some(Lack::Unschedulable)),
+            // Without a start it has just been created, or waits for a node.
+            Phase::Pending if pod.start_time.is_none() || is_starting => {
+                return (Some(Self::created(now, times)), None);
+            }
+            _ => {}
         }
-        let start = pod.start_time.filter(|_| pod.phase == Phase::Running)?;
+        let start = pod.start_time.filter(|_| pod.phase == Phase::Running);
+        let Some(start) = start else {
+            return (None, Some(Lack::Readiness));
+        };
         let own = Self::created(after(start, -PENDING), times);
-        let ready = own.ready.filter(|at| *at > now && !is_ready(pod));
-        let measured = own.measured.filter(|at| *at > now);
-        (ready.is_some() || measured.is_some()).then_some(Self { ready, measured, ..own })
+        let due = |at: Option<Timestamp>| at.filter(|at| *at > now);
+        let again = |wait| is_starting.then(|| after(now, wait));
+        let lacks_ready = !is_ready(pod);
+        let ready = due(own.ready).or(again(times.ready)).filter(|_| lacks_ready);
+        let measured = due(own.measured).or(again(times.measured).filter(|_| !is_seen));
+        let lacks = match (lacks_ready && ready.is_none(), !is_seen && measured.is_none()) {
+            (true, _) => Some(Lack::Readiness),
+            (false, true) => Some(Lack::Metrics),
+            (false, false) => None,
+        };
+        let is_joining = ready.is_some() || measured.is_some();
+        (is_joining.then_some(Self { ready, measured, ..own }), lacks)
     }
 }
 
@@ -361,14 +413,14 @@ fn is_active(pod: &Pod) -> bool {
     pod.deletion_timestamp.is_none() && !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
 }
 
-/// Whether anything is measured of a pod.
-fn is_measured(snapshot: &Snapshot, pod: &Pod) -> bool {
-    let mut values = snapshot.metrics.iter().flat_map(|answer| match answer {
+/// The pods of which anything is measured.
+fn measured(snapshot: &Snapshot) -> HashSet<Box<str>> {
+    let values = snapshot.metrics.iter().flat_map(|answer| match answer {
         MetricAnswer::Pods(values) => values.as_slice(),
         _ => &[],
     });
-    snapshot.pod_metrics.iter().any(|item| item.name == pod.name)
-        || values.any(|value| value.pod == pod.name)
+    let values = values.map(|value| value.pod.clone());
+    snapshot.pod_metrics.iter().map(|item| item.name.clone()).chain(values).collect()
 }
 
 fn ordinal(name: &str) -> Option<u64> {
@@ -386,6 +438,7 @@ fn bare_pod(selector: &Selector) -> Option<Pod> {
         phase: Phase::Pending,
         start_time: None,
         ready: None,
+        is_unschedulable: false,
         containers: Vec::new(),
         init_containers: Vec::new(),
         requests: Requests::default(),

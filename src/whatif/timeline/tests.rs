@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value as Json, json};
 
-use super::{JoinTimes, Plan, Player, Timeline, Trace};
+use super::{JoinTimes, Lack, Plan, Player, Timeline, Trace};
 use crate::engine;
 use crate::error::Error;
 use crate::memory::Memory;
@@ -14,6 +14,7 @@ use crate::snapshot::assemble::{Options, assemble};
 use crate::snapshot::file::read_text;
 use crate::snapshot::metric::ContainerUsage;
 use crate::snapshot::objects::Objects;
+use crate::snapshot::pod::{ConditionStatus, Phase, ReadyCondition};
 use crate::snapshot::{ScaleError, Snapshot};
 use crate::whatif::overrides::Override;
 
@@ -364,6 +365,68 @@ fn what_is_assumed_of_a_pod_stays() {
     };
     assert_eq!(used(&mut vec![]), [Some(66), Some(67), Some(67)]);
     assert_eq!(used(&mut vec![held]), [Some(50), Some(50), Some(100)]);
+}
+
+/// Scaled by hand from 3 to 8: five pods are 8 s old and not ready. They should have been ready 1 s ago,
+/// and are starting, so they are ready 10 s from now. At the target by 3, 8 need 19 % each: 3 are enough
+/// (ceil(0.375 x 8)). At 15 s the five are not measured yet, and with all that they request for each the
+/// metric asks for 8, which hold for five minutes more. Three pods then have 50m again. What has been
+/// unready for longer, has failed or cannot be scheduled stays so.
+#[test]
+fn a_pod_that_is_starting_becomes_ready() {
+    let world = World::new(json!({}), &[50, 50, 50, 0, 0, 0, 0, 0]);
+    let with = |change: &dyn Fn(&mut Snapshot)| {
+        let mut snapshot = world.snapshot();
+        for pod in &mut snapshot.pods[3..] {
+            let start = "2026-11-21T05:59:52Z".parse().unwrap();
+            pod.start_time = Some(start);
+            let status = ConditionStatus::False;
+            pod.ready = Some(ReadyCondition { status, last_transition_time: start });
+        }
+        snapshot.pod_metrics.truncate(3);
+        change(&mut snapshot);
+        play_with(snapshot, plan("10m", ""), &mut Vec::new()).unwrap()
+    };
+    let ready = |timeline: &Timeline| -> Vec<usize> {
+        timeline.passes.iter().take(3).map(|point| point.ready).collect()
+    };
+    let timeline = with(&|_| ());
+    assert_eq!((ready(&timeline), timeline.starting), (vec![3, 8, 8], 5));
+    assert_eq!(changes(&timeline), [(315, 3)]);
+    assert_eq!(timeline.stays, []);
+    // One that is 90 s old has another minute to go.
+    let mut later = plan("2m", "");
+    later.times.ready = SignedDuration::from_mins(1);
+    let mut snapshot = world.snapshot();
+    snapshot.pods[7].ready.as_mut().unwrap().status = ConditionStatus::False;
+    snapshot.pods[7].start_time = Some("2026-11-21T05:58:30Z".parse().unwrap());
+    let timeline = play_with(snapshot, later, &mut Vec::new()).unwrap();
+    let ready_later: Vec<usize> = timeline.passes.iter().map(|point| point.ready).collect();
+    assert_eq!(ready_later[..6], [7, 7, 7, 7, 8, 8]);
+    let change: &dyn Fn(&mut Snapshot) = &|snapshot| {
+        snapshot.pods[0].phase = Phase::Failed;
+        snapshot.pod_metrics.remove(1);
+        snapshot.pods[3].start_time = Some("2026-11-21T05:55:00Z".parse().unwrap());
+        snapshot.pods[4].phase = Phase::Pending;
+        snapshot.pods[4].is_unschedulable = true;
+        snapshot.pods[5].phase = Phase::Pending;
+        snapshot.pods[5].start_time = Some("2026-11-21T05:54:00Z".parse().unwrap());
+        snapshot.pods[6].phase = Phase::Pending;
+        snapshot.pods[6].start_time = None;
+    };
+    let timeline = with(change);
+    // Two are starting, and another takes the place of the one that failed.
+    assert_eq!((ready(&timeline), timeline.starting), (vec![2, 5, 5], 2));
+    let stays: Vec<(&str, Lack)> =
+        timeline.stays.iter().map(|stays| (&*stays.pod, stays.lacks)).collect();
+    let expected = [
+        ("web-0", Lack::Failed),
+        ("web-1", Lack::Metrics),
+        ("web-3", Lack::Readiness),
+        ("web-4", Lack::Unschedulable),
+        ("web-5", Lack::Readiness),
+    ];
+    assert_eq!(stays, expected);
 }
 
 /// Those that go first: what is not ready, then the youngest; of a StatefulSet, the last.

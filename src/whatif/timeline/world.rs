@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::load::{Load, together};
 use super::pods::Workload;
 use super::trace::Stated;
-use super::{JoinTimes, after};
+use super::{JoinTimes, Stays, after};
 use crate::engine::decision::{Clause, Decision, Step};
 use crate::error::Error;
 use crate::snapshot::{MetricAnswer, Snapshot};
@@ -157,6 +157,16 @@ impl World {
             self.snapshot.metrics[place] = MetricAnswer::PodMetrics;
         }
         known
+    }
+
+    /// How many pods are about to become ready.
+    pub(super) fn starting(&self) -> usize {
+        self.workload.starting()
+    }
+
+    /// The pods that are assumed to stay as they are.
+    pub(super) fn stays(&self) -> Vec<Stays> {
+        self.workload.stays(&self.snapshot)
     }
 
     /// How many pods are ready.

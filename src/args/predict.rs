@@ -106,8 +106,9 @@ pub enum PredictOutput {
 #[command(next_help_heading = "As time goes on")]
 #[command(group(ArgGroup::new("played").args(["span", "trace"]).multiple(true)))]
 pub struct TimelineArgs {
-    /// Play pass after pass for so long (default: to the end of the trace). The load stays as it is:
-    /// what the pods use together is shared evenly by those that are ready
+    /// Play pass after pass for this long (default: to the end of the trace, and on until the
+    /// replicas settle). The load stays as it is: what the pods use together is shared evenly by
+    /// those that are ready
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     #[arg(allow_hyphen_values = true)]
     pub span: Option<SignedDuration>,

@@ -13,6 +13,7 @@ use super::rules::Rules;
 use super::seeded;
 use crate::memory::{Ends, Memory, Possible, Remembered};
 use crate::snapshot::Snapshot;
+use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::stated::{Recommendation, ScaleEvent};
 
@@ -132,7 +133,7 @@ impl Run<'_> {
     fn steps(&self, mut memory: Memory) -> Vec<(i32, Timestamp)> {
         let Snapshot { hpa, controller, now, .. } = self.snapshot;
         let period = controller.sync_period.max(SignedDuration::from_secs(1));
-        let longest = longest(&hpa.spec).max(controller.downscale_stabilization);
+        let longest = longest_wait(&hpa.spec, controller);
         let (min, max) = (hpa.spec.min_replicas.unwrap_or(1), hpa.spec.max_replicas);
         let mut current = self.current;
         let mut steps = Vec::new();
@@ -177,12 +178,13 @@ impl Run<'_> {
     }
 }
 
-/// The longest window or period of the rules.
-fn longest(spec: &HpaSpec) -> SignedDuration {
+/// How long a pass may count at most: the longest stabilization window, or period of a policy.
+pub fn longest_wait(spec: &HpaSpec, controller: &Controller) -> SignedDuration {
     let rules = spec.behavior.iter().flat_map(|b| b.scale_up.iter().chain(&b.scale_down));
     let seconds = rules.flat_map(|rules| {
         let periods = rules.policies.iter().flatten().map(|policy| policy.period_seconds);
         periods.chain(rules.stabilization_window_seconds)
     });
-    SignedDuration::from_secs(seconds.max().unwrap_or(0).into())
+    let longest = SignedDuration::from_secs(seconds.max().unwrap_or(0).into());
+    longest.max(controller.downscale_stabilization)
 }

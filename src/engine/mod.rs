@@ -13,6 +13,7 @@ mod pods;
 mod replicas;
 mod rules;
 
+pub use ahead::longest_wait;
 use jiff::Timestamp;
 
 use conditions::{ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of};

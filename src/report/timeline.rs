@@ -15,7 +15,7 @@ use crate::json::SecondsTime;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::stated::Recommendation;
-use crate::whatif::timeline::{Change, Lack, Limited, PENDING, Stays, Timeline};
+use crate::whatif::timeline::{Change, Lack, LastValue, Limited, PENDING, Stays, Timeline};
 
 /// A timeline beside the explanation of its first pass.
 #[derive(Debug)]
@@ -184,10 +184,25 @@ impl<'a> Played<'a> {
     /// What is assumed of what follows, each with what it is about.
     pub(super) fn assumed(&self) -> Vec<(String, String)> {
         let times = self.timeline.times;
-        let load = match self.timeline.has_trace {
-            true => "as the trace has it, and what it leaves out as it is",
-            false => {
+        let load = match &self.timeline.trace {
+            Some(trace) => {
+                let last = trace.last.iter().map(|LastValue { metric, value }| {
+                    let value = if value == "missing" { "no value" } else { value };
+                    format!("{metric} at {value}")
+                });
+                let last = list(&last.collect::<Vec<_>>());
+                let stays = match trace.after > self.timeline.span || last.is_empty() {
+                    true => String::new(),
+                    false => format!(
+                        ", which ends after {} and leaves {last} from then on",
+                        duration(trace.after)
+                    ),
+                };
+                format!("as in the trace{stays}; other metrics stay as they are")
+            }
+            None => {
                 "what the pods use together stays, and so do other metrics (--trace changes it)"
+                    .to_owned()
             }
         };
         let mut assumed = vec![
@@ -268,7 +283,7 @@ fn ticks(span: SignedDuration) -> impl Iterator<Item = SignedDuration> {
 
 impl Serialize for Played<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Timeline { start, period, span, has_trace, times, .. } = self.timeline;
+        let Timeline { start, period, span, trace, times, .. } = self.timeline;
         let Timeline { starting, stays, passes, changes, is_settled, swing, .. } = self.timeline;
         let seconds = |duration: &SignedDuration| duration.as_secs_f64();
         let at = |time: Timestamp| SecondsTime(time).to_string();
@@ -276,7 +291,10 @@ impl Serialize for Played<'_> {
         map.serialize_entry("start", &at(*start))?;
         map.serialize_entry("syncPeriod", &seconds(period))?;
         map.serialize_entry("for", &seconds(span))?;
-        map.serialize_entry("load", if *has_trace { "trace" } else { "held" })?;
+        map.serialize_entry("load", if trace.is_some() { "trace" } else { "held" })?;
+        let trace = trace.as_ref();
+        let trace = trace.map(|it| TraceView { ends_after: seconds(&it.after), last: &it.last });
+        map.serialize_entry("trace", &trace)?;
         map.serialize_entry("readyAfter", &seconds(&times.ready))?;
         map.serialize_entry("metricsAfter", &seconds(&times.measured))?;
         map.serialize_entry("startingPods", starting)?;
@@ -305,6 +323,13 @@ impl Serialize for Played<'_> {
         map.serialize_entry("readyPods", &column(|p| i64::try_from(p.ready).ok()))?;
         map.end()
     }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TraceView<'a> {
+    ends_after: f64,
+    last: &'a [LastValue],
 }
 
 #[derive(Serialize)]

@@ -35,7 +35,7 @@ pub struct JoinTimes {
 /// What is to be played.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// How long; none where it ends with the trace.
+    /// How long; without it, to the end of the trace and on until the replicas settle.
     pub span: Option<SignedDuration>,
     /// The load; without one, it stays as it is.
     pub trace: Option<Trace>,
@@ -50,10 +50,10 @@ pub struct Timeline {
     pub start: Timestamp,
     /// The time between two passes.
     pub period: SignedDuration,
-    /// How long was asked for.
+    /// How long was played.
     pub span: SignedDuration,
-    /// Whether a trace tells the load.
-    pub has_trace: bool,
+    /// The end of the trace of the load, where there is one.
+    pub trace: Option<TraceEnd>,
     /// How pods join.
     pub times: JoinTimes,
     /// How many pods are about to become ready at the first pass.
@@ -68,6 +68,24 @@ pub struct Timeline {
     pub is_settled: bool,
     /// Between which counts it goes to and fro at the end, where it does.
     pub swing: Option<(i32, i32)>,
+}
+
+/// The end of a trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceEnd {
+    /// How long after the first pass, negative where it is before.
+    pub after: SignedDuration,
+    /// The last value of each column, which holds from then on.
+    pub last: Vec<LastValue>,
+}
+
+/// The last value that a trace states for a metric.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LastValue {
+    /// The column.
+    pub metric: String,
+    /// As it was typed.
+    pub value: String,
 }
 
 /// A pod that is assumed to stay as it is.

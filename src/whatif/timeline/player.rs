@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use super::trace::Stated;
 use super::world::{Setting, World};
-use super::{MAX_PASSES, Plan, Timeline, after, swing};
+use super::{JoinTimes, MAX_PASSES, Plan, Timeline, TraceEnd, after, swing};
 use crate::engine;
 use crate::engine::decision::Decision;
 use crate::error::Error;
@@ -21,7 +21,11 @@ use crate::whatif::value::Value;
 #[derive(Debug)]
 pub struct Player {
     plan: Plan,
+    trace: Option<TraceEnd>,
+    /// How long is played, or at least where the plan does not say.
     span: SignedDuration,
+    /// The longest time between a change and the next one that it leads to.
+    wait: SignedDuration,
     held: HashSet<Box<str>>,
     settings: Vec<Setting>,
 }
@@ -38,10 +42,10 @@ impl Player {
         snapshot: &mut Snapshot,
         overrides: &mut Vec<Override>,
     ) -> Result<Self, Error> {
-        let end = plan.trace.as_ref().map(|trace| trace.end(snapshot.now));
-        let span = match (plan.span, end) {
+        let trace = plan.trace.as_ref().map(|trace| trace.end(snapshot.now));
+        let span = match (plan.span, &trace) {
             (Some(span), _) => span,
-            (None, Some(end)) if end.is_positive() => end,
+            (None, Some(end)) if end.after.is_positive() => end.after,
             _ => {
                 return Err(Error::usage("the trace ends with the first pass")
                     .hint("--for says how long to play"));
@@ -65,7 +69,8 @@ impl Player {
             .hint("--for shortens it"));
         }
         let held = overrides.iter().flat_map(|own| own.pods.iter().cloned()).collect();
-        let mut player = Self { plan, span, held, settings: Vec::new() };
+        let wait = wait(plan.times, snapshot);
+        let mut player = Self { plan, trace, span, wait, held, settings: Vec::new() };
         if let Some(trace) = &player.plan.trace {
             let stated = trace.resolve(snapshot)?;
             let world = World::of(snapshot, &player.held, player.plan.times);
@@ -114,6 +119,19 @@ impl Player {
         Ok(())
     }
 
+    /// Whether the next pass is not played. The end of a trace is followed by what it leads to, such
+    /// as the scale-down once a window has passed: it goes on until nothing has changed for so long
+    /// that nothing is waited for.
+    fn is_over(&self, timeline: &Timeline, same_load: usize, next: SignedDuration) -> bool {
+        if next <= self.span || self.plan.span.is_some() {
+            return next > self.span;
+        }
+        let last_change = timeline.steady_since().duration_since(timeline.start);
+        next > self.span.max(last_change).saturating_add(self.wait)
+            || timeline.passes.len() as i64 >= MAX_PASSES
+            || swing(&timeline.changes[same_load..]).is_some()
+    }
+
     /// Plays what follows on the first pass over a snapshot. Nothing where the scale cannot be read.
     ///
     /// # Errors
@@ -130,7 +148,7 @@ impl Player {
             start,
             period,
             span: self.span,
-            has_trace: self.plan.trace.is_some(),
+            trace: self.trace.clone(),
             times: self.plan.times,
             starting: world.starting(),
             stays: world.stays(),
@@ -148,8 +166,9 @@ impl Player {
             timeline.record(replicas, &world, &decision);
             let before = replicas;
             replicas = decision.replicas_after().unwrap_or(replicas);
+            timeline.span = self.span.max(after_first);
             after_first += period;
-            let is_over = after_first > self.span;
+            let is_over = self.is_over(&timeline, same_load, after_first);
             // With a load that stays, nothing comes after a rest.
             if (is_over || settings.peek().is_none())
                 && before == replicas
@@ -179,6 +198,14 @@ impl Player {
         }
         Ok(Some(timeline))
     }
+}
+
+/// How long it may take until a change leads to another: a window or rate limit, or pods that join.
+fn wait(times: JoinTimes, snapshot: &Snapshot) -> SignedDuration {
+    let Snapshot { hpa, controller, .. } = snapshot;
+    let pods = times.ready.max(times.measured).max(controller.cpu_initialization_period);
+    let rules = engine::longest_wait(&hpa.spec, controller);
+    rules.saturating_add(pods).saturating_add(controller.sync_period)
 }
 
 /// What a value of a trace means, in words.

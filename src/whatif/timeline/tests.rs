@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value as Json, json};
 
-use super::{JoinTimes, Lack, Plan, Player, Timeline, Trace};
+use super::{JoinTimes, Lack, LastValue, Plan, Player, Timeline, Trace, TraceEnd};
 use crate::engine;
 use crate::error::Error;
 use crate::memory::Memory;
@@ -169,6 +169,42 @@ fn less_load_counts_once_the_window_has_passed() {
     let spec = json!({"behavior": {"scaleDown": {"stabilizationWindowSeconds": 60}}});
     let timeline = play(&World::new(spec, &[50; 8]), "10m", "time,cpu\n15s,120m\n");
     assert_eq!(changes(&timeline), [(60, 3)]);
+}
+
+/// A trace that ends in a drop is played until what it leads to has settled: the 8 of 0 s hold until
+/// 300 s, and the pass after that finds nothing left to do. Rate limits take as long as they need, one
+/// pod a minute here. What swings, or waits for what never comes, ends too.
+#[test]
+fn a_trace_is_played_on_until_it_has_settled() {
+    let plays = |spec: Json, change: &dyn Fn(&mut Snapshot)| {
+        let mut snapshot = World::new(spec, &[50; 8]).snapshot();
+        change(&mut snapshot);
+        play_with(snapshot, plan("", "time,cpu\n15s,120m\n"), &mut Vec::new()).unwrap()
+    };
+    let timeline = plays(json!({}), &|_| ());
+    assert_eq!((changes(&timeline), timeline.is_settled), (vec![(300, 3)], true));
+    assert_eq!((timeline.span.as_secs(), timeline.passes.len()), (315, 22));
+    let end = TraceEnd {
+        after: SignedDuration::from_secs(15),
+        last: vec![LastValue { metric: "cpu".to_owned(), value: "120m".to_owned() }],
+    };
+    assert_eq!(timeline.trace, Some(end));
+    let policies = json!([{"type": "Pods", "value": 1, "periodSeconds": 1200}]);
+    let slow = json!({"behavior": {"scaleDown": {"policies": policies}}});
+    let timeline = plays(slow, &|_| ());
+    let expected = [(300, 7), (1500, 6), (2700, 5), (3900, 4), (5100, 3)];
+    assert_eq!((&changes(&timeline)[..], timeline.is_settled), (&expected[..], true));
+    let timeline = plays(json!({"minReplicas": 9, "maxReplicas": 7}), &|_| ());
+    assert_eq!((timeline.is_settled, timeline.swing), (false, Some((7, 9))));
+    // Nothing can be written: it waits for a window, pods and a pass, five minutes each and 15 s, after
+    // the end.
+    let timeline = plays(json!({}), &|it| it.scale_update_error = Some("refused".to_owned()));
+    assert_eq!((timeline.is_settled, timeline.swing), (false, None));
+    assert_eq!(timeline.span.as_secs(), 15 + 300 + 300 + 15);
+    // --for says exactly how long.
+    let world = World::new(json!({}), &[50; 8]);
+    let timeline = play(&world, "1m", "time,cpu\n15s,120m\n");
+    assert_eq!((timeline.span.as_secs(), timeline.is_settled), (60, false));
 }
 
 /// One pod a minute: the first at the pass at which the 4 of the start count no more (there is no

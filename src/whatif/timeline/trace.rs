@@ -3,6 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::{LastValue, TraceEnd};
 use crate::error::Error;
 use crate::go;
 use crate::snapshot::Snapshot;
@@ -132,9 +133,15 @@ impl Trace {
         Ok(Self { origin: origin.to_owned(), columns, rows })
     }
 
-    /// How long after a first pass at `now` the last row is; negative where it is before.
-    pub(super) fn end(&self, now: Timestamp) -> SignedDuration {
-        self.rows.last().map_or(SignedDuration::ZERO, |row| row.time.after(now))
+    /// Where it ends, for a first pass at `now`.
+    pub(super) fn end(&self, now: Timestamp) -> TraceEnd {
+        let last = self.columns.iter().enumerate().filter_map(|(place, (title, _))| {
+            let mut values = self.rows.iter().rev().filter_map(|row| row.values[place].as_ref());
+            let (value, _) = values.next()?;
+            Some(LastValue { metric: title.clone(), value: value.clone() })
+        });
+        let after = self.rows.last().map_or(SignedDuration::ZERO, |row| row.time.after(now));
+        TraceEnd { after, last: last.collect() }
     }
 
     /// What it states about an HPA's metrics, for a first pass at the snapshot's time, by time.
@@ -230,7 +237,7 @@ mod tests {
         assert_eq!(rows, ["After(0s) 1500m 30", "After(1m 30s) - x2"]);
         // The order of the columns is free.
         let trace = Trace::read(b"cpu,time\n80%,2026-11-21T06:00:00Z\n", "load.csv").unwrap();
-        assert_eq!(trace.end("2026-11-21T05:59:00Z".parse().unwrap()).as_secs(), 60);
+        assert_eq!(trace.end("2026-11-21T05:59:00Z".parse().unwrap()).after.as_secs(), 60);
     }
 
     #[test]

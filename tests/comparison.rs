@@ -35,3 +35,31 @@ fn each_difference_has_its_reason() {
         }
     }
 }
+
+/// The message of the only reason of a case.
+fn message(name: &str) -> String {
+    let case = CASES.iter().find(|case| case.name == name).expect("a case");
+    let found = compared(&case.input());
+    let messages = texts(&found["reasons"], "message");
+    assert_eq!(messages.len(), 1, "{found:#}");
+    messages[0].to_owned()
+}
+
+#[test]
+fn a_verb_agrees_with_its_list() {
+    let one = message("a metric that was refused to us");
+    assert!(one.starts_with("queue was "), "{one}");
+    let two = message("two metrics that were refused to us");
+    assert!(two.starts_with("cpu and queue were "), "{two}");
+}
+
+#[test]
+fn an_answer_that_no_memory_changes_blames_the_settings() {
+    let name = "a tolerance other than the controller's, where the memory changes nothing";
+    assert!(message(name).contains("flags, version or feature gates"), "{}", message(name));
+    let message = message("a hold that is longer than the window");
+    let expected = "a hold (ScaleDownStabilized) should have ended 5m ago, and the status was not \
+                    written since: the controller is slow, blocked or down, or has other settings \
+                    than those assumed";
+    assert_eq!(message, expected);
+}

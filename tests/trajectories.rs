@@ -328,3 +328,19 @@ fn every_difference_from_what_was_last_written_has_a_reason() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
     assert!(moments > 500 && same > 100 && codes.len() > 4, "{moments} {same} {codes:?}");
 }
+
+/// One whose settings are others than those that are assumed has written what nothing else explains.
+#[test]
+fn settings_other_than_the_controllers_are_found_out() {
+    let mut found = 0;
+    for name in NAMES {
+        for line in lines(&format!("{name}.jsonl.gz")).lines() {
+            let (_, mut input) = moment(name, &line.unwrap());
+            input.snapshot.controller.tolerance = 0.5;
+            let (_, explanation) = common::explain(&input);
+            let reasons = explanation["comparison"]["reasons"].as_array().unwrap().iter();
+            found += reasons.filter(|reason| reason["code"] == "unexplained").count();
+        }
+    }
+    assert!(found > 0, "a tolerance of 50 % explains all that one of 10 % led to");
+}

@@ -6,8 +6,7 @@ mod reasons;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Certainty, Range};
-use crate::engine::decision::Decision;
+use crate::engine::decision::{Decision, Outlook};
 use crate::json::SecondsTime;
 use crate::memory::Remembered;
 use crate::snapshot::assemble::Input;
@@ -153,7 +152,8 @@ pub enum Code {
     MetricsMoved,
     /// Pods have started, or changed their readiness.
     PodsChanged,
-    /// What the controller remembers counts now and did not then, or the other way round.
+    /// What the controller remembers counts now and did not then, or the other way round; or it is
+    /// not known, and the answer depends on it.
     Memory,
     /// Nothing of all that.
     Unexplained,
@@ -186,8 +186,7 @@ impl<'a> Comparison<'a> {
         input: &'a Input,
         remembered: &Remembered,
         decision: &'a Decision,
-        certainty: Certainty,
-        range: Option<Range>,
+        outlook: &Outlook,
     ) -> Option<Self> {
         let Snapshot { hpa, now, .. } = &input.snapshot;
         let never = hpa.status == HpaStatus::default();
@@ -196,7 +195,7 @@ impl<'a> Comparison<'a> {
         }
         let rows = rows(&input.snapshot, &decision.outcome.status, never);
         let facts = Facts::new(input, decision, rows);
-        let (mut rows, reasons) = facts.explained(never, remembered, certainty, range);
+        let (mut rows, reasons) = facts.explained(never, remembered, outlook);
         for row in rows.iter_mut().filter(|row| row.differs) {
             let bearing = reasons.iter().filter(|reason| reason.bears_on.includes(row));
             row.because = bearing.map(|reason| reason.code).collect();

@@ -115,7 +115,7 @@ impl<'a> Explanation<'a> {
             certainty,
             range,
             upcoming: &outlook.upcoming,
-            comparison: Comparison::new(input, remembered, decision, certainty, range),
+            comparison: Comparison::new(input, remembered, decision, outlook),
             trace: TraceView { steps: &decision.trace, pods: &snapshot.pods },
             memory: MemoryView {
                 knowledge: match remembered.knowledge {

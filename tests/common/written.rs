@@ -174,7 +174,7 @@ impl World {
 const DESIRED: &str = "desiredReplicas";
 const CURRENT: &str = "currentReplicas";
 
-pub(crate) const CASES: [Case; 36] = [
+pub(crate) const CASES: [Case; 40] = [
     Case { name: "as it was", change: |_| {}, codes: &[], rows: &[] },
     Case {
         name: "as it was, and nobody leads",
@@ -477,5 +477,50 @@ pub(crate) const CASES: [Case; 36] = [
         },
         codes: &["memory"],
         rows: &["AbleToScale"],
+    },
+    Case {
+        name: "a tolerance other than the controller's, where the memory changes nothing",
+        change: |world| {
+            world.status()["currentMetrics"][0]["resource"]["current"] =
+                json!({"averageValue": "54m", "averageUtilization": 54});
+            world.usage("54m", &json!("2026-11-21T05:58:00Z"));
+            world.state["flags"] = json!({"tolerance": 0.01});
+            world.state["memory"] = json!("unknown");
+            world.state["recommendations"] = json!([]);
+        },
+        codes: &["unexplained"],
+        rows: &[DESIRED, "AbleToScale"],
+    },
+    Case {
+        name: "a hold that is longer than the window",
+        change: |world| {
+            world.written_at("2026-11-21T05:50:00Z");
+            world.usage("50m", &json!("2026-11-21T05:49:00Z"));
+            world.reason(0, "True", "ScaleDownStabilized");
+        },
+        codes: &["stale-status"],
+        rows: &["AbleToScale"],
+    },
+    Case {
+        name: "scaled back to what the pass before found",
+        change: |world| {
+            world.usage("100m", &at(40));
+            let status = world.status();
+            status["currentMetrics"][0]["resource"]["current"] =
+                json!({"averageValue": "100m", "averageUtilization": 100});
+            status["desiredReplicas"] = json!(8);
+            world.reason(0, "True", "SucceededRescale");
+        },
+        codes: &["rescaled-since"],
+        rows: &[],
+    },
+    Case {
+        name: "two metrics that were refused to us",
+        change: |world| {
+            let refused = |api: &str| json!({"api": api, "message": "no", "denied": true});
+            world.state["errors"] = json!([refused("external"), refused("resource")]);
+        },
+        codes: &["our-rights"],
+        rows: &["cpu", "queue", "AbleToScale", "ScalingActive"],
     },
 ];

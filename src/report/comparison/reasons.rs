@@ -2,15 +2,16 @@
 //! that was read bears it out; a difference without one is told as such. Times of the API are whole
 //! seconds.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
     Code, Item, Measured, Moment, Reason, Row, condition, list_of, name_of_spec, source_of,
 };
-use crate::engine::decision::{Decision, MetricStep, Step};
+use crate::engine::decision::{Decision, Extreme, MetricStep, Outlook, Range, Step};
 use crate::memory::Remembered;
-use crate::report::words::{count, distance, list};
-use crate::report::{Certainty, Range};
+use crate::report::words::{count, distance, list, was};
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::assemble::Input;
 use crate::snapshot::hpa::{HpaSpec, HpaStatus};
@@ -22,8 +23,10 @@ pub(super) enum BearsOn {
     All,
     /// These metrics, and what follows from them.
     Metrics(Vec<usize>),
-    /// What follows from metrics, and not they themselves.
-    Decision,
+    /// What stabilization and rate limits decide.
+    Limits,
+    /// The reasons of these conditions.
+    Conditions(Vec<&'static str>),
 }
 
 impl BearsOn {
@@ -32,11 +35,17 @@ impl BearsOn {
             (Self::All, ..) => true,
             (_, Item::CurrentReplicas, _) => false,
             (Self::Metrics(those), _, Some(index)) => those.contains(&index),
-            (Self::Decision, Item::CurrentMetrics, _) => false,
-            _ => true,
+            (Self::Limits, Item::DesiredReplicas, _) => true,
+            (Self::Limits, Item::Conditions, _) => LIMITS.contains(&&*row.name),
+            (Self::Conditions(those), Item::Conditions, _) => those.contains(&&*row.name),
+            (Self::Limits | Self::Conditions(_), ..) => false,
+            (Self::Metrics(_), ..) => true,
         }
     }
 }
+
+/// The conditions of stabilization and rate limits.
+const LIMITS: [&str; 2] = ["AbleToScale", "ScalingLimited"];
 
 /// A running controller has had this many passes before it is taken for slow.
 const SEVERAL: i32 = 4;
@@ -80,22 +89,23 @@ impl<'a> Facts<'a> {
         mut self,
         never: bool,
         remembered: &Remembered,
-        certainty: Certainty,
-        range: Option<Range>,
+        outlook: &Outlook,
     ) -> (Vec<Row<'a>>, Vec<Reason>) {
-        let unknown = remembered.possible.is_some();
         self.lease();
         if never {
             self.no_status_yet();
-        } else if self.rows.iter().any(|row| row.differs) {
+        } else if !self.rows.iter().any(|row| row.differs) {
+            // The same status again does not mean that nothing was changed in between.
+            self.replicas();
+        } else {
             self.spec();
             self.replicas();
             self.failures();
             self.metrics();
             self.pods();
-            self.memory(unknown, certainty, range);
+            self.memory(remembered, outlook);
             self.same_average();
-            self.other_memory(unknown);
+            self.other_memory(remembered, outlook);
             self.stale();
             self.unexplained();
         }
@@ -242,9 +252,13 @@ impl<'a> Facts<'a> {
         let recovered: Vec<_> = failing_in(self.then).collect();
         let mut found = Vec::new();
         for (code, metrics, verdict) in [
-            (Code::OurRights, &refused, "was refused to us, and perhaps not to the controller"),
-            (Code::FailsNow, &failing, "cannot be computed now"),
-            (Code::FailedThen, &recovered, "could not be computed then"),
+            (
+                Code::OurRights,
+                &refused,
+                format!("{} refused to us, and perhaps not to the controller", was(refused.len())),
+            ),
+            (Code::FailsNow, &failing, "cannot be computed now".to_owned()),
+            (Code::FailedThen, &recovered, "could not be computed then".to_owned()),
         ] {
             if !metrics.is_empty() {
                 let (indexes, names): (_, Vec<String>) = metrics.iter().cloned().unzip();
@@ -372,7 +386,8 @@ impl<'a> Facts<'a> {
     }
 
     /// What the controller remembers counts now and did not then, or the other way round.
-    fn memory(&mut self, unknown: bool, certainty: Certainty, range: Option<Range>) {
+    fn memory(&mut self, remembered: &Remembered, outlook: &Outlook) {
+        let range = outlook.range(self.decision);
         let then = |type_| condition(self.then, type_).map_or("", |condition| &*condition.reason);
         let held_then = match then("AbleToScale") {
             reason @ ("ScaleDownStabilized" | "ScaleUpStabilized") => Some(Some(reason)),
@@ -386,15 +401,19 @@ impl<'a> Facts<'a> {
         let mut rows = self.rows.iter().filter(|row| row.differs);
         let other_desired = rows.any(|row| row.item == Item::DesiredReplicas);
         let message = match (held_then, self.held_now(), range) {
-            (_, Some(_), Some(Range { min, max }))
-                if unknown && certainty == Certainty::Bounded =>
-            {
+            (_, Some(_), Some(Range { min, max })) if remembered.is_open() && min != max => {
                 format!(
                     "what the controller remembers is not known for sure: with it, the pass may \
                      come to {min} to {max}"
                 )
             }
             (Some(Some(reason)), Some(false), _) => {
+                // No pass has changed the status since, so that the hold went on.
+                let ended = self.hold_ends(reason).filter(|ended| self.is_long_ago(*ended));
+                if let Some(ended) = ended {
+                    self.old.push((format!("a hold ({reason}) should have ended"), ended));
+                    return;
+                }
                 format!(
                     "a past recommendation held the replicas then ({reason}), and no longer does"
                 )
@@ -408,7 +427,18 @@ impl<'a> Facts<'a> {
             ),
             _ => return,
         };
-        self.push(Code::Memory, BearsOn::Decision, message);
+        self.push(Code::Memory, BearsOn::Limits, message);
+    }
+
+    /// When a hold that the status shows ends at the latest, by the window that is assumed; none where
+    /// that is not known.
+    fn hold_ends(&self, reason: &str) -> Option<Timestamp> {
+        let window = self.decision.trace.iter().find_map(|step| match step {
+            Step::Stabilize { up_window, .. } if reason == "ScaleUpStabilized" => *up_window,
+            Step::Stabilize { down_window, .. } => Some(*down_window),
+            _ => None,
+        })?;
+        self.input.snapshot.hpa.written.status?.checked_add(window).ok()
     }
 
     /// Whether stabilization changes what is asked for; none where the pass does not get to it.
@@ -419,11 +449,15 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Another memory may come to the same replicas in another way.
-    fn other_memory(&mut self, unknown: bool) {
-        if unknown && self.held_now().is_some() && self.is_open() {
-            let message = "what the controller remembers is not known for sure";
-            self.push(Code::Memory, BearsOn::Decision, message);
+    /// Another memory may come to the same replicas in another way, which the conditions show.
+    fn other_memory(&mut self, remembered: &Remembered, outlook: &Outlook) {
+        let open = LIMITS.into_iter().zip([able, limited]);
+        let open = open.filter(|(_, reason)| is_open(&outlook.extremes, *reason));
+        let open: Vec<&str> = open.map(|(type_, _)| type_).collect();
+        if remembered.is_open() && self.open().any(|row| open.contains(&&*row.name)) {
+            let message = "what the controller remembers is not known for sure: with it, the pass may \
+                           come to these replicas for another reason";
+            self.push(Code::Memory, BearsOn::Conditions(open), message);
         }
     }
 
@@ -474,5 +508,27 @@ impl<'a> Facts<'a> {
         let message =
             format!("nothing that can be read explains {}: {}", list(&names), causes.join("; "));
         self.push(Code::Unexplained, BearsOn::All, message);
+    }
+}
+
+/// Whether a pass comes to different reasons at the bounds of what is unknown.
+fn is_open(extremes: &[Extreme], reason: fn(&Step) -> Option<&'static str>) -> bool {
+    let reasons = extremes.iter().map(|extreme| extreme.steps.iter().find_map(reason));
+    reasons.collect::<BTreeSet<_>>().len() > 1
+}
+
+/// The reason that stabilization gives.
+fn able(step: &Step) -> Option<&'static str> {
+    match step {
+        Step::Stabilize { reason, .. } => Some(reason),
+        _ => None,
+    }
+}
+
+/// The reason that limits give.
+fn limited(step: &Step) -> Option<&'static str> {
+    match step {
+        Step::Limit { reason, .. } => Some(reason),
+        _ => None,
     }
 }

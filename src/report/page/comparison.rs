@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use super::metrics::current;
 use super::{Compared, Table, Words};
 use crate::quantity::{Format, Quantity};
-use crate::report::comparison::{Comparison, Measured, Moment, Row, Value};
+use crate::report::comparison::{Code, Comparison, Measured, Moment, Row, Value};
 use crate::report::words::duration;
 use crate::snapshot::hpa::MetricValueStatus;
 
@@ -46,7 +46,12 @@ fn title(comparison: &Comparison<'_>) -> String {
     };
     let scaled = comparison.last_scale_time.map(seconds);
     let scaled = scaled.map_or_else(String::new, |age| format!(", last scaled {age} ago"));
-    let same = if comparison.differs { "" } else { ", the same as in this pass" };
+    let rescaled = comparison.reasons.iter().any(|reason| reason.code == Code::RescaledSince);
+    let same = match comparison.differs {
+        true => "",
+        false if rescaled => ", the same as in this pass, but the replicas were set in between",
+        false => ", the same as in this pass",
+    };
     format!("LAST WRITTEN {written}{scaled}{same}")
 }
 

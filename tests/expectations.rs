@@ -247,7 +247,7 @@ fn markdown_for_a_pull_request() {
 
 **STAYS AT 8**
 
-cpu asks for 0 replicas; a controller that has just started takes the 8 there are for its last recommendation.
+cpu asks for 0 replicas; past recommendations are unknown, and the current 8 are assumed to be the last.
 
 Not certain: what the controller remembers is unknown, and it may end anywhere from 2 to 10.
 
@@ -273,7 +273,7 @@ Not certain: what the controller remembers is unknown, and it may end anywhere f
 | REPLICAS | FROM PROPOSAL TO REPLICAS |  |
 | --: | --- | --- |
 | 0 | highest proposal: cpu |  |
-| 8 | stabilization: just started, so the 8 there are count | ScaleDownStabilized |
+| 8 | stabilization: past ones are unknown; the current 8 are assumed to count for 5m | ScaleDownStabilized |
 | 8 | rate: up to max(2 × 8, 4) = 16 in one pass |  |
 | 8 | bounds: 2 to 10 |  |
 
@@ -283,7 +283,7 @@ Not certain: what the controller remembers is unknown, and it may end anywhere f
 | controller flags | tolerance 0.1, downscale-stabilization 5m, cpu-initialization-period 5m, initial-readiness-delay 30s, sync-period 15s (the defaults) |
 | feature gates | <code>HPAScaleToZero=true</code>, <code>PodLevelResources=true</code>, <code>HPAGeneration=true</code>, <code>HPAOptimizedSelectorStore=true</code>, <code>StaleControllerConsistencyHPA=true</code> (the defaults) |
 | version | v1.37.0 (the newest confirmed rules) |
-| memory | unknown, taken as just started: the replicas there are count as its only recommendation (nothing states it) |
+| memory | unknown: the current replicas are assumed to be its only recommendation (nothing that was read tells of others) |
 
 rules of v1.37.0, at <code>2026-11-21T07&#58;06&#58;59Z</code>
 "#);

@@ -84,8 +84,8 @@ ASSUMED
                     sync-period 15s (the defaults)
   feature gates     HPAScaleToZero=false, HPAConfigurableTolerance=true,
                     PodLevelResources=true (the defaults)
-  memory            just started: the replicas there are count as its only
-                    recommendation (the input states none)
+  memory            just started: the current replicas count as its only
+                    recommendation (none is stated)
 "#);
 }
 
@@ -107,7 +107,8 @@ cpu      0% (0)     20%      0  2 ready, 2 missing         4  highest
 
 FROM PROPOSAL TO REPLICAS
     4  highest proposal: cpu
-  258  stabilization: 258 was recommended 15s ago  ScaleDownStabilized
+  258  stabilization: 258 was recommended 15s ago and counts for 5m
+       ScaleDownStabilized
     8  rate: up to max(2 × 4, 4) = 8 in one pass  ScaleUpLimit
     8  bounds: 2 to 10
 
@@ -160,8 +161,8 @@ default/nginx-deployment → Deployment/nginx-deployment
 rules of v1.37.0, at 2026-11-21T07:06:29Z
 
   STAYS AT 8
-  cpu asks for 0 replicas; a controller that has just started takes the 8 there
-  are for its last recommendation.
+  cpu asks for 0 replicas; past recommendations are unknown, and the current 8
+  are assumed to be the last.
   Not certain: what the controller remembers is unknown, and it may end anywhere
   from 2 to 10.
 
@@ -171,7 +172,8 @@ cpu      0% (0)     20%      0  4 ready, 4 unready         0  highest
 
 FROM PROPOSAL TO REPLICAS
   0  highest proposal: cpu
-  8  stabilization: just started, so the 8 there are count  ScaleDownStabilized
+  8  stabilization: past ones are unknown; the current 8 are assumed to count
+     for 5m  ScaleDownStabilized
   8  rate: up to max(2 × 8, 4) = 16 in one pass
   8  bounds: 2 to 10
 
@@ -221,8 +223,8 @@ ASSUMED
                     HPAGeneration=true, HPAOptimizedSelectorStore=true,
                     StaleControllerConsistencyHPA=true (the defaults)
   version           v1.37.0 (the newest confirmed rules)
-  memory            unknown, taken as just started: the replicas there are count
-                    as its only recommendation (nothing states it)
+  memory            unknown: the current replicas are assumed to be its only
+                    recommendation (nothing that was read tells of others)
 "#);
 }
 
@@ -385,7 +387,8 @@ http_requests     899m      10  0.0899  2 ready         1
 
 FROM PROPOSAL TO REPLICAS
   1  highest proposal: cpu
-  2  stabilization: 2 was recommended 15s ago  ScaleDownStabilized
+  2  stabilization: 2 was recommended 15s ago and counts for 5m
+     ScaleDownStabilized
   2  rate: up to max(2 × 2, 4) = 4 in one pass
   2  bounds: 2 to 10
 
@@ -729,4 +732,119 @@ report     Deployment/report        0        0  -       -                  1    
 search     Deployment/search        3        3  cpu     TooManyReplicas    1    3         7  at maxReplicas
 web        Deployment/web           3  3 (3-6)  cpu     tolerance          2   10         3  memory unknown
 "#);
+}
+
+/// What a page says of the controller's past recommendations.
+fn said_of_memory(json: &str) -> String {
+    let page = words(json);
+    let rules = page.path.iter().map(|line| &line.rule);
+    let stabilization = rules.filter(|rule| rule.starts_with("stabilization"));
+    let memory = page.assumed.iter().filter(|(item, _)| item == "memory").map(|(_, text)| text);
+    let all = page.why.iter().chain(stabilization).chain(memory);
+    all.map(String::as_str).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_unknown_memory_is_not_that_of_a_controller_that_has_just_started() {
+    let case = written::CASES.iter().find(|it| it.name == "a memory that is not known");
+    let inferred = case.expect("a case").input();
+    let with = |memory: &str| inferred.replace(r#""memory":"unknown""#, memory);
+    // Nothing that is left of the status says anything of its passes.
+    let unknown = inferred.replace("ReadyForNewScale", "SucceededGetScale");
+    insta::assert_snapshot!(said_of_memory(&unknown), @"cpu asks for 2 replicas; past recommendations are unknown, and the current 4 are assumed to be the last.
+Not certain: what the controller remembers is unknown, and it may end anywhere from 2 to 8.
+stabilization: past ones are unknown; the current 4 are assumed to count for 5m
+unknown: the current replicas are assumed to be its only recommendation (nothing that was read tells of others)");
+    insta::assert_snapshot!(said_of_memory(&inferred), @"cpu asks for 2 replicas; a higher recommendation of 4 still counts, by what the API shows.
+stabilization: 4 was recommended in the last 5m, by what the API shows");
+    insta::assert_snapshot!(said_of_memory(&with(r#""scaleDownEvents":[]"#)), @"cpu asks for 2 replicas; a controller that has just started takes the current 4 as its last recommendation.
+stabilization: just started, so the current 4 count for 5m
+just started: the current replicas count as its only recommendation (none is stated)");
+    let event = r#""scaleUpEvents":[{"replicas":1,"time":"2026-11-21T05:59:30Z"}]"#;
+    insta::assert_snapshot!(said_of_memory(&with(event)), @"cpu asks for 2 replicas; no past recommendation is stated, so the controller takes the current 4 as its last.
+stabilization: none is stated, so the current 4 count for 5m
+0 recommendations, so that the current replicas count as one, and 1 scale event (stated in the input)");
+    for open in [&inferred, &unknown] {
+        assert!(!said_of_memory(open).contains("just started"), "{}", said_of_memory(open));
+    }
+}
+
+#[test]
+fn a_hold_says_how_long_it_counts() {
+    let case = written::CASES.iter().find(|it| it.name == "a recommendation that holds");
+    let higher = case.expect("a case").input();
+    insta::assert_snapshot!(said_of_memory(&higher), @"cpu is 100% of its target, within the tolerance (90% to 110%), and keeps the replicas; the higher recommendation of 6 from 50s ago still counts, which makes it 6.
+stabilization: 6 was recommended 50s ago and counts for 5m
+1 recommendation and 0 scale events (stated in the input)");
+    let behavior = r#""behavior":{"scaleDown":{"stabilizationWindowSeconds":120},
+        "scaleUp":{"stabilizationWindowSeconds":60}},"maxReplicas""#;
+    let down = higher.replace(r#""maxReplicas""#, behavior);
+    insta::assert_snapshot!(said_of_memory(&down), @"cpu is 100% of its target, within the tolerance (90% to 110%), and keeps the replicas.
+stabilization: nothing remembered holds it (up 1m, down 2m)
+1 recommendation and 0 scale events (stated in the input)");
+    let up = down.replace(r#""cpu":"50m""#, r#""cpu":"80m""#);
+    insta::assert_snapshot!(said_of_memory(&up.replace(r#""replicas":6,"#, r#""replicas":5,"#)), @"cpu asks for 7 replicas; the lower recommendation of 5 from 50s ago still counts, which makes it 5.
+stabilization: 5 was recommended 50s ago and counts for 1m
+1 recommendation and 0 scale events (stated in the input)");
+}
+
+#[test]
+fn a_status_that_comes_out_the_same_again_tells_that_the_replicas_were_set_in_between() {
+    let case = "scaled back to what the pass before found";
+    insta::assert_snapshot!(last_written(case, false), @"LAST WRITTEN 15s ago, last scaled 1h ago, the same as in this pass, but the
+replicas were set in between
+  rescaled-since  the last pass left 8 replicas, and now there are 4: somebody
+                  else scaled it, or the controller did and could not write its
+                  status");
+}
+
+#[test]
+fn an_average_on_its_target_keeps_the_count_of_the_status() {
+    let case = |status: i32| {
+        format!(
+            r#"
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {{name: web, uid: u}}
+spec:
+  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}
+  minReplicas: 2
+  maxReplicas: 10
+  metrics:
+  - type: External
+    external: {{metric: {{name: queue}}, target: {{type: AverageValue, averageValue: 10}}}}
+---
+apiVersion: autoscaling/v1
+kind: Scale
+metadata: {{name: web}}
+spec: {{replicas: 4}}
+status: {{replicas: {status}, selector: app=web}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: web-0, labels: {{app: web}}}}
+---
+apiVersion: external.metrics.k8s.io/v1beta1
+kind: ExternalMetricValueList
+items: [{{metricName: queue, value: "{}"}}]
+---
+apiVersion: kubectl-hpa/v1alpha1
+kind: ControllerState
+now: 2026-11-21T06:00:00Z
+"#,
+            10 * status
+        )
+    };
+    let said = |status| {
+        let page = words(&case(status));
+        let details = page.metric_details.iter().map(|(_, detail)| &**detail);
+        let lines = [&*page.verdict, &*page.why[0]].into_iter().chain(details);
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(said(4), @"STAYS AT 4
+queue is 100% of its target, within the tolerance (90% to 110%), and keeps the replicas.
+ratio 1 is within 0.9 to 1.1: keeps 4");
+    insta::assert_snapshot!(said(5), @"SCALE UP 4 -> 5
+queue is 100% of its target, within the tolerance (90% to 110%), and keeps the 5 replicas of the target's status, not the 4 of its spec.
+ratio 1 is within 0.9 to 1.1: keeps the 5 of the target's status.replicas, not the 4 of its spec");
 }

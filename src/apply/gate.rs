@@ -8,7 +8,7 @@ use super::Change;
 use crate::args::How;
 use crate::engine;
 use crate::engine::decision::{Decision, MetricResult, Outlook, Path, Range, Step};
-use crate::memory::Remembered;
+use crate::memory::{Knowledge, Remembered};
 use crate::snapshot::{MetricAnswer, Snapshot};
 
 /// What stands against writing.
@@ -146,10 +146,12 @@ impl Facts<'_> {
         if let Some(Range { min, max }) = open(self.outlook.range(self.decision)) {
             let anywhere = format!("it may end anywhere from {min} to {max}");
             if self.remembered.is_open() {
-                uncertain.push((
-                    "memory",
-                    format!("what the controller remembers is not known: {anywhere}"),
-                ));
+                let known = match self.remembered.knowledge {
+                    Knowledge::Inferred => "known within bounds only",
+                    _ => "not known",
+                };
+                let message = format!("what the controller remembers is {known}: {anywhere}");
+                uncertain.push(("memory", message));
             }
             let denied = self.denied();
             if !denied.is_empty() {
@@ -165,10 +167,11 @@ impl Facts<'_> {
         if !failed.is_empty()
             && let Some(Range { min, max }) = open(self.with_failed_metrics())
         {
+            let with = if failed.len() == 1 { "it" } else { "them" };
             let failed = failed.join(", ");
             uncertain.push((
                 "metrics",
-                format!("{failed} failed: with it, it may end anywhere from {min} to {max}"),
+                format!("{failed} failed: with {with}, it may end anywhere from {min} to {max}"),
             ));
         }
         if let Going::Unknown(cause) = self.going {

@@ -9,6 +9,7 @@ use super::page::{Table, Words};
 use super::words::count;
 use super::{Certainty, Explanation};
 use crate::engine::decision::{Because, MetricResult, Path, Step};
+use crate::memory::Knowledge;
 use crate::snapshot::Listed;
 use crate::snapshot::objects::OWN_API_VERSION;
 
@@ -191,8 +192,8 @@ impl Explanation<'_> {
 
     /// The worst that was found, in this order: the scale cannot be read or written; the
     /// controller decides nothing, for the reason of ScalingActive; some metrics fail; the maximum
-    /// is reached; pods are without usable metrics; what the controller remembers is not known and
-    /// matters; there are notes.
+    /// is reached; pods are without usable metrics; what the controller remembers is not known, or
+    /// not for sure, and matters; there are notes.
     fn worst(&self) -> Option<String> {
         let trace = &self.decision.trace;
         let find = |pick: fn(&Step) -> Option<&'static str>| trace.iter().find_map(pick);
@@ -244,7 +245,11 @@ impl Explanation<'_> {
             }
         }
         if self.certainty == Certainty::Bounded {
-            return Some("memory unknown".to_owned());
+            let memory = match self.remembered.knowledge {
+                Knowledge::Inferred => "memory uncertain",
+                _ => "memory unknown",
+            };
+            return Some(memory.to_owned());
         }
         (!self.notes.is_empty()).then(|| count(self.notes.len() as i64, "note"))
     }

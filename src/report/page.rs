@@ -271,8 +271,10 @@ impl Words<'_> {
                 let memory = &self.explanation.remembered.likely;
                 let recommendations = memory.recommendations.len();
                 let events = memory.scale_up_events.len() + memory.scale_down_events.len();
-                let seeded =
-                    if recommendations == 0 { ", so seeded with the replicas" } else { "" };
+                let seeded = match recommendations {
+                    0 => ", so that the current replicas count as one,",
+                    _ => "",
+                };
                 format!(
                     "{}{seeded} and {} (stated in the input)",
                     count(recommendations as i64, "recommendation"),
@@ -284,14 +286,14 @@ impl Words<'_> {
                 return lines;
             }
             Knowledge::JustStarted => {
-                "just started: the replicas there are count as its only recommendation (the \
-                 input states none)"
+                "just started: the current replicas count as its only recommendation (none is \
+                 stated)"
                     .to_owned()
             }
             Knowledge::Inferred => return lines,
             Knowledge::Unknown => {
-                "unknown, taken as just started: the replicas there are count as its only \
-                 recommendation (nothing states it)"
+                "unknown: the current replicas are assumed to be its only recommendation (nothing \
+                 that was read tells of others)"
                     .to_owned()
             }
         };

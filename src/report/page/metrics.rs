@@ -107,7 +107,8 @@ impl Words<'_> {
         let size = filled.map_or(0, |filled| filled.size);
         match because {
             Because::WithinTolerance => {
-                format!("ratio {} is {tolerance}: keeps {replicas}", number(*ratio))
+                let keeps = self.keeps(proposal);
+                format!("ratio {} is {tolerance}: keeps {keeps}", number(*ratio))
             }
             Because::RatioTimesReady => {
                 let ready = counted.map_or(0, |counted| counted.ready);
@@ -146,6 +147,19 @@ impl Words<'_> {
                 format!("{total} in all / {target} per pod, rounded up: {replicas}")
             }
             Because::FromZero => format!("from zero {}, rounded up: {replicas}", number(*ratio)),
+        }
+    }
+
+    /// What a metric on its target keeps: for an average over the replicas that is the count of the
+    /// target's status, which its spec may not agree with.
+    fn keeps(&self, proposal: &Proposal) -> String {
+        let replicas = proposal.replicas;
+        match self.scale().filter(|scale| scale.spec_replicas != replicas) {
+            Some(scale) => format!(
+                "the {replicas} of the target's status.replicas, not the {} of its spec",
+                scale.spec_replicas
+            ),
+            None => replicas.to_string(),
         }
     }
 

@@ -1,8 +1,12 @@
 //! The way from the highest proposal to the replicas, rule by rule.
 
+use jiff::SignedDuration;
+
+use super::verdict::Origin;
 use super::{PathLine, Words};
 use crate::engine::decision::{Direction, RateLimit, Step};
 use crate::report::words::{count, distance, duration};
+use crate::snapshot::stated::Recommendation;
 
 impl Words<'_> {
     pub(super) fn path(&self) -> Vec<PathLine> {
@@ -29,31 +33,14 @@ impl Words<'_> {
                 }
                 Step::Stabilize { desired, result, up_window, down_window, held_by, reason } => {
                     let rule = match held_by {
-                        Some(past) if self.is_seed(past) => format!(
-                            "stabilization: just started, so the {} there are count",
-                            past.replicas
-                        ),
-                        Some(past) if self.is_inferred() => format!(
-                            "stabilization: {} was recommended, by what the API shows",
-                            past.replicas
-                        ),
-                        Some(past) => format!(
-                            "stabilization: {} was recommended {} ago",
-                            past.replicas,
-                            distance(past.time, self.now())
-                        ),
-                        None => match up_window {
-                            Some(up_window) => format!(
-                                "stabilization: nothing remembered holds it (up {}, down {})",
-                                duration(*up_window),
-                                duration(*down_window)
-                            ),
-                            None => format!(
-                                "stabilization: nothing higher remembered in the last {}",
-                                duration(*down_window)
-                            ),
-                        },
+                        Some(past) => {
+                            // A lower one holds against scaling up, a higher one against scaling down.
+                            let up = up_window.filter(|_| past.replicas < *desired);
+                            self.holds(past, up.unwrap_or(*down_window))
+                        }
+                        None => self.nothing_holds(*up_window, *down_window),
                     };
+                    let rule = format!("stabilization: {rule}");
                     let reason = (desired != result).then_some(*reason);
                     lines.push(PathLine { replicas: *result, rule, reason });
                 }
@@ -85,6 +72,42 @@ impl Words<'_> {
             }
         }
         lines
+    }
+
+    /// Which recommendation holds the replicas, and for how long.
+    fn holds(&self, past: &Recommendation, window: SignedDuration) -> String {
+        let (replicas, window) = (past.replicas, duration(window));
+        match self.origin(past) {
+            Origin::Start => {
+                format!("just started, so the current {replicas} count for {window}")
+            }
+            Origin::NoneStated => {
+                format!("none is stated, so the current {replicas} count for {window}")
+            }
+            Origin::Assumed => format!(
+                "past ones are unknown; the current {replicas} are assumed to count for {window}"
+            ),
+            Origin::Inferred => {
+                format!("{replicas} was recommended in the last {window}, by what the API shows")
+            }
+            Origin::Known => format!(
+                "{replicas} was recommended {} ago and counts for {window}",
+                distance(past.time, self.now())
+            ),
+        }
+    }
+
+    fn nothing_holds(
+        &self,
+        up_window: Option<SignedDuration>,
+        down_window: SignedDuration,
+    ) -> String {
+        let remembered = if self.explanation.remembered.is_open() { "known" } else { "remembered" };
+        let down = duration(down_window);
+        match up_window {
+            Some(up) => format!("nothing {remembered} holds it (up {}, down {down})", duration(up)),
+            None => format!("nothing higher {remembered} in the last {down}"),
+        }
     }
 
     fn rate(&self, rate: &RateLimit) -> String {

@@ -8,6 +8,20 @@ use crate::report::words::{count, distance, duration, list, percent, sentence, t
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::stated::Recommendation;
 
+/// Where a recommendation that holds the replicas comes from.
+pub(super) enum Origin {
+    /// A controller that has just started begins with the current replicas.
+    Start,
+    /// So does one of which other things are stated, and no recommendation.
+    NoneStated,
+    /// What the controller remembers is unknown: the pass is that of one that begins with them.
+    Assumed,
+    /// It is concluded from what the API shows.
+    Inferred,
+    /// It is stated.
+    Known,
+}
+
 impl Words<'_> {
     pub(super) fn verdict(&self) -> (Tone, String, Vec<String>) {
         let outcome = self.explanation.outcome;
@@ -68,7 +82,8 @@ impl Words<'_> {
             }
             _ => None,
         });
-        if let (Some((replicas, window)), true, 1) = (held, self.is_inferred(), unknown.len())
+        let inferred = self.explanation.remembered.knowledge == Knowledge::Inferred;
+        if let (Some((replicas, window)), true, 1) = (held, inferred, unknown.len())
             && self.explanation.decision.replicas_after() == Some(range.max)
         {
             let upcoming = self.explanation.upcoming;
@@ -204,13 +219,23 @@ impl Words<'_> {
         };
         let label = self.label(winner);
         let mut text = match proposal.because {
-            Because::WithinTolerance if highest == current => format!(
-                "{label} is {} of its target, within the tolerance ({} to {}), and keeps the \
-                 replicas",
-                percent(proposal.ratio),
-                percent(1.0 - winner.tolerance.down),
-                percent(1.0 + winner.tolerance.up),
-            ),
+            Because::WithinTolerance => {
+                // Averages over the replicas keep the count of the target's status.
+                let keeps = match highest == current {
+                    true => "the replicas".to_owned(),
+                    false => {
+                        format!(
+                            "the {highest} replicas of the target's status, not the {current} of its spec"
+                        )
+                    }
+                };
+                format!(
+                    "{label} is {} of its target, within the tolerance ({} to {}), and keeps {keeps}",
+                    percent(proposal.ratio),
+                    percent(1.0 - winner.tolerance.down),
+                    percent(1.0 + winner.tolerance.up),
+                )
+            }
             Because::FilledWithinTolerance
                 if proposal.filled.is_some_and(|filled| filled.ratio == proposal.ratio) =>
             {
@@ -241,36 +266,48 @@ impl Words<'_> {
         let Some(past) = held_by else {
             return format!("; stabilization makes that {result}");
         };
-        if self.is_seed(&past) {
-            return format!(
-                "; a controller that has just started takes the {} there are for its last \
-                 recommendation",
-                past.replicas
-            );
-        }
         let compared = if past.replicas > desired { "higher" } else { "lower" };
         let effect =
             if result == current { String::new() } else { format!(", which makes it {result}") };
         let replicas = past.replicas;
-        if self.is_inferred() {
-            return format!(
+        match self.origin(&past) {
+            Origin::Start => format!(
+                "; a controller that has just started takes the current {replicas} as its last \
+                 recommendation"
+            ),
+            Origin::NoneStated => format!(
+                "; no past recommendation is stated, so the controller takes the current {replicas} \
+                 as its last"
+            ),
+            Origin::Assumed => format!(
+                "; past recommendations are unknown, and the current {replicas} are assumed to be \
+                 the last"
+            ),
+            Origin::Inferred => format!(
                 "; a {compared} recommendation of {replicas} still counts, by what the API \
                  shows{effect}"
-            );
+            ),
+            Origin::Known => {
+                let ago = distance(past.time, self.now());
+                format!(
+                    "; the {compared} recommendation of {replicas} from {ago} ago still \
+                     counts{effect}"
+                )
+            }
         }
-        let ago = distance(past.time, self.now());
-        format!("; the {compared} recommendation of {replicas} from {ago} ago still counts{effect}")
     }
 
-    /// Whether the memory is concluded rather than known.
-    pub(super) fn is_inferred(&self) -> bool {
-        self.explanation.remembered.knowledge == Knowledge::Inferred
-    }
-
-    /// Whether a recommendation is the one that a controller without memory begins with.
-    pub(super) fn is_seed(&self, past: &Recommendation) -> bool {
-        past.time == self.now()
-            && self.steps().iter().any(|step| matches!(step, Step::SeedRecommendations { .. }))
+    /// Where a recommendation that holds the replicas comes from.
+    pub(super) fn origin(&self, past: &Recommendation) -> Origin {
+        let seeded = |step: &Step| matches!(step, Step::SeedRecommendations { .. });
+        let is_seed = past.time == self.now() && self.steps().iter().any(seeded);
+        match self.explanation.remembered.knowledge {
+            Knowledge::JustStarted if is_seed => Origin::Start,
+            Knowledge::Stated if is_seed => Origin::NoneStated,
+            Knowledge::Unknown | Knowledge::Inferred if is_seed => Origin::Assumed,
+            Knowledge::Inferred => Origin::Inferred,
+            Knowledge::Stated | Knowledge::JustStarted | Knowledge::Unknown => Origin::Known,
+        }
     }
 
     fn limited(

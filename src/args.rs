@@ -197,7 +197,8 @@ pub struct Explain {
     #[arg(short = 'o', long, value_enum, value_name = "FORMAT")]
     pub output: Option<Output>,
 
-    /// Also write everything that was used to this file, to be read again with -f
+    /// Also write everything that was used to this file, to be read again with -f; not to - (standard
+    /// output has the answer), nor to a file that is read
     #[arg(long, value_name = "FILE")]
     pub save: Option<String>,
 

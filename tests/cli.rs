@@ -287,7 +287,8 @@ fn bad_input_is_refused_with_one_clear_line() {
         ),
         (
             two_states.as_bytes(),
-            "failed to read IN:17:1: a second ControllerState in the input",
+            "failed to read IN:17:1: a second ControllerState, after that of IN: a saved state is \
+             read on its own, so give one of them",
             None,
         ),
         (
@@ -850,6 +851,46 @@ fn what_cannot_be_saved_is_no_answer() {
         assert!(error.starts_with(&format!("failed to write {path}: ")), "{error}");
         assert_eq!((hint, code), (None, Some(1)));
     }
+}
+
+#[test]
+fn nothing_that_is_read_is_saved_over() {
+    let folder = folder("saved_over");
+    let path = |name: &str| folder.join(name).to_str().expect("a path in UTF-8").to_owned();
+    let (state, link, other) = (path("state.json"), path("link"), path("other.yaml"));
+    let states = path(".");
+    fs::write(&state, good()).expect("a file");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&state, &link).expect("a link");
+    #[cfg(not(unix))]
+    fs::hard_link(&state, &link).expect("a link");
+    let by = |flag: &str| format!(" is read by {flag}");
+    for (verb, save, flags, said) in [
+        ("explain", &*state, &["-f", &*state][..], by("-f")),
+        ("predict", &state, &["-f", &state], by("-f")),
+        ("explain", &link, &["-f", &state], by("-f")),
+        ("explain", &state, &["-f", &states], by("-f")),
+        ("explain", &other, &["-f", &states], by("-f")),
+        ("predict", &state, &["-f", "-", "--hpa", &state], by("--hpa")),
+        ("explain", &state, &["-f", "-", "--history", &state], by("--history")),
+        ("explain", "-", &["-f", &state], "--save -: standard output has the answer".to_owned()),
+        ("predict", "-", &["-f", &state], "--save -: standard output has the answer".to_owned()),
+    ] {
+        let args = [&[verb, "web", "--save", save], flags].concat();
+        let (error, hint, code) = refusal(&run(&args, &good(), &[]));
+        assert!(error.contains(&said), "{args:?}: {error}");
+        assert!(hint.is_some() && code == Some(2), "{args:?}: {hint:?}, {code:?}");
+        assert_eq!(fs::read_to_string(&state).expect("the file"), good(), "{args:?}");
+    }
+    assert!(!Path::new(&other).exists());
+    // A file next to it is not read.
+    answer(&["explain", "web", "-f", &state, "--save", &other], "", &[]);
+    // Both are states of their own.
+    let (error, _, code) = refusal(&run(&["explain", "web", "-f", &state, "-f", &other], "", &[]));
+    assert_eq!(code, Some(2));
+    assert!(error.starts_with(&format!("failed to read {other}:")), "{error}");
+    let first = format!("a second ControllerState, after that of {state}: a saved state is read");
+    assert!(error.contains(&first), "{error}");
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub struct Predict {
     pub curve: Option<String>,
 
     /// Also write everything that was read to this file, without what is assumed, to be read again
-    /// with -f
+    /// with -f; not to - (standard output has the answer), nor to a file that is read
     #[arg(long, value_name = "FILE")]
     pub save: Option<String>,
 

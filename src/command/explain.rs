@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::remember::{look_further, remember, watch};
-use super::{Answer, Terminal, connected, list, write_saved};
+use super::{Answer, Terminal, check_save, connected, list, write_saved};
 use crate::args::{ConnectionFlags, ControllerArgs, Explain, MemoryArgs, Output};
 use crate::cluster::Session;
 use crate::cluster::fetch::fetch;
@@ -25,6 +25,9 @@ use crate::whatif::expect::Facts;
 
 /// Explains the HPA, or all that are asked for; the text is for standard output.
 pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
+    let filenames = args.filenames.iter().map(|input| ("-f", input));
+    let history = args.memory.history.iter().map(|input| ("--history", input));
+    check_save(args.save.as_deref(), filenames.chain(history))?;
     let Some(name) = &args.name else {
         return list::run(args, terminal);
     };

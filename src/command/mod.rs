@@ -13,6 +13,7 @@ mod remember;
 use std::fs;
 use std::io::IsTerminal;
 use std::num::NonZero;
+use std::path::Path;
 use std::thread::available_parallelism;
 
 use crate::args::{Cli, ConnectionFlags, Verb, command_line};
@@ -21,6 +22,7 @@ use crate::error::Error;
 use crate::render::page::Layout;
 use crate::render::style::Styles;
 use crate::report::page::Symbols;
+use crate::snapshot::file;
 
 /// What a command has to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +91,26 @@ fn connected_whatever<T>(
         }
         Ok((answer, messages, error))
     })
+}
+
+/// Makes sure that what is saved destroys nothing that is read. `inputs` are the flags that name
+/// files, each with what was typed.
+fn check_save<'a>(
+    path: Option<&str>,
+    inputs: impl IntoIterator<Item = (&'static str, &'a String)>,
+) -> Result<(), Error> {
+    let Some(path) = path else { return Ok(()) };
+    if path == "-" {
+        return Err(Error::usage("--save -: standard output has the answer")
+            .hint("name a file, such as --save state.json"));
+    }
+    match inputs.into_iter().find(|(_, input)| file::reads(input, Path::new(path))) {
+        Some((flag, input)) => {
+            Err(Error::usage(format!("--save {path}: the file is read by {flag} {input}"))
+                .hint("save to another file, outside the directories that are read"))
+        }
+        None => Ok(()),
+    }
 }
 
 fn write_saved(path: &str, saved: &str) -> Result<(), Error> {

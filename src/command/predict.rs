@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 
 use super::explain::{Pass, Source, bare_name, options};
-use super::{Answer, Terminal, write_saved};
+use super::{Answer, Terminal, check_save, write_saved};
 use crate::args::{Predict, PredictOutput, Report, TimelineArgs};
 use crate::error::Error;
 use crate::render::github::annotations;
@@ -42,6 +42,11 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     if inputs.filter(|path| *path == "-").count() > 1 {
         return Err(Error::usage("standard input (-) can be read only once"));
     }
+    let inputs = args.filenames.iter().map(|input| ("-f", input));
+    let inputs = inputs.chain(args.overrides.hpa.iter().map(|input| ("--hpa", input)));
+    let inputs = inputs.chain(args.timeline.trace.iter().map(|input| ("--trace", input)));
+    let inputs = inputs.chain(args.memory.history.iter().map(|input| ("--history", input)));
+    check_save(args.save.as_deref(), inputs)?;
     let plan = if plays { Some(plan(&args.timeline)?) } else { None };
     if let Some(path) = &args.overrides.hpa {
         let candidate =

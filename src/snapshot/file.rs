@@ -51,6 +51,24 @@ pub fn read_whole(path: &Path) -> Result<(Vec<u8>, String), Error> {
     Ok((bytes, shown))
 }
 
+/// Whether reading a name, as [`read`] does it, reads this file, or would if it were there.
+pub fn reads(name: &str, file: &Path) -> bool {
+    let name = if name == "-" { "/dev/stdin" } else { name };
+    let Ok(read) = fs::canonicalize(name) else { return false };
+    let folder = match file.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    fs::canonicalize(file).is_ok_and(|file| file == read)
+        || (is_listed(file) && fs::canonicalize(folder).is_ok_and(|folder| folder == read))
+}
+
+/// Whether a folder's file of this name is read.
+fn is_listed(file: &Path) -> bool {
+    let extension = file.extension().and_then(|extension| extension.to_str());
+    matches!(extension, Some("json" | "yaml" | "yml"))
+}
+
 /// The files behind a name.
 fn expand(name: &str) -> Result<Vec<PathBuf>, Error> {
     let path = Path::new(name);
@@ -73,8 +91,7 @@ fn expand(name: &str) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     for entry in fs::read_dir(path).map_err(list)? {
         let file = entry.map_err(list)?.path();
-        let extension = file.extension().and_then(|extension| extension.to_str());
-        if matches!(extension, Some("json" | "yaml" | "yml")) && !file.is_dir() {
+        if is_listed(&file) && !file.is_dir() {
             files.push(file);
         }
     }

@@ -44,8 +44,10 @@ pub struct Objects {
     pub evidence: Evidence,
     /// The pods of the controller manager, and who of them leads.
     pub control_plane: ControlPlane,
-    /// The controller's state, with where it was read.
+    /// The controller's state.
     pub state: Option<ControllerState>,
+    /// Where it was read.
+    pub state_origin: String,
     /// How many objects that a pass does not look at were passed over, by kind and version.
     pub skipped: BTreeMap<(String, String), usize>,
 }

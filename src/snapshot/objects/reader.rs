@@ -223,8 +223,13 @@ impl Objects {
             ("kubectl-hpa", "ControllerState") if api_version == OWN_API_VERSION => {
                 let state = ControllerState::deserialize(fields)?;
                 if self.state.replace(state).is_some() {
-                    return Err(D::Error::custom("a second ControllerState in the input"));
+                    return Err(D::Error::custom(format_args!(
+                        "a second ControllerState, after that of {}: a saved state is read on its \
+                         own, so give one of them",
+                        self.state_origin
+                    )));
                 }
+                source.origin.clone_into(&mut self.state_origin);
             }
             // Not ours as it stands; to pass it over would be to leave out what it states.
             ("kubectl-hpa", _) | ("", "ControllerState") => {

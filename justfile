@@ -20,8 +20,9 @@ lint:
     cargo fmt
     cargo clippy --all-targets -- -D warnings
 
-# write anew what is generated: completions, man pages, the blocks of README and docs/
+# write anew what is generated: completions, man pages, copies within schema/, the blocks of README and docs/
 generate:
+    UPDATE_SCHEMA=1 cargo test --test schema
     UPDATE_COMPLETIONS=1 cargo test --test completions
     UPDATE_MAN=1 cargo test --test man
     TRYCMD=overwrite cargo test --test readme

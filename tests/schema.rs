@@ -12,6 +12,7 @@ mod written;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::{env, fs};
 
 use jiff::Timestamp;
 use jsonschema::Validator;
@@ -25,7 +26,7 @@ fn schema() -> Value {
 }
 
 fn validator() -> Validator {
-    jsonschema::validator_for(&schema()).expect("the schema is one")
+    published::validator(&schema())
 }
 
 /// The examples, each by its folder and the name of its HPA.
@@ -146,7 +147,7 @@ fn the_schema_describes_what_is_printed() {
 #[test]
 fn the_schema_describes_what_a_controller_answered() {
     let outcome = json!({"$defs": schema()["$defs"], "$ref": "#/$defs/outcome"});
-    let validator = jsonschema::validator_for(&outcome).expect("a part of the schema is one");
+    let validator = published::validator(&outcome);
     for mut case in recorded::cases() {
         let answer = case.expected.as_object_mut().expect("an answer");
         answer.retain(|field, _| field != "proposal" && field != "recommendations");
@@ -308,9 +309,69 @@ fn every_property_is_described() {
     let mut bare = Vec::new();
     walk(&schema(), "", &mut bare);
     walk(&published::explanation_list(), "list", &mut bare);
-    walk(&prediction_schema(), "prediction", &mut bare);
+    walk(&published::prediction(), "prediction", &mut bare);
     walk(&published::apply_result(), "apply", &mut bare);
     assert_eq!(bare, [""; 0]);
+}
+
+/// Where the copy begins, by its line.
+const COPIED: &str = r#"    "copied": {"$comment": "What follows is that of explanation.json; just generate copies it."},"#;
+
+/// What other schemas copy from that of explanations: the object itself as one more definition, and
+/// all of its definitions, written as they are there.
+fn copied() -> String {
+    let text = fs::read_to_string(published::path("explanation")).expect("a schema");
+    let (object, definitions) = text.split_once(",\n  \"$defs\": {\n").expect("definitions");
+    let (_, object) = object.split_once("\n  \"type\"").expect("a type");
+    let object = format!("  \"type\"{object}").replace('\n', "\n    ");
+    let definitions = definitions.strip_suffix("\n  }\n}\n").expect("the end");
+    format!("    \"explanation\": {{\n    {object}\n    }},\n{definitions}\n  }}\n}}\n")
+}
+
+#[test]
+fn schemas_are_complete_in_one_file() {
+    let names = ["explanation-list", "prediction", "apply-result"];
+    for name in names {
+        let path = published::path(name);
+        let text = fs::read_to_string(&path).expect("a schema");
+        let own = match text.split_once(COPIED) {
+            Some((own, _)) => own.to_owned(),
+            None => format!("{},\n", text.strip_suffix("\n  }\n}\n").expect("definitions")),
+        };
+        let whole = format!("{own}{COPIED}\n{}", copied());
+        if env::var_os("UPDATE_SCHEMA").is_some() {
+            fs::write(&path, &whole).expect("the schema is written");
+        }
+        let text = fs::read_to_string(&path).expect("a schema");
+        assert!(
+            text == whole,
+            "{name}.json is out of date: UPDATE_SCHEMA=1 cargo test --test schema"
+        );
+    }
+    // A reference leads nowhere else, and no name is taken twice.
+    for name in names.into_iter().chain(["explanation"]) {
+        let text = fs::read_to_string(published::path(name)).expect("a schema");
+        let references = text.matches("\"$ref\": \"").count();
+        assert_eq!(text.matches("\"$ref\": \"#/").count(), references, "{name}");
+        assert!(!text.contains("\"$id\""), "{name}");
+        let (_, definitions) = text.split_once("\n  \"$defs\": {\n").expect("definitions");
+        let keys = definitions.lines().filter(|line| {
+            line.starts_with("    \"") && line.ends_with('{') || line.starts_with(COPIED)
+        });
+        let keys: Vec<&str> = keys.collect();
+        let unique: BTreeSet<&&str> = keys.iter().collect();
+        assert_eq!(unique.len(), keys.len(), "{name}: {keys:?}");
+    }
+}
+
+#[test]
+fn other_validators_take_what_is_printed_by_the_file_alone() {
+    let (_, explanation) = common::explain(&example("nginx", "nginx-deployment"));
+    let read = |text: String| serde_json::from_str::<Value>(&text).expect("JSON is printed");
+    published::fits_elsewhere("explanation", &explanation);
+    published::fits_elsewhere("explanation-list", &read(list("json")));
+    let flags = ["--cpu=80%", "--curve=cpu", "--for=10m", "--expect=desired <= 20"];
+    published::fits_elsewhere("prediction", &read(prediction("json", &flags)));
 }
 
 /// What the program prints for two HPAs and one that no API server would take.
@@ -328,7 +389,7 @@ fn list(form: &str) -> String {
 
 #[test]
 fn the_schema_of_lists_describes_what_is_printed_and_nothing_else() {
-    let validator = published::list_validator();
+    let validator = published::validator(&published::explanation_list());
     let right: Value = serde_json::from_str(&list("json")).expect("JSON is printed");
     if let Err(error) = validator.validate(&right) {
         panic!("{}: {error}", error.instance_path());
@@ -359,11 +420,6 @@ fn the_schema_of_lists_describes_what_is_printed_and_nothing_else() {
     }
 }
 
-fn prediction_schema() -> Value {
-    let text = include_str!("../schema/prediction.json");
-    serde_json::from_str(text).expect("the schema is JSON")
-}
-
 /// What the program prints for a prediction.
 fn prediction(form: &str, flags: &[&str]) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/nginx");
@@ -387,9 +443,9 @@ fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
     let mut more = keys(&schema());
     let own = ["overrides", "observed", "timeline", "expectations", "thresholds"];
     more.extend(own.map(str::to_owned));
-    assert_eq!(keys(&prediction_schema()), more);
+    assert_eq!(keys(&published::prediction()), more);
 
-    let validator = published::beside_explanation(&prediction_schema());
+    let validator = published::validator(&published::prediction());
     for flags in [&[][..], &["--cpu=80%", "--max=20"], &["--cpu=missing"], &["--replicas=0"]] {
         let json: Value = serde_json::from_str(&prediction("json", flags)).expect("JSON");
         if let Err(error) = validator.validate(&json) {
@@ -457,7 +513,7 @@ fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
 
 #[test]
 fn the_schema_describes_timelines_and_nothing_else() {
-    let validator = published::beside_explanation(&prediction_schema());
+    let validator = published::validator(&published::prediction());
     let trace = concat!("--trace=", env!("CARGO_MANIFEST_DIR"), "/examples/nginx/load.csv");
     let mut limits = BTreeSet::new();
     let slow =

@@ -1,33 +1,77 @@
-//! The published schemas: those of lists, predictions and applications refer to that of
-//! explanations.
+//! The published schemas, each complete in its file: what those of lists, predictions and applications
+//! share with that of explanations is copied into them.
 
-use jsonschema::{Registry, RegistryBuilder, Validator};
+#![allow(dead_code, reason = "every test binary that includes the module uses another part of it")]
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use jsonschema::Validator;
 use serde_json::Value;
 
+pub(crate) fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("schema/{name}.json"))
+}
+
+fn read(name: &str) -> Value {
+    let text = std::fs::read_to_string(path(name)).expect("a schema");
+    serde_json::from_str(&text).expect("the schema is JSON")
+}
+
 pub(crate) fn explanation() -> Value {
-    let text = include_str!("../../schema/explanation.json");
-    serde_json::from_str(text).expect("the schema is JSON")
+    read("explanation")
 }
 
 pub(crate) fn explanation_list() -> Value {
-    let text = include_str!("../../schema/explanation-list.json");
-    serde_json::from_str(text).expect("the schema is JSON")
+    read("explanation-list")
 }
 
-#[allow(dead_code, reason = "not every test binary that includes the module applies")]
+pub(crate) fn prediction() -> Value {
+    read("prediction")
+}
+
 pub(crate) fn apply_result() -> Value {
-    let text = include_str!("../../schema/apply-result.json");
-    serde_json::from_str(text).expect("the schema is JSON")
+    read("apply-result")
 }
 
-pub(crate) fn list_validator() -> Validator {
-    beside_explanation(&explanation_list())
+/// A validator of a schema as it is in its file, with nothing else at hand.
+pub(crate) fn validator(schema: &Value) -> Validator {
+    jsonschema::validator_for(schema).expect("the schema is one")
 }
 
-/// A schema that refers to that of explanations.
-pub(crate) fn beside_explanation(schema: &Value) -> Validator {
-    let registry = Registry::new().add("kubectl-hpa/v1alpha1/explanation", explanation());
-    let registry = registry.and_then(RegistryBuilder::prepare).expect("the schema is one");
-    let options = jsonschema::options().with_registry(&registry);
-    options.build(schema).expect("the schema is one")
+/// Reads a schema and an object on standard input, and fails if one does not fit the other.
+const SCRIPT: &str = "
+import json, sys
+import jsonschema
+schema, right = json.load(open(sys.argv[1])), json.load(sys.stdin)
+validator = jsonschema.validators.validator_for(schema)
+validator.check_schema(schema)
+validator(schema).validate(right)
+wrong = dict(right, unknown=1)
+assert not validator(schema).is_valid(wrong), 'an unknown field passes'
+";
+
+/// Makes sure that Python's validator takes an object by the schema file alone, where it is installed.
+#[track_caller]
+pub(crate) fn fits_elsewhere(name: &str, object: &Value) {
+    let python = |args: &[&str]| {
+        let mut command = Command::new("python3");
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    };
+    let there = python(&["-c", "import jsonschema"]).output();
+    if !there.is_ok_and(|there| there.status.success()) {
+        eprintln!("{name}: not checked with Python's validator: jsonschema is not installed");
+        return;
+    }
+    let path = path(name);
+    let mut child = python(&["-c", SCRIPT, path.to_str().expect("a path in UTF-8")])
+        .spawn()
+        .expect("python3 runs");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(object.to_string().as_bytes()).expect("the object is read");
+    drop(stdin);
+    let output = child.wait_with_output().expect("python3 ends");
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
 }

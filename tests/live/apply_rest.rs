@@ -29,7 +29,7 @@ fn with_a_queue(hpa: &mut Value) {
 fn answer(ran: &Ran) -> Value {
     let answer = serde_json::from_str(&ran.stdout);
     let answer = answer.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr));
-    let validator = schema::beside_explanation(&schema::apply_result());
+    let validator = schema::validator(&schema::apply_result());
     if let Err(error) = validator.validate(&answer) {
         panic!("{}: {error}", error.instance_path());
     }
@@ -55,6 +55,7 @@ fn the_schema_describes_what_is_printed_and_nothing_else() {
     for field in right.as_object().expect("an object").keys().filter(|key| *key != "notes") {
         assert_eq!(yaml[field], right[field], "{field}");
     }
+    schema::fits_elsewhere("apply-result", &right);
     assert_eq!(right["concerns"][0]["code"], "statusHeld");
     assert_eq!(right["status"], json!({"written": true, "error": null}));
     let gone = Value::Null;
@@ -81,7 +82,7 @@ fn the_schema_describes_what_is_printed_and_nothing_else() {
             Value::Null => drop(object.remove(name).expect("a field")),
             value => drop(object.insert(name.to_owned(), value.clone())),
         }
-        let validator = schema::beside_explanation(&schema::apply_result());
+        let validator = schema::validator(&schema::apply_result());
         assert!(!validator.is_valid(&wrong), "{at}/{name}: {value} passes");
     }
 }

@@ -751,19 +751,27 @@ fn an_unknown_memory_is_not_that_of_a_controller_that_has_just_started() {
     let with = |memory: &str| inferred.replace(r#""memory":"unknown""#, memory);
     // Nothing that is left of the status says anything of its passes.
     let unknown = inferred.replace("ReadyForNewScale", "SucceededGetScale");
-    insta::assert_snapshot!(said_of_memory(&unknown), @"cpu asks for 2 replicas; past recommendations are unknown, and the current 4 are assumed to be the last.
+    insta::assert_snapshot!(said_of_memory(&unknown), @r#"
+cpu asks for 2 replicas; past recommendations are unknown, and the current 4 are assumed to be the last.
 Not certain: what the controller remembers is unknown, and it may end anywhere from 2 to 8.
 stabilization: past ones are unknown; the current 4 are assumed to count for 5m
-unknown: the current replicas are assumed to be its only recommendation (nothing that was read tells of others)");
-    insta::assert_snapshot!(said_of_memory(&inferred), @"cpu asks for 2 replicas; a higher recommendation of 4 still counts, by what the API shows.
-stabilization: 4 was recommended in the last 5m, by what the API shows");
-    insta::assert_snapshot!(said_of_memory(&with(r#""scaleDownEvents":[]"#)), @"cpu asks for 2 replicas; a controller that has just started takes the current 4 as its last recommendation.
+unknown: the current replicas are assumed to be its only recommendation (nothing that was read tells of others)
+"#);
+    insta::assert_snapshot!(said_of_memory(&inferred), @r#"
+cpu asks for 2 replicas; a higher recommendation of 4 still counts, by what the API shows.
+stabilization: 4 was recommended in the last 5m, by what the API shows
+"#);
+    insta::assert_snapshot!(said_of_memory(&with(r#""scaleDownEvents":[]"#)), @r#"
+cpu asks for 2 replicas; a controller that has just started takes the current 4 as its last recommendation.
 stabilization: just started, so the current 4 count for 5m
-just started: the current replicas count as its only recommendation (none is stated)");
+just started: the current replicas count as its only recommendation (none is stated)
+"#);
     let event = r#""scaleUpEvents":[{"replicas":1,"time":"2026-11-21T05:59:30Z"}]"#;
-    insta::assert_snapshot!(said_of_memory(&with(event)), @"cpu asks for 2 replicas; no past recommendation is stated, so the controller takes the current 4 as its last.
+    insta::assert_snapshot!(said_of_memory(&with(event)), @r#"
+cpu asks for 2 replicas; no past recommendation is stated, so the controller takes the current 4 as its last.
 stabilization: none is stated, so the current 4 count for 5m
-0 recommendations, so that the current replicas count as one, and 1 scale event (stated in the input)");
+0 recommendations, so that the current replicas count as one, and 1 scale event (stated in the input)
+"#);
     for open in [&inferred, &unknown] {
         assert!(!said_of_memory(open).contains("just started"), "{}", said_of_memory(open));
     }
@@ -773,29 +781,37 @@ stabilization: none is stated, so the current 4 count for 5m
 fn a_hold_says_how_long_it_counts() {
     let case = written::CASES.iter().find(|it| it.name == "a recommendation that holds");
     let higher = case.expect("a case").input();
-    insta::assert_snapshot!(said_of_memory(&higher), @"cpu is 100% of its target, within the tolerance (90% to 110%), and keeps the replicas; the higher recommendation of 6 from 50s ago still counts, which makes it 6.
+    insta::assert_snapshot!(said_of_memory(&higher), @r#"
+cpu is 100% of its target, within the tolerance (90% to 110%), and keeps the replicas; the higher recommendation of 6 from 50s ago still counts, which makes it 6.
 stabilization: 6 was recommended 50s ago and counts for 5m
-1 recommendation and 0 scale events (stated in the input)");
+1 recommendation and 0 scale events (stated in the input)
+"#);
     let behavior = r#""behavior":{"scaleDown":{"stabilizationWindowSeconds":120},
         "scaleUp":{"stabilizationWindowSeconds":60}},"maxReplicas""#;
     let down = higher.replace(r#""maxReplicas""#, behavior);
-    insta::assert_snapshot!(said_of_memory(&down), @"cpu is 100% of its target, within the tolerance (90% to 110%), and keeps the replicas.
+    insta::assert_snapshot!(said_of_memory(&down), @r#"
+cpu is 100% of its target, within the tolerance (90% to 110%), and keeps the replicas.
 stabilization: nothing remembered holds it (up 1m, down 2m)
-1 recommendation and 0 scale events (stated in the input)");
+1 recommendation and 0 scale events (stated in the input)
+"#);
     let up = down.replace(r#""cpu":"50m""#, r#""cpu":"80m""#);
-    insta::assert_snapshot!(said_of_memory(&up.replace(r#""replicas":6,"#, r#""replicas":5,"#)), @"cpu asks for 7 replicas; the lower recommendation of 5 from 50s ago still counts, which makes it 5.
+    insta::assert_snapshot!(said_of_memory(&up.replace(r#""replicas":6,"#, r#""replicas":5,"#)), @r#"
+cpu asks for 7 replicas; the lower recommendation of 5 from 50s ago still counts, which makes it 5.
 stabilization: 5 was recommended 50s ago and counts for 1m
-1 recommendation and 0 scale events (stated in the input)");
+1 recommendation and 0 scale events (stated in the input)
+"#);
 }
 
 #[test]
 fn a_status_that_comes_out_the_same_again_tells_that_the_replicas_were_set_in_between() {
     let case = "scaled back to what the pass before found";
-    insta::assert_snapshot!(last_written(case, false), @"LAST WRITTEN 15s ago, last scaled 1h ago, the same as in this pass, but the
+    insta::assert_snapshot!(last_written(case, false), @r#"
+LAST WRITTEN 15s ago, last scaled 1h ago, the same as in this pass, but the
 replicas were set in between
   rescaled-since  the last pass left 8 replicas, and now there are 4: somebody
                   else scaled it, or the controller did and could not write its
-                  status");
+                  status
+"#);
 }
 
 #[test]
@@ -841,10 +857,172 @@ now: 2026-11-21T06:00:00Z
         let lines = [&*page.verdict, &*page.why[0]].into_iter().chain(details);
         lines.collect::<Vec<_>>().join("\n")
     };
-    insta::assert_snapshot!(said(4), @"STAYS AT 4
+    insta::assert_snapshot!(said(4), @r#"
+STAYS AT 4
 queue is 100% of its target, within the tolerance (90% to 110%), and keeps the replicas.
-ratio 1 is within 0.9 to 1.1: keeps 4");
-    insta::assert_snapshot!(said(5), @"SCALE UP 4 -> 5
+ratio 1 is within 0.9 to 1.1: keeps 4
+"#);
+    insta::assert_snapshot!(said(5), @r#"
+SCALE UP 4 -> 5
 queue is 100% of its target, within the tolerance (90% to 110%), and keeps the 5 replicas of the target's status, not the 4 of its spec.
-ratio 1 is within 0.9 to 1.1: keeps the 5 of the target's status.replicas, not the 4 of its spec");
+ratio 1 is within 0.9 to 1.1: keeps the 5 of the target's status.replicas, not the 4 of its spec
+"#);
+}
+
+/// An HPA over four replicas with one metric, and pods as `name: status` in YAML's short form. All
+/// of them have the container `web`.
+fn with_pods(metric: &str, pods: &[(&str, &str)], more: &str) -> String {
+    let ready = r#"conditions: [{type: Ready, status: "True"}]"#;
+    let pods = pods.iter().map(|(name, status)| {
+        let status = status.replace("READY", ready);
+        format!(
+            "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, labels: {{app: web}}}}\n\
+             spec: {{containers: [{{name: web, resources: {{requests: {{cpu: 100m}}}}}}]}}\n\
+             status: {{startTime: 2026-11-21T04:00:00Z, {status}}}\n"
+        )
+    });
+    let pods: String = pods.collect();
+    format!(
+        "apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {{name: web, uid: u}}
+spec:
+  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}
+  maxReplicas: 10
+  metrics: [{metric}]
+---
+apiVersion: autoscaling/v1
+kind: Scale
+metadata: {{name: web}}
+spec: {{replicas: 4}}
+status: {{replicas: 4, selector: app=web}}
+{pods}---
+apiVersion: kubectl-hpa/v1alpha1
+kind: ControllerState
+kubernetesVersion: v1.37.0
+now: 2026-11-21T06:00:00Z
+---
+{more}"
+    )
+}
+
+/// The metrics, the pods and the notes of a page.
+fn said_of_pods(json: &str, wide: bool) -> String {
+    let of = page_of(json, wide);
+    let pods = of.pods.iter().map(|pods| table(&pods.table, None, &narrow()));
+    let notes = of.notes.iter().map(|note| format!("{note}\n"));
+    std::iter::once(table(&of.metrics, None, &narrow())).chain(pods).chain(notes).collect()
+}
+
+#[test]
+fn a_value_for_all_pods_shows_which_of_them_count() {
+    let pods = [
+        ("deleted", "phase: Running, READY"),
+        ("failed", "phase: Failed"),
+        ("pending", "phase: Pending"),
+        ("ready", "phase: Running, READY"),
+        ("succeeded", "phase: Succeeded"),
+        ("unknown", "phase: Unknown"),
+        ("unready", "phase: Running"),
+    ];
+    let value = r#"{type: Value, value: 5}"#;
+    let external =
+        format!("{{type: External, external: {{metric: {{name: queue}}, target: {value}}}}}");
+    let queue = |value: u8| {
+        format!(
+            "apiVersion: external.metrics.k8s.io/v1beta1\nkind: ExternalMetricValueList\n\
+             items: [{{metricName: queue, value: \"{value}\"}}]\n"
+        )
+    };
+    let input = with_pods(&external, &pods, &queue(20));
+    let input = input
+        .replace("{name: deleted,", "{name: deleted, deletionTimestamp: 2026-11-21T06:00:10Z,");
+    insta::assert_snapshot!(said_of_pods(&input, false), @r#"
+METRIC  CURRENT  TARGET  RATIO  COUNTED                        PROPOSES
+queue        20       5      4  2 ready, 3 unready, 2 ignored         8  highest
+POD        GROUP    BECAUSE
+failed     ignored  has failed; until it is gone
+pending    unready  is pending; until it runs
+succeeded  ignored  has succeeded; until it is gone
+unknown    unready  is in an unknown phase; until it runs
+unready    unready  is not ready; until ready
+"#);
+    insta::assert_snapshot!(said_of_pods(&input, true), @r#"
+METRIC  CURRENT  TARGET  RATIO  COUNTED                        PROPOSES
+queue        20       5      4  2 ready, 3 unready, 2 ignored         8  highest
+POD        GROUP    BECAUSE
+deleted    ready
+failed     ignored  has failed; until it is gone
+pending    unready  is pending; until it runs
+ready      ready
+succeeded  ignored  has succeeded; until it is gone
+unknown    unready  is in an unknown phase; until it runs
+unready    unready  is not ready; until ready
+"#);
+    let on_target = with_pods(&external, &pods, &queue(5));
+    insta::assert_snapshot!(said_of_pods(&on_target, true), @r#"
+METRIC  CURRENT  TARGET  RATIO  COUNTED  PROPOSES
+queue         5       5      1  -               4  highest
+"#);
+    let object = format!(
+        "{{type: Object, object: {{metric: {{name: depth}}, target: {value}, \
+         describedObject: {{apiVersion: v1, kind: Service, name: front}}}}}}"
+    );
+    let depth = "apiVersion: custom.metrics.k8s.io/v1beta2\nkind: MetricValueList\nitems: \
+                 [{describedObject: {kind: Service, name: front, apiVersion: v1}, \
+                 metric: {name: depth}, value: \"20\"}]\n";
+    insta::assert_snapshot!(said_of_pods(&with_pods(&object, &pods, depth), false), @r#"
+METRIC                  CURRENT  TARGET  RATIO  COUNTED                        PROPOSES
+depth on Service/front       20       5      4  2 ready, 3 unready, 2 ignored         8  highest
+POD        GROUP    BECAUSE
+failed     ignored  has failed; until it is gone
+pending    unready  is pending; until it runs
+succeeded  ignored  has succeeded; until it is gone
+unknown    unready  is in an unknown phase; until it runs
+unready    unready  is not ready; until ready
+"#);
+}
+
+#[test]
+fn no_metric_is_awaited_of_a_pod_that_will_have_none() {
+    let metrics = "apiVersion: metrics.k8s.io/v1beta1\nkind: PodMetrics\n\
+                   metadata: {name: ready, labels: {app: web}}\ntimestamp: 2026-11-21T05:59:50Z\n\
+                   window: 15s\ncontainers: [{name: web, usage: {cpu: 90m}}]\n";
+    let pods = [
+        ("ready", "phase: Running, READY"),
+        ("starting", "phase: Running, READY"),
+        ("succeeded", "phase: Succeeded"),
+    ];
+    let cpu = "{type: Resource, resource: {name: cpu, target: {type: Utilization, \
+               averageUtilization: 50}}}";
+    insta::assert_snapshot!(said_of_pods(&with_pods(cpu, &pods, metrics), false), @r#"
+METRIC    CURRENT  TARGET  RATIO  COUNTED             PROPOSES
+cpu     90% (90m)     50%    1.8  1 ready, 2 missing         4  highest
+POD        USAGE  REQUEST  GROUP    COUNTED  BECAUSE
+starting       -     100m  missing        0  has no metric; until one arrives
+succeeded      -     100m  missing        0  has succeeded, and so has no metric; until it is gone
+"#);
+    let container = |target: &str| {
+        let source = format!("{{name: cpu, container: wbe, target: {target}}}");
+        let metric = format!("{{type: ContainerResource, containerResource: {source}}}");
+        said_of_pods(&with_pods(&metric, &pods, metrics), false)
+    };
+    insta::assert_snapshot!(container("{type: AverageValue, averageValue: 50m}"), @r#"
+METRIC      CURRENT  TARGET  RATIO  COUNTED             PROPOSES
+cpu in wbe        -     50m      -  0 ready, 3 missing         -  failed
+POD        USAGE  GROUP    COUNTED  BECAUSE
+ready          -  missing        -  has no container "wbe"
+starting       -  missing        -  has no container "wbe"
+succeeded      -  missing        -  has succeeded, and so has no metric; until it is gone
+spec.metrics[0].containerResource.container is "wbe", and no pod of the target has such a container: they have "web"
+"#);
+    insta::assert_snapshot!(container("{type: Utilization, averageUtilization: 50}"), @r#"
+METRIC      CURRENT  TARGET  RATIO  COUNTED             PROPOSES
+cpu in wbe        -     50%      -  0 ready, 3 missing         -  failed
+POD        USAGE  GROUP    COUNTED  BECAUSE
+ready          -  missing        -  has no container "wbe"
+starting       -  missing        -  has no container "wbe"
+succeeded      -  missing        -  has succeeded, and so has no metric; until it is gone
+spec.metrics[0].containerResource.container is "wbe", and no pod of the target has such a container: they have "web"
+"#);
 }

@@ -308,7 +308,7 @@ pub struct MetricStep {
     /// The outcome.
     #[serde(flatten)]
     pub result: MetricResult,
-    /// How each pod was counted; empty for metrics that are not per pod.
+    /// How each pod was counted; empty where pods make no difference.
     #[serde(skip)]
     pub pods: Vec<PodRow>,
     /// Metrics of pods that are not in the list.
@@ -497,6 +497,10 @@ pub enum Clause {
     InitializingOldSample,
     /// CPU: not ready, and was never ready since it started.
     NeverReady,
+    /// A value for all pods: not ready.
+    NotReady,
+    /// A value for all pods: in no phase in which it could be ready.
+    NotRunning,
     /// None of the others.
     Counted,
 }

@@ -103,12 +103,12 @@ impl<'s> Context<'s> {
                             &source.target,
                         )
                     },
-                    self.object(source, answer),
+                    self.object(source, answer, &mut seen),
                 )
             }
             Source::External(source) => (
                 describe(&source.metric.name, source.metric.selector.as_ref(), &source.target),
-                self.external(source, answer),
+                self.external(source, answer, &mut seen),
             ),
             Source::Unknown(type_) => {
                 let error = format!("unknown metric source type {}", crate::go::quote(type_));
@@ -383,6 +383,7 @@ impl<'s> Context<'s> {
         &self,
         source: &ObjectMetricSource,
         answer: &MetricAnswer,
+        seen: &mut Seen,
     ) -> Result<Computed, Failure> {
         let fail = |event: String, error: &str| Failure {
             reason: "FailedGetObjectMetric",
@@ -430,6 +431,7 @@ impl<'s> Context<'s> {
                     self.terms(),
                     self.scale.spec_replicas,
                     &self.pods,
+                    &mut seen.rows,
                 )
                 .map_err(|e| fail(e.clone(), &e))?;
                 (calculated, format!("{} metric {metric}", described.kind), value(usage))
@@ -476,6 +478,7 @@ impl<'s> Context<'s> {
         &self,
         source: &ExternalMetricSource,
         answer: &MetricAnswer,
+        seen: &mut Seen,
     ) -> Result<Computed, Failure> {
         let metric = &source.metric.name;
         let fail = |prefix: &str, e: String| Failure {
@@ -528,6 +531,7 @@ impl<'s> Context<'s> {
                 self.terms(),
                 self.scale.spec_replicas,
                 &self.pods,
+                &mut seen.rows,
             )
             .map_err(|e| fail(&prefix, e))?;
             (calculated, value(usage))

@@ -60,14 +60,34 @@ impl<'s> Selected<'s> {
         self.places.iter().map(|&place| &self.all[place as usize])
     }
 
-    /// Running pods whose Ready condition is True, terminating ones included (`getReadyPodsCount`).
-    pub(super) fn ready_count(&self) -> usize {
-        self.iter()
-            .filter(|pod| {
-                pod.phase == Phase::Running
-                    && pod.ready.is_some_and(|ready| ready.status == ConditionStatus::True)
-            })
-            .count()
+    /// Every pod by its readiness alone (`getReadyPodsCount`): those count that run and whose Ready
+    /// condition is True, terminating ones included.
+    pub(super) fn by_readiness(&self) -> (Vec<PodRow>, PodCounts) {
+        let mut counts = PodCounts::default();
+        let rows = self.places.iter().map(|&place| {
+            let pod = &self.all[place as usize];
+            let ready = pod.ready.is_some_and(|ready| ready.status == ConditionStatus::True);
+            let (group, clause) = match pod.phase {
+                Phase::Running if ready => (Group::Ready, Clause::Counted),
+                Phase::Running => (Group::Unready, Clause::NotReady),
+                Phase::Pending => (Group::Unready, Clause::Pending),
+                Phase::Other => (Group::Unready, Clause::NotRunning),
+                Phase::Failed => (Group::Ignored, Clause::Failed),
+                Phase::Succeeded => (Group::Ignored, Clause::Succeeded),
+            };
+            counts.add(group);
+            PodRow {
+                pod: place,
+                group,
+                clause,
+                value: None,
+                request: None,
+                counted: None,
+                until: None,
+                sample_from: None,
+            }
+        });
+        (rows.collect(), counts)
     }
 
     /// Puts every pod in its group. `samples` may name pods outside the list and name a pod twice;
@@ -104,12 +124,7 @@ impl<'s> Selected<'s> {
             let pod = &self.all[place as usize];
             let (group, clause, until) =
                 classify(pod, sample.as_ref(), readiness_applies, controller, rules, now);
-            *match group {
-                Group::Ready => &mut counts.ready,
-                Group::Unready => &mut counts.unready,
-                Group::Missing => &mut counts.missing,
-                Group::Ignored => &mut counts.ignored,
-            } += 1;
+            counts.add(group);
             rows.push(PodRow {
                 pod: place,
                 group,
@@ -156,6 +171,17 @@ impl<'s> Selected<'s> {
             );
         }
         Ok(())
+    }
+}
+
+impl PodCounts {
+    fn add(&mut self, group: Group) {
+        *match group {
+            Group::Ready => &mut self.ready,
+            Group::Unready => &mut self.unready,
+            Group::Missing => &mut self.missing,
+            Group::Ignored => &mut self.ignored,
+        } += 1;
     }
 }
 

@@ -3,7 +3,7 @@
 //! evaluated in the controller's order, integers wrap and truncate as there.
 
 use super::arith::{to_i32_capped, to_i64};
-use super::decision::{Because, Fill, Filled, Group, PodCounts};
+use super::decision::{Because, Fill, Filled, Group, PodCounts, PodRow};
 use super::pods::{Grouped, Selected};
 use super::rules::Rules;
 use crate::snapshot::controller::Tolerances;
@@ -219,13 +219,14 @@ fn average_ratio(grouped: &Grouped<'_>, target: i64, rules: &Rules) -> (f64, Usa
 }
 
 /// Replicas from one value for the whole workload (`getUsageRatioReplicaCount`), for `Value`
-/// targets of Object and External metrics.
+/// targets of Object and External metrics. The pods are left for the trace where they decide.
 pub(super) fn from_value(
     usage: i64,
     target: i64,
     terms: Terms<'_>,
     current: i32,
     pods: &Selected<'_>,
+    seen: &mut Vec<PodRow>,
 ) -> Result<Calculated, String> {
     let ratio = usage as f64 / target as f64;
     let done = |replicas, because, counted| {
@@ -240,14 +241,14 @@ pub(super) fn from_value(
     if pods.is_empty() {
         return Err(format!("unable to calculate ready pods: {NO_PODS}"));
     }
-    let ready = pods.ready_count();
-    let wanted = (ratio * ready as f64).ceil();
+    let (rows, counts) = pods.by_readiness();
+    *seen = rows;
+    let wanted = (ratio * counts.ready as f64).ceil();
     let replicas = match terms.rules.value_saturates {
         true => to_i32_capped(wanted),
         false => terms.rules.replicas(wanted),
     };
-    let counted = PodCounts { ready, ..PodCounts::default() };
-    done(replicas, Because::RatioTimesReady, Some(counted))
+    done(replicas, Because::RatioTimesReady, Some(counts))
 }
 
 /// Why a calculation that needs pods fails without any.

@@ -56,6 +56,13 @@ pub struct Pod {
     pub manager: Option<Box<ManagerSettings>>,
 }
 
+impl Pod {
+    /// Whether it has a container of a name, one that starts it up included.
+    pub fn has_container(&self, name: &str) -> bool {
+        self.containers.iter().chain(&self.init_containers).any(|it| &*it.name == name)
+    }
+}
+
 /// `PodPhase`. Only four of the phases are told apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Phase {

@@ -1,11 +1,15 @@
 //! What a snapshot gives reason to say beside the answer: the controller takes no notice of it, and
 //! people should. Nothing here changes a snapshot.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::assemble::asked;
 use super::hpa::{MetricSpec, MetricStatus};
+use super::pod::Pod;
 use super::{MetricAnswer, Snapshot};
+use crate::selector::Selector;
 use crate::{go, json};
 
 /// The types of metrics that there are.
@@ -22,6 +26,7 @@ pub(super) fn on(snapshot: &Snapshot) -> Vec<String> {
     deleted
         .into_iter()
         .chain(unknown_types(snapshot))
+        .chain(no_such_container(snapshot))
         .chain(stale(snapshot))
         .chain(last_read(snapshot))
         .collect()
@@ -37,6 +42,34 @@ fn unknown_types(snapshot: &Snapshot) -> impl Iterator<Item = String> {
              controller that knows it can come to another answer"
         )
     })
+}
+
+/// Where a metric is about a container that no pod of the target has.
+fn no_such_container(snapshot: &Snapshot) -> Vec<String> {
+    let selector = snapshot.scale.as_ref().ok();
+    let selector = selector.and_then(|scale| Selector::parse(&scale.selector).ok());
+    let pods = snapshot.pods.iter().filter(|pod| {
+        !pod.containers.is_empty() && selector.as_ref().is_some_and(|it| it.matches(&pod.labels))
+    });
+    let pods: Vec<&Pod> = pods.collect();
+    let names = pods.iter().flat_map(|pod| pod.containers.iter().map(|container| &*container.name));
+    let names: BTreeSet<String> = names.map(go::quote).collect();
+    let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
+    let sources = metrics.filter_map(|(i, metric)| Some((i, metric.container_resource.as_ref()?)));
+    sources
+        .filter(|(_, source)| {
+            !pods.is_empty() && !pods.iter().any(|pod| pod.has_container(&source.container))
+        })
+        .map(|(index, source)| {
+            let container = go::quote(&source.container);
+            let names: Vec<String> = names.iter().cloned().collect();
+            let names = names.join(", ");
+            format!(
+                "spec.metrics[{index}].containerResource.container is {container}, and no pod of the \
+                 target has such a container: they have {names}"
+            )
+        })
+        .collect()
 }
 
 /// Where values are older than twice the time in which they were measured: the controller takes

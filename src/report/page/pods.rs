@@ -2,9 +2,39 @@
 
 use super::{PodTable, Table, Words};
 use crate::engine::decision::{Clause, Group, MetricStep, PodRow};
+use crate::go;
 use crate::quantity::Quantity;
 use crate::report::format_of;
 use crate::report::words::{duration, future, quantity, time};
+use crate::snapshot::pod::{Phase, Pod};
+
+/// What there is to say of each pod.
+#[derive(Clone, Copy)]
+struct Columns {
+    /// It is measured, and counts with a value.
+    usage: bool,
+    /// What it requests matters.
+    request: bool,
+}
+
+impl Columns {
+    fn names(self) -> Vec<(&'static str, bool)> {
+        let all = [
+            (true, ("POD", false)),
+            (self.usage, ("USAGE", true)),
+            (self.request, ("REQUEST", true)),
+            (true, ("GROUP", false)),
+            (self.usage, ("COUNTED", true)),
+            (true, ("BECAUSE", false)),
+        ];
+        all.into_iter().filter(|(is_shown, _)| *is_shown).map(|(_, column)| column).collect()
+    }
+}
+
+/// Whether a pod is known not to have a container.
+fn lacks(pod: &Pod, container: Option<&str>) -> bool {
+    container.is_some_and(|name| !pod.containers.is_empty() && !pod.has_container(name))
+}
 
 /// How many unusual pods the default report shows of each metric.
 const UNUSUAL_PODS: usize = 10;
@@ -23,15 +53,13 @@ impl Words<'_> {
                 continue;
             }
             let hidden = metric.pods.iter().filter(unusual).count().saturating_sub(rows.len());
-            let utilization = metric.pods.iter().any(|row| row.request.is_some());
-            let mut columns = vec![("POD", false), ("USAGE", true)];
-            if utilization {
-                columns.push(("REQUEST", true));
-            }
-            columns.extend([("GROUP", false), ("COUNTED", true), ("BECAUSE", false)]);
-            let mut table = Table { columns, rows: Vec::new() };
+            let columns = Columns {
+                usage: !matches!(metric.type_.as_str(), "Object" | "External"),
+                request: metric.pods.iter().any(|row| row.request.is_some()),
+            };
+            let mut table = Table { columns: columns.names(), rows: Vec::new() };
             for row in rows {
-                table.rows.push(self.pod(metric, row, utilization));
+                table.rows.push(self.pod(metric, row, columns));
             }
             let left_out = (!self.wide && hidden > 0)
                 .then(|| format!("and {hidden} more; -o wide shows all pods"));
@@ -40,7 +68,7 @@ impl Words<'_> {
         tables
     }
 
-    fn pod(&self, metric: &MetricStep, row: &PodRow, utilization: bool) -> Vec<String> {
+    fn pod(&self, metric: &MetricStep, row: &PodRow, columns: Columns) -> Vec<String> {
         let pod = &self.explanation.snapshot.pods[row.pod as usize];
         let format = format_of(metric);
         let shown = |milli: Option<i64>| {
@@ -55,16 +83,17 @@ impl Words<'_> {
             Group::Missing => "missing",
             Group::Ignored => "ignored",
         };
-        let mut cells = vec![pod.name.to_string(), shown(row.value)];
-        if utilization {
-            cells.push(shown(row.request));
-        }
-        cells.extend([group.to_owned(), shown(row.counted), self.clause(row)]);
+        let mut cells = vec![pod.name.to_string()];
+        cells.extend(columns.usage.then(|| shown(row.value)));
+        cells.extend(columns.request.then(|| shown(row.request)));
+        cells.push(group.to_owned());
+        cells.extend(columns.usage.then(|| shown(row.counted)));
+        cells.push(self.clause(metric, row, pod));
         cells
     }
 
     /// Why a pod is in its group, and when it leaves it.
-    fn clause(&self, row: &PodRow) -> String {
+    fn clause(&self, metric: &MetricStep, row: &PodRow, pod: &Pod) -> String {
         let controller = &self.explanation.snapshot.controller;
         let initialization = duration(controller.cpu_initialization_period);
         let later_sample = row.sample_from.map_or_else(String::new, |from| {
@@ -75,6 +104,14 @@ impl Words<'_> {
             Clause::Failed => ("has failed".to_owned(), "until it is gone"),
             Clause::Succeeded => ("has succeeded".to_owned(), "until it is gone"),
             Clause::Pending => ("is pending".to_owned(), "until it runs"),
+            // These two wait for a metric that will not come.
+            Clause::NoMetric if pod.phase == Phase::Succeeded => {
+                ("has succeeded, and so has no metric".to_owned(), "until it is gone")
+            }
+            Clause::NoMetric if lacks(pod, metric.container.as_deref()) => {
+                let container = metric.container.as_deref().unwrap_or_default();
+                return format!("has no container {}", go::quote(container));
+            }
             Clause::NoMetric => ("has no metric".to_owned(), "until one arrives"),
             Clause::NoReadiness => {
                 ("has no Ready condition or start time".to_owned(), "until its node reports them")
@@ -96,6 +133,8 @@ impl Words<'_> {
                 ),
                 "until ready",
             ),
+            Clause::NotReady => ("is not ready".to_owned(), "until ready"),
+            Clause::NotRunning => ("is in an unknown phase".to_owned(), "until it runs"),
             Clause::Counted => return String::new(),
         };
         match row.until {

@@ -165,13 +165,13 @@ exit code 3
 "#);
     insta::assert_snapshot!(truths(&open(), &expect(&["desired <= 10", "desired <= 8 or desired > 8", "not stabilized"], &all)), @r#"
 true    desired <= 10: desired is anywhere from 2 to 10
-unknown desired <= 8 or desired > 8: desired is anywhere from 2 to 10
-unknown not stabilized: stabilized is unknown (it depends on what the controller remembers)
-unknown delta >= 0 (--fail-on scale-down): delta is anywhere from -6 to 2
-unknown delta <= 0 (--fail-on scale-up): delta is anywhere from -6 to 2
-unknown delta == 0 (--fail-on change): delta is anywhere from -6 to 2
-unknown not limited (--fail-on limited): limited is unknown (it depends on what the controller remembers)
-unknown desired < max (--fail-on maxed): desired is anywhere from 2 to 10, max is 10
+unknown desired <= 8 or desired > 8: desired is anywhere from 2 to 10; --observe 5m20s or --history none would settle it
+unknown not stabilized: stabilized is unknown (it depends on what the controller remembers); --observe 5m20s or --history none would settle it
+unknown delta >= 0 (--fail-on scale-down): delta is anywhere from -6 to 2; --observe 5m20s or --history none would settle it
+unknown delta <= 0 (--fail-on scale-up): delta is anywhere from -6 to 2; --observe 5m20s or --history none would settle it
+unknown delta == 0 (--fail-on change): delta is anywhere from -6 to 2; --observe 5m20s or --history none would settle it
+unknown not limited (--fail-on limited): limited is unknown (it depends on what the controller remembers); --observe 5m20s or --history none would settle it
+unknown desired < max (--fail-on maxed): desired is anywhere from 2 to 10, max is 10; --observe 5m20s or --history none would settle it
 true    failed == 0 and missing == 0 (--fail-on metrics-missing): failed is 0, missing is 0
 true    not stale (--fail-on stale): stale is false
 true    warnings == 0 (--fail-on warnings): warnings is 0
@@ -190,6 +190,113 @@ fn what_stays_because_nothing_was_measured_does_not_pass() {
     assert_eq!(verdict(&ExpectArgs { exit_code: true, ..ExpectArgs::default() }), 4);
     let change = ExpectArgs { exit_code: true, ..ExpectArgs::default() };
     assert_eq!(judge(&growing(), &change).1, Verdict::ChangeDue);
+}
+
+/// A state in which a pass is made or blocked: `spec` of the HPA, the target's replicas and selector, and
+/// what else the `ControllerState` says.
+fn blocked(replicas: i32, selector: &str, more: &str, state: &str) -> Input {
+    let text = format!(
+        r#"
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {{name: web, namespace: default}}
+spec:
+  minReplicas: 2
+  maxReplicas: 9
+  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}
+  metrics:
+  - type: External
+    external: {{metric: {{name: queue}}, target: {{type: AverageValue, averageValue: "10"}}}}
+---
+apiVersion: autoscaling/v1
+kind: Scale
+metadata: {{name: web, namespace: default}}
+spec: {{replicas: {replicas}}}
+status: {{replicas: {replicas}, selector: "{selector}"}}
+---
+{more}
+---
+apiVersion: kubectl-hpa/v1alpha1
+kind: ControllerState
+now: 2026-11-21T06:00:00Z
+recommendations: [{{replicas: 3, time: 2026-11-21T05:59:45Z}}]
+{state}"#
+    );
+    common::read(&text).expect("an input")
+}
+
+#[test]
+fn a_blocked_answer_leaves_the_replicas_unknown_whatever_blocks_it() {
+    let queue = |items: &str| {
+        format!(
+            "{{apiVersion: external.metrics.k8s.io/v1beta1, kind: ExternalMetricValueList, \
+             items: [{items}]}}"
+        )
+    };
+    let value = |value: i32| {
+        let time = "2026-11-21T06:00:00Z";
+        queue(&format!(
+            "{{metricName: queue, metricLabels: {{}}, timestamp: '{time}', value: '{value}'}}"
+        ))
+    };
+    let another = format!(
+        "{}\n---\n{}",
+        value(70),
+        r#"{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: other, namespace: default},
+            spec: {maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: web-1, namespace: default, labels: {app: web}}}"#
+    );
+    let fails = |api: &str| format!("errors: [{{api: {api}, message: down}}]");
+    for (input, why) in [
+        (blocked(3, "app=web", &value(70), ""), None),
+        (blocked(0, "app=web", &value(70), ""), Some("scaling is disabled at 0")),
+        (blocked(3, "", &value(70), ""), Some("the target's selector is unusable")),
+        (blocked(3, "app in", &value(70), ""), Some("the target's selector is unusable")),
+        (blocked(3, "app=web", &another, ""), Some("the target's selector is unusable")),
+        (blocked(3, "app=web", &queue(""), ""), Some("metrics fail")),
+        (blocked(3, "app=web", &value(70), &fails("scale")), Some("cannot be read")),
+        (blocked(3, "app=web", &value(70), &fails("mapping")), Some("cannot be read")),
+        (blocked(3, "app=web", &value(70), &fails("scaleUpdate")), Some("cannot be written")),
+        // Nothing is to be written.
+        (blocked(3, "app=web", &value(30), &fails("scaleUpdate")), None),
+    ] {
+        let all = expect(
+            &["blocked", "desired <= 20", "delta < 20"],
+            &[FailOn::Change, FailOn::Maxed, FailOn::ScaleDown],
+        );
+        let (expectations, _) = judge(&input, &all);
+        let truth = |name: &str| {
+            let one = expectations.iter().find(|one| one.name().starts_with(name));
+            one.map(|one| one.truth).expect("the expectation")
+        };
+        let desired = expectations[1].because();
+        let Some(why) = why else {
+            assert_eq!(truth("blocked"), Truth::False, "{desired}");
+            assert_eq!(truth("desired <= 20"), Truth::True, "{desired}");
+            continue;
+        };
+        assert!(desired.contains(why), "{desired}, not {why}");
+        assert_eq!(truth("blocked"), Truth::True, "{why}");
+        for name in ["desired <= 20", "delta < 20", "delta == 0", "desired < max", "delta >= 0"] {
+            assert_eq!(truth(name), Truth::Unknown, "{name} where {why}");
+        }
+        let gate = expect(&["desired <= 20"], &[]);
+        assert_eq!(judge(&input, &gate).1.exit_code(), 4, "{why}");
+        let change = ExpectArgs { exit_code: true, ..ExpectArgs::default() };
+        assert_eq!(judge(&input, &change).1.exit_code(), 4, "{why}");
+    }
+}
+
+#[test]
+fn what_only_the_history_leaves_open_names_the_flags_that_tell() {
+    let of = |text: &str| judge(&open(), &expect(&[text], &[])).0.remove(0);
+    let hint = of("desired <= 8").hint.expect("a hint");
+    assert!(hint.contains("--observe 5m") && hint.contains("--history none"), "{hint}");
+    assert!(of("desired <= 8").because().ends_with(&hint));
+    // What holds needs none, and what would stay unknown with the history has no use for it.
+    assert_eq!(of("desired <= 10").hint, None);
+    assert_eq!(of("metric.cpu.value < 1").hint, None);
 }
 
 #[test]
@@ -216,7 +323,8 @@ fn json_has_each_value_or_why_there_is_none() {
                     "field": "limited",
                     "value": null,
                     "unknown": "it depends on what the controller remembers"
-                }]
+                }],
+                "hint": "--observe 5m20s or --history none would settle it"
             }
         ])
     );
@@ -260,7 +368,7 @@ Not certain: what the controller remembers is unknown, and it may end anywhere f
 | --- | --- | --- |
 | <code>desired &#60;= 10</code> | holds | desired is anywhere from 2 to 10 |
 | <code>recommended &#62; 0</code> | FAILS | recommended is 0 |
-| <code>not limited (--fail-on limited)</code> | UNKNOWN | limited is unknown (it depends on what the controller remembers) |
+| <code>not limited (--fail-on limited)</code> | UNKNOWN | limited is unknown (it depends on what the controller remembers); <code>--observe</code> 5m20s or <code>--history</code> none would settle it |
 
 | METRIC | CURRENT | TARGET | RATIO | COUNTED | PROPOSES |  |
 | --- | --: | --: | --: | --- | --: | --- |
@@ -301,7 +409,7 @@ fn junit_for_a_pipeline() {
       <failure type="false" message="recommended is 0"/>
     </testcase>
     <testcase classname="default/nginx-deployment" name="not limited (--fail-on limited)">
-      <error type="unknown" message="limited is unknown (it depends on what the controller remembers)"/>
+      <error type="unknown" message="limited is unknown (it depends on what the controller remembers); --observe 5m20s or --history none would settle it"/>
     </testcase>
   </testsuite>
 </testsuites>
@@ -314,7 +422,7 @@ fn annotations_for_a_run() {
     let (expectations, _) = judge(&open(), &three());
     insta::assert_snapshot!(annotations("default/nginx-deployment", &expectations), @r#"
 ::error title=HPA default/nginx-deployment::recommended > 0 is false: recommended is 0
-::error title=HPA default/nginx-deployment::not limited (--fail-on limited) is unknown, which does not pass: limited is unknown (it depends on what the controller remembers)
+::error title=HPA default/nginx-deployment::not limited (--fail-on limited) is unknown, which does not pass: limited is unknown (it depends on what the controller remembers); --observe 5m20s or --history none would settle it
 "#);
 }
 
@@ -339,6 +447,7 @@ fn saying(text: &str) -> (Page, Table, Vec<Expectation>) {
         fail_on: None,
         truth: Truth::False,
         values: vec![(field, Fact::Unknown(say()))],
+        hint: None,
     };
     let unknown = Expectation { truth: Truth::Unknown, ..expectation.clone() };
     (page, overrides, vec![expectation, unknown])

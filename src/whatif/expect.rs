@@ -125,6 +125,8 @@ pub struct Expectation {
     pub truth: Truth,
     /// The fields that it looks at, each once.
     pub values: Vec<(Field, Fact)>,
+    /// What to type to know it, where only the history leaves it open.
+    pub hint: Option<String>,
 }
 
 impl Expectation {
@@ -136,8 +138,11 @@ impl Expectation {
                 values.push((field.clone(), facts.get(field)));
             }
         }
-        let truth = expression.truth(&|field| facts.get(field));
-        Self { expression: expression.text.clone(), fail_on: *fail_on, truth, values }
+        let truth = |facts: &Facts<'_>| expression.truth(&|field| facts.get(field));
+        let (truth, with_history) = (truth(facts), || facts.with_history(truth));
+        let of_history = truth == Truth::Unknown && with_history() != Truth::Unknown;
+        let hint = of_history.then(|| facts.history_hint());
+        Self { expression: expression.text.clone(), fail_on: *fail_on, truth, values, hint }
     }
 
     /// What it is called: the expression, with the shorthand that it comes from.
@@ -148,10 +153,14 @@ impl Expectation {
         }
     }
 
-    /// The values that it looks at: `desired is 4, limited is false`.
+    /// The values that it looks at: `desired is 4, limited is false`; with the hint.
     pub fn because(&self) -> String {
         let values = self.values.iter().map(|(field, fact)| format!("{field} is {fact}"));
-        values.collect::<Vec<_>>().join(", ")
+        let values = values.collect::<Vec<_>>().join(", ");
+        match &self.hint {
+            Some(hint) => format!("{values}; {hint}"),
+            None => values,
+        }
     }
 }
 
@@ -159,11 +168,14 @@ impl Serialize for Expectation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let values: Vec<Value<'_>> =
             self.values.iter().map(|(field, fact)| Value { field, fact }).collect();
-        let mut map = serializer.serialize_map(Some(4))?;
+        let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("expression", &self.expression)?;
         map.serialize_entry("failOn", &self.fail_on)?;
         map.serialize_entry("truth", &self.truth)?;
         map.serialize_entry("values", &values)?;
+        if let Some(hint) = &self.hint {
+            map.serialize_entry("hint", hint)?;
+        }
         map.end()
     }
 }

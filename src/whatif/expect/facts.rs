@@ -9,10 +9,12 @@ use serde::Serialize;
 use serde::ser::SerializeMap;
 
 use super::syntax::{Field, MetricField, PassField, find_metric};
+use crate::engine;
 use crate::engine::decision::{
     Decision, Group, MetricResult, MetricStep, Outlook, Path, Range, Step,
 };
-use crate::memory::Remembered;
+use crate::go;
+use crate::memory::{Remembered, infer};
 use crate::quantity::{Amount, Quantity};
 use crate::snapshot::{MetricAnswer, Snapshot};
 
@@ -102,6 +104,7 @@ pub struct Facts<'a> {
 const NO_METRICS: &str = "the pass does not look at the metrics";
 const OPEN_MEMORY: &str = "it depends on what the controller remembers";
 const REFUSED: &str = "a metric was refused to us, which the controller may read";
+const NO_SCALE: &str = "the scale of the target cannot be read";
 const UNDECIDED: &str = "the pass ends before";
 
 impl<'a> Facts<'a> {
@@ -113,6 +116,19 @@ impl<'a> Facts<'a> {
         outlook: &'a Outlook,
     ) -> Self {
         Self { snapshot, remembered, decision, outlook }
+    }
+
+    /// What would tell the history, on which an answer depends.
+    pub(super) fn history_hint(&self) -> String {
+        let window = infer::window(&self.snapshot.hpa, &self.snapshot.controller);
+        format!("--observe {} or --history none would settle it", go::duration(window))
+    }
+
+    /// Asks something of the facts as they were if the history was known.
+    pub(super) fn with_history<T>(&self, ask: impl FnOnce(&Facts<'_>) -> T) -> T {
+        let remembered = Remembered { possible: None, ..self.remembered.clone() };
+        let outlook = engine::outlook(self.snapshot, &remembered, self.decision);
+        ask(&Facts { remembered: &remembered, outlook: &outlook, ..*self })
     }
 
     /// What is known of a field.
@@ -155,7 +171,9 @@ impl<'a> Facts<'a> {
                 let warnings = decision.outcome.events.iter().filter(|e| e.type_ == "Warning");
                 Fact::count(warnings.count() as i64)
             }),
-            PassField::Blocked => self.unless_open(|decision| Fact::Flag(is_blocked(decision))),
+            PassField::Blocked => {
+                self.unless_open(|decision| Fact::Flag(Block::of(decision).is_some()))
+            }
             PassField::Stabilized => self.changed(|step| match step {
                 Step::Stabilize { desired, result, .. } => Some(result.cmp(desired)),
                 _ => None,
@@ -225,12 +243,14 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Something of the replicas after the pass and before. Where the metrics fail they stay, but
-    /// that is no answer to lean on: it says nothing of what is asked for once they are back.
+    /// Something of the replicas after the pass and before. In a blocked pass they stay, but that is
+    /// no answer to rely on: it says nothing about what follows once nothing blocks it.
     fn replicas(&self, of: impl Fn(i64, i64) -> i64) -> Fact {
-        let failed = |step: &Step| matches!(step, Step::CombineMetrics { accepted: false, .. });
-        if self.decision.trace.iter().any(failed) {
-            return Fact::unknown("the replicas stay only because metrics fail");
+        if let Some(block) = Block::of(self.decision) {
+            return Fact::unknown(block.keeps());
+        }
+        if self.may_fail_to_write() {
+            return Fact::unknown(OPEN_MEMORY);
         }
         match (self.outlook.range(self.decision), self.replicas_before()) {
             (Some(Range { min, max }), Some(current)) => {
@@ -247,19 +267,26 @@ impl<'a> Facts<'a> {
         if self.is_refused() {
             return Fact::unknown(REFUSED);
         }
-        let normalizes = self.decision.trace.iter().any(|s| matches!(s, Step::Stabilize { .. }));
-        let open = self.remembered.possible.is_some() && normalizes;
-        if open && self.snapshot.scale_update_error.is_some() {
+        if self.may_fail_to_write() {
             return Fact::unknown(OPEN_MEMORY);
         }
         of(self.decision)
+    }
+
+    /// Whether the scale cannot be written, and it depends on the history whether the pass tries.
+    fn may_fail_to_write(&self) -> bool {
+        let normalizes = self.decision.trace.iter().any(|s| matches!(s, Step::Stabilize { .. }));
+        let open = self.remembered.possible.is_some() && normalizes;
+        open && self.snapshot.scale_update_error.is_some()
     }
 
     /// Whether a step changed its number, over everything that is unknown. Between two bounds at
     /// which it changes in different directions it may not change at all.
     fn changed(&self, of: impl Fn(&Step) -> Option<Ordering>) -> Fact {
         let Some(likely) = self.decision.trace.iter().find_map(&of) else {
-            let corrected = |step: &Step| matches!(step, Step::ChoosePath { path, .. } if *path != Path::Metrics);
+            let corrected = |step: &Step| {
+                matches!(step, Step::ChoosePath { path: Path::AboveMax | Path::BelowMin, .. })
+            };
             return match self.decision.trace.iter().any(corrected) {
                 true => Fact::Flag(false),
                 false if self.is_refused() => Fact::unknown(REFUSED),
@@ -330,19 +357,39 @@ impl<'a> Facts<'a> {
 }
 
 fn no_scale() -> Fact {
-    Fact::unknown("the scale of the target cannot be read")
+    Fact::unknown(NO_SCALE)
 }
 
-/// Whether the pass can neither decide nor scale.
-fn is_blocked(decision: &Decision) -> bool {
-    decision.trace.iter().any(|step| {
-        matches!(
-            step,
-            Step::ReadScale { replicas: None, .. }
-                | Step::ChoosePath { path: Path::Disabled, .. }
-                | Step::RejectSelector { .. }
-                | Step::CombineMetrics { accepted: false, .. }
-                | Step::Rescale { error: Some(_), .. }
-        )
-    })
+/// What keeps a pass from deciding or scaling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Block {
+    NoScale,
+    AtZero,
+    Selector,
+    Metrics,
+    NotWritten,
+}
+
+impl Block {
+    fn of(decision: &Decision) -> Option<Self> {
+        decision.trace.iter().find_map(|step| match step {
+            Step::ReadScale { replicas: None, .. } => Some(Self::NoScale),
+            Step::ChoosePath { path: Path::Disabled, .. } => Some(Self::AtZero),
+            Step::RejectSelector { .. } => Some(Self::Selector),
+            Step::CombineMetrics { accepted: false, .. } => Some(Self::Metrics),
+            Step::Rescale { error: Some(_), .. } => Some(Self::NotWritten),
+            _ => None,
+        })
+    }
+
+    /// Why the replicas are not known.
+    fn keeps(self) -> &'static str {
+        match self {
+            Self::NoScale => NO_SCALE,
+            Self::AtZero => "the replicas stay only because scaling is disabled at 0",
+            Self::Selector => "the replicas stay only because the target's selector is unusable",
+            Self::Metrics => "the replicas stay only because metrics fail",
+            Self::NotWritten => "the replicas stay only because the scale cannot be written",
+        }
+    }
 }

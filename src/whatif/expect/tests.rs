@@ -281,6 +281,7 @@ fn a_false_expectation_goes_before_an_unknown_one_and_that_before_a_change() {
                 fail_on: None,
                 truth: *truth,
                 values: Vec::new(),
+                hint: None,
             })
             .collect();
         let verdict = Verdict::of(&expectations, unchanged);

@@ -748,6 +748,21 @@ fn expectations_decide_the_exit_code() {
     assert!(summary.contains("**SCALE UP 2 → 4**"), "{summary}");
     std::fs::remove_dir_all(&folder).expect("it was there");
 
-    let (code, ..) = predict(&["--report", "junit=/nonexistent/report.xml"]);
+    let (code, ..) = predict(&["--fail-on", "stale", "--report", "junit=/nonexistent/report.xml"]);
     assert_eq!(code, Some(1));
+}
+
+#[test]
+fn a_report_on_nothing_is_refused() {
+    for report in ["github", "junit=/nonexistent/report.xml"] {
+        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+            .args(["predict", "nginx-deployment", "-f", "examples/nginx", "--exit-code"])
+            .args(["--report", report])
+            .output()
+            .expect("it runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{stderr}");
+        assert!(stderr.contains(&format!("--report {report}: nothing is expected")), "{stderr}");
+        assert!(stderr.contains("--expect or --fail-on"), "{stderr}");
+    }
 }

@@ -1,5 +1,7 @@
 //! What is expected of an answer, and where to report on it. Expressions are read elsewhere.
 
+use std::fmt;
+
 use clap::{Args, ValueEnum};
 
 /// What a pipeline expects of the answer.
@@ -19,7 +21,8 @@ pub struct ExpectArgs {
     #[arg(long)]
     pub exit_code: bool,
 
-    /// Also report on the expectations: junit=FILE, or github for annotations and step summary
+    /// Also report on the expectations, of which there must be one: junit=FILE, or github for
+    /// annotations and step summary
     #[arg(long = "report", value_name = "junit=FILE|github", value_parser = report)]
     pub reports: Vec<Report>,
 }
@@ -52,6 +55,15 @@ pub enum Report {
     Junit(String),
     /// GitHub's annotations and step summary.
     Github,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Junit(file) => write!(f, "junit={file}"),
+            Self::Github => f.write_str("github"),
+        }
+    }
 }
 
 fn report(text: &str) -> Result<Report, String> {

@@ -27,6 +27,13 @@ use crate::whatif::timeline::{JoinTimes, Plan, Player, Trace};
 /// Predicts what one HPA does; the text is for standard output.
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let gate = Gate::new(&args.expect)?;
+    if let Some(report) = args.expect.reports.first()
+        && !gate.has_expectations()
+    {
+        // An empty report looks like one in which everything holds.
+        return Err(Error::usage(format!("--report {report}: nothing is expected"))
+            .hint("state what to report on with --expect or --fail-on"));
+    }
     let curve = args.curve.as_ref().map(|text| Wanted::read(text, "--curve")).transpose()?;
     let plays = args.timeline.span.is_some() || args.timeline.trace.is_some();
     if args.output == Some(PredictOutput::Svg) && curve.is_some() == plays {

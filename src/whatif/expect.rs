@@ -268,6 +268,11 @@ impl Gate {
         *self == Self::default()
     }
 
+    /// Whether there are expectations to report on; a change that is asked for is none.
+    pub fn has_expectations(&self) -> bool {
+        !self.expected.is_empty()
+    }
+
     /// Whether the HPA has each metric that is named.
     pub fn check(&self, spec: &HpaSpec) -> Result<(), Error> {
         self.expected.iter().try_for_each(|Expected { expression, .. }| {

@@ -51,6 +51,14 @@ pub struct Number {
     pub quantity: Quantity,
 }
 
+impl Number {
+    /// Whether it is more than 0 and less than 1, and not said to be a percentage.
+    pub(super) fn is_fraction(&self) -> bool {
+        let value = self.quantity.approximate_f64();
+        value > 0.0 && value < 1.0 && !self.text.ends_with('%')
+    }
+}
+
 /// How two numbers are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
@@ -76,6 +84,27 @@ const OPERATORS: [(&str, Operator); 6] = [
     (">=", Operator::AtLeast),
     ("<", Operator::Less),
     (">", Operator::Greater),
+];
+
+/// What other languages write, and what is written here instead; longer ones first.
+const SLIPS: [(&str, &str); 17] = [
+    ("===", "=="),
+    ("!==", "!="),
+    ("< =", "<="),
+    ("> =", ">="),
+    ("=<", "<="),
+    ("=>", ">="),
+    ("=!", "!="),
+    ("<>", "!="),
+    ("&&", "and"),
+    ("||", "or"),
+    ("≤", "<="),
+    ("≥", ">="),
+    ("≠", "!="),
+    ("&", "and"),
+    ("|", "or"),
+    ("!", "not"),
+    ("=", "=="),
 ];
 
 /// Something that is known of a pass.
@@ -170,7 +199,7 @@ impl Field {
         matches!(self, Self::Pass(Limited | Stabilized | Blocked | Stale))
     }
 
-    fn is_share(&self) -> bool {
+    pub(super) fn is_share(&self) -> bool {
         matches!(self, Self::Metric(_, MetricField::Utilization))
     }
 }
@@ -304,11 +333,15 @@ impl<'t> Parser<'t> {
         let left_at = self.at;
         let left = self.operand()?;
         self.skip_space();
-        let operator = OPERATORS.into_iter().find(|(sign, _)| self.takes(sign));
-        let Some((_, operator)) = operator else {
+        let operator = OPERATORS.into_iter().find(|(sign, _)| self.rest().starts_with(sign));
+        let operator = operator.filter(|(sign, _)| {
+            // `<>` is not `<` with something after it.
+            self.slip().is_none_or(|(slip, _)| slip.len() <= sign.len())
+        });
+        let Some((sign, operator)) = operator else {
             return match left {
                 Operand::Field(field) if field.is_flag() => Ok(Node::Flag(field)),
-                _ if self.rest().starts_with('=') => Err(self.unexpected("a comparison")),
+                _ if self.slip().is_some() => Err(self.unexpected("a comparison")),
                 Operand::Field(field) => Err(error(
                     left_at,
                     format!("{field} is a number, and is compared with nothing"),
@@ -321,6 +354,7 @@ impl<'t> Parser<'t> {
                 )),
             };
         };
+        self.takes(sign);
         number_of(left_at, &left)?;
         self.skip_space();
         let right_at = self.at;
@@ -336,6 +370,18 @@ impl<'t> Parser<'t> {
                 {
                     let message = format!("{field} is no share, but {} is", number.text);
                     return Err(error(at, message, "only metric.NAME.utilization is one"));
+                }
+                (Operand::Number(number), Operand::Field(field))
+                    if field.is_share() && number.is_fraction() =>
+                {
+                    let message =
+                        format!("{field} is in percent, and {} is a fraction", number.text);
+                    let share = number.quantity.approximate_f64();
+                    let percent = (share * 1e9).round() / 1e7;
+                    let hint = format!(
+                        "write {percent}% for that share, or {share}% for less than one percent"
+                    );
+                    return Err(error(at, message, hint));
                 }
                 _ => {}
             }
@@ -459,10 +505,14 @@ impl<'t> Parser<'t> {
         found
     }
 
+    /// A sign of another language that stands here, and what is written instead.
+    fn slip(&self) -> Option<(&'static str, &'static str)> {
+        SLIPS.into_iter().find(|(sign, _)| self.rest().starts_with(sign))
+    }
+
     fn unexpected(&self, wanted: &str) -> SyntaxError {
         let rest = self.rest();
-        let known = [("&", "and"), ("|", "or"), ("!", "not"), ("=", "==")];
-        let known = known.into_iter().find(|(sign, _)| rest.starts_with(sign));
+        let known = self.slip();
         let message = match (known, rest.chars().next()) {
             (Some((sign, _)), _) => format!("{sign:?} means nothing here"),
             (None, Some(letter)) => format!("expected {wanted}, not {letter:?}"),

@@ -78,8 +78,29 @@ fn what_cannot_be_read_is_shown_where_it_is() {
         ),
         ("1 < 2", 0, "two numbers are compared", pass),
         ("desired = 2", 8, "\"=\" means nothing here", "write =="),
-        ("limited && blocked", 8, "\"&\" means nothing here", "write and"),
-        ("limited || blocked", 8, "\"|\" means nothing here", "write or"),
+        ("desired =< 2", 8, "\"=<\" means nothing here", "write <="),
+        ("desired => 2", 8, "\"=>\" means nothing here", "write >="),
+        ("desired =! 2", 8, "\"=!\" means nothing here", "write !="),
+        ("desired <> 2", 8, "\"<>\" means nothing here", "write !="),
+        ("desired === 2", 8, "\"===\" means nothing here", "write =="),
+        ("desired !== 2", 8, "\"!==\" means nothing here", "write !="),
+        ("desired < = 2", 8, "\"< =\" means nothing here", "write <="),
+        ("desired ≤ 2", 8, "\"≤\" means nothing here", "write <="),
+        ("limited && blocked", 8, "\"&&\" means nothing here", "write and"),
+        ("limited || blocked", 8, "\"||\" means nothing here", "write or"),
+        ("limited & blocked", 8, "\"&\" means nothing here", "write and"),
+        (
+            "metric.cpu.utilization < 0.8",
+            25,
+            "metric.cpu.utilization is in percent, and 0.8 is a fraction",
+            "write 80% for that share, or 0.8% for less than one percent",
+        ),
+        (
+            "250m >= metric.cpu.utilization",
+            0,
+            "metric.cpu.utilization is in percent, and 250m is a fraction",
+            "write 25% for that share, or 0.25% for less than one percent",
+        ),
         ("!limited", 0, "\"!\" means nothing here", "write not"),
         (
             "limited blocked",
@@ -349,7 +370,12 @@ fn node() -> impl Strategy<Value = Node> {
         Operator::Greater,
     ]);
     let other = prop_oneof![number, number_field().prop_map(Operand::Field)];
+    let fits = |(field, _, other, _): &(Operand, Operator, Operand, bool)| {
+        !matches!((field, other), (Operand::Field(field), Operand::Number(number))
+            if field.is_share() && number.is_fraction())
+    };
     let compare = (number_field().prop_map(Operand::Field), operator, other, any::<bool>())
+        .prop_filter("a utilization is no fraction", fits)
         .prop_map(|(field, operator, other, turned)| match turned {
             true => Node::Compare(other, operator, field),
             false => Node::Compare(field, operator, other),

@@ -5,8 +5,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::known::{Known, SLACK, minus, periods, windows};
+use super::known::{Known, minus, periods, windows};
 use super::recommendations::{self, Held};
+use super::rhythm::Rhythm;
 use super::{Extreme, Knowledge, Memory, Possible, Remembered, asked, basis, scale_events, states};
 use crate::json::SecondsTime;
 use crate::snapshot::Scale;
@@ -106,7 +107,7 @@ fn within(known: &Known<'_>, held: &Held, highest: Extreme, lowest: Extreme) -> 
     if age <= known.down_window {
         replicas = highest.at_most.map_or(replicas, |high| replicas.min(high));
     }
-    if age <= known.up_window && known.up_window > known.sync_period {
+    if age <= known.up_window && known.up_window > known.rhythm.period {
         replicas = lowest.at_least.map_or(replicas, |low| replicas.max(low));
     }
     Recommendation { replicas, time }
@@ -187,7 +188,7 @@ pub fn averages_over_target(spec: &HpaSpec) -> bool {
 pub fn window(hpa: &Hpa, controller: &Controller) -> SignedDuration {
     let (up, down) = windows(&hpa.spec, controller);
     let period = hpa.spec.behavior.as_ref().and_then(|behavior| periods(behavior).pop_last());
-    up.max(down).max(period.unwrap_or_default()) + controller.sync_period + SLACK
+    up.max(down).max(period.unwrap_or_default()) + Rhythm::of(controller).longest
 }
 
 /// Whether the controller has never written anything about it.
@@ -199,7 +200,7 @@ fn never_reconciled(hpa: &Hpa) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::Extreme;
-    use super::super::states::tests::{second, state};
+    use super::super::states::tests::{of, second, state};
     use super::{Controller, Evidence, Hpa, Possible, Scale, SignedDuration, infer, windows};
     use crate::snapshot::evidence::{Lease, Rescales, Seen};
 
@@ -219,7 +220,7 @@ mod tests {
         let replicas = hpa.status.current_replicas;
         let scale =
             Scale { spec_replicas: replicas, status_replicas: replicas, selector: String::new() };
-        infer(hpa, &scale, &Controller::default(), second(now), evidence).possible.unwrap()
+        infer(hpa, &scale, &of("v1.36"), second(now), evidence).possible.unwrap()
     }
 
     #[test]

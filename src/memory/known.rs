@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::rhythm::Rhythm;
 use super::{sighting, states};
 use crate::go;
 use crate::snapshot::controller::Controller;
@@ -19,7 +20,7 @@ pub(super) const SECOND: SignedDuration = SignedDuration::from_secs(1);
 /// Another leader takes over so long after the one before was there at the soonest: a lease of 15 s
 /// is renewed every 2 s.
 const TAKEOVER: SignedDuration = SignedDuration::from_secs(13);
-/// One that elects no leader, as that of k3s on SQLite, is back so soon.
+/// One that elects no leader, such as that of k3s on SQLite, is back this soon.
 const RESTART: SignedDuration = SignedDuration::from_secs(4);
 
 /// What a rule may look at.
@@ -28,7 +29,7 @@ pub(super) struct Known<'k> {
     /// The replicas that the target is asked for.
     pub(super) current: i32,
     pub(super) now: Timestamp,
-    pub(super) sync_period: SignedDuration,
+    pub(super) rhythm: Rhythm,
     /// The spec of the next pass, where that differs from the spec of the passes so far.
     pub(super) next: &'k HpaSpec,
     /// How long a recommendation holds against scaling up at the next pass; zero without `behavior`.
@@ -106,7 +107,7 @@ impl<'k> Known<'k> {
             hpa,
             current,
             now,
-            sync_period: controller.sync_period,
+            rhythm: Rhythm::of(controller),
             next,
             up_window,
             down_window,
@@ -123,7 +124,7 @@ impl<'k> Known<'k> {
             status_lost: status_lost(&own),
             replaces_another: !others.is_empty(),
         };
-        let since = states::passed_since(hpa, now, controller.sync_period);
+        let since = states::passed_since(hpa, now, &known.rhythm);
         known.status_since = since.filter(|_| !known.status_may_lag());
         known.counts_rescale =
             known.status_since.is_some() && sighting::counts_rescale(&hpa.spec, &hpa.status);
@@ -141,7 +142,31 @@ impl Known<'_> {
     /// When the status was written, where no pass can have been made since.
     fn fresh(&self) -> Option<Timestamp> {
         let written = self.status_written()?;
-        (self.now <= written + self.sync_period - SECOND).then_some(written)
+        let same_leader = match self.lease {
+            _ if !self.rhythm.at_once_on_start => true,
+            Some(lease) => lease.acquired + SECOND <= written,
+            None => self.now <= written - SECOND + TAKEOVER,
+        };
+        (same_leader
+            && self.is_regular_since(written)
+            && self.now <= written + self.rhythm.period - SECOND)
+            .then_some(written)
+    }
+
+    /// Whether no pass at a time or later was an extra one.
+    fn is_regular_since(&self, time: Timestamp) -> bool {
+        self.rhythm.is_regular_since(time, self.hpa.written.spec)
+    }
+
+    /// Whether the next pass is one over a changed spec, which comes at once.
+    fn next_is_extra(&self) -> bool {
+        self.rhythm.extra_on_change && *self.next != self.hpa.spec
+    }
+
+    /// How old what the last pass did is at least, when the next one looks at it.
+    pub(super) fn least_gap(&self) -> SignedDuration {
+        let regular = !self.next_is_extra() && self.is_regular_since(self.last_pass());
+        if regular { self.rhythm.period } else { SignedDuration::ZERO }
     }
 
     /// How long the passes so far have kept a recommendation: one that is older than both windows may
@@ -159,12 +184,13 @@ impl Known<'_> {
 
     /// The earliest time at which the next pass may look at its clock.
     pub(super) fn earliest_pass(&self) -> Timestamp {
-        self.fresh().map_or(self.now, |last| self.now.max(last - SECOND + self.sync_period))
+        let fresh = self.fresh().filter(|_| !self.next_is_extra());
+        fresh.map_or(self.now, |last| self.now.max(last - SECOND + self.rhythm.period))
     }
 
     /// The latest.
     pub(super) fn latest_pass(&self) -> Timestamp {
-        self.fresh().map_or(self.now, |last| last + SECOND) + self.sync_period + SLACK
+        self.fresh().map_or(self.now, |last| last + SECOND) + self.rhythm.longest
     }
 
     /// The earliest time at which the last pass, whose status is the one that is seen, may have
@@ -176,11 +202,11 @@ impl Known<'_> {
 
     /// The earliest time of the last pass before a time, of a controller that was running then.
     pub(super) fn last_before(&self, time: Timestamp) -> Timestamp {
-        time - self.sync_period - SLACK - SECOND
+        time - self.rhythm.longest - SECOND
     }
 
-    /// Whether the controller may have started anew since. One that does makes its first pass a
-    /// sync period later, at a time when the one that wrote a fresh status would have made its next.
+    /// Whether the controller may have been restarted since. Where its first pass comes a sync period
+    /// later, that is when the controller that wrote a fresh status would have made its next one.
     pub(super) fn may_have_restarted_since(&self, time: Timestamp) -> bool {
         self.may_have_lost(time)
             || match self.lease {
@@ -214,8 +240,12 @@ impl Known<'_> {
 
     /// Since when statuses show that the one who wrote the last was running.
     fn unbroken_since(&self) -> Option<Timestamp> {
-        // Between passes that follow on each other there is no time to start anew.
-        let unbroken = self.sync_period + RESTART - SECOND;
+        // Between passes that follow each other there is no time for a restart.
+        let first_pass = match self.rhythm.at_once_on_start {
+            true => SignedDuration::ZERO,
+            false => self.rhythm.period,
+        };
+        let unbroken = RESTART + first_pass - SECOND;
         let mut since = self.status_written()?;
         for write in self.writes().rev() {
             if since.duration_since(write) < unbroken {
@@ -275,7 +305,7 @@ impl Known<'_> {
         let reaches = last.until >= self.hpa.written.status.max(self.hpa.written.spec)?;
         // Over a spec that was changed there may not have been a pass at once.
         let passed = match recommended.kept {
-            true => recommended.time + SECOND + self.sync_period + SLACK,
+            true => recommended.time + SECOND + self.rhythm.longest,
             false => recommended.time,
         };
         let told = starts_early(passed)
@@ -290,7 +320,8 @@ impl Known<'_> {
     /// pass looks at it.
     pub(super) fn least_age_before(&self, time: Timestamp) -> SignedDuration {
         let wrote = self.writes().any(|write| write == time);
-        let before = if wrote { self.sync_period } else { SignedDuration::ZERO };
+        let regular = wrote && self.is_regular_since(minus(time, self.rhythm.period));
+        let before = if regular { self.rhythm.period } else { SignedDuration::ZERO };
         before + self.least_age(time)
     }
 
@@ -301,10 +332,14 @@ impl Known<'_> {
         self.seen.iter().filter(|seen| !seen.kept).map(|seen| seen.time).chain(own)
     }
 
-    /// How old what a pass did by some time is at least, when the next pass looks at it. One pass comes
-    /// a whole sync period after the other, and some more where they left nothing for too long.
+    /// How old what a pass did by some time is at least, when the next pass looks at it. One regular
+    /// pass comes whole sync periods after the other.
     pub(super) fn least_age(&self, time: Timestamp) -> SignedDuration {
-        let latest = self.sync_period + SLACK;
+        let passed = self.earliest_pass().duration_since(time) - SECOND;
+        if self.next_is_extra() || !self.is_regular_since(minus(time, self.rhythm.period)) {
+            return passed;
+        }
+        let latest = self.rhythm.period + SLACK;
         let (mut periods, mut before) = (0, time);
         for until in self.writes().filter(|write| *write > time).chain([self.now]) {
             let span = until.duration_since(before) - SECOND;
@@ -312,8 +347,7 @@ impl Known<'_> {
             periods = i32::try_from(many).unwrap_or(i32::MAX).max(1).saturating_add(periods);
             before = until;
         }
-        let passed = self.earliest_pass().duration_since(time) - SECOND;
-        passed.max(self.sync_period.saturating_mul(periods))
+        passed.max(self.rhythm.period.saturating_mul(periods))
     }
 
     /// What the controller remembers of this HPA is not older.

@@ -6,6 +6,7 @@ mod asked;
 pub mod infer;
 mod known;
 mod recommendations;
+mod rhythm;
 mod scale_events;
 mod sighting;
 pub mod states;

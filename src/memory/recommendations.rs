@@ -91,7 +91,7 @@ fn holding(known: &Known<'_>, sighting: &Sighting) -> impl Iterator<Item = Held>
         let earliest = fitting.first().map(|seen| seen.time - SECOND).max(known.nothing_before());
         let looks = |seen: &&&Seen| seen.likely.is_some_and(|likely| replicas.contains(&likely));
         let latest = fitting.iter().rfind(looks).or(fitting.last());
-        let latest = latest.map(|seen| seen.time.max(seen.until - known.sync_period));
+        let latest = latest.map(|seen| seen.time.max(seen.until - known.rhythm.period));
         let earliest = earliest.map_or(oldest, |earliest| oldest.max(earliest));
         Held::new(replicas, earliest, latest.unwrap_or(written).max(earliest))
     })
@@ -323,7 +323,7 @@ fn last(
             vec![aged(furthest, age)]
         }
     };
-    list.push(aged(proposed(sighting, side), known.sync_period));
+    list.push(aged(proposed(sighting, side), known.least_gap()));
     list.extend(restarted.then(|| aged(known.current, SignedDuration::ZERO)));
     list
 }
@@ -352,7 +352,7 @@ pub(super) fn extremes(
         // unless the next pass is the first that comes to a recommendation.
         let window = side.window(known);
         let told = match known.passes_within(window) {
-            _ if window <= known.sync_period && sighting.is_some() => Some(side.least()),
+            _ if window <= known.least_gap() && sighting.is_some() => Some(side.least()),
             told => told.map(|told| {
                 told.iter()
                     .map(|seen| side.more(seen.at_least, seen.at_most))

@@ -4,10 +4,11 @@
 
 use std::ops::RangeInclusive;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::asked;
 use super::known::{SECOND, SLACK, minus, windows};
+use super::rhythm::Rhythm;
 use super::sighting::{self, Sighting};
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Counted, Rescales, Seen, Written};
@@ -43,16 +44,21 @@ pub fn seen(
         // Both are only new where a state in between is missing.
         let changes = [next.written.status, next.written.spec].into_iter().flatten();
         let changed = changes.filter(|it| *it > time).min()?;
-        let period = controller.sync_period;
+        let rhythm = Rhythm::of(controller);
+        let before = minus(changed, rhythm.period - SECOND);
         let (until, last) = match chain {
             Chain::Glimpses => (time, time),
             // The pass that changed it came a sync period after the last that did not.
-            Chain::Whole if next.written.status == Some(changed) && !next.written.by_us => {
-                (changed, time.max(minus(changed, period - SECOND)))
+            Chain::Whole
+                if next.written.status == Some(changed)
+                    && !next.written.by_us
+                    && rhythm.is_regular_since(minus(before, SECOND), state.written.spec) =>
+            {
+                (changed, time.max(before))
             }
             Chain::Whole => (changed, changed),
         };
-        let since = passed_since(state, until, period);
+        let since = passed_since(state, until, &rhythm);
         // What is known of the target is about the present one.
         let same_target = state.spec.scale_target_ref == hpa.spec.scale_target_ref;
         let counted = if same_target { counted } else { &[] };
@@ -92,7 +98,9 @@ pub(super) fn sighted(
     let mut sighting = sighting::read(&hpa.spec, &hpa.status)?;
     let (first, last) = passes.into_inner();
     // Of several passes each may have taken its averages over another count.
-    let single = last.duration_since(first) < controller.sync_period - SECOND;
+    let rhythm = Rhythm::of(controller);
+    let single = last.duration_since(first) < rhythm.period - SECOND
+        && rhythm.is_regular_since(first, hpa.written.spec);
     let covers = |counted: &&Counted| {
         first.duration_since(counted.since) > SECOND + SLACK
             && first <= counted.until
@@ -114,20 +122,26 @@ pub(super) fn sighted(
 
 /// Since when passes over the spec as it is have left the status as it is until some time; none where
 /// there may have been none. What a pass leaves as it was it does not write again.
-pub(super) fn passed_since(
-    hpa: &Hpa,
-    until: Timestamp,
-    sync_period: SignedDuration,
-) -> Option<Timestamp> {
+pub(super) fn passed_since(hpa: &Hpa, until: Timestamp, rhythm: &Rhythm) -> Option<Timestamp> {
     let Written { status, spec, by_us, .. } = hpa.written;
+    let observed = hpa.status.observed_generation;
     match (status, spec) {
+        // The status names the spec that its pass found.
+        (Some(status), Some(_))
+            if rhythm.extra_on_change
+                && !by_us
+                && observed.is_some()
+                && observed == hpa.generation =>
+        {
+            Some(status)
+        }
         (Some(status), Some(spec)) if status > spec && !by_us => Some(status),
         (None, Some(_)) => None,
         // When it was written is not known either, or nobody else has written anything.
         (status, None) if !by_us => Some(status.unwrap_or(Timestamp::MIN)),
         (status, spec) => {
             let changed = status.max(spec)?;
-            let passed = until.duration_since(changed) >= SECOND + sync_period + SLACK;
+            let passed = until.duration_since(changed) >= SECOND + rhythm.longest;
             passed.then_some(changed)
         }
     }
@@ -164,6 +178,11 @@ pub(super) mod tests {
     use super::{Chain, Counted, Written, rescales_seen, seen};
     use crate::snapshot::controller::Controller;
     use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus};
+
+    /// The controller of a version.
+    pub(crate) fn of(version: &str) -> Controller {
+        Controller::new(version.parse().unwrap())
+    }
 
     pub(crate) fn second(second: i64) -> Timestamp {
         Timestamp::from_second(1_000_000 + second).unwrap()
@@ -259,7 +278,7 @@ pub(super) mod tests {
         ] {
             let list: Vec<Hpa> = states.iter().copied().map(state).collect();
             let last = list.last().unwrap();
-            let found = seen(last, &Controller::default(), &list, &[], chain);
+            let found = seen(last, &of("v1.36"), &list, &[], chain);
             let second = |time: Timestamp| time.as_second() - 1_000_000;
             let found: Vec<_> = found
                 .iter()
@@ -274,7 +293,7 @@ pub(super) mod tests {
         let mut states = [(100, 50, 8, None), (115, 50, 7, None)].map(state);
         states[0].written.by_us = true;
         let told = |states: &[Hpa]| {
-            let found = seen(&states[1], &Controller::default(), states, &[], Chain::Whole);
+            let found = seen(&states[1], &of("v1.36"), states, &[], Chain::Whole);
             found.iter().map(|it| (it.at_least, it.at_most, it.kept)).collect::<Vec<_>>()
         };
         assert_eq!(told(&states), [(0, i32::MAX, true)]);
@@ -299,7 +318,7 @@ pub(super) mod tests {
     fn told(states: &[Hpa; 2]) -> (i32, i32) {
         let Written { created, status, .. } = states[0].written;
         let counted = Counted { replicas: 10, since: created.unwrap(), until: status.unwrap() };
-        let found = seen(&states[1], &Controller::default(), states, &[counted], Chain::Whole);
+        let found = seen(&states[1], &of("v1.36"), states, &[counted], Chain::Whole);
         found.first().map_or((0, i32::MAX), |found| (found.at_least, found.at_most))
     }
 
@@ -344,7 +363,7 @@ pub(super) mod tests {
             }
             let counted = Counted { replicas: 10, since: far, until: far };
             let states = held_back();
-            let found = seen(&states[1], &Controller::default(), &states, &[counted], Chain::Whole);
+            let found = seen(&states[1], &of("v1.36"), &states, &[counted], Chain::Whole);
             assert_eq!((found[0].at_least, found[0].at_most), (0, 7));
         }
     }

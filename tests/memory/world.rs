@@ -89,6 +89,8 @@ pub(crate) struct World {
     pub(crate) random: Random,
     pub(crate) now: Timestamp,
     pub(crate) next_pass: Timestamp,
+    /// When the next regular pass is due. One that comes before is extra.
+    due: Timestamp,
     pub(crate) hpa: Hpa,
     pub(crate) replicas: i32,
     /// The metric's value, in milli-units; none while it fails.
@@ -137,7 +139,11 @@ impl World {
         .unwrap();
         let min = random.pick(&[1, 1, 2, 3]);
         let odd = life == Life::Odd;
-        let controller = if odd { some_controller(&mut random) } else { Controller::default() };
+        let controller = match odd {
+            true => some_controller(&mut random),
+            false => Controller::new(random.pick(&["v1.36", "v1.37", "v1.37"]).parse().unwrap()),
+        };
+        let counts_generations = controller.gates.generation;
         let spec = HpaSpec {
             scale_target_ref: CrossVersionObjectReference {
                 kind: "Deployment".to_owned(),
@@ -156,7 +162,7 @@ impl World {
             name: "web".to_owned(),
             namespace: "default".to_owned(),
             uid: Some("u".to_owned()),
-            generation: None,
+            generation: counts_generations.then_some(1),
             resource_version: String::new(),
             deletion_timestamp: None,
             labels: Labels::default(),
@@ -173,7 +179,8 @@ impl World {
         let replicas = random.pick(&[min, min, 5]);
         let mut world = Self {
             now: start,
-            next_pass: start + controller.sync_period,
+            next_pass: start,
+            due: start,
             hpa,
             replicas,
             load: Some(TARGET),
@@ -203,7 +210,28 @@ impl World {
             counted: Vec::new(),
         };
         world.change_load();
+        let late = world.random.up_to_ms(100);
+        world.due = match world.at_once_on_start() {
+            true => start + late,
+            false => start + world.controller.sync_period,
+        };
+        world.next_pass = world.due;
         world
+    }
+
+    /// Whether a new HPA, and each HPA of a controller that starts, has a pass at once.
+    fn at_once_on_start(&self) -> bool {
+        self.controller.version.minor() >= 37
+    }
+
+    /// The HPA was created or its spec changed, at this time: what comes next is an extra pass, where
+    /// there are any.
+    fn pass_at_once(&mut self) {
+        let late = match self.random.one_in(20) {
+            true => self.random.up_to_ms(4_000),
+            false => self.random.up_to_ms(200),
+        };
+        self.next_pass = self.due.min(self.now + late);
     }
 
     /// What the controller would see now.
@@ -261,9 +289,13 @@ impl World {
                 && evidence.events.iter().all(|event| event.is_about(&self.hpa))
     }
 
-    /// Whether a controller has started anew, without an election, and not passed since.
+    /// Whether a controller was restarted, without an election, and has not passed since.
     pub(crate) fn is_back(&self) -> bool {
-        !self.elected && self.now < self.leads_since + self.controller.sync_period
+        let first = match self.at_once_on_start() {
+            true => SignedDuration::from_secs(2),
+            false => self.controller.sync_period,
+        };
+        !self.elected && self.now < self.leads_since + first
     }
 
     /// What a user could read beside the HPA.
@@ -326,7 +358,19 @@ impl World {
             _ if self.random.one_in(50) => 2_000,
             _ => 60,
         };
-        self.next_pass = self.now + self.controller.sync_period + self.random.up_to_ms(late);
+        // An extra pass does not move the regular ones.
+        if self.due <= self.now {
+            self.due = self.now + self.controller.sync_period + self.random.up_to_ms(late);
+            let stale = match self.life {
+                Life::Quiet => false,
+                Life::Usual => self.random.one_in(100),
+                Life::Odd => self.random.one_in(30),
+            };
+            if stale && self.controller.gates.stale_controller_consistency {
+                self.due += self.controller.sync_period + self.random.up_to_ms(60);
+            }
+        }
+        self.next_pass = self.due;
         decision
     }
 
@@ -356,7 +400,12 @@ impl World {
                 self.replicas = 2;
                 self.scaled_by_others = Some(self.now);
             }
-            if self.random.one_in(if odd { 100 } else { 200 }) {
+            // A change often comes with others.
+            let just = SignedDuration::from_secs(2);
+            let spec = self.hpa.written.spec;
+            let changed = odd && spec.is_some_and(|spec| self.now.duration_since(spec) < just);
+            let rarely = if odd { 100 } else { 200 };
+            if self.random.one_in(if changed { 3 } else { rarely }) {
                 self.change_spec();
                 unforeseen = true;
             } else if odd && self.random.one_in(100) {
@@ -385,6 +434,10 @@ impl World {
         self.hpa.status = HpaStatus::default();
         let now = Some(whole(self.now));
         self.hpa.written = Written { created: now, spec: now, status: None, by_us: false };
+        self.hpa.generation = self.hpa.generation.map(|_| 1);
+        if self.at_once_on_start() {
+            self.pass_at_once();
+        }
     }
 
     /// The same world, whose HPA is updated before the next pass.
@@ -394,6 +447,9 @@ impl World {
             let mut updated = Self { random: Random(random.next()), ..self.clone() };
             updated.change_spec();
             updated.now = self.now;
+            if updated.next_pass < updated.due {
+                updated.pass_at_once();
+            }
             let (own, other) = (&self.hpa.spec, &updated.hpa.spec);
             // Another target would be another world.
             if own != other && own.scale_target_ref == other.scale_target_ref {
@@ -404,6 +460,7 @@ impl World {
 
     fn change_spec(&mut self) {
         let odd = self.life == Life::Odd;
+        let spec_before = &self.hpa.spec.clone();
         let spec = &mut self.hpa.spec;
         match self.random.within(0, if odd { 5 } else { 3 }) {
             0 => spec.max_replicas = self.random.pick(&[10, 20, 50]),
@@ -428,6 +485,10 @@ impl World {
         let since = self.next_pass - self.random.up_to_ms(14_000);
         self.now = self.now.max(since).min(self.next_pass);
         self.hpa.written.spec = Some(whole(self.now));
+        if *spec_before != self.hpa.spec && self.controller.gates.generation {
+            self.hpa.generation = self.hpa.generation.map(|generation| generation + 1);
+            self.pass_at_once();
+        }
     }
 
     /// Somebody runs `apply --write-status`, which looks at the metrics but remembers nothing.
@@ -464,7 +525,8 @@ impl World {
         self.counted.push(self.counted());
     }
 
-    /// Another leader takes over, after the lease has run out, and passes a sync period later.
+    /// Another leader takes over, after the lease has run out, and passes at once or a sync period
+    /// later.
     fn restart(&mut self) {
         self.died = Some(self.now);
         self.led_before = self.leads_since;
@@ -475,7 +537,11 @@ impl World {
         self.memory = Memory::default();
         self.recorder = self.recorder.next();
         let late = self.random.up_to_ms(2_000);
-        self.next_pass = self.leads_since + self.controller.sync_period + late;
+        self.due = match self.at_once_on_start() {
+            true => self.leads_since + late,
+            false => self.leads_since + self.controller.sync_period + late,
+        };
+        self.next_pass = self.due;
     }
 
     /// The same world with nothing happening from now on but passes, by metrics that always ask for
@@ -573,7 +639,8 @@ fn average() -> MetricTarget {
 
 /// A controller of some version with some flags.
 fn some_controller(random: &mut Random) -> Controller {
-    let version = random.pick(&["v1.23", "v1.26", "v1.28", "v1.33", "v1.36", "v1.36", "v1.37"]);
+    let version =
+        random.pick(&["v1.23", "v1.26", "v1.28", "v1.33", "v1.36", "v1.37", "v1.37", "v1.38"]);
     let version: Version = version.parse().unwrap();
     let seconds = SignedDuration::from_secs;
     Controller {

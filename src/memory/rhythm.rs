@@ -1,0 +1,47 @@
+//! When one pass of the controller follows another. Passes over an HPA come a sync period apart. From
+//! v1.37 on a new HPA and one whose spec was changed have an extra pass at once, which does not move
+//! the others, and a pass may be skipped while the controller has not seen its own last write.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::known::{SECOND, SLACK};
+use crate::snapshot::controller::Controller;
+
+/// When passes are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rhythm {
+    /// The sync period. A pass comes no sooner after the one before it, unless one of them is extra.
+    pub(super) period: SignedDuration,
+    /// No two passes are further apart.
+    pub(super) longest: SignedDuration,
+    /// A changed spec has an extra pass (1.37; kubernetes#138294 with the gate `HPAGeneration`).
+    pub(super) extra_on_change: bool,
+    /// A controller that starts passes at once over every HPA, not a sync period later, and a new HPA
+    /// has a pass at once (1.37; kubernetes#138294).
+    pub(super) at_once_on_start: bool,
+}
+
+impl Rhythm {
+    pub(super) fn of(controller: &Controller) -> Self {
+        let period = controller.sync_period;
+        // One skipped pass is made up for a period later (1.37; kubernetes#139025).
+        let skipped = match controller.gates.stale_controller_consistency {
+            true => period,
+            false => SignedDuration::ZERO,
+        };
+        Self {
+            period,
+            longest: period + skipped + SLACK,
+            extra_on_change: controller.gates.generation,
+            at_once_on_start: controller.version.minor() >= 37,
+        }
+    }
+
+    /// Whether no pass at a time or later was extra, by when the spec was last changed. An extra pass
+    /// that is skipped is made up for by a regular one.
+    pub(super) fn is_regular_since(&self, time: Timestamp, spec: Option<Timestamp>) -> bool {
+        // A new HPA has its spec from its creation.
+        let extra = self.extra_on_change || self.at_once_on_start;
+        !extra || spec.is_none_or(|spec| spec + SECOND + SLACK < time)
+    }
+}

@@ -64,6 +64,8 @@ pub(crate) fn moment(namespace: &str, line: &str) -> (Timestamp, Input) {
         name: "web".to_owned(),
         namespace: Some(namespace.to_owned()),
         now: Some(time),
+        // What ran, which nothing that was recorded shows.
+        version: Some("v1.36.2".parse().unwrap()),
         ..Options::default()
     };
     (time, assemble(objects, &options, time).unwrap())

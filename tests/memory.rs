@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::engine;
+use kubectl_hpa::engine::decision::Range;
 use kubectl_hpa::memory::infer;
 use kubectl_hpa::memory::states::{self, Chain};
 use kubectl_hpa::snapshot::Snapshot;
@@ -185,8 +186,8 @@ fn inherits(
     share.right += usize::from(decision.replicas_after() == Some(after));
 }
 
-/// While the metrics ask for the same, each count that is foretold is reached or passed when it is
-/// foretold, and where it ends is foretold too. `controller` is that of the passes before.
+/// While the metrics ask for the same, the replicas after each pass are possible by what is foretold
+/// for its time, up to the end. `controller` is that of the passes before.
 fn follows(
     mut world: World,
     observed: &Hpa,
@@ -203,70 +204,61 @@ fn follows(
     let decision = engine::reconcile(&snapshot, &remembered.likely);
     let outlook = engine::outlook(&snapshot, &remembered, &decision);
     let range = outlook.range(&decision).unwrap();
-    let mut upcoming = outlook.upcoming;
-    upcoming.sort_by_key(|step| (step.earliest, step.latest.is_none(), step.latest));
-    // Each count with how often it was passed before.
-    let (mut reached, mut settled) = (Vec::new(), Vec::new());
-    let steps = controller.sync_period.saturating_mul(i32::try_from(STEPS).unwrap());
-    let end = now + SignedDuration::from_hours(1) + steps;
+    let upcoming = outlook.upcoming;
+    for step in &upcoming {
+        assert!((step.range.min..=step.range.max).contains(&step.replicas), "{at}: {upcoming:#?}");
+    }
+    let (mut passes, mut changes) = (Vec::new(), 0);
+    let period = controller.sync_period;
+    let end = now + SignedDuration::from_hours(1) + period.saturating_mul(32);
     let mut current = from;
     while world.now < end {
         let truth = world.pass();
         if truth.proposal != decision.proposal && world.replicas != 0 {
             return;
         }
-        while current != world.replicas {
-            current += (world.replicas - current).signum();
-            let before = reached.iter().filter(|((replicas, _), _)| *replicas == current).count();
-            reached.push(((current, before), world.now));
-        }
-        if settled.last() != Some(&current) {
-            settled.push(current);
-        }
+        changes += i32::from(world.replicas != current);
+        current = world.replicas;
+        passes.push((world.now, current));
     }
     // Passes need not be where they are foretold; the grid may shift at each change, and drifts.
-    let period = controller.sync_period;
-    let grid = period.saturating_mul(i32::try_from(settled.len() + 1).unwrap());
-    let slack = |time: Timestamp| {
-        let passes = time.duration_since(now).as_secs_f64() / period.as_secs_f64();
-        grid + SignedDuration::from_secs(10) + SignedDuration::from_secs_f64(0.45 * passes)
-    };
-    let mut before: BTreeMap<i32, usize> = BTreeMap::new();
-    // What this pass is taken to come to is not told again.
-    let told =
-        |replicas| upcoming.iter().any(|step| step.replicas == replicas && step.earliest <= now);
-    before.extend(decision.replicas_after().filter(|n| *n != from && !told(*n)).map(|n| (n, 1)));
-    for step in &upcoming {
-        let times = before.entry(step.replicas).or_default();
-        let passed = reached.iter().find(|(which, _)| *which == (step.replicas, *times));
-        *times += 1;
-        let passed = passed.map(|(_, time)| *time);
-        // What is only passed on the way there and back is not foretold.
-        let last = reached.iter().rfind(|((replicas, _), _)| *replicas == step.replicas);
-        let early = last.is_some_and(|(_, time)| *time + slack(step.earliest) < step.earliest);
-        let late = step.latest.filter(|latest| *latest + slack(*latest) < end);
-        let late =
-            late.is_some_and(|latest| passed.is_none_or(|time| time > latest + slack(latest)));
-        if early || late {
-            panic!(
-                "{at}: early {early}, late {late}: {step:?}, but from {from} to {:?} came \
-                 {reached:?}\n{upcoming:#?}\n{remembered:#?}\n{:#?}",
-                decision.proposal, snapshot.hpa
-            );
+    let grid = period.saturating_mul(changes + 2);
+    for (time, replicas) in &passes {
+        let passed = time.duration_since(now).as_secs_f64() / period.as_secs_f64();
+        let drift = SignedDuration::from_secs_f64(0.45 * passed);
+        let slack = grid + SignedDuration::from_secs(10) + drift;
+        let started = upcoming.partition_point(|step| step.time <= *time - slack);
+        let near = upcoming[started.saturating_sub(1)..].iter();
+        let near = near.take_while(|step| step.time <= *time + slack).map(|step| step.range);
+        // Until the first row, what this pass may come to holds, or what it finds.
+        let before = [range, Range { min: from, max: from }];
+        let before = before.into_iter().filter(|_| started == 0);
+        let mut possible = before.chain(near);
+        // Of a course that is known, more steps are not looked for.
+        let is_cut = remembered.possible.is_none() && upcoming.len() == STEPS;
+        if is_cut && upcoming.last().is_some_and(|step| step.time <= *time + slack) {
+            return;
         }
+        assert!(
+            possible.any(|range| (range.min..=range.max).contains(replicas)),
+            "{at}: from {from} to {:?}, within {slack:?} of {time} {replicas} of {:?} is not in\n\
+             {upcoming:?}\n{remembered:#?}\n{:#?}",
+            decision.proposal,
+            stops(&passes),
+            snapshot.hpa,
+        );
     }
-    let foretold =
-        |n: i32| upcoming.iter().any(|it| it.replicas == n) || (range.min..=range.max).contains(&n);
-    // More steps than these are not looked for.
-    assert!(
-        upcoming.len() + 1 >= STEPS || settled.last().is_some_and(|n| foretold(*n)),
-        "{at}: from {from} to {:?} came {settled:?}, not {upcoming:?}",
-        decision.proposal
-    );
 }
 
 /// As many changes as are foretold.
 const STEPS: usize = 32;
+
+/// The passes that change the replicas, and the first.
+fn stops(passes: &[(Timestamp, i32)]) -> Vec<(Timestamp, i32)> {
+    let mut stops = passes.to_vec();
+    stops.dedup_by_key(|(_, replicas)| *replicas);
+    stops
+}
 
 type Shares = BTreeMap<String, Share>;
 

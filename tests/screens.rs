@@ -178,8 +178,7 @@ FROM PROPOSAL TO REPLICAS
   8  bounds: 2 to 10
 
 NEXT, IF THE METRICS KEEP ASKING FOR 0
-   2  by 07:11:29Z (in 5m)
-  10  at the next pass, later, or not at all
+  2  at 07:11:29Z (in 5m)
 
 PODS FOR cpu
   POD                                USAGE  REQUEST  GROUP    COUNTED  BECAUSE

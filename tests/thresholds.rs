@@ -20,7 +20,9 @@ use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::assemble::Input;
 use kubectl_hpa::whatif::overrides::set_metric;
-use kubectl_hpa::whatif::thresholds::{Band, Changes, Effect, Found, Reached, Unit, thresholds};
+use kubectl_hpa::whatif::thresholds::{
+    Ask, Asks, Band, Changes, Effect, Found, Reached, Unit, thresholds,
+};
 use kubectl_hpa::whatif::value::Value;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -54,9 +56,19 @@ fn the_scenarios_have_all_sorts_of_thresholds() {
             );
             let open = changes.bands.iter().any(|band| !band.certain);
             seen.extend(open.then(|| "not certain".to_owned()));
+            let removes = changes.bands.iter().any(|band| band.effect == Effect::Removes);
+            let fewer = changes.asks.iter().any(|asks| asks.asks == Ask::Fewer);
+            seen.extend((fewer && !removes).then(|| "fewer, but held".to_owned()));
         }
     }
-    for sort in ["Removes Keeps Adds", "Keeps Adds", "Removes Keeps", "Adds", "not certain"] {
+    for sort in [
+        "Removes Keeps Adds",
+        "Keeps Adds",
+        "Removes Keeps",
+        "Adds",
+        "not certain",
+        "fewer, but held",
+    ] {
         assert!(seen.contains(sort), "never found: {sort}; but {seen:?}");
     }
 }
@@ -168,6 +180,26 @@ fn tell_the_truth(
                 prop_assert_eq!(effect(pass.least), *said, "at {} at least", value);
                 prop_assert_eq!(effect(pass.most), *said, "at {} at most", value);
             }
+        }
+    }
+    prop_assert_eq!(next, end + 1);
+
+    let mut next = 0;
+    let mut last = None;
+    for Asks { span, asks: said } in &changes.asks {
+        prop_assert!(span.from == next && span.from <= span.to, "{:?}", changes.asks);
+        prop_assert_ne!(last, Some(said), "two spans that ask for the same");
+        next = span.to + 1;
+        last = Some(said);
+        for value in dice.between(span.from, span.to) {
+            let asked = at(value).proposal.map(|proposal| proposal.replicas.cmp(&current));
+            let asked = match asked {
+                None => Ask::Nothing,
+                Some(std::cmp::Ordering::Less) => Ask::Fewer,
+                Some(std::cmp::Ordering::Equal) => Ask::Same,
+                Some(std::cmp::Ordering::Greater) => Ask::More,
+            };
+            prop_assert_eq!(asked, *said, "at {}: {:?}", value, changes);
         }
     }
     prop_assert_eq!(next, end + 1);

@@ -196,7 +196,7 @@ fn a_timeline_is_what_is_foretold_of_a_load_that_stays() {
         let timeline = player.play(snapshot, &first).unwrap().unwrap();
         let end = snapshot.now.checked_add(span).unwrap();
         let foretold: Vec<(i32, Timestamp)> =
-            foretold.iter().map(|it| (it.replicas, it.earliest)).filter(|it| it.1 <= end).collect();
+            foretold.iter().map(|it| (it.replicas, it.time)).filter(|it| it.1 <= end).collect();
         let played = timeline.changes.iter().map(|it| (it.to, it.time));
         let played: Vec<_> =
             played.filter(|it| it.1 > snapshot.now).take(foretold.len().max(31)).collect();

@@ -101,9 +101,9 @@ pub fn next(
         // The sync is within a period from now, and a hold may end before it.
         let period = then.snapshot.controller.sync_period;
         let end = then.snapshot.now.checked_add(period).unwrap_or(Timestamp::MAX);
-        for soon in outlook.upcoming.iter().filter(|step| step.earliest <= end) {
-            replicas.min = replicas.min.min(soon.replicas);
-            replicas.max = replicas.max.max(soon.replicas);
+        for soon in outlook.upcoming.iter().filter(|step| step.time <= end) {
+            replicas.min = replicas.min.min(soon.range.min);
+            replicas.max = replicas.max.max(soon.range.max);
         }
     }
     let verdict = judge(change, replicas);

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::arith::add;
 use super::behavior::{self, Wanted};
-use super::decision::{Decision, Upcoming};
+use super::decision::{Decision, Range, Upcoming};
 use super::rules::Rules;
 use super::seeded;
 use crate::memory::{Ends, Memory, Possible, Remembered};
@@ -22,8 +22,9 @@ const PASSES: i32 = 10_000;
 /// As many changes as are looked at: small steps to a far goal could go on for long.
 const STEPS: usize = 32;
 
-/// The counts that follow on that of this pass while the metrics ask for the same, each with the
-/// bounds of when. Empty where the metrics do not decide.
+/// The likeliest course after this pass while the metrics ask for the same, with the bounds of every
+/// other that the memory may lead to: a row for each later time at which one of them changes. Empty
+/// where the metrics do not decide.
 pub(super) fn ahead(
     snapshot: &Snapshot,
     remembered: &Remembered,
@@ -37,62 +38,52 @@ pub(super) fn ahead(
     let controller = &snapshot.controller;
     let rules = Rules::of(&controller.version, controller.gates);
     let run = Run { snapshot, current: scale.spec_replicas, desired: proposal.max(0), rules };
-    let Some(possible) = &remembered.possible else {
-        // The memory is known, and so is what follows.
-        let steps = run.steps(seeded(&remembered.likely, run.current, snapshot.now));
-        let later = steps.into_iter().filter(|(_, time)| *time > snapshot.now);
-        let exact = |(replicas, time)| Upcoming { replicas, earliest: time, latest: Some(time) };
-        return later.map(exact).collect();
+    let course = run.steps(seeded(&remembered.likely, run.current, snapshot.now));
+    let stops = remembered.possible.as_ref().map(|possible| run.stops(possible));
+    let mut times: BTreeSet<Timestamp> = course.iter().map(|(_, time)| *time).collect();
+    let bounds = stops.iter().flatten();
+    times.extend(bounds.flat_map(|stop| [Some(stop.earliest), stop.latest]).flatten());
+    let at = |time: Timestamp| {
+        let likely = course.iter().take_while(|(_, from)| *from <= time).last();
+        let replicas = likely.map_or(run.current, |(replicas, _)| *replicas);
+        let stops = stops.as_ref().map_or(&[][..], Vec::as_slice);
+        let open = stops.iter().filter(|stop| stop.earliest <= time);
+        let left = stops.iter().filter(|stop| stop.latest.is_some_and(|latest| latest <= time));
+        // What every course is sure to have reached leaves nothing on this side of it.
+        let left = left.map(|stop| stop.replicas);
+        let (down, up) = (run.desired < run.current, run.desired > run.current);
+        // A memory that is known leads to one course.
+        let start = if remembered.possible.is_none() { replicas } else { run.current };
+        let hull = open.fold((start, start), |(min, max), stop| {
+            (min.min(stop.replicas), max.max(stop.replicas))
+        });
+        let (min, max) = match (left.clone().min(), left.max()) {
+            (Some(furthest), _) if down => (hull.0, hull.1.min(furthest)),
+            (_, Some(furthest)) if up => (hull.0.max(furthest), hull.1),
+            _ => hull,
+        };
+        Upcoming { time, replicas, range: Range { min: min.min(replicas), max: max.max(replicas) } }
     };
-    let runs: Vec<Vec<(i32, Timestamp)>> =
-        run.memories(possible).into_iter().map(|m| run.steps(m)).collect();
-    // What one past leads to step by step, another jumps over. A count that comes back is another
-    // step.
-    let all: BTreeSet<i32> = runs.iter().flatten().map(|(replicas, _)| *replicas).collect();
-    let mut counts: BTreeMap<(i32, usize), Vec<Timestamp>> = BTreeMap::new();
-    let mut stops = BTreeSet::new();
-    for steps in &runs {
-        let mut passed: BTreeMap<i32, usize> = BTreeMap::new();
-        let mut before = run.current;
-        for (after, time) in steps {
-            let (low, high) = (before.min(*after), before.max(*after));
-            for replicas in all.range(low..=high).filter(|replicas| **replicas != before) {
-                let times = passed.entry(*replicas).or_default();
-                counts.entry((*replicas, *times)).or_default().push(*time);
-                *times += 1;
-            }
-            stops.insert((*after, passed[after] - 1));
-            before = *after;
+    let mut last = at(snapshot.now);
+    last.replicas = decision.replicas_after().unwrap_or(last.replicas);
+    let mut upcoming = Vec::new();
+    for time in times.range(snapshot.now..).filter(|time| **time > snapshot.now) {
+        let next = at(*time);
+        if (next.replicas, next.range) != (last.replicas, last.range) {
+            upcoming.push(next);
+            last = next;
         }
     }
-    let known = possible.changes.is_some();
-    // Where rate limits may count anything, the first step may lead as far as any.
-    let left = runs.iter().flatten().map(|(_, time)| *time).min();
-    let first = left.filter(|_| !known);
-    let left = left.map(|left| add(left, controller.sync_period));
-    let mut upcoming: Vec<Upcoming> = Vec::with_capacity(counts.len());
-    let way = run.current.min(run.desired)..=run.current.max(run.desired);
-    for (replicas, before) in stops {
-        let times = &counts[&(replicas, before)];
-        // What some pasts lead to and others do not has no latest time; and pasts in between may come
-        // back from it sooner. Beyond what is wanted, an old recommendation may leave before a pass.
-        let everywhere = known && times.len() == runs.len();
-        // The count that there is may not be left, and be come back to at once.
-        let is_back = replicas == run.current;
-        let sure = everywhere && before == 0 && way.contains(&replicas) && !is_back;
-        let latest = times.iter().max().copied().filter(|_| sure);
-        let times = if everywhere { times } else { &counts[&(replicas, 0)] };
-        let back = left.filter(|_| is_back);
-        let earliest = first.or_else(|| times.iter().copied().chain(back).min());
-        upcoming.extend(earliest.map(|earliest| Upcoming { replicas, earliest, latest }));
-    }
-    let decided = decision.replicas_after();
-    upcoming.retain(|step| step.earliest > snapshot.now || Some(step.replicas) != decided);
-    upcoming.sort_by_key(|step| (step.earliest, step.latest.is_none(), step.latest));
-    // What is sure to come says all of what may come then.
-    let mut told = BTreeSet::new();
-    upcoming.retain(|step| told.insert((step.replicas, step.earliest)));
     upcoming
+}
+
+/// A count at which some course of the replicas stops for a while.
+struct Stop {
+    replicas: i32,
+    /// Neither it nor what is beyond is reached before.
+    earliest: Timestamp,
+    /// It or what is beyond is reached by then; none where neither may be reached at all.
+    latest: Option<Timestamp>,
 }
 
 struct Run<'s> {
@@ -103,6 +94,60 @@ struct Run<'s> {
 }
 
 impl Run<'_> {
+    /// Where the courses stop that a memory may lead to, with the bounds of when.
+    fn stops(&self, possible: &Possible) -> Vec<Stop> {
+        let runs: Vec<Vec<(i32, Timestamp)>> =
+            self.memories(possible).into_iter().map(|m| self.steps(m)).collect();
+        // What one past leads to step by step, another jumps over. A count that comes back is another
+        // step.
+        let all: BTreeSet<i32> = runs.iter().flatten().map(|(replicas, _)| *replicas).collect();
+        let mut counts: BTreeMap<(i32, usize), Vec<Timestamp>> = BTreeMap::new();
+        let mut stops = BTreeSet::new();
+        for steps in &runs {
+            let mut passed: BTreeMap<i32, usize> = BTreeMap::new();
+            let mut before = self.current;
+            for (after, time) in steps {
+                let (low, high) = (before.min(*after), before.max(*after));
+                for replicas in all.range(low..=high).filter(|replicas| **replicas != before) {
+                    let times = passed.entry(*replicas).or_default();
+                    counts.entry((*replicas, *times)).or_default().push(*time);
+                    *times += 1;
+                }
+                stops.insert((*after, passed[after] - 1));
+                before = *after;
+            }
+        }
+        let known = possible.changes.is_some();
+        // Where rate limits may count anything, the first step may lead as far as any.
+        let left = runs.iter().flatten().map(|(_, time)| *time).min();
+        let first = left.filter(|_| !known);
+        let left = left.map(|left| add(left, self.snapshot.controller.sync_period));
+        let mut all: Vec<Stop> = Vec::with_capacity(stops.len() + 1);
+        let way = self.current.min(self.desired)..=self.current.max(self.desired);
+        for (replicas, before) in stops {
+            let times = &counts[&(replicas, before)];
+            // What some pasts lead to and others do not has no latest time; and pasts in between may come
+            // back from it sooner. Beyond what is wanted, an old recommendation may leave before a pass.
+            let everywhere = known && times.len() == runs.len();
+            // The count that there is may not be left, and be come back to at once.
+            let is_back = replicas == self.current;
+            let sure = everywhere && before == 0 && way.contains(&replicas) && !is_back;
+            let latest = times.iter().max().copied().filter(|_| sure);
+            let times = if everywhere { times } else { &counts[&(replicas, 0)] };
+            let back = left.filter(|_| is_back);
+            let earliest = first.or_else(|| times.iter().copied().chain(back).min());
+            all.extend(earliest.map(|earliest| Stop { replicas, earliest, latest }));
+        }
+        // A course with more steps than are looked at may go on to its end.
+        let hpa = &self.snapshot.hpa.spec;
+        let (min, max) = (hpa.min_replicas.unwrap_or(1), hpa.max_replicas);
+        let long = runs.iter().filter(|steps| steps.len() == STEPS);
+        let cut = long.filter_map(|steps| steps.last()).map(|(_, time)| *time).min();
+        let goal = self.desired.min(max).max(min);
+        all.extend(cut.map(|earliest| Stop { replicas: goal, earliest, latest: None }));
+        all
+    }
+
     /// Memories between which everything happens.
     fn memories(&self, possible: &Possible) -> Vec<Memory> {
         // Without `behavior` only what holds against scaling down counts, whichever way it goes.

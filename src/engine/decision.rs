@@ -5,7 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
-use crate::json::{optional_time, time};
+use crate::json::time;
 use crate::memory::Memory;
 use crate::quantity::Quantity;
 use crate::snapshot::controller::Tolerances;
@@ -79,17 +79,16 @@ pub struct Range {
     pub max: i32,
 }
 
-/// A count of replicas after a later pass, if the metrics keep asking for the same.
+/// The replicas from a later pass on, if the metrics keep asking for the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Upcoming {
-    /// The count.
-    pub replicas: i32,
-    /// Neither it nor what is beyond is reached before.
+    /// The time of the pass.
     #[serde(serialize_with = "time::serialize")]
-    pub earliest: Timestamp,
-    /// It or what is beyond is reached by then; none where neither may be reached at all.
-    #[serde(serialize_with = "optional_time::serialize")]
-    pub latest: Option<Timestamp>,
+    pub time: Timestamp,
+    /// The likeliest count.
+    pub replicas: i32,
+    /// The counts that are possible, over everything that the controller may remember.
+    pub range: Range,
 }
 
 /// What the controller would do in this pass.

@@ -80,7 +80,8 @@ impl<'a> Prediction<'a> {
     /// Replicas over the values of the metric whose curve was asked for.
     pub fn curve(&self) -> Option<Chart> {
         let replicas = self.explanation.decision.replicas_after();
-        self.thresholds.iter().find_map(|of| changes::chart(of, replicas))
+        let now = self.explanation.snapshot.now;
+        self.thresholds.iter().find_map(|of| changes::chart(of, replicas, now))
     }
 
     /// What was assumed beside what was observed, as a table.
@@ -119,7 +120,7 @@ impl Page {
             assuming,
             observed: Some(verdict),
             expected: prediction.expectations.iter().map(worded).collect(),
-            changes: changes::lines(&prediction.thresholds),
+            changes: changes::lines(&prediction.thresholds, prediction.explanation.snapshot.now),
             curve: prediction.curve(),
             timeline: prediction.timeline.as_ref().map(|played| played.words(symbols)),
             ..page

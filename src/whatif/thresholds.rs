@@ -4,6 +4,7 @@
 
 mod search;
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::overrides::Dial;
@@ -61,6 +62,8 @@ pub struct Changes {
     pub tolerance: Option<Span>,
     /// From 0 on, what each value makes of the replicas.
     pub bands: Vec<Band>,
+    /// From 0 on, what the metric itself asks for at each value, whatever becomes of it.
+    pub asks: Vec<Asks>,
     /// The highest values with the lower bound.
     pub min: Reached,
     /// The lowest values with the upper bound.
@@ -119,6 +122,30 @@ pub enum Effect {
     Adds,
 }
 
+/// Values at which the metric asks for the same kind of change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Asks {
+    /// The values.
+    #[serde(flatten)]
+    pub span: Span,
+    /// What it asks for.
+    pub asks: Ask,
+}
+
+/// A proposal compared with the replicas, before stabilization, limits and other metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Ask {
+    /// The metric cannot be evaluated.
+    Nothing,
+    /// For fewer.
+    Fewer,
+    /// For as many.
+    Same,
+    /// For more.
+    More,
+}
+
 /// Where a bound is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Reached {
@@ -138,6 +165,10 @@ pub struct End {
     pub proposal: Option<i32>,
     /// The replicas after the pass.
     pub replicas: i32,
+    /// Where the pass changes nothing, the time of the pass that does, if the metric stays there; none
+    /// where none does.
+    #[serde(serialize_with = "crate::json::optional_time::serialize")]
+    pub changes_at: Option<Timestamp>,
     /// What keeps the pass from following the metric within the bounds, in order.
     pub held_by: Vec<Hold>,
 }
@@ -257,6 +288,7 @@ fn changes(
         lowest: search.pass(0)?,
         highest: search.pass(search.end())?,
         bands: search.bands()?,
+        asks: search.asks(),
         curve,
     })
 }

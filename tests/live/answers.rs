@@ -377,11 +377,13 @@ fn states_that_the_server_still_has_are_looked_at() {
     assert_eq!(answer["range"], json!({"min": 10, "max": 10}), "{:#}", answer["basis"]);
     assert_eq!(asked, [200, 200]);
     // Up to nine were since.
-    let upcoming = answer["upcoming"].as_array().expect("it is foretold");
-    let then = |step: &Value| (step["replicas"].clone(), step["earliest"].clone());
-    let first = json!("2026-11-21T07:11:28Z");
-    let wanted = [(json!(9), first.clone()), (json!(5), first)];
-    assert_eq!(upcoming.iter().map(then).collect::<Vec<_>>(), wanted);
+    let upcoming = &answer["upcoming"];
+    let wanted = json!([
+        {"time": "2026-11-21T07:11:28Z", "replicas": 10, "range": {"min": 5, "max": 10}},
+        {"time": "2026-11-21T07:11:43Z", "replicas": 9, "range": {"min": 5, "max": 9}},
+        {"time": "2026-11-21T07:11:58Z", "replicas": 5, "range": {"min": 5, "max": 5}},
+    ]);
+    assert_eq!(*upcoming, wanted);
 
     // A server that has compacted them away leaves it open.
     let mut compacted = held();

@@ -4,7 +4,9 @@
 
 use kubectl_hpa::engine::reconcile;
 use kubectl_hpa::memory::Remembered;
-use kubectl_hpa::whatif::thresholds::{Changes, End, Found, Hold, Reached, Thresholds, thresholds};
+use kubectl_hpa::whatif::thresholds::{
+    Ask, Changes, End, Found, Hold, Reached, Thresholds, thresholds,
+};
 use serde_json::json;
 
 use crate::common;
@@ -186,30 +188,53 @@ fn what_holds_the_answer_is_named() {
                Disabled}}";
     let stabilized = Hold::Stabilization { replicas: 8 };
     let other = |replicas| Hold::Metric { metric: "queue".to_owned(), replicas };
+    // The 4 of a minute ago hold until they are five minutes old.
+    let steady = "recommendations: [{replicas: 4, time: '2026-11-21T05:59:00Z'}]";
+    let later = "2026-11-21T06:04:00Z".parse().expect("a time");
     for (case, lowest, highest) in [
-        (Case { ..PLAIN }, (Some(0), 1, vec![]), (8, vec![Hold::Rate { replicas: 8 }])),
+        (
+            Case { state: steady, ..PLAIN },
+            (Some(0), 4, Some(later), vec![Hold::Stabilization { replicas: 4 }]),
+            (8, vec![Hold::Rate { replicas: 8 }]),
+        ),
+        (Case { ..PLAIN }, (Some(0), 1, None, vec![]), (8, vec![Hold::Rate { replicas: 8 }])),
         (
             Case { state: held, ..PLAIN },
-            (Some(0), 8, vec![stabilized]),
+            (Some(0), 8, None, vec![stabilized]),
             (8, vec![Hold::Rate { replicas: 8 }]),
         ),
         (
             Case { spec: own, ..PLAIN },
-            (Some(0), 4, vec![Hold::Rate { replicas: 4 }]),
+            (Some(0), 4, None, vec![Hold::Rate { replicas: 4 }]),
             (5, vec![Hold::Rate { replicas: 5 }]),
         ),
         (
             Case { metrics: &[CPU, QUEUE], queue: 180, ..PLAIN },
-            (Some(0), 6, vec![other(6)]),
+            (Some(0), 6, None, vec![other(6)]),
             (8, vec![Hold::Rate { replicas: 8 }]),
         ),
     ] {
         let changes = case.changes();
-        let (proposal, replicas, held_by) = lowest;
-        assert_eq!(changes.lowest, End { proposal, replicas, held_by });
+        let (proposal, replicas, changes_at, held_by) = lowest;
+        assert_eq!(changes.lowest, End { proposal, replicas, changes_at, held_by });
         assert_eq!((changes.highest.replicas, changes.highest.held_by), highest);
         assert_eq!(changes.max, Reached { replicas: 10, proposed: Some(113), met: None });
     }
+}
+
+/// Stabilization holds the replicas whatever the metric says, but not what the metric asks for: the
+/// borders are those of a case that nothing holds.
+#[test]
+fn a_held_metric_says_where_it_asks_for_fewer() {
+    let steady = "recommendations: [{replicas: 4, time: '2026-11-21T05:59:00Z'}]";
+    let asks = |case: Case| {
+        let asks = case.changes().asks;
+        asks.iter().map(|it| (it.asks, it.span.to)).take(2).collect::<Vec<_>>()
+    };
+    let expected = [(Ask::Fewer, 37), (Ask::Same, 55)];
+    assert_eq!(asks(Case { state: steady, ..PLAIN }), expected);
+    assert_eq!(asks(PLAIN), expected);
+    assert_eq!(bands(&Case { state: steady, ..PLAIN }.changes()), "keeps ..55, adds");
 }
 
 #[test]

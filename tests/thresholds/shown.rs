@@ -26,7 +26,7 @@ fn part<'t>(page: &'t str, from: &str, to: &str) -> &'t str {
 fn a_curve_is_drawn() {
     let (_, page, _) = predict("C.UTF-8", &["--curve", "cpu"]);
     assert_snapshot!(part(&page, "CHANGES\n", "IN THE"), @"
-      cpu  adds above 22%; removes nothing at any value: it is at min (2); tolerance 18% to 22%; asks for max (10) above 90%
+      cpu  adds above 22%; asks for fewer up to 10%, but removes nothing at any value: it is at min (2); tolerance 18% to 22%; asks for max (10) above 90%
 
     REPLICAS OVER cpu
       ─ replicas after the pass   · what cpu asks for   ● now: 30%
@@ -48,7 +48,7 @@ fn a_curve_is_drawn() {
     ");
     let (_, page, _) = predict("C", &["--curve", "cpu"]);
     assert_snapshot!(part(&page, "CHANGES\n", "IN THE"), @"
-      cpu  adds above 22%; removes nothing at any value: it is at min (2); tolerance 18% to 22%; asks for max (10) above 90%
+      cpu  adds above 22%; asks for fewer up to 10%, but removes nothing at any value: it is at min (2); tolerance 18% to 22%; asks for max (10) above 90%
 
     REPLICAS OVER cpu
       - replicas after the pass   : what cpu asks for   o now: 30%
@@ -82,7 +82,8 @@ fn a_picture_stands_alone() {
         node.text().expect("words").to_owned()
     };
     assert_eq!(words("title"), "REPLICAS OVER cpu");
-    let said = "cpu: adds above 22%; removes nothing at any value: it is at min (2);";
+    let said = "cpu: adds above 22%; asks for fewer up to 10%, but removes nothing at any value: it \
+                is at min (2);";
     assert!(words("desc").starts_with(said), "{}", words("desc"));
 }
 

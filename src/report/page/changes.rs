@@ -1,17 +1,19 @@
 //! What would change the answer, one line for each metric, and the curve of one as a chart.
 
+use jiff::Timestamp;
+
 use crate::quantity::{Format, Quantity};
 use crate::report::chart::{Chart, Mark, Series, round_numbers};
 use crate::report::words;
 use crate::whatif::thresholds::{
-    Band, Changes, Curve, Effect, End, Found, Hold, Reached, Span, Thresholds, Unit,
+    Ask, Band, Changes, Curve, Effect, End, Found, Hold, Reached, Span, Thresholds, Unit,
 };
 
 /// A line for each metric.
-pub(in crate::report) fn lines(thresholds: &[Thresholds]) -> Vec<(String, String)> {
+pub(in crate::report) fn lines(thresholds: &[Thresholds], now: Timestamp) -> Vec<(String, String)> {
     let line = |of: &Thresholds| {
         let text = match &of.found {
-            Found::Changes(changes) => sentence(of, changes),
+            Found::Changes(changes) => sentence(of, changes, now),
             Found::Nothing { error } => format!("nothing known: {error}"),
         };
         (of.metric.clone(), text)
@@ -23,7 +25,7 @@ pub(in crate::report) fn lines(thresholds: &[Thresholds]) -> Vec<(String, String
     thresholds.iter().map(line).collect()
 }
 
-fn sentence(of: &Thresholds, changes: &Changes) -> String {
+fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
     let value = |value: i64| value_of(of, changes.unit, value);
     let span = |span: Span| match span.from == span.to {
         true => format!("at {}", value(span.from)),
@@ -31,26 +33,57 @@ fn sentence(of: &Thresholds, changes: &Changes) -> String {
     };
     let bands = &changes.bands[..];
     let mut parts = Vec::new();
+    // What the metric asks for, where the pass does not do just that.
+    let asks = |ask: Ask, done: Option<Span>| {
+        let all = changes.asks.iter().filter(|asks| asks.asks == ask).map(|asks| asks.span);
+        let all: Vec<Span> = all.collect();
+        let asked = all.iter().map(|span| match (span.from, span.to) {
+            (0, to) if to == changes.up_to => "at any value".to_owned(),
+            (0, to) => format!("up to {}", value(to)),
+            (from, to) if to == changes.up_to => format!("above {}", value(from - 1)),
+            (from, to) => format!("from {} to {}", value(from), value(to)),
+        });
+        let what = if ask == Ask::More { "more" } else { "fewer" };
+        let asked = format!("asks for {what} {}", words::list(&asked.collect::<Vec<_>>()));
+        (!all.is_empty() && all != Vec::from_iter(done)).then_some(asked)
+    };
+    // What the pass does not do at all, with when a later one does, and why.
+    let nothing = |ask: Ask, verb: &str, end: &End| {
+        let asks = asks(ask, None).map_or_else(String::new, |asked| format!("{asked}, but "));
+        let when = match end.changes_at {
+            Some(at) => format!("before {}", words::future(now, at)),
+            None => "at any value".to_owned(),
+        };
+        format!("{asks}{verb} nothing {when}{}", why(end, changes))
+    };
     if bands.windows(2).all(|pair| pair[0].effect < pair[1].effect) {
         let of = |effect| bands.iter().find(|band| band.effect == effect).map(|band| band.span);
-        let always = format!("at any value{}", why(&changes.lowest, changes));
         match (of(Effect::Adds), of(Effect::Removes)) {
-            (Some(Span { from: 0, .. }), _) => parts.push(format!("adds {always}")),
-            (_, Some(Span { to, .. })) if to == changes.up_to => {
-                let why = why(&changes.highest, changes);
-                parts.push(format!("removes at any value{why}"));
+            (adds @ Some(Span { from: 0, .. }), _) => {
+                parts.push(format!("adds at any value{}", why(&changes.lowest, changes)));
+                parts.extend(asks(Ask::More, adds));
+                parts.extend(asks(Ask::Fewer, None));
+            }
+            (_, removes @ Some(Span { to, .. })) if to == changes.up_to => {
+                parts.push(format!("removes at any value{}", why(&changes.highest, changes)));
+                parts.extend(asks(Ask::More, None));
+                parts.extend(asks(Ask::Fewer, removes));
             }
             (adds, removes) => {
-                parts.push(match adds {
-                    Some(Span { from, .. }) => format!("adds above {}", value(from - 1)),
-                    None => {
-                        format!("adds nothing at any value{}", why(&changes.highest, changes))
+                match adds {
+                    Some(Span { from, .. }) => {
+                        parts.push(format!("adds above {}", value(from - 1)));
+                        parts.extend(asks(Ask::More, adds));
                     }
-                });
-                parts.push(match removes {
-                    Some(Span { to, .. }) => format!("removes up to {}", value(to)),
-                    None => format!("removes nothing {always}"),
-                });
+                    None => parts.push(nothing(Ask::More, "adds", &changes.highest)),
+                }
+                match removes {
+                    Some(Span { to, .. }) => {
+                        parts.push(format!("removes up to {}", value(to)));
+                        parts.extend(asks(Ask::Fewer, removes));
+                    }
+                    None => parts.push(nothing(Ask::Fewer, "removes", &changes.lowest)),
+                }
             }
         }
     } else {
@@ -126,7 +159,11 @@ fn value_of(of: &Thresholds, unit: Unit, value: i64) -> String {
 
 /// Replicas over the values of a metric; none where no curve was asked for. `replicas` are those
 /// after the pass.
-pub(in crate::report) fn chart(of: &Thresholds, replicas: Option<i32>) -> Option<Chart> {
+pub(in crate::report) fn chart(
+    of: &Thresholds,
+    replicas: Option<i32>,
+    now: Timestamp,
+) -> Option<Chart> {
     let Found::Changes(changes) = &of.found else { return None };
     let Curve { span, steps } = changes.curve.as_ref()?;
     let value = |value: i64| value_of(of, changes.unit, value);
@@ -144,7 +181,7 @@ pub(in crate::report) fn chart(of: &Thresholds, replicas: Option<i32>) -> Option
     };
     Some(Chart {
         title: format!("REPLICAS OVER {metric}"),
-        description: format!("{metric}: {}.", sentence(of, changes)),
+        description: format!("{metric}: {}.", sentence(of, changes, now)),
         across,
         span: (span.from, span.to),
         ticks: ticks(of, changes.unit, *span).map(|at| (at, value(at))).collect(),

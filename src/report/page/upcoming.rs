@@ -1,14 +1,14 @@
 //! When holds and rate limits end, and what happens then, if the metrics keep asking for the same.
 
 use super::{PathLine, Words};
-use crate::engine::decision::Upcoming;
-use crate::report::words::{future, time};
+use crate::engine::decision::{Range, Upcoming};
+use crate::report::words::future;
 
 /// So many lines are read at a glance.
 const SHOWN: usize = 8;
 
 impl Words<'_> {
-    /// A line for each count that follows.
+    /// A line for each change of the likeliest course, or of what else is possible.
     pub(super) fn upcoming(&self) -> Vec<PathLine> {
         let steps = self.explanation.upcoming;
         let line = |step: &Upcoming| PathLine {
@@ -27,19 +27,10 @@ impl Words<'_> {
         lines
     }
 
-    /// When a count follows.
+    /// When a count follows, and how sure that is.
     pub(super) fn when(&self, step: &Upcoming) -> String {
-        let now = self.now();
-        // The next pass may come at once, or a sync period from now.
-        let soon = step.earliest <= now;
-        match step.latest {
-            Some(latest) if soon => format!("by {}", future(now, latest)),
-            None if soon => "at the next pass, later, or not at all".to_owned(),
-            Some(latest) if latest == step.earliest => format!("at {}", future(now, latest)),
-            Some(latest) => {
-                format!("between {} and {}", time(now, step.earliest), future(now, latest))
-            }
-            None => format!("at {} at the earliest, or not at all", future(now, step.earliest)),
-        }
+        let at = format!("at {}", future(self.now(), step.time));
+        let Range { min, max } = step.range;
+        if min == max { at } else { format!("{at}; {min} to {max} possible") }
     }
 }

@@ -87,9 +87,9 @@ impl Words<'_> {
             && self.explanation.decision.replicas_after() == Some(range.max)
         {
             let upcoming = self.explanation.upcoming;
-            let then = upcoming.iter().find(|step| step.replicas == range.min);
-            let latest = then.and_then(|step| step.latest).map_or_else(String::new, |latest| {
-                format!(", and with this load at {} at the latest", time(self.now(), latest))
+            let then = upcoming.iter().find(|step| step.range.max <= range.min);
+            let latest = then.map_or_else(String::new, |step| {
+                format!(", and with this load at {} at the latest", time(self.now(), step.time))
             });
             return format!(
                 "Not certain: it goes to {} if the recommendation of {replicas} is older than {} \

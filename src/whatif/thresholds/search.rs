@@ -7,7 +7,9 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::{Band, Curve, Effect, End, Point, Span, holds, proposal_of};
+use jiff::Timestamp;
+
+use super::{Ask, Asks, Band, Curve, Effect, End, Point, Span, holds, proposal_of};
 use crate::engine;
 use crate::engine::decision::{Because, Decision, MetricResult, Step};
 use crate::memory::Remembered;
@@ -72,7 +74,7 @@ struct Key {
     classes: Vec<Class>,
     tolerated: bool,
     effect: Effect,
-    proposes: [Option<Ordering>; 2],
+    proposes: [Option<Ordering>; 3],
     meets: [Ordering; 2],
 }
 
@@ -223,12 +225,42 @@ impl<'s> Search<'s> {
         Ok(bands)
     }
 
+    /// What the metric asks for at each value.
+    pub(super) fn asks(&self) -> Vec<Asks> {
+        let mut all: Vec<Asks> = Vec::new();
+        for (value, seen) in &self.seen {
+            let asks = match seen.proposal.map(|proposal| proposal.cmp(&self.current)) {
+                None => Ask::Nothing,
+                Some(Ordering::Less) => Ask::Fewer,
+                Some(Ordering::Equal) => Ask::Same,
+                Some(Ordering::Greater) => Ask::More,
+            };
+            match all.last_mut() {
+                Some(last) if last.asks == asks => last.span.to = *value,
+                _ => all.push(Asks { span: Span { from: *value, to: *value }, asks }),
+            }
+        }
+        all
+    }
+
     /// The pass at a value.
     pub(super) fn pass(&mut self, value: i64) -> Result<End, String> {
         let Seen { proposal, replicas, .. } = self.look(value)?;
         let decision = self.decide(value)?;
         let held_by = holds(self.snapshot, &decision, self.index);
-        Ok(End { proposal, replicas, held_by })
+        let changes_at = match replicas == self.current {
+            true => self.changes_at(value, &decision)?,
+            false => None,
+        };
+        Ok(End { proposal, replicas, changes_at, held_by })
+    }
+
+    /// When a later pass changes the replicas, if the metric stays at a value.
+    fn changes_at(&mut self, value: i64, decision: &Decision) -> Result<Option<Timestamp>, String> {
+        let snapshot = self.dial.set(value).map_err(|e| e.message)?;
+        let upcoming = engine::outlook(snapshot, self.remembered, decision).upcoming;
+        let change = upcoming.iter().find(|step| step.replicas != self.current);
+        Ok(change.map(|step| step.time))
     }
 
     fn is_certain(&mut self, value: i64, effect: Effect) -> Result<bool, String> {
@@ -346,7 +378,7 @@ impl<'s> Search<'s> {
             classes: seen.classes.clone(),
             tolerated: seen.tolerated,
             effect: self.effect(seen),
-            proposes: [self.min, self.max].map(proposal),
+            proposes: [self.min, self.max, self.current].map(proposal),
             meets: [self.min, self.max].map(|bound| seen.replicas.cmp(&bound)),
         }
     }

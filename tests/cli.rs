@@ -978,3 +978,54 @@ fn times_at_the_ends_of_the_calendar_are_no_failure() {
         }
     }
 }
+
+/// What the controller remembers is unknown here, and other memories lead to other counts: they are
+/// bounds of the one course that is likely, and no steps of it.
+#[test]
+fn next_is_one_course_with_the_counts_that_are_possible() {
+    let condition = |type_: &str, reason: &str| {
+        serde_json::json!({"type": type_, "status": "True", "reason": reason,
+                           "lastTransitionTime": "2026-11-20T06:00:00Z"})
+    };
+    let metadata = serde_json::json!({"name": "web", "namespace": "default", "uid": "u",
+                                      "creationTimestamp": "2026-11-20T06:00:00Z"});
+    let items = serde_json::json!([
+        {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": metadata,
+         "spec": {
+             "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+             "minReplicas": 1, "maxReplicas": 100,
+             "metrics": [{"type": "External", "external": {"metric": {"name": "queue"},
+                          "target": {"type": "AverageValue", "averageValue": "1"}}}],
+             "behavior": {"scaleUp": {"stabilizationWindowSeconds": 60, "policies": [
+                 {"type": "Percent", "value": 100, "periodSeconds": 60}]}}},
+         "status": {"currentReplicas": 6, "desiredReplicas": 6,
+                    "lastScaleTime": "2026-11-21T05:59:40Z", "conditions": [
+                        condition("AbleToScale", "SucceededRescale"),
+                        condition("ScalingActive", "ValidMetricFound"),
+                        condition("ScalingLimited", "ScaleUpLimit")]}},
+        {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": metadata,
+         "spec": {"replicas": 6}, "status": {"replicas": 6, "selector": "app=web"}},
+        {"apiVersion": "external.metrics.k8s.io/v1beta1", "kind": "ExternalMetricValueList",
+         "items": [{"metricName": "queue", "metricLabels": {}, "value": "96",
+                    "timestamp": "2026-11-21T06:00:00Z"}]},
+    ]);
+    let input = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
+    let explain = |output: &str| {
+        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+            .args(["explain", "web", "-f", "-", "--now", "2026-11-21T06:00:00Z", "-o", output])
+            .write_stdin(input.clone())
+            .output()
+            .expect("it runs");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let answer: serde_json::Value = serde_json::from_str(&explain("json")).expect("JSON");
+    let possible = serde_json::json!({"min": 6, "max": 96});
+    let row = |minute: i32, replicas: i32| {
+        let time = format!("2026-11-21T06:0{minute}:00Z");
+        serde_json::json!({"time": time, "replicas": replicas, "range": possible})
+    };
+    let course = serde_json::json!([row(1, 12), row(2, 24), row(3, 48), row(4, 96)]);
+    assert_eq!(answer["upcoming"], course);
+    let text = explain("wide");
+    assert!(text.contains("  24  at 06:02:00Z (in 2m); 6 to 96 possible\n"), "{text}");
+}

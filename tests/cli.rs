@@ -1018,7 +1018,7 @@ fn next_is_one_course_with_the_counts_that_are_possible() {
             .expect("it runs");
         String::from_utf8(output.stdout).expect("text")
     };
-    let answer: serde_json::Value = serde_json::from_str(&explain("json")).expect("JSON");
+    let answer: Value = serde_json::from_str(&explain("json")).expect("JSON");
     let possible = serde_json::json!({"min": 6, "max": 96});
     let row = |minute: i32, replicas: i32| {
         let time = format!("2026-11-21T06:0{minute}:00Z");

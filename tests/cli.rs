@@ -104,6 +104,94 @@ fn outcome(args: &[&str], stdin: &str) -> Value {
     object["outcome"].clone()
 }
 
+/// What failed, what was refused and what the input lacks: three answers, nothing of which is said in
+/// the controller's name but the first.
+#[test]
+fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
+    let (workload, metrics) = REST.split_at(REST.rfind("---").expect("documents"));
+    let metrics = metrics.trim_start_matches("---");
+    let (target, _) = workload.split_at(workload.find("---").expect("documents"));
+    let errors = |more: &str| format!("{STATE}errors: [{{api: resource, message: down{more}}}]\n");
+    let (failed, refused) = (errors(""), errors(", denied: true"));
+    let list = "{kind: PodMetricsList, apiVersion: metrics.k8s.io/v1beta1, items: []}";
+    let (stays, not_known) = ("CANNOT DECIDE, STAYS AT 2", "NOT KNOWN: ");
+    for (name, parts, code, headline, finding) in [
+        ("failed", vec![HPA, workload, &failed], 0, stays, "FailedGetResourceMetric"),
+        ("complete, empty", vec![HPA, workload, STATE], 0, stays, "FailedGetResourceMetric"),
+        ("an empty list", vec![HPA, workload, list], 0, stays, "FailedGetResourceMetric"),
+        (
+            "refused",
+            vec![HPA, workload, &refused],
+            1,
+            "NOT KNOWN: YOU MAY NOT READ THE METRICS",
+            "you may not read cpu",
+        ),
+        (
+            "no metrics",
+            vec![HPA, workload],
+            2,
+            "NOT KNOWN: THE INPUT HAS NO METRICS",
+            "the input has no PodMetrics for cpu",
+        ),
+        (
+            "no pods",
+            vec![HPA, target, metrics],
+            2,
+            "NOT KNOWN: THE INPUT HAS NO PODS",
+            "the input has no Pod for cpu",
+        ),
+    ] {
+        let input = documents(&parts);
+        let explain =
+            |more: &[&str]| run(&[&["explain", "web", "-f", "-"], more].concat(), &input, &[]);
+        let page = explain(&[]);
+        assert_eq!(page.status.code(), Some(code), "{name}: {}", text(&page.stderr));
+        let shown = text(&page.stdout);
+        assert!(shown.contains(headline), "{name}: {shown}");
+        assert_eq!(shown.contains("CONTROLLER'S WORDS"), code == 0, "{name}: {shown}");
+        if code > 0 {
+            let error = format!("error: no answer: {finding}\n");
+            assert!(text(&page.stderr).starts_with(&error), "{name}: {}", text(&page.stderr));
+            assert!(
+                headline.starts_with(not_known) && !shown.contains("Failed"),
+                "{name}: {shown}"
+            );
+        }
+        let outcome: Value =
+            serde_json::from_slice(&explain(&["-o", "json"]).stdout).expect("JSON");
+        for said in ["status", "events"] {
+            assert_eq!(outcome["outcome"][said].is_null(), code > 0, "{name}: {outcome:#}");
+        }
+        let table = run(&["explain", "-f", "-"], &input, &[]);
+        assert!(text(&table.stdout).contains(finding), "{name}: {}", text(&table.stdout));
+        assert_eq!(table.status.code(), Some(i32::from(code > 0)), "{name}");
+        let saves = shown.contains("`kubectl hpa explain web -n shop --save FILE` saves");
+        assert_eq!(saves, code == 2, "{name}: {shown}");
+    }
+
+    // What is assumed need not be in the input.
+    let assumed = ["predict", "web", "-f", "-", "--cpu", "90%"];
+    let assumed = answer(&assumed, &documents(&[HPA, workload]), &[]);
+    assert!(assumed.contains("SCALE UP 2 -> 4") || assumed.contains("STAYS AT 2"), "{assumed}");
+}
+
+#[test]
+fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
+    let other = REST.replace("name: web,", "name: other,");
+    let missing = documents(&[HPA, REST.split_once("---").expect("documents").1]);
+    let (error, hint, code) = refusal(&run(&["explain", "web", "-f", "-"], &missing, &[]));
+    assert_eq!(error, "the input has no Deployment web, the target of shop/web");
+    let hint = hint.expect("a hint");
+    assert!(hint.contains("explain web -n shop --save FILE` saves"), "{hint}");
+    assert_eq!(code, Some(2));
+    // Of a complete capture, or one with other Deployments, it was not there.
+    for parts in [vec![&*missing, STATE], vec![HPA, &other]] {
+        let page = answer(&["explain", "web", "-f", "-"], &documents(&parts), &[]);
+        assert!(page.contains("CANNOT SCALE"), "{page}");
+        assert!(page.contains("deployments.apps \"web\" not found"), "{page}");
+    }
+}
+
 /// The error and the hint of a run that has no answer, and its exit code.
 fn refusal(output: &Output) -> (String, Option<String>, Option<i32>) {
     assert_eq!(text(&output.stdout), "");

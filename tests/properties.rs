@@ -19,7 +19,7 @@ use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::{Page, Symbols};
 use kubectl_hpa::snapshot::assemble::Input;
 use kubectl_hpa::snapshot::hpa::{Behavior, ScalingRules};
-use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, save};
+use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, Unread, save};
 use kubectl_hpa::whatif::expect::{Expression, Fact, Facts, Field, MetricField};
 use kubectl_hpa::whatif::timeline::{JoinTimes, Plan, Player, Trace};
 use proptest::prelude::*;
@@ -178,9 +178,10 @@ fn the_scenarios_lead_everywhere() {
         for step in object["trace"].as_array().expect("a list of steps") {
             note(step, &mut seen);
         }
-        let status = &decision.outcome.status;
+        let outcome = &decision.outcome;
+        let status = outcome.status.as_ref().expect("every metric is read");
         seen.extend(status.conditions.iter().map(|condition| condition.reason.clone()));
-        let events = decision.outcome.events.iter();
+        let events = outcome.events.iter().flatten();
         seen.extend(events.map(|event| event.reason.to_owned()));
         let up = decision.outcome.scale_to.zip(current(&input.snapshot));
         seen.extend(up.map(|(new, current)| if new > current { "up" } else { "down" }.to_owned()));
@@ -277,9 +278,14 @@ fn keeps_bounds(scenario: &Scenario) -> TestCaseResult {
     let snapshot = &input.snapshot;
     let decision = reconcile(snapshot, &remembered(&input).likely);
     let (min, max) = (snapshot.hpa.spec.min_replicas.unwrap_or(1), snapshot.hpa.spec.max_replicas);
-    let scaled = decision.outcome.events.iter().filter(|event| event.reason == "SuccessfulRescale");
+    let scaled = decision
+        .outcome
+        .events
+        .iter()
+        .flatten()
+        .filter(|event| event.reason == "SuccessfulRescale");
     let scaled: Vec<_> = scaled.map(|event| event.message.as_str()).collect();
-    let status = &decision.outcome.status;
+    let status = decision.outcome.status.as_ref().expect("every metric is read");
     let Some(new) = decision.outcome.scale_to else {
         prop_assert!(scaled.is_empty());
         return Ok(());
@@ -542,7 +548,7 @@ fn holds_refused(scenario: &Scenario, refused: u8) -> TestCaseResult {
         let mut snapshot = input.snapshot.clone();
         for (index, answer) in snapshot.metrics.iter_mut().enumerate() {
             if refused >> (index % 8) & 1 == 1 {
-                *answer = MetricAnswer::Denied("no".to_owned());
+                *answer = MetricAnswer::Unread(Unread::Refused { message: "no".to_owned() });
             }
         }
         let decision = reconcile(&snapshot, &remembered.likely);

@@ -48,7 +48,7 @@ fn example(folder: &str, name: &str) -> Input {
 
 /// What no recorded pass came to: no API server lets the first two through, and the third is of a
 /// version without recorded passes.
-const MADE: [(&str, &str); 3] = [
+const MADE: [(&str, &str); 6] = [
     (
         "a metric of an unknown type",
         "{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: web, uid: u},
@@ -70,6 +70,42 @@ const MADE: [(&str, &str); 3] = [
   status: {replicas: 1, selector: app=web}}
 ---
 {kind: Pod, apiVersion: v1, metadata: {name: web-1, labels: {app: web}}}",
+    ),
+    (
+        "an input without metrics",
+        "{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: web, uid: u},
+          spec: {maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: web, apiVersion: apps/v1},
+          metrics: [
+            {type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 1}}},
+            {type: Pods, pods: {metric: {name: hits}, target: {type: AverageValue, averageValue: 1}}},
+            {type: External, external: {metric: {name: queue}, target: {type: Value, value: 1}}}]}}
+---
+{kind: Deployment, apiVersion: apps/v1, metadata: {name: web},
+  spec: {replicas: 1, selector: {matchLabels: {app: web}}}}",
+    ),
+    (
+        "a metric that was refused",
+        "{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: web, uid: u},
+          spec: {maxReplicas: 3, scaleTargetRef: {kind: Scalable, name: web, apiVersion: a/v1}}}
+---
+{kind: Scale, apiVersion: autoscaling/v1, metadata: {name: web}, spec: {replicas: 1},
+  status: {replicas: 1, selector: app=web}}
+---
+{kind: ControllerState, apiVersion: kubectl-hpa/v1alpha1,
+  errors: [{api: resource, message: forbidden, denied: true}]}",
+    ),
+    (
+        "an input without pods",
+        "{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: web, uid: u},
+          spec: {maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: web, apiVersion: apps/v1},
+          metrics: [
+            {type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 1}}}]}}
+---
+{kind: Deployment, apiVersion: apps/v1, metadata: {name: web},
+  spec: {replicas: 1, selector: {matchLabels: {app: web}}}}
+---
+{kind: PodMetrics, apiVersion: metrics.k8s.io/v1beta1, metadata: {name: web-1},
+  timestamp: 2026-11-21T06:00:00Z, window: 30s, containers: [{name: app, usage: {cpu: 1m}}]}",
     ),
     (
         "a pod that has succeeded",

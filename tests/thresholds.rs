@@ -144,7 +144,7 @@ fn at(
     let proposal = decision.trace.iter().find_map(|step| match step {
         Step::ComputeMetric(step) if step.index == index => match &step.result {
             MetricResult::Proposal(proposal) => Some(proposal.clone()),
-            MetricResult::Error(_) => None,
+            MetricResult::Error(_) | MetricResult::Unread(_) => None,
         },
         _ => None,
     });

@@ -9,7 +9,7 @@ use crate::args::How;
 use crate::engine;
 use crate::engine::decision::{Decision, MetricResult, Outlook, Path, Range, Step};
 use crate::memory::{Knowledge, Remembered};
-use crate::snapshot::{MetricAnswer, Snapshot};
+use crate::snapshot::{Snapshot, Unread};
 
 /// What stands against writing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -79,6 +79,7 @@ impl Facts<'_> {
     pub fn concerns(&self, how: &How) -> Vec<Concern> {
         let mut concerns = self.never();
         if self.change().is_some() {
+            concerns.extend(self.unknown_words(how));
             let uncertain = self.uncertain().into_iter().map(|(code, message)| Concern {
                 code,
                 message,
@@ -119,18 +120,15 @@ impl Facts<'_> {
                     );
                 }
                 Step::CombineMetrics { accepted: false, invalid, total, .. } => {
-                    let denied = self.denied();
-                    if denied.is_empty() {
+                    let lacking = self.lacking();
+                    if lacking.is_none() {
                         let error = self.decision.outcome.error.as_deref().unwrap_or_default();
                         never("noMetric", format!("{invalid} of {total} metrics failed: {error}"));
-                    } else {
-                        let denied = denied.join(", ");
+                    }
+                    if let Some(lacking) = lacking {
                         never(
                             "rights",
-                            format!(
-                                "the controller may read {denied} and we may not, so what it \
-                                 would write is not known"
-                            ),
+                            format!("{lacking}, so what the controller would write is not known"),
                         );
                     }
                 }
@@ -138,6 +136,17 @@ impl Facts<'_> {
             }
         }
         concerns
+    }
+
+    /// What the controller would write and say is not known where it may have read more.
+    fn unknown_words(&self, how: &How) -> Option<Concern> {
+        let asked = match (how.write_status, how.event) {
+            (true, _) => "--write-status",
+            (false, true) => "--event",
+            (false, false) => return None,
+        };
+        let message = format!("{}, so what {asked} would write is not known", self.lacking()?);
+        Some(Concern { code: "rights", message, flag: None, forced: false })
     }
 
     /// What could make it another answer.
@@ -153,17 +162,11 @@ impl Facts<'_> {
                 let message = format!("what the controller remembers is {known}: {anywhere}");
                 uncertain.push(("memory", message));
             }
-            let denied = self.denied();
-            if !denied.is_empty() {
-                let denied = denied.join(", ");
-                let message =
-                    format!("the controller may read {denied} and we may not: {anywhere}");
-                uncertain.push(("rights", message));
+            if let Some(lacking) = self.lacking() {
+                uncertain.push(("rights", format!("{lacking}: {anywhere}")));
             }
         }
-        let failed = self.metrics(|answer, result| {
-            !matches!(answer, MetricAnswer::Denied(_)) && matches!(result, MetricResult::Error(_))
-        });
+        let failed = self.failed();
         if !failed.is_empty()
             && let Some(Range { min, max }) = open(self.with_failed_metrics())
         {
@@ -188,37 +191,35 @@ impl Facts<'_> {
         uncertain
     }
 
-    /// The labels of the metrics that the controller may read and we may not.
-    fn denied(&self) -> Vec<String> {
-        self.metrics(|answer, _| matches!(answer, MetricAnswer::Denied(_)))
+    /// The metrics that the controller may have read and we have not.
+    fn lacking(&self) -> Option<String> {
+        self.decision.outcome.lacking(&self.snapshot.hpa.spec)
     }
 
-    /// The labels of the metrics that a condition picks by their answers and results.
-    fn metrics(&self, picks: fn(&MetricAnswer, &MetricResult) -> bool) -> Vec<String> {
-        let steps = self.decision.trace.iter().filter_map(|step| match step {
-            Step::ComputeMetric(metric) => Some(metric),
+    /// The labels of the metrics that fail.
+    fn failed(&self) -> Vec<String> {
+        let failed = self.decision.trace.iter().filter_map(|step| match step {
+            Step::ComputeMetric(metric) if matches!(metric.result, MetricResult::Error(_)) => {
+                Some(self.snapshot.hpa.spec.metrics[metric.index].label())
+            }
             _ => None,
         });
-        let picked = steps.filter(|step| {
-            let answer = self.snapshot.metrics.get(step.index);
-            answer.is_some_and(|answer| picks(answer, &step.result))
-        });
-        picked.map(|step| self.snapshot.hpa.spec.metrics[step.index].label()).collect()
+        failed.collect()
     }
 
     /// The replicas that it may end at if metrics that failed may say anything.
     fn with_failed_metrics(&self) -> Option<Range> {
-        let mut snapshot = self.snapshot.clone();
-        for step in &self.decision.trace {
+        let mut decision = self.decision.clone();
+        for step in &mut decision.trace {
             if let Step::ComputeMetric(metric) = step
                 && let MetricResult::Error(error) = &metric.result
-                && let Some(answer) = snapshot.metrics.get_mut(metric.index)
             {
-                *answer = MetricAnswer::Denied(error.message.clone());
+                let message = error.message.clone();
+                metric.result = MetricResult::Unread(Unread::Refused { message });
             }
         }
-        let outlook = engine::outlook(&snapshot, self.remembered, self.decision);
-        outlook.range(self.decision)
+        let outlook = engine::outlook(self.snapshot, self.remembered, &decision);
+        outlook.range(&decision)
     }
 
     /// Whether the status is somebody else's to write.

@@ -259,7 +259,7 @@ impl Fetch<'_> {
             match listed {
                 Ok(list) => *pods = list,
                 Err(e) if e.is_forbidden() => {
-                    fail(hpa, metrics, notes, &e, needs_pods);
+                    fail(hpa, metrics, notes, &e, MetricSpec::needs_pods);
                     let note =
                         "whether another HPA selects the same pods is not known without them";
                     notes.push(note.to_owned());
@@ -354,7 +354,7 @@ fn fail(
 ) {
     let miss = Miss::from(cause);
     for (spec, answer) in hpa.spec.metrics.iter().zip(metrics) {
-        if picks(spec) && !matches!(answer, MetricAnswer::Failed(_) | MetricAnswer::Denied(_)) {
+        if picks(spec) && !matches!(answer, MetricAnswer::Failed(_) | MetricAnswer::Unread(_)) {
             *answer = miss.answer();
         }
     }
@@ -363,16 +363,6 @@ fn fail(
 
 fn is_resource(spec: &MetricSpec) -> bool {
     matches!(spec.type_.as_str(), "Resource" | "ContainerResource")
-}
-
-/// Whether a proposal depends on pods: an average over the replicas of a status does not.
-fn needs_pods(spec: &MetricSpec) -> bool {
-    let target = match spec.type_.as_str() {
-        "Object" => spec.object.as_ref().map(|source| &source.target),
-        "External" => spec.external.as_ref().map(|source| &source.target),
-        _ => None,
-    };
-    target.is_none_or(|target| target.average_value.is_none())
 }
 
 /// What to say where the clocks of server and client are far apart.

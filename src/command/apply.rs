@@ -274,8 +274,9 @@ impl Run<'_> {
         let outcome = &plan.pass.decision.outcome;
         // What was begun is done; a signal is for what is waited for.
         self.session.allow(2);
-        if write_status {
-            let written = hpa::write_status(self.session, read, &outcome.status, dry_run).await;
+        // The gate lets nothing pass whose status is asked for and not known.
+        if let Some(status) = outcome.status.as_ref().filter(|_| write_status) {
+            let written = hpa::write_status(self.session, read, status, dry_run).await;
             plan.applied.status = Some(written.map_err(|e| denied(&e)));
         }
         if let Some(rescale) = outcome.rescale().filter(|_| event) {

@@ -8,7 +8,7 @@ use crate::args::{ConnectionFlags, ControllerArgs, Explain, MemoryArgs, Output};
 use crate::cluster::Session;
 use crate::cluster::fetch::fetch;
 use crate::engine;
-use crate::engine::decision::{Decision, Outlook};
+use crate::engine::decision::{Decision, Outlook, UnreadMetric};
 use crate::error::Error;
 use crate::memory::Remembered;
 use crate::memory::states::{self, Chain};
@@ -16,10 +16,10 @@ use crate::render::markdown::markdown;
 use crate::render::{page, structured};
 use crate::report::page::{Page, Table};
 use crate::report::{self, Explanation};
-use crate::snapshot::assemble::{Input, Options, assemble};
+use crate::snapshot::assemble::{Input, Options, assemble, save_command};
 use crate::snapshot::live::ScaleAt;
 use crate::snapshot::objects::Flags;
-use crate::snapshot::{Snapshot, file, live, save};
+use crate::snapshot::{Snapshot, Unread, file, live, save};
 use crate::version::Version;
 use crate::whatif::expect::Facts;
 
@@ -60,7 +60,9 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
     if let Some(path) = &args.save {
         write_saved(path, &save::to_json(&[&pass.input], &[])?)?;
     }
-    Ok(Answer { text, messages, errors: Vec::new(), exit_code: 0 })
+    let unanswered = pass.unanswered();
+    let exit_code = unanswered.as_ref().map_or(0, |e| e.kind.exit_code());
+    Ok(Answer { text, messages, errors: Vec::from_iter(unanswered), exit_code })
 }
 
 /// Where the state of one HPA comes from.
@@ -140,6 +142,20 @@ impl Pass {
             input.notes.extend(report::difference(&newest, &decision, &newer));
         }
         Self { input, remembered, decision, outlook }
+    }
+
+    /// Why there is no answer, where what decides is not known here.
+    pub(super) fn unanswered(&self) -> Option<Error> {
+        let Decision { outcome, .. } = &self.decision;
+        let hpa = &self.input.snapshot.hpa;
+        let lacking =
+            outcome.lacking(&hpa.spec).filter(|_| self.outlook.is_unanswered(&self.decision))?;
+        let message = format!("no answer: {lacking}");
+        let missing = |unread: &UnreadMetric| matches!(unread.why, Unread::Missing { .. });
+        Some(match outcome.unread.iter().any(missing) {
+            true => Error::usage(message).hint(save_command(hpa)),
+            false => Error::failed(message),
+        })
     }
 
     pub(super) fn facts(&self) -> Facts<'_> {

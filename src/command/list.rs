@@ -69,9 +69,12 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
         messages.extend(save_all(path, &passes)?);
     }
     let errors = passes.iter().filter_map(|listed| {
-        let e = listed.result.as_ref().err()?;
+        let e = match &listed.result {
+            Ok(pass) => pass.unanswered()?,
+            Err(e) => e.clone(),
+        };
         let message = format!("{}: {}", listed.key(), e.message);
-        Some(Error { message, bare: false, ..e.clone() })
+        Some(Error { message, bare: false, ..e })
     });
     Ok(Answer { text, messages, errors: errors.collect(), exit_code: 0 })
 }

@@ -122,7 +122,10 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             }
         }
     }
-    Ok(Answer { text, messages, errors: Vec::new(), exit_code: verdict.exit_code() })
+    // What is expected is judged with what is not known, which has codes of its own.
+    let unanswered = if gate.is_empty() { assumed.unanswered() } else { None };
+    let exit_code = unanswered.as_ref().map_or(verdict.exit_code(), |e| e.kind.exit_code());
+    Ok(Answer { text, messages, errors: Vec::from_iter(unanswered), exit_code })
 }
 
 /// What cannot be assumed of what may not be read, with the right that is missing.

@@ -15,28 +15,23 @@ use super::rules::Rules;
 use crate::memory::{Extreme, Memory, Possible, split};
 use crate::snapshot::hpa::{Behavior, HpaSpec, ScalingPolicy, ScalingRules};
 use crate::snapshot::stated::{Recommendation, ScaleEvent};
-use crate::snapshot::{MetricAnswer, Snapshot};
 
-/// The least and the most that the metrics may ask for in all, where some were refused to us; none
-/// where none was, or the pass does not look at them.
-pub(super) fn proposals(
-    snapshot: &Snapshot,
-    decision: &Decision,
-    current: i32,
-) -> Option<Vec<i32>> {
-    let (mut least, mut invalid, mut denied) = (0, false, false);
+/// The least and the most that the metrics may ask for in all, where some are unread; none where
+/// none is, or the pass does not look at them.
+pub(super) fn proposals(decision: &Decision, current: i32) -> Option<Vec<i32>> {
+    let (mut least, mut invalid, mut unread) = (0, false, false);
     for step in &decision.trace {
         let Step::ComputeMetric(metric) = step else { continue };
-        match (snapshot.metrics.get(metric.index), &metric.result) {
-            (Some(MetricAnswer::Denied(_)), _) => denied = true,
-            (_, MetricResult::Proposal(proposal)) => least = least.max(proposal.replicas),
-            (_, MetricResult::Error(_)) => invalid = true,
+        match &metric.result {
+            MetricResult::Proposal(proposal) => least = least.max(proposal.replicas),
+            MetricResult::Error(_) => invalid = true,
+            MetricResult::Unread(_) => unread = true,
         }
     }
     // With a metric that fails for the controller, too, nothing shrinks: that is the decision's own
     // outcome.
     let least = (!invalid || least >= current).then_some(least);
-    denied.then(|| least.into_iter().chain([i32::MAX]).collect())
+    unread.then(|| least.into_iter().chain([i32::MAX]).collect())
 }
 
 /// The memories at the bounds, for a pass over `current` replicas that wants `desired`.

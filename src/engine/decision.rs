@@ -8,8 +8,9 @@ use serde::{Serialize, Serializer};
 use crate::json::time;
 use crate::memory::Memory;
 use crate::quantity::Quantity;
+use crate::snapshot::Unread;
 use crate::snapshot::controller::Tolerances;
-use crate::snapshot::hpa::{HpaStatus, MetricTarget, MetricValueStatus, ScalingPolicy};
+use crate::snapshot::hpa::{HpaSpec, HpaStatus, MetricTarget, MetricValueStatus, ScalingPolicy};
 use crate::snapshot::stated::Recommendation;
 
 /// The result of one pass.
@@ -27,6 +28,13 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// Whether the metrics that are known here do not decide, and the others may.
+    fn is_unread(&self) -> bool {
+        self.trace.iter().any(|step| {
+            matches!(step, Step::CombineMetrics { accepted: false, unread, .. } if *unread > 0)
+        })
+    }
+
     /// The replicas of the target after the pass; none where its scale could not be read.
     pub fn replicas_after(&self) -> Option<i32> {
         self.outcome.scale_to.or_else(|| {
@@ -48,6 +56,12 @@ pub struct Outlook {
 }
 
 impl Outlook {
+    /// Whether there is no answer here: metrics that are not known decide, and what they may say
+    /// leads to different replicas.
+    pub fn is_unanswered(&self, decision: &Decision) -> bool {
+        decision.is_unread() && self.range(decision).is_some_and(|range| range.min != range.max)
+    }
+
     /// The replicas after the pass, over everything that is unknown; none where its scale could not
     /// be read.
     pub fn range(&self, decision: &Decision) -> Option<Range> {
@@ -91,24 +105,69 @@ pub struct Upcoming {
     pub range: Range,
 }
 
-/// What the controller would do in this pass.
+/// What the controller would do in this pass. Where a metric is unread, only the replicas are
+/// known, within the range of the answer: what the controller writes and says follows from all
+/// metrics.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
-    /// The replicas written to the scale; none where it is left alone.
+    /// The replicas written to the scale; none where it is left alone or a metric is unread that
+    /// decides.
     pub scale_to: Option<i32>,
-    /// The status written to the HPA.
-    pub status: HpaStatus,
-    /// The events, in order.
-    pub events: Vec<Event>,
+    /// The status written to the HPA; none where a metric is unread.
+    pub status: Option<HpaStatus>,
+    /// The events, in order; none where a metric is unread.
+    pub events: Option<Vec<Event>>,
     /// The error that the pass would log.
     pub error: Option<String>,
+    /// The metrics that the controller may have read and we have not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<UnreadMetric>,
+}
+
+/// A metric that the pass looks at and that is not known here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UnreadMetric {
+    /// Its place in the spec, counted from 0.
+    pub index: usize,
+    /// Why.
+    #[serde(flatten)]
+    pub why: Unread,
 }
 
 impl Outcome {
-    /// The event that tells of a change of the scale.
+    /// Which metrics are not known here and why, as a clause; none where all are.
+    pub fn lacking(&self, spec: &HpaSpec) -> Option<String> {
+        let labels = |picks: &dyn Fn(&Unread) -> bool| {
+            let picked = self.unread.iter().filter(|unread| picks(&unread.why));
+            let labels = picked.map(|unread| spec.metrics[unread.index].label());
+            labels.collect::<Vec<_>>().join(", ")
+        };
+        let mut clauses: Vec<String> = Vec::new();
+        for UnreadMetric { why, .. } in &self.unread {
+            let clause = match why {
+                Unread::Refused { .. } => {
+                    let refused = |other: &Unread| matches!(other, Unread::Refused { .. });
+                    format!("you may not read {}", labels(&refused))
+                }
+                Unread::Missing { documents } => {
+                    format!(
+                        "the input has no {} for {}",
+                        documents.kind(),
+                        labels(&|other| other == why)
+                    )
+                }
+            };
+            if !clauses.contains(&clause) {
+                clauses.push(clause);
+            }
+        }
+        (!clauses.is_empty()).then(|| clauses.join(", and "))
+    }
+
+    /// The event about a change of the scale.
     pub fn rescale(&self) -> Option<&Event> {
-        self.events.iter().find(|event| event.reason == "SuccessfulRescale")
+        self.events.iter().flatten().find(|event| event.reason == "SuccessfulRescale")
     }
 }
 
@@ -174,6 +233,9 @@ pub enum Step {
         by: Option<usize>,
         /// How many metrics failed.
         invalid: usize,
+        /// How many metrics are not known here.
+        #[serde(skip_serializing_if = "is_zero")]
+        unread: usize,
         /// How many metrics there are.
         total: usize,
         /// Whether the pass goes on with it.
@@ -323,6 +385,8 @@ pub enum MetricResult {
     Proposal(Proposal),
     /// It could not be evaluated.
     Error(MetricError),
+    /// It is not known here, and the controller may have evaluated it.
+    Unread(Unread),
 }
 
 impl MetricError {
@@ -506,6 +570,11 @@ pub enum Clause {
 
 fn float<S: Serializer>(f: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if f.is_finite() { serializer.serialize_f64(*f) } else { serializer.collect_str(f) }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 fn seconds<S: Serializer>(d: &SignedDuration, serializer: S) -> Result<S::Ok, S::Error> {

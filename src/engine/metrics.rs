@@ -16,7 +16,7 @@ use crate::snapshot::hpa::{
     PodsMetricStatus, ResourceMetricSource, ResourceMetricStatus,
 };
 use crate::snapshot::metric::PodMetrics;
-use crate::snapshot::{ExternalValue, MetricAnswer, Scale, Snapshot};
+use crate::snapshot::{ExternalValue, MetricAnswer, Scale, Snapshot, Unread};
 
 /// What all metrics of a pass have in common.
 pub(super) struct Context<'s> {
@@ -43,11 +43,52 @@ struct Computed {
     current: MetricValueStatus,
 }
 
-/// A metric that could not: the text of its event, and the error with the metric's own wrapping.
-struct Failure {
-    reason: &'static str,
-    event: String,
-    error: String,
+/// A metric that could not be computed.
+enum Failure {
+    /// The controller fails, too.
+    Error(MetricError),
+    /// The controller may have an answer that we lack.
+    Unread(Unread),
+}
+
+/// What ends the computation of a metric, before its errors are wrapped.
+enum Stop {
+    Error(String),
+    Unread(Unread),
+}
+
+impl From<String> for Stop {
+    fn from(error: String) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl Stop {
+    /// Wraps the error, as the controller does.
+    fn wrap(self, wrap: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Self::Error(e) => Self::Error(wrap(e)),
+            unread @ Self::Unread(_) => unread,
+        }
+    }
+
+    fn fail(self, fail: impl FnOnce(String) -> MetricError) -> Failure {
+        match self {
+            Self::Error(e) => Failure::Error(fail(e)),
+            Self::Unread(unread) => Failure::Unread(unread),
+        }
+    }
+}
+
+/// Why an answer has no values, if the request for them failed.
+fn failed(answer: &MetricAnswer, api: &str) -> Option<Stop> {
+    match answer {
+        MetricAnswer::Failed(e) => {
+            Some(Stop::Error(format!("unable to fetch metrics from {api} metrics API: {e}")))
+        }
+        MetricAnswer::Unread(unread) => Some(Stop::Unread(unread.clone())),
+        _ => None,
+    }
 }
 
 impl<'s> Context<'s> {
@@ -114,7 +155,11 @@ impl<'s> Context<'s> {
                 let error = format!("unknown metric source type {}", crate::go::quote(type_));
                 (
                     describe("", None, &MetricTarget::default()),
-                    Err(Failure { reason: "InvalidMetricSourceType", event: error.clone(), error }),
+                    Err(Failure::Error(MetricError {
+                        reason: "InvalidMetricSourceType",
+                        message: error.clone(),
+                        error,
+                    })),
                 )
             }
         };
@@ -140,11 +185,10 @@ impl<'s> Context<'s> {
                 (step, computed.status)
             }
             Err(failure) => {
-                step.result = MetricResult::Error(MetricError {
-                    reason: failure.reason,
-                    message: failure.event,
-                    error: failure.error,
-                });
+                step.result = match failure {
+                    Failure::Error(error) => MetricResult::Error(error),
+                    Failure::Unread(unread) => MetricResult::Unread(unread),
+                };
                 (step, MetricStatus::default())
             }
         }
@@ -165,19 +209,19 @@ impl<'s> Context<'s> {
                 ("FailedGetContainerResourceMetric", format!("{container} container"))
             }
         };
-        let fail = |e: String| Failure {
+        let fail = |e: String| MetricError {
             reason,
             error: match self.rules.errors_name_metric {
                 true => format!("failed to get {subject} metric value: {e}"),
                 false => e.clone(),
             },
-            event: e,
+            message: e,
         };
         if container.is_some() && self.rules.rejects_container_metrics {
             let error = "ContainerResource metric type is not supported: disabled by the feature \
                          gate";
-            let (reason, event) = ("", String::new());
-            return Err(Failure { reason, event, error: error.to_owned() });
+            let (reason, message) = ("", String::new());
+            return Err(Failure::Error(MetricError { reason, message, error: error.to_owned() }));
         }
         // The fields decide, not the target's type.
         let (wanted, kind) = match (&target.average_value, target.average_utilization) {
@@ -191,14 +235,15 @@ impl<'s> Context<'s> {
                     true => "an average utilization target nor an average value (usage) target",
                     false => "a utilization target nor a value target",
                 };
-                return Err(fail(format!(
+                return Err(Failure::Error(fail(format!(
                     "invalid resource metric source: neither {neither} was set"
-                )));
+                ))));
             }
         };
-        let (calculated, usage) = self
-            .resource_replicas(resource, container, wanted, answer, seen)
-            .map_err(|e| fail(format!("failed to get {resource} {kind}: {e}")))?;
+        let (calculated, usage) =
+            self.resource_replicas(resource, container, wanted, answer, seen).map_err(|stop| {
+                stop.wrap(|e| format!("failed to get {resource} {kind}: {e}")).fail(fail)
+            })?;
 
         let format = match self.rules.binary_memory && resource == "memory" {
             true => Format::BinarySI,
@@ -247,23 +292,23 @@ impl<'s> Context<'s> {
         target: Target,
         answer: &MetricAnswer,
         seen: &mut Seen,
-    ) -> Result<(Calculated, Usage), String> {
-        let metrics = match answer {
-            MetricAnswer::Failed(e) | MetricAnswer::Denied(e) => {
-                Err(format!("unable to fetch metrics from resource metrics API: {e}"))
+    ) -> Result<(Calculated, Usage), Stop> {
+        let metrics = match failed(answer, "resource") {
+            Some(stop) => Err(stop),
+            None if self.snapshot.pod_metrics.is_empty() => {
+                Err("no metrics returned from resource metrics API".to_owned().into())
             }
-            _ if self.snapshot.pod_metrics.is_empty() => {
-                Err("no metrics returned from resource metrics API".to_owned())
-            }
-            _ => Ok(&self.snapshot.pod_metrics),
+            None => Ok(&self.snapshot.pod_metrics),
         }
         .and_then(|metrics| match container {
             Some(container) if !self.rules.container_may_be_missing => {
-                self.check_container(metrics, container).map(|()| metrics)
+                Ok(self.check_container(metrics, container).map(|()| metrics)?)
             }
             _ => Ok(metrics),
         })
-        .map_err(|e| format!("unable to get metrics for resource {resource}: {e}"))?;
+        .map_err(|stop| {
+            stop.wrap(|e| format!("unable to get metrics for resource {resource}: {e}"))
+        })?;
         let samples = metrics.iter().filter_map(|pod| {
             let value = match container {
                 None => pod_usage(pod, resource),
@@ -272,7 +317,7 @@ impl<'s> Context<'s> {
             let sample = Sample { value, timestamp: pod.timestamp, window: pod.window };
             Some((&*pod.name, sample))
         });
-        self.replicas_from_pods(samples, resource, container, target, seen)
+        Ok(self.replicas_from_pods(samples, resource, container, target, seen)?)
     }
 
     /// Makes sure that the metrics of each pod know the container (`getContainerMetrics`).
@@ -298,15 +343,14 @@ impl<'s> Context<'s> {
     ) -> Result<Computed, Failure> {
         let metric = &source.metric.name;
         let (calculated, usage) = check_selector(&source.metric)
+            .map_err(Stop::from)
             .and_then(|()| {
-                let values = match answer {
-                    MetricAnswer::Failed(e) | MetricAnswer::Denied(e) => {
-                        Err(format!("unable to fetch metrics from custom metrics API: {e}"))
-                    }
-                    MetricAnswer::Pods(values) if !values.is_empty() => Ok(values),
-                    _ => Err("no metrics returned from custom metrics API".to_owned()),
+                let values = match (failed(answer, "custom"), answer) {
+                    (Some(stop), _) => Err(stop),
+                    (None, MetricAnswer::Pods(values)) if !values.is_empty() => Ok(values),
+                    _ => Err("no metrics returned from custom metrics API".to_owned().into()),
                 }
-                .map_err(|e| format!("unable to get metric {metric}: {e}"))?;
+                .map_err(|stop| stop.wrap(|e| format!("unable to get metric {metric}: {e}")))?;
                 let samples = values.iter().map(|value| {
                     let (value, pod) = (
                         Sample {
@@ -319,12 +363,14 @@ impl<'s> Context<'s> {
                     (pod, value)
                 });
                 let target = milli(source.target.average_value.as_ref());
-                self.replicas_from_pods(samples, "", None, Target::Average(target), seen)
+                Ok(self.replicas_from_pods(samples, "", None, Target::Average(target), seen)?)
             })
-            .map_err(|e| Failure {
-                reason: "FailedGetPodsMetric",
-                error: format!("failed to get pods metric value: {e}"),
-                event: e,
+            .map_err(|stop| {
+                stop.fail(|e| MetricError {
+                    reason: "FailedGetPodsMetric",
+                    error: format!("failed to get pods metric value: {e}"),
+                    message: e,
+                })
             })?;
         let current = average(usage.value);
         let status = MetricStatus {
@@ -385,36 +431,39 @@ impl<'s> Context<'s> {
         answer: &MetricAnswer,
         seen: &mut Seen,
     ) -> Result<Computed, Failure> {
-        let fail = |event: String, error: &str| Failure {
+        let fail_with = |message: String, error: &str| MetricError {
             reason: "FailedGetObjectMetric",
-            event,
+            message,
             error: format!("failed to get object metric value: {error}"),
         };
+        let fail = |e: String| Failure::Error(fail_with(e.clone(), &e));
         let metric = &source.metric.name;
-        check_selector(&source.metric).map_err(|e| fail(e.clone(), &e))?;
+        check_selector(&source.metric).map_err(fail)?;
         let described = &source.described_object;
         let usage = || {
-            match answer {
-                MetricAnswer::Object(values) => match values[..] {
+            let none = |e: &str| {
+                Err(Stop::Error(format!("unable to fetch metrics from custom metrics API: {e}")))
+            };
+            match (failed(answer, "custom"), answer) {
+                (Some(stop), _) => Err(stop),
+                (None, MetricAnswer::Object(values)) => match values[..] {
                     [value] => Ok(value),
-                    _ => Err(format!(
+                    _ => none(&format!(
                         "the custom metrics API server returned {} results when we asked for exactly one",
                         values.len()
                     )),
                 },
-                MetricAnswer::Failed(e) | MetricAnswer::Denied(e) => Err(e.clone()),
-                _ => Err("no answer is known".to_owned()),
+                _ => none("no answer is known"),
             }
-            .map_err(|e| {
+            .map_err(|stop| {
                 let (kind, namespace) = (&described.kind, &self.snapshot.hpa.namespace);
                 let name = &described.name;
-                let e = format!("unable to fetch metrics from custom metrics API: {e}");
-                match self.rules.object_words {
+                stop.wrap(|e| match self.rules.object_words {
                     true => format!("unable to get metric {metric} on {kind} {namespace}/{name}: {e}"),
                     // The arguments of the controller's format are in this order, its separators
                     // are not.
                     false => format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}"),
-                }
+                })
             })
         };
         let target = &source.target;
@@ -424,7 +473,7 @@ impl<'s> Context<'s> {
             &target.average_value,
         ) {
             ("Value", Some(wanted), _) => {
-                let usage = usage().map_err(|e| fail(e.clone(), &e))?;
+                let usage = usage().map_err(|stop| stop.fail(|e| fail_with(e.clone(), &e)))?;
                 let calculated = replicas::from_value(
                     usage,
                     wanted.milli_value(),
@@ -433,12 +482,14 @@ impl<'s> Context<'s> {
                     &self.pods,
                     &mut seen.rows,
                 )
-                .map_err(|e| fail(e.clone(), &e))?;
+                .map_err(fail)?;
                 (calculated, format!("{} metric {metric}", described.kind), value(usage))
             }
             ("AverageValue", _, Some(wanted)) => {
-                let usage = usage().map_err(|e| {
-                    fail(e.clone(), &format!("failed to get {metric} object metric: {e}"))
+                let usage = usage().map_err(|stop| {
+                    stop.fail(|e| {
+                        fail_with(e.clone(), &format!("failed to get {metric} object metric: {e}"))
+                    })
                 })?;
                 let calculated = replicas::from_total(
                     usage,
@@ -453,7 +504,7 @@ impl<'s> Context<'s> {
             }
             _ => {
                 let e = "invalid object metric source: neither a value target nor an average value target was set";
-                return Err(fail(e.to_owned(), e));
+                return Err(fail(e.to_owned()));
             }
         };
         let status = MetricStatus {
@@ -481,34 +532,34 @@ impl<'s> Context<'s> {
         seen: &mut Seen,
     ) -> Result<Computed, Failure> {
         let metric = &source.metric.name;
-        let fail = |prefix: &str, e: String| Failure {
+        let fail = |prefix: &str, e: String| MetricError {
             reason: "FailedGetExternalMetric",
             error: match self.rules.errors_name_metric {
                 true => format!("failed to get {metric} external metric value: {prefix}{e}"),
                 false => format!("{prefix}{e}"),
             },
-            event: e,
+            message: e,
         };
         let values = || {
             check_selector(&source.metric)?;
-            match answer {
-                MetricAnswer::External(values) if !values.is_empty() => Ok(values),
-                MetricAnswer::Failed(e) | MetricAnswer::Denied(e) => {
-                    Err(format!("unable to fetch metrics from external metrics API: {e}"))
-                }
-                _ => Err("no metrics returned from external metrics API".to_owned()),
+            match (failed(answer, "external"), answer) {
+                (Some(stop), _) => Err(stop),
+                (None, MetricAnswer::External(values)) if !values.is_empty() => Ok(values),
+                _ => Err("no metrics returned from external metrics API".to_owned().into()),
             }
-            .map_err(|e| {
-                format!(
-                    "unable to get external metric {}/{metric}/{}: {e}",
-                    self.snapshot.hpa.namespace,
-                    LabelSelector::go_string(source.metric.selector.as_ref())
-                )
+            .map_err(|stop| {
+                stop.wrap(|e| {
+                    format!(
+                        "unable to get external metric {}/{metric}/{}: {e}",
+                        self.snapshot.hpa.namespace,
+                        LabelSelector::go_string(source.metric.selector.as_ref())
+                    )
+                })
             })
         };
         let (calculated, current) = if let Some(wanted) = &source.target.average_value {
-            let values = values()
-                .map_err(|e| fail(&format!("failed to get {metric} external metric: "), e))?;
+            let prefix = format!("failed to get {metric} external metric: ");
+            let values = values().map_err(|stop| stop.fail(|e| fail(&prefix, e)))?;
             let saturate = self.rules.average_saturates;
             let usage = if saturate { sum_until_negative(values) } else { sum(values) };
             let calculated = replicas::from_total(
@@ -523,7 +574,7 @@ impl<'s> Context<'s> {
             (calculated, average(mean))
         } else if let Some(wanted) = &source.target.value {
             let prefix = format!("failed to get external metric {metric}: ");
-            let values = values().map_err(|e| fail(&prefix, e))?;
+            let values = values().map_err(|stop| stop.fail(|e| fail(&prefix, e)))?;
             let usage = if self.rules.value_saturates { sum_capped(values) } else { sum(values) };
             let calculated = replicas::from_value(
                 usage,
@@ -533,11 +584,11 @@ impl<'s> Context<'s> {
                 &self.pods,
                 &mut seen.rows,
             )
-            .map_err(|e| fail(&prefix, e))?;
+            .map_err(|e| Failure::Error(fail(&prefix, e)))?;
             (calculated, value(usage))
         } else {
             let e = "invalid external metric source: neither a value target nor an average value target was set";
-            return Err(fail("", e.to_owned()));
+            return Err(Failure::Error(fail("", e.to_owned())));
         };
         let status = MetricStatus {
             type_: "External".to_owned(),

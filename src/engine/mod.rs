@@ -17,13 +17,15 @@ pub use ahead::longest_wait;
 use jiff::Timestamp;
 
 use conditions::{ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of};
-use decision::{Decision, Event, Extreme, MetricError, MetricResult, Outcome, Outlook, Path, Step};
+use decision::{
+    Decision, Event, Extreme, MetricError, MetricResult, Outcome, Outlook, Path, Step, UnreadMetric,
+};
 use rules::Rules;
 
 use crate::memory::{Memory, Remembered};
 use crate::names;
 use crate::selector::Selector;
-use crate::snapshot::hpa::{Condition, Hpa, MetricStatus};
+use crate::snapshot::hpa::{Condition, Hpa, HpaStatus, MetricStatus};
 use crate::snapshot::stated::Recommendation;
 use crate::snapshot::{Scale, ScaleError, Snapshot};
 use crate::version::Version;
@@ -40,7 +42,7 @@ pub fn reconcile_in(version: &Version, snapshot: &Snapshot, memory: &Memory) -> 
     let mut pass = Pass::new(snapshot, rules, memory.clone());
     pass.run();
     Decision {
-        outcome: pass.outcome,
+        outcome: pass.outcome.finish(pass.unread),
         proposal: pass.proposal,
         trace: pass.trace,
         memory: pass.memory,
@@ -66,8 +68,8 @@ pub fn range(
     Outlook { extremes, upcoming: Vec::new() }.range(decision)
 }
 
-/// The pass at each bound of what is unknown: the memory, and metrics that were
-/// refused to us and may not be to the controller. Empty where nothing is, or it plays no part.
+/// The pass at each bound of what is unknown: the memory, and metrics that are unread here and
+/// that the controller may have read. Empty where nothing is, or it plays no part.
 /// `decision` is that of the same snapshot with any memory: the metrics do not depend on it, so they
 /// are not evaluated again.
 fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<Extreme> {
@@ -77,7 +79,7 @@ fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) 
     let current = scale.spec_replicas;
     let controller = &snapshot.controller;
     let rules = Rules::of(&controller.version, controller.gates);
-    let proposals = match bounds::proposals(snapshot, decision, current) {
+    let proposals = match bounds::proposals(decision, current) {
         Some(proposals) => proposals,
         None if remembered.possible.is_none() => return Vec::new(),
         None => Vec::from_iter(decision.proposal),
@@ -121,9 +123,34 @@ struct Pass<'s> {
     min: i32,
     max: i32,
     memory: Memory,
-    outcome: Outcome,
+    outcome: Draft,
+    unread: Vec<UnreadMetric>,
     proposal: Option<i32>,
     trace: Vec<Step>,
+}
+
+/// The outcome of a pass as far as it is known by now.
+struct Draft {
+    scale_to: Option<i32>,
+    status: HpaStatus,
+    events: Vec<Event>,
+    error: Option<String>,
+}
+
+impl Draft {
+    /// The outcome. What the controller writes and says rests on every metric, so nothing is said
+    /// in its name where one is not known here.
+    fn finish(self, unread: Vec<UnreadMetric>) -> Outcome {
+        let Self { scale_to, status, events, error } = self;
+        let is_known = unread.is_empty();
+        Outcome {
+            scale_to,
+            status: is_known.then_some(status),
+            events: is_known.then_some(events),
+            error: error.filter(|_| is_known),
+            unread,
+        }
+    }
 }
 
 /// What the metrics path wants.
@@ -139,10 +166,12 @@ struct Allowed {
     raised: bool,
 }
 
-/// The metrics could not decide; the pass ends with this error.
-struct NoProposal {
-    error: String,
-    statuses: Option<Vec<MetricStatus>>,
+/// The metrics do not decide.
+enum NoProposal {
+    /// Neither for the controller: the pass ends with this error.
+    Failed { error: String, statuses: Option<Vec<MetricStatus>> },
+    /// They may for the controller, which may have read what is not known here.
+    Unread,
 }
 
 impl<'s> Pass<'s> {
@@ -159,7 +188,8 @@ impl<'s> Pass<'s> {
             min: snapshot.hpa.spec.min_replicas.unwrap_or(1),
             max: snapshot.hpa.spec.max_replicas,
             memory,
-            outcome: Outcome { scale_to: None, status, events: Vec::new(), error: None },
+            outcome: Draft { scale_to: None, status, events: Vec::new(), error: None },
+            unread: Vec::new(),
             proposal: None,
             trace: Vec::new(),
         }
@@ -191,17 +221,17 @@ impl<'s> Pass<'s> {
             Path::BelowMin => Want { replicas: min, reason: BELOW_MIN.to_owned() },
             Path::Metrics => match self.follow_metrics(scale, &mut statuses) {
                 Ok(want) => want,
-                Err(failed) => {
-                    self.set_failed_status(current, failed.statuses);
-                    self.event("Warning", "FailedComputeMetricsReplicas", failed.error.clone());
+                Err(NoProposal::Failed { error, statuses }) => {
+                    self.set_failed_status(current, statuses);
+                    self.event("Warning", "FailedComputeMetricsReplicas", error.clone());
                     self.outcome.error = Some(format!(
                         "failed to compute desired number of replicas based on listed metrics \
-                         for {}: {}",
+                         for {}: {error}",
                         self.reference(),
-                        failed.error
                     ));
                     return;
                 }
+                Err(NoProposal::Unread) => return,
             },
         };
         let rescale = want.replicas != current;
@@ -348,6 +378,9 @@ impl<'s> Pass<'s> {
                     invalid += 1;
                     first_error.get_or_insert_with(|| error.clone());
                 }
+                MetricResult::Unread(why) => {
+                    self.unread.push(UnreadMetric { index, why: why.clone() });
+                }
             }
             self.trace.push(Step::ComputeMetric(Box::new(step)));
         }
@@ -358,12 +391,17 @@ impl<'s> Pass<'s> {
             format!("invalid metrics ({invalid} invalid out of {total}), first error is: {first}")
         });
         // Where metrics are missing, only a proposal that does not shrink the target is trusted.
-        let accepted = invalid == 0 || (invalid < total && highest >= scale.spec_replicas);
-        self.trace.push(Step::CombineMetrics { highest, by, invalid, total, accepted });
+        let unread = self.unread.len();
+        let without = invalid + unread;
+        let accepted = without == 0 || (without < total && highest >= scale.spec_replicas);
+        self.trace.push(Step::CombineMetrics { highest, by, invalid, unread, total, accepted });
+        if !accepted && unread > 0 {
+            return Err(NoProposal::Unread);
+        }
         match (first_error, error) {
             (Some(first), Some(error)) if !accepted => {
                 self.deactivate(&first);
-                Err(NoProposal { error, statuses: statuses.take() })
+                Err(NoProposal::Failed { error, statuses: statuses.take() })
             }
             (_, error) => {
                 self.condition_with(
@@ -441,7 +479,7 @@ impl<'s> Pass<'s> {
         self.condition_with(SCALING_ACTIVE, false, reason, self.as_format(message));
         let message = message.to_owned();
         self.trace.push(Step::RejectSelector { reason, message, hpas: Vec::new() });
-        NoProposal { error: error.to_owned(), statuses: None }
+        NoProposal::Failed { error: error.to_owned(), statuses: None }
     }
 
     /// Writes the scale; false where that fails.

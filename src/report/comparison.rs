@@ -142,8 +142,6 @@ pub enum Code {
     RescaledSince,
     /// The last pass scaled, and its status holds what was before.
     JustScaled,
-    /// Something was refused to us, and perhaps not to the controller.
-    OurRights,
     /// What could be read then fails now.
     FailsNow,
     /// What failed then can be read now.
@@ -169,7 +167,6 @@ impl Code {
             Self::SpecChanged => "spec-changed",
             Self::RescaledSince => "rescaled-since",
             Self::JustScaled => "just-scaled",
-            Self::OurRights => "our-rights",
             Self::FailsNow => "fails-now",
             Self::FailedThen => "failed-then",
             Self::MetricsMoved => "metrics-moved",
@@ -181,7 +178,8 @@ impl Code {
 }
 
 impl<'a> Comparison<'a> {
-    /// Compares; none for a manifest, which has no status.
+    /// Compares; none for a manifest, which has no status, and where the status of this pass is not
+    /// known.
     pub(super) fn new(
         input: &'a Input,
         remembered: &Remembered,
@@ -193,8 +191,9 @@ impl<'a> Comparison<'a> {
         if never && hpa.uid.is_none() {
             return None;
         }
-        let rows = rows(&input.snapshot, &decision.outcome.status, never);
-        let facts = Facts::new(input, decision, rows);
+        let status = decision.outcome.status.as_ref()?;
+        let rows = rows(&input.snapshot, status, never);
+        let facts = Facts::new(input, decision, status, rows);
         let (mut rows, reasons) = facts.explained(never, remembered, outlook);
         for row in rows.iter_mut().filter(|row| row.differs) {
             let bearing = reasons.iter().filter(|reason| reason.bears_on.includes(row));

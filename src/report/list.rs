@@ -8,7 +8,7 @@ use serde::ser::{SerializeStruct, Serializer};
 use super::page::{Table, Words};
 use super::words::count;
 use super::{Certainty, Explanation};
-use crate::engine::decision::{Because, MetricResult, Path, Step};
+use crate::engine::decision::{Because, MetricResult, Path, Range, Step};
 use crate::memory::Knowledge;
 use crate::snapshot::Listed;
 use crate::snapshot::objects::OWN_API_VERSION;
@@ -130,6 +130,9 @@ impl Explanation<'_> {
             )
         };
         let trace = &self.decision.trace;
+        if self.is_unanswered {
+            return self.range.map(|Range { min, max }| format!("{min}-{max}"));
+        }
         if trace.iter().any(undecided) {
             return None;
         }
@@ -191,9 +194,10 @@ impl Explanation<'_> {
     }
 
     /// The worst that was found, in this order: the scale cannot be read or written; the
-    /// controller decides nothing, for the reason of ScalingActive; some metrics fail; the maximum
-    /// is reached; pods are without usable metrics; what the controller remembers is not known, or
-    /// not for sure, and matters; there are notes.
+    /// The worst that was found, in this order: the scale cannot be read or written; the
+    /// controller decides nothing, for the reason of ScalingActive; metrics are unread here; some
+    /// metrics fail; the maximum is reached; pods are without usable metrics; what the controller
+    /// remembers is not known, or not for sure, and matters; there are notes.
     fn worst(&self) -> Option<String> {
         let trace = &self.decision.trace;
         let find = |pick: fn(&Step) -> Option<&'static str>| trace.iter().find_map(pick);
@@ -207,11 +211,14 @@ impl Explanation<'_> {
         if let Some(reason) = blocked {
             return Some(reason.to_owned());
         }
+        if let Some(lacking) = self.decision.outcome.lacking(self.hpa.spec) {
+            return Some(lacking);
+        }
         let failed: Vec<&str> = self
             .metric_steps()
             .filter_map(|metric| match &metric.result {
                 MetricResult::Error(e) => Some(e.reason),
-                MetricResult::Proposal(_) => None,
+                MetricResult::Proposal(_) | MetricResult::Unread(_) => None,
             })
             .collect();
         let total = self.metric_steps().count();
@@ -231,7 +238,7 @@ impl Explanation<'_> {
         }
         let counted = self.metric_steps().filter_map(|metric| match &metric.result {
             MetricResult::Proposal(proposal) => proposal.counted,
-            MetricResult::Error(_) => None,
+            MetricResult::Error(_) | MetricResult::Unread(_) => None,
         });
         if let Some(most) = counted.max_by_key(|counted| (counted.missing, counted.unready)) {
             match (most.missing, most.unready) {

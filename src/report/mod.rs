@@ -62,6 +62,8 @@ pub struct Explanation<'a> {
     decision: &'a Decision,
     #[serde(skip)]
     remembered: &'a Remembered,
+    #[serde(skip)]
+    is_unanswered: bool,
 }
 
 /// Whether what is unknown could change the answer.
@@ -133,6 +135,7 @@ impl<'a> Explanation<'a> {
             snapshot,
             decision,
             remembered,
+            is_unanswered: outlook.is_unanswered(decision),
         }
     }
 }

@@ -231,7 +231,7 @@ impl Words<'_> {
     }
 
     fn conditions(&self) -> Table {
-        let list = &self.explanation.outcome.status.conditions;
+        let status = self.explanation.outcome.status.as_ref();
         Table {
             columns: vec![
                 ("CONDITION", false),
@@ -239,8 +239,9 @@ impl Words<'_> {
                 ("REASON", false),
                 ("MESSAGE", false),
             ],
-            rows: list
-                .iter()
+            rows: status
+                .into_iter()
+                .flat_map(|status| &status.conditions)
                 .map(|c| {
                     vec![c.type_.clone(), c.status.clone(), c.reason.clone(), c.message.clone()]
                 })
@@ -254,6 +255,7 @@ impl Words<'_> {
             columns: vec![("EVENT", false), ("REASON", false), ("MESSAGE", false)],
             rows: list
                 .iter()
+                .flatten()
                 .map(|e| vec![format!("{} event", e.type_), e.reason.to_owned(), e.message.clone()])
                 .collect(),
         }

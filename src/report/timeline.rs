@@ -46,9 +46,8 @@ impl<'a> Played<'a> {
     /// Puts a timeline beside the explanation of its first pass.
     pub fn new(timeline: &'a Timeline, explanation: &Explanation<'_>) -> Self {
         let spec = &explanation.snapshot.hpa.spec;
-        let denied = |answer: &MetricAnswer| matches!(answer, MetricAnswer::Denied(_));
-        let is_open =
-            explanation.remembered.is_open() || explanation.snapshot.metrics.iter().any(denied);
+        let unread = explanation.snapshot.metrics.iter().any(MetricAnswer::is_unread);
+        let is_open = explanation.remembered.is_open() || unread;
         Self {
             timeline,
             certainty: if is_open { Certainty::Bounded } else { Certainty::Certain },

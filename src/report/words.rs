@@ -113,11 +113,6 @@ pub(super) fn list(parts: &[String]) -> String {
     }
 }
 
-/// The verb of so many subjects.
-pub(super) fn was(subjects: usize) -> &'static str {
-    if subjects == 1 { "was" } else { "were" }
-}
-
 /// With a capital at the start.
 pub(super) fn sentence(text: &str) -> String {
     let mut letters = text.chars();

@@ -19,6 +19,7 @@ pub use settings::Known;
 pub(super) use settings::{Settings, controller_settings, known_gates};
 use target::Target;
 pub(crate) use target::resource_of;
+pub(crate) use target::save_command;
 
 use super::admit::{self, AdmissionError};
 use super::controller::Controller;
@@ -159,7 +160,13 @@ fn without_pods(
     let default_namespace = options.default_namespace();
     let hpa = admitted(object, default_namespace, &controller, &mut notes)?;
     let namespace = hpa.namespace.clone();
-    let target = Target { scales, workloads, default_namespace, errors: errors_of(state) };
+    let target = Target {
+        scales,
+        workloads,
+        default_namespace,
+        errors: errors_of(state),
+        is_complete: state.is_some(),
+    };
 
     let in_namespace = |stated: Option<&str>| stated.unwrap_or(default_namespace) == namespace;
     let pods_here = pods.iter().filter(|pod| in_namespace(pod.namespace.as_deref()));
@@ -181,6 +188,7 @@ fn without_pods(
             .map(|pod| (&*pod.name, &pod.labels))
             .collect(),
         selector: selector.as_ref(),
+        has_replicas: scale.as_ref().is_ok_and(|scale| scale.status_replicas > 0),
     };
     let metrics = hpa.spec.metrics.iter().chain(&options.also);
     let metrics = answers.all(metrics);
@@ -235,7 +243,8 @@ pub fn scale_of(hpa: &Hpa, target: &str) -> Result<Result<Scale, ScaleError>, Er
     let mut objects = Objects::default();
     file::read_text(target, "the answer", &mut objects)?;
     let Objects { scales, workloads, .. } = &objects;
-    let target = Target { scales, workloads, default_namespace: &hpa.namespace, errors: &[] };
+    let default_namespace = &hpa.namespace;
+    let target = Target { scales, workloads, default_namespace, errors: &[], is_complete: true };
     if !target.has_workload(hpa) {
         let kind = &hpa.spec.scale_target_ref.kind;
         return Err(Error::failed(format!("the answer is not the {kind}")));

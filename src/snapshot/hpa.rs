@@ -128,6 +128,13 @@ impl MetricSpec {
         source.filter(|_| self.type_ == "ContainerResource").map(|source| &*source.container)
     }
 
+    /// Whether its proposal depends on pods: an average over the replicas of a status does not.
+    pub fn needs_pods(&self) -> bool {
+        let over_replicas = matches!(self.type_.as_str(), "Object" | "External")
+            && self.target().is_some_and(|target| target.average_value.is_some());
+        !over_replicas
+    }
+
     /// The target; none where there is no source of the type.
     pub fn target(&self) -> Option<&MetricTarget> {
         match self.type_.as_str() {

@@ -23,6 +23,7 @@ pub mod stated;
 pub mod validate;
 
 use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::selector::{Labels, Selector};
@@ -87,9 +88,56 @@ pub enum MetricAnswer {
     External(Vec<ExternalValue>),
     /// The request failed, with this text.
     Failed(String),
-    /// The request was refused to whoever asked, with this text. It counts as failed; the
-    /// controller, which has rights of its own, may well get an answer.
-    Denied(String),
+    /// There is no answer here, although the controller may well have one.
+    Unread(Unread),
+}
+
+impl MetricAnswer {
+    /// Whether the controller may have an answer where we have none.
+    pub fn is_unread(&self) -> bool {
+        matches!(self, Self::Unread(_))
+    }
+}
+
+/// Why a metric is not known here. Neither says anything about what the controller read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "cause", rename_all = "camelCase")]
+pub enum Unread {
+    /// The server refused the request to whoever asked.
+    Refused {
+        /// The server's text.
+        message: String,
+    },
+    /// The input has no documents of this kind.
+    Missing {
+        /// What it lacks.
+        documents: Documents,
+    },
+}
+
+/// Documents of an input that the metrics of a pass are read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Documents {
+    /// The pods.
+    Pod,
+    /// The answer of the resource metrics API.
+    PodMetrics,
+    /// An answer of the custom metrics API.
+    MetricValueList,
+    /// An answer of the external metrics API.
+    ExternalMetricValueList,
+}
+
+impl Documents {
+    /// Their kind.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Pod => "Pod",
+            Self::PodMetrics => "PodMetrics",
+            Self::MetricValueList => "MetricValueList",
+            Self::ExternalMetricValueList => "ExternalMetricValueList",
+        }
+    }
 }
 
 /// The value of a custom metric for one pod.

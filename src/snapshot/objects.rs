@@ -3,12 +3,13 @@
 
 pub(super) mod reader;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny};
 
+use super::Documents;
 use super::control_plane::ControlPlane;
 use super::evidence::{Evidence, ManagedFieldsEntry, Rescales, Seen};
 use super::hpa::{CrossVersionObjectReference, MetricIdentifier};
@@ -40,6 +41,8 @@ pub struct Objects {
     pub metric_values: Vec<MetricValue>,
     /// Items of the external metrics API.
     pub external_values: Vec<ExternalMetricValue>,
+    /// The lists that were in the input, be they empty: what they do not hold did not exist.
+    pub lists: BTreeSet<Documents>,
     /// Events about HPAs, and the controller manager's lease.
     pub evidence: Evidence,
     /// The pods of the controller manager, and who of them leads.
@@ -285,6 +288,9 @@ pub struct ApiError {
     /// Whether it was refused to whoever captured this, and perhaps not to the controller.
     #[serde(default)]
     pub denied: bool,
+    /// The documents that the input had lacked, where that was the cause.
+    #[serde(default)]
+    pub missing: Option<Documents>,
 }
 
 /// The answer to one request for the metrics of an HPA. It is taken as the server gave it: pods that
@@ -314,6 +320,9 @@ pub struct ApiAnswer {
     /// Whether it was refused to whoever captured this, and perhaps not to the controller.
     #[serde(default)]
     pub denied: bool,
+    /// The documents that the input had lacked, where that was the cause.
+    #[serde(default)]
+    pub missing: Option<Documents>,
 }
 
 /// A value of the custom or the external metrics API.

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::assemble::asked;
-use super::hpa::{MetricSpec, MetricStatus};
+use super::assemble::{asked, resource_of, save_command};
+use super::hpa::{Hpa, MetricSpec, MetricStatus};
 use super::pod::Pod;
-use super::{MetricAnswer, Snapshot};
+use super::{Documents, MetricAnswer, Snapshot, Unread};
 use crate::selector::Selector;
 use crate::{go, json};
 
@@ -28,6 +28,7 @@ pub(super) fn on(snapshot: &Snapshot) -> Vec<String> {
         .chain(unknown_types(snapshot))
         .chain(no_such_container(snapshot))
         .chain(stale(snapshot))
+        .chain(missing(snapshot))
         .chain(last_read(snapshot))
         .collect()
 }
@@ -101,13 +102,62 @@ fn stale(snapshot: &Snapshot) -> Vec<String> {
     notes
 }
 
-/// What the controller wrote into the status about metrics that were refused to us.
+/// What the input lacks, and the commands that save it.
+fn missing(snapshot: &Snapshot) -> Vec<String> {
+    let Hpa { namespace, spec, .. } = &snapshot.hpa;
+    let unread = spec.metrics.iter().zip(&snapshot.metrics);
+    let commands: BTreeSet<(Documents, String)> = unread
+        .filter_map(|(spec, answer)| match answer {
+            MetricAnswer::Unread(Unread::Missing { documents }) => {
+                Some((*documents, command(*documents, namespace, spec)))
+            }
+            _ => None,
+        })
+        .collect();
+    let mut notes: Vec<String> = commands
+        .into_iter()
+        .map(|(documents, command)| {
+            format!("the input has no {}; `{command}` prints them", documents.kind())
+        })
+        .collect();
+    if !notes.is_empty() {
+        notes.push(save_command(&snapshot.hpa));
+    }
+    notes
+}
+
+/// The command that prints what the input lacks.
+fn command(documents: Documents, namespace: &str, spec: &MetricSpec) -> String {
+    let raw = |api: &str| format!("kubectl get --raw '/apis/{api}/namespaces/{namespace}");
+    let name = spec.name();
+    match documents {
+        Documents::Pod => format!("kubectl get pods -n {namespace} -o yaml"),
+        Documents::PodMetrics => raw("metrics.k8s.io/v1beta1") + "/pods'",
+        Documents::MetricValueList => {
+            let object = spec.object.as_ref().filter(|_| spec.type_ == "Object");
+            let object = object.map(|source| &source.described_object);
+            let of = match object {
+                None => "pods/*".to_owned(),
+                Some(object) if object.is_namespace() => "metrics".to_owned(),
+                Some(object) => {
+                    format!("{}/{}", resource_of(object.group(), &object.kind), object.name)
+                }
+            };
+            raw("custom.metrics.k8s.io/v1beta1") + &format!("/{of}/{name}'")
+        }
+        Documents::ExternalMetricValueList => {
+            raw("external.metrics.k8s.io/v1beta1") + &format!("/{name}'")
+        }
+    }
+}
+
+/// What the controller wrote into the status about metrics that are unread here.
 fn last_read(snapshot: &Snapshot) -> impl Iterator<Item = String> {
     let hpa = &snapshot.hpa;
     let statuses = hpa.status.current_metrics.iter().flatten();
     let metrics = hpa.spec.metrics.iter().zip(&snapshot.metrics).zip(statuses);
-    let denied = metrics.filter(|((_, answer), _)| matches!(answer, MetricAnswer::Denied(_)));
-    denied.filter_map(|((spec, _), status)| {
+    let unread = metrics.filter(|((_, answer), _)| answer.is_unread());
+    unread.filter_map(|((spec, _), status)| {
         let (name, value) = (asked(spec).1?, value(spec, status)?);
         let age = hpa.written.status.map_or_else(String::new, |changed| {
             let age = snapshot.now.duration_since(changed).as_secs().max(0);

@@ -18,7 +18,7 @@ use super::metric::PodMetrics;
 use super::objects::{Api, Flags, OWN_API_VERSION};
 use super::pod::{Container, Phase, Pod, Requests};
 use super::stated::{Recommendation, ScaleEvent};
-use super::{ExternalValue, MetricAnswer, PodValue, Scale, ScaleError, Snapshot};
+use super::{ExternalValue, MetricAnswer, PodValue, Scale, ScaleError, Snapshot, Unread};
 use crate::error::Error;
 use crate::go;
 use crate::selector::Selector;
@@ -202,10 +202,10 @@ fn errors(inputs: &[&Input], also: &[MetricSpec]) -> Vec<Value> {
 /// Those of one snapshot, limited to its HPA where there are others.
 fn errors_of(snapshot: &Snapshot, also: &[MetricSpec], hpa: Option<&str>) -> Vec<Value> {
     let mut errors = Vec::new();
-    let mut add = |api: &str, metric: Option<&str>, message: &str, denied: bool| {
+    let mut add = |api: &str, metric: Option<&str>, message: &str, unread: Option<&Unread>| {
         let mut error = json!({"api": api, "message": message});
-        if denied {
-            error["denied"] = json!(true);
+        if let Some(unread) = unread {
+            mark(&mut error, unread);
         }
         if let Some(hpa) = hpa {
             error["hpa"] = json!(hpa);
@@ -218,22 +218,22 @@ fn errors_of(snapshot: &Snapshot, also: &[MetricSpec], hpa: Option<&str>) -> Vec
         }
     };
     match &snapshot.scale {
-        Err(ScaleError::Mapping(message)) => add("mapping", None, message, false),
-        Err(ScaleError::Get(message)) => add("scale", None, message, false),
+        Err(ScaleError::Mapping(message)) => add("mapping", None, message, None),
+        Err(ScaleError::Get(message)) => add("scale", None, message, None),
         Ok(_) => {}
     }
     if let Some(message) = &snapshot.scale_update_error {
-        add("scaleUpdate", None, message, false);
+        add("scaleUpdate", None, message, None);
     }
     for (spec, answer) in answered(snapshot, also) {
-        let (message, denied) = match answer {
-            MetricAnswer::Failed(message) => (message, false),
-            MetricAnswer::Denied(message) => (message, true),
+        let (message, unread) = match answer {
+            MetricAnswer::Failed(message) => (message.as_str(), None),
+            MetricAnswer::Unread(unread) => (words(unread), Some(unread)),
             _ => continue,
         };
         if Request::of(spec).is_none() {
             let (api, name) = asked(spec);
-            add(api.as_str(), name, message, denied);
+            add(api.as_str(), name, message, unread);
         }
     }
     errors
@@ -281,15 +281,31 @@ fn answers(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<Value> {
                 saved["values"] = values.iter().map(value).collect();
             }
             MetricAnswer::Failed(message) => saved["message"] = json!(message),
-            MetricAnswer::Denied(message) => {
-                saved["message"] = json!(message);
-                saved["denied"] = json!(true);
+            MetricAnswer::Unread(unread) => {
+                saved["message"] = json!(words(unread));
+                mark(&mut saved, unread);
             }
             MetricAnswer::PodMetrics => continue,
         }
         answers.push(saved);
     }
     answers
+}
+
+/// The text of an answer that is not known.
+fn words(unread: &Unread) -> &str {
+    match unread {
+        Unread::Refused { message } => message,
+        Unread::Missing { .. } => "not in the input",
+    }
+}
+
+/// Says why an answer is not known.
+fn mark(saved: &mut Value, unread: &Unread) {
+    match unread {
+        Unread::Refused { .. } => saved["denied"] = json!(true),
+        Unread::Missing { documents } => saved["missing"] = json!(documents),
+    }
 }
 
 fn pod_value(value: &PodValue) -> Value {

@@ -11,8 +11,8 @@ use super::overrides::Dial;
 use crate::engine::decision::{Decision, MetricResult, MetricStep, Proposal, Step};
 use crate::memory::Remembered;
 use crate::quantity::{Format, Quantity};
-use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::{Snapshot, Unread};
 use search::{Search, Seen};
 
 /// What the values of one metric would change.
@@ -315,6 +315,8 @@ fn proposal_of(decision: &Decision, index: usize) -> Result<&Proposal, &str> {
     match step_of(decision, index).map(|step| &step.result) {
         Some(MetricResult::Proposal(proposal)) => Ok(proposal),
         Some(MetricResult::Error(error)) => Err(&error.error),
+        Some(MetricResult::Unread(Unread::Refused { message })) => Err(message),
+        Some(MetricResult::Unread(Unread::Missing { .. })) => Err("the input does not have it"),
         None => Err("the pass does not look at it"),
     }
 }

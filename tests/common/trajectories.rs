@@ -107,7 +107,7 @@ pub(crate) fn replay(name: &str) -> Vec<(Memory, Option<i32>)> {
         let decision = engine::reconcile(&snapshot, &memory);
         assert_eq!(decision.proposal, Some(pass.proposal), "{name}: {pass:?}");
         replayed.push((memory, decision.replicas_after()));
-        snapshot.hpa.status = decision.outcome.status;
+        snapshot.hpa.status = decision.outcome.status.expect("every metric is read");
         memory = decision.memory;
     }
     replayed

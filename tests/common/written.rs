@@ -165,8 +165,8 @@ impl World {
         }));
     }
 
-    fn error(&mut self, api: &str, denied: bool) {
-        let error = json!({"api": api, "message": "no", "denied": denied});
+    fn error(&mut self, api: &str) {
+        let error = json!({"api": api, "message": "no"});
         self.state["errors"] = json!([error]);
     }
 }
@@ -174,7 +174,7 @@ impl World {
 const DESIRED: &str = "desiredReplicas";
 const CURRENT: &str = "currentReplicas";
 
-pub(crate) const CASES: [Case; 40] = [
+pub(crate) const CASES: [Case; 38] = [
     Case { name: "as it was", change: |_| {}, codes: &[], rows: &[] },
     Case {
         name: "as it was, and nobody leads",
@@ -388,20 +388,14 @@ pub(crate) const CASES: [Case; 40] = [
         rows: &[CURRENT, "AbleToScale"],
     },
     Case {
-        name: "a metric that was refused to us",
-        change: |world| world.error("external", true),
-        codes: &["our-rights"],
-        rows: &["queue"],
-    },
-    Case {
         name: "a metric that fails",
-        change: |world| world.error("resource", false),
+        change: |world| world.error("resource"),
         codes: &["fails-now"],
         rows: &["cpu"],
     },
     Case {
         name: "a scale that cannot be read",
-        change: |world| world.error("scale", false),
+        change: |world| world.error("scale"),
         codes: &["fails-now"],
         rows: &["AbleToScale"],
     },
@@ -513,14 +507,5 @@ pub(crate) const CASES: [Case; 40] = [
         },
         codes: &["rescaled-since"],
         rows: &[],
-    },
-    Case {
-        name: "two metrics that were refused to us",
-        change: |world| {
-            let refused = |api: &str| json!({"api": api, "message": "no", "denied": true});
-            world.state["errors"] = json!([refused("external"), refused("resource")]);
-        },
-        codes: &["our-rights"],
-        rows: &["cpu", "queue", "AbleToScale", "ScalingActive"],
     },
 ];

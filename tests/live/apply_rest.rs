@@ -210,7 +210,7 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
                 hpa(cluster, with_a_queue);
                 cluster.deny("bob", "*", "*.external.metrics.k8s.io");
             },
-            "the controller may read queue and we may not: it may end anywhere from 3 to 4",
+            "you may not read queue: it may end anywhere from 3 to 4",
         ),
         (
             "memory",
@@ -273,8 +273,8 @@ fn the_only_metric_denied_to_us_is_a_right_that_is_missing() {
     let right = "hint: missing right: list pods.metrics.k8s.io in the namespace default; ";
     let rule =
         "rule for a Role: - {apiGroups: [\"metrics.k8s.io\"], resources: [\"pods\"], verbs: ";
-    let told = "error: the controller may read cpu and we may not, so what it would write is not \
-                known; nothing written\n";
+    let told = "error: you may not read cpu, so what the controller would write is not known; \
+                nothing written\n";
     ran.fails(6, &[told, right, rule]);
     assert!(writes(&server).is_empty());
 }

@@ -17,7 +17,7 @@
 //! | 15 | 403 on the HPA | `a_missing_right_is_named` |
 //! | 16 | 403 on the scale | `without_the_right_to_a_scale_the_target_itself_speaks` |
 //! | 17 | 403 on pods | `metrics::without_the_right_to_list_pods_metrics_that_need_none_go_on` |
-//! | 18, 19 | 403 on metrics | `metrics::a_denied_metrics_api_is_an_outcome_with_the_right_that_is_missing`, `metrics::what_is_refused_to_us_leaves_open_what_the_controller_may_read` |
+//! | 18, 19 | 403 on metrics | `metrics::a_denied_metrics_api_says_nothing_of_the_controller_and_names_the_right`, `metrics::what_is_refused_to_us_leaves_open_what_the_controller_may_read` |
 //! | 20 | events, lease and flags are not readable | `control_plane::what_may_not_be_read_is_a_line` |
 //! | 21, 23 | no such HPA, no autoscaling/v2 | `an_hpa_that_is_not_there` |
 //! | 22 | HPA under deletion | `an_hpa_under_deletion_says_so` |
@@ -460,7 +460,7 @@ fn what_steers_a_terminal_is_not_let_through() {
     let mut cluster = recorded();
     cluster.fault(When::on(super::POD_METRICS), Fault::Answer(answer));
     let ran = explain(&Server::start(cluster), &[]);
-    assert_eq!(ran.code, Some(0));
+    assert_eq!(ran.code, Some(1));
     safe(&ran);
 }
 

@@ -55,15 +55,13 @@ pub(super) fn namespace_metric() -> Value {
 
 /// Rows 18 and 19.
 #[test]
-fn a_denied_metrics_api_is_an_outcome_with_the_right_that_is_missing() {
+fn a_denied_metrics_api_says_nothing_of_the_controller_and_names_the_right() {
     for (metric, denied, reason, message, right) in [
         (
             None,
             ["list", "pods.metrics.k8s.io"],
             "FailedGetResourceMetric",
-            "the HPA was unable to compute the replica count: failed to get cpu utilization: unable \
-             to get metrics for resource cpu: unable to fetch metrics from resource metrics API: \
-             pods.metrics.k8s.io is forbidden: User \"bob\" cannot list resource \"pods\" in API \
+            "pods.metrics.k8s.io is forbidden: User \"bob\" cannot list resource \"pods\" in API \
              group \"metrics.k8s.io\" in the namespace \"default\"",
             "missing right: list pods.metrics.k8s.io in the namespace default; `kubectl auth can-i \
              list pods.metrics.k8s.io -n default` tells whether it is there; rule for a Role: - \
@@ -73,8 +71,7 @@ fn a_denied_metrics_api_is_an_outcome_with_the_right_that_is_missing() {
             Some(pods_metric()),
             ["*", "*.custom.metrics.k8s.io"],
             "FailedGetPodsMetric",
-            "unable to fetch metrics from custom metrics API: pods.custom.metrics.k8s.io \"*\" is \
-             forbidden",
+            "pods.custom.metrics.k8s.io \"*\" is forbidden",
             "missing right: get pods.custom.metrics.k8s.io/http_requests in the namespace default; \
              `kubectl auth can-i get pods.custom.metrics.k8s.io --subresource=http_requests -n \
              default` tells whether it is there; rule for a Role: - {apiGroups: \
@@ -92,8 +89,7 @@ fn a_denied_metrics_api_is_an_outcome_with_the_right_that_is_missing() {
             Some(external_metric()),
             ["*", "*.external.metrics.k8s.io"],
             "FailedGetExternalMetric",
-            "unable to fetch metrics from external metrics API: queue_depth.external.metrics.k8s.io \
-             is forbidden",
+            "queue_depth.external.metrics.k8s.io is forbidden",
             "missing right: list queue_depth.external.metrics.k8s.io in the namespace default; \
              `kubectl auth can-i list queue_depth.external.metrics.k8s.io -n default` tells whether \
              it is there; rule for a Role: - {apiGroups: [\"external.metrics.k8s.io\"], resources: \
@@ -105,14 +101,20 @@ fn a_denied_metrics_api_is_an_outcome_with_the_right_that_is_missing() {
         if let Some(metric) = metric {
             with_metrics(&mut cluster, &json!([metric]));
         }
-        let answer = explain_as(&Server::start(cluster), "bob", &["-o", "json"]).answer();
-        let [status, found, text] = condition(&answer, "ScalingActive");
-        assert_eq!((&*status, &*found), ("False", reason));
+        let ran = explain_as(&Server::start(cluster), "bob", &["-o", "json"]);
+        assert!(ran.stderr.starts_with("error: no answer: you may not read "), "{}", ran.stderr);
+        let answer = ran.unanswered();
+        for said in ["status", "events", "error"] {
+            assert_eq!(answer["outcome"][said], Value::Null, "{reason}: {said}");
+        }
+        let unread = &answer["outcome"]["unread"];
+        assert_eq!((&unread[0]["index"], &unread[0]["cause"]), (&json!(0), &json!("refused")));
+        let text = unread[0]["message"].as_str().expect("the server's text");
         assert!(text.contains(message), "{text}");
+        assert!(!ran.stdout.contains(reason), "{}", ran.stdout);
         assert!(notes(&answer).contains(right), "{}", notes(&answer));
-        // The rest of the pass is as without the metric: nothing changes.
         assert_eq!(answer["outcome"]["scaleTo"], Value::Null);
-        // For us, that is: what the controller reads may lead anywhere.
+        // What the controller reads may lead anywhere.
         assert_eq!(answer["certainty"], "bounded");
         assert_eq!(answer["range"], json!({"min": 2, "max": 10}));
     }
@@ -138,23 +140,33 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
     }});
     let mut failing = pods_metric();
     failing["pods"]["metric"]["name"] = json!("nothing");
-    for (metrics, reason, min, certainty) in [
-        // The other metric holds the replicas at the maximum, whatever this one says.
-        (json!([external_metric(), cpu]), "ValidMetricFound", 10, "certain"),
-        (json!([external_metric(), less]), "FailedGetExternalMetric", 5, "bounded"),
-        // With one that fails for everybody, nothing shrinks.
-        (json!([less, failing, external_metric()]), "FailedGetPodsMetric", 10, "certain"),
+    for (name, metrics, code, min, certainty) in [
+        ("another metric asks for the maximum", json!([external_metric(), cpu]), 0, 10, "certain"),
+        ("another metric asks for less", json!([external_metric(), less]), 1, 5, "bounded"),
+        (
+            "with one that fails for the controller, too, nothing shrinks",
+            json!([less, failing, external_metric()]),
+            0,
+            10,
+            "certain",
+        ),
     ] {
-        let answer = explain(metrics, &["-o", "json"]).answer();
-        assert_eq!(condition(&answer, "ScalingActive")[1], reason);
-        assert_eq!(answer["range"], json!({"min": min, "max": 10}), "{reason}");
-        assert_eq!(answer["certainty"], certainty);
+        let ran = explain(metrics.clone(), &["-o", "json"]);
+        assert_eq!(ran.code, Some(code), "{name}: {}", ran.stderr);
+        let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        assert_eq!(answer["outcome"]["status"], Value::Null, "{name}");
+        assert_eq!(answer["range"], json!({"min": min, "max": 10}), "{name}");
+        assert_eq!(answer["certainty"], certainty, "{name}");
+        let page = explain(metrics, &[]).stdout;
+        let headline = if code == 0 { "STAYS AT 10" } else { "NOT KNOWN: YOU MAY NOT READ" };
+        assert!(page.contains(headline), "{name}: {page}");
+        assert!(!page.contains("CANNOT DECIDE") && !page.contains("CONDITION"), "{name}: {page}");
     }
 
     let page = explain(json!([external_metric()]), &[]);
-    let verdict = "Not certain: what the controller remembers is known within bounds only, the \
-                   controller may read queue_depth{queue=a} and we may not, and it may end \
-                   anywhere from 2 to 10.\n";
+    let verdict = "  NOT KNOWN: YOU MAY NOT READ THE METRICS\n  You may not read \
+                   queue_depth{queue=a}, what the controller remembers is known within bounds \
+                   only: the pass may end anywhere from 2 to 10.\n";
     assert!(page.stdout.contains(verdict), "{}", page.stdout);
 
     // What the status says of it is the status's, with its age.
@@ -163,11 +175,11 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
     let server = Server::start(cluster);
     let file = folder().join(format!("saved-denied-{}.json", std::process::id()));
     let path = file.to_str().expect("a path");
-    let answer = explain_as(&server, "bob", &["-o", "json", "--save", path]).answer();
+    let answer = explain_as(&server, "bob", &["-o", "json", "--save", path]).unanswered();
     let note = "cpu: the controller itself last read 2575% (515m), in a status that last changed \
                 14s ago";
     assert!(notes(&answer).contains(note), "{}", notes(&answer));
-    let again = run(program().args(["explain", NAME, "-f", path, "-o", "json"])).answer();
+    let again = run(program().args(["explain", NAME, "-f", path, "-o", "json"])).unanswered();
     fs::remove_file(&file).expect("it was there");
     for field in ["outcome", "range", "certainty"] {
         assert_eq!(again[field], answer[field], "{field}");
@@ -285,18 +297,19 @@ fn without_the_right_to_list_pods_metrics_that_need_none_go_on() {
         let mut cluster = long_lived();
         with_metrics(&mut cluster, &metrics);
         cluster.grant("bob").deny("bob", "list", "pods");
-        explain_as(&Server::start(cluster), "bob", &["-o", "json"]).answer()
+        explain_as(&Server::start(cluster), "bob", &["-o", "json"])
     };
     let right = "missing right: list pods in the namespace default; `kubectl auth can-i list pods -n \
                  default` tells whether it is there; rule for a Role: - {apiGroups: [\"\"], \
                  resources: [\"pods\"], verbs: [\"list\"]}";
     // What needs no pods asks for the maximum, which leaves nothing open.
-    for (metrics, reason, certainty) in [
-        (json!([external_metric(), pods_metric()]), "ValidMetricFound", "certain"),
-        (json!([pods_metric()]), "FailedGetPodsMetric", "bounded"),
+    for (metrics, answered, certainty) in [
+        (json!([external_metric(), pods_metric()]), true, "certain"),
+        (json!([pods_metric()]), false, "bounded"),
     ] {
-        let answer = deny(metrics);
-        assert_eq!(condition(&answer, "ScalingActive")[1], reason);
+        let ran = deny(metrics);
+        let answer = if answered { ran.answer() } else { ran.unanswered() };
+        assert_eq!(answer["outcome"]["unread"].as_array().map(Vec::len), Some(1));
         let shared = "whether another HPA selects the same pods is not known without them";
         for note in [right, shared] {
             assert!(notes(&answer).contains(note), "{}", notes(&answer));

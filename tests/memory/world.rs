@@ -344,7 +344,7 @@ impl World {
         self.died = None;
         let decision = engine::reconcile(&self.snapshot(self.now), &self.memory);
         self.memory = decision.memory.clone();
-        for event in &decision.outcome.events {
+        for event in decision.outcome.events.iter().flatten() {
             self.send(event.reason, &event.message);
         }
         if let Some(replicas) = decision.outcome.scale_to {
@@ -352,7 +352,7 @@ impl World {
         }
         let taken = self.random.up_to_ms(300);
         self.now += taken;
-        self.write(decision.outcome.status.clone(), false);
+        self.write(decision.outcome.status.clone().expect("every metric is read"), false);
         let late = match self.life {
             Life::Odd if self.random.one_in(30) => 4_500,
             _ if self.random.one_in(50) => 2_000,
@@ -499,7 +499,7 @@ impl World {
             self.replicas = replicas;
             self.scaled_by_others = Some(self.now);
         }
-        self.write(decision.outcome.status, true);
+        self.write(decision.outcome.status.expect("every metric is read"), true);
     }
 
     /// Writes a status, if it is another one.

@@ -13,7 +13,7 @@ use super::right::advice;
 use crate::selector::LabelSelector;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
-use crate::snapshot::{ExternalValue, MetricAnswer, PodValue};
+use crate::snapshot::{ExternalValue, MetricAnswer, PodValue, Unread};
 
 /// How many metrics are asked for at once.
 const AT_ONCE: usize = 8;
@@ -32,8 +32,11 @@ pub(super) struct Miss {
 impl Miss {
     /// What it is for the pass.
     pub(super) fn answer(&self) -> MetricAnswer {
-        let text = self.text.clone();
-        if self.denied { MetricAnswer::Denied(text) } else { MetricAnswer::Failed(text) }
+        let message = self.text.clone();
+        match self.denied {
+            true => MetricAnswer::Unread(Unread::Refused { message }),
+            false => MetricAnswer::Failed(message),
+        }
     }
 }
 

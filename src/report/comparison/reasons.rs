@@ -11,7 +11,7 @@ use super::{
 };
 use crate::engine::decision::{Decision, Extreme, MetricStep, Outlook, Range, Step};
 use crate::memory::Remembered;
-use crate::report::words::{count, distance, list, was};
+use crate::report::words::{count, distance, list};
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::assemble::Input;
 use crate::snapshot::hpa::{HpaSpec, HpaStatus};
@@ -61,6 +61,7 @@ pub(super) struct Facts<'a> {
     input: &'a Input,
     decision: &'a Decision,
     then: &'a HpaStatus,
+    now: &'a HpaStatus,
     rows: Vec<Row<'a>>,
     reasons: Vec<Reason>,
     /// What came after the status so long ago that a running controller has seen it.
@@ -79,9 +80,14 @@ enum Since {
 }
 
 impl<'a> Facts<'a> {
-    pub(super) fn new(input: &'a Input, decision: &'a Decision, rows: Vec<Row<'a>>) -> Self {
+    pub(super) fn new(
+        input: &'a Input,
+        decision: &'a Decision,
+        now: &'a HpaStatus,
+        rows: Vec<Row<'a>>,
+    ) -> Self {
         let then = &input.snapshot.hpa.status;
-        Self { input, decision, then, rows, reasons: Vec::new(), old: Vec::new() }
+        Self { input, decision, then, now, rows, reasons: Vec::new(), old: Vec::new() }
     }
 
     /// The rows again, with all reasons. `never`: the controller has not written anything.
@@ -243,22 +249,12 @@ impl<'a> Facts<'a> {
             let rows = rows.filter_map(|row| Some((row.index?, row.name.clone())));
             rows.filter(move |(index, _)| failed(status, *index))
         };
-        let outcome = &self.decision.outcome.status;
-        let denied = |index: usize| {
-            matches!(self.input.snapshot.metrics.get(index), Some(MetricAnswer::Denied(_)))
-        };
-        let (refused, failing): (Vec<_>, Vec<_>) =
-            failing_in(outcome).partition(|(index, _)| denied(*index));
+        let failing: Vec<_> = failing_in(self.now).collect();
         let recovered: Vec<_> = failing_in(self.then).collect();
         let mut found = Vec::new();
         for (code, metrics, verdict) in [
-            (
-                Code::OurRights,
-                &refused,
-                format!("{} refused to us, and perhaps not to the controller", was(refused.len())),
-            ),
-            (Code::FailsNow, &failing, "cannot be computed now".to_owned()),
-            (Code::FailedThen, &recovered, "could not be computed then".to_owned()),
+            (Code::FailsNow, &failing, "cannot be computed now"),
+            (Code::FailedThen, &recovered, "could not be computed then"),
         ] {
             if !metrics.is_empty() {
                 let (indexes, names): (_, Vec<String>) = metrics.iter().cloned().unzip();
@@ -271,8 +267,8 @@ impl<'a> Facts<'a> {
                 let found = condition(status, type_).filter(|it| it.status == "False");
                 found.filter(|it| it.reason != "ScalingDisabled")
             };
-            match (failed(self.then), failed(outcome)) {
-                (None, Some(now)) if type_ == "AbleToScale" || refused.is_empty() => {
+            match (failed(self.then), failed(self.now)) {
+                (None, Some(now)) => {
                     let message = format!("{type_} is False now: {}", now.reason);
                     found.push((Code::FailsNow, BearsOn::All, message));
                 }

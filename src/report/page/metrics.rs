@@ -5,6 +5,7 @@ use crate::engine::decision::{
     Because, Fill, Filled, Group, MetricResult, MetricStep, PodCounts, Proposal, Step,
 };
 use crate::report::words::{count, list, number, quantity};
+use crate::snapshot::Unread;
 use crate::snapshot::hpa::{MetricTarget, MetricValueStatus};
 
 impl Words<'_> {
@@ -40,14 +41,19 @@ impl Words<'_> {
                         if highest == Some(metric.index) { "highest" } else { "" }.to_owned(),
                     ]);
                 }
-                MetricResult::Error(_) => {
+                MetricResult::Error(_) | MetricResult::Unread(_) => {
+                    let outcome = match &metric.result {
+                        MetricResult::Unread(Unread::Refused { .. }) => "you may not read it",
+                        MetricResult::Unread(Unread::Missing { .. }) => "not in the input",
+                        _ => "failed",
+                    };
                     row.extend([
                         "-".to_owned(),
                         target(&metric.target, &metric.type_),
                         "-".to_owned(),
                         counts_of(metric).map_or_else(|| "-".to_owned(), counts),
                         "-".to_owned(),
-                        "failed".to_owned(),
+                        outcome.to_owned(),
                     ]);
                 }
             }
@@ -91,6 +97,12 @@ impl Words<'_> {
                         }
                     }
                     MetricResult::Error(error) => format!("{}: {}", error.reason, error.message),
+                    MetricResult::Unread(Unread::Refused { message }) => {
+                        format!("you may not read it: {message}")
+                    }
+                    MetricResult::Unread(Unread::Missing { documents }) => {
+                        format!("the input has no {} for it", documents.kind())
+                    }
                 };
                 (self.label(metric), detail)
             })

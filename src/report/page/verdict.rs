@@ -5,8 +5,8 @@ use crate::engine::decision::{Because, MetricResult, Path, Range, RateLimit, Ste
 use crate::memory::Knowledge;
 use crate::report::Certainty;
 use crate::report::words::{count, distance, duration, list, percent, sentence, time};
-use crate::snapshot::MetricAnswer;
 use crate::snapshot::stated::Recommendation;
+use crate::snapshot::{Documents, Unread};
 
 /// Where a recommendation that holds the replicas comes from.
 pub(super) enum Origin {
@@ -40,7 +40,9 @@ impl Words<'_> {
             Step::Rescale { to, error: Some(error), .. } => Some((*to, error)),
             _ => None,
         });
-        why.push(self.because(current));
+        if !self.explanation.is_unanswered {
+            why.push(self.because(current));
+        }
         if let Certainty::Bounded = self.explanation.certainty
             && let Some(range) = self.explanation.range
         {
@@ -50,11 +52,15 @@ impl Words<'_> {
             why.push(format!("Writing the scale fails: {error}."));
             return (Tone::Blocked, format!("CANNOT SCALE {current} {arrow} {to}"), why);
         }
+        if self.explanation.is_unanswered {
+            return (Tone::Blocked, self.unread().to_owned(), why);
+        }
         let disabled = |step: &Step| matches!(step, Step::ChoosePath { path: Path::Disabled, .. });
         let undecided = |step: &Step| {
             matches!(
                 step,
-                Step::RejectSelector { .. } | Step::CombineMetrics { accepted: false, .. }
+                Step::RejectSelector { .. }
+                    | Step::CombineMetrics { accepted: false, unread: 0, .. }
             )
         };
         let (tone, verdict) = match outcome.scale_to {
@@ -74,6 +80,11 @@ impl Words<'_> {
     /// What else may come out, and what that depends on.
     fn open(&self, range: Range) -> String {
         let unknown = self.unknown();
+        if self.explanation.is_unanswered {
+            let Range { min, max } = range;
+            let unknown = unknown.join(", ");
+            return sentence(&format!("{unknown}: the pass may end anywhere from {min} to {max}."));
+        }
         let held = self.steps().iter().find_map(|step| match step {
             Step::Stabilize { desired, held_by: Some(past), down_window, .. }
                 if past.replicas > *desired =>
@@ -112,17 +123,24 @@ impl Words<'_> {
             }
             Knowledge::Stated | Knowledge::JustStarted => None,
         };
-        let denied: Vec<String> = self
-            .metric_steps()
-            .filter(|metric| {
-                let answer = self.explanation.snapshot.metrics.get(metric.index);
-                matches!(answer, Some(MetricAnswer::Denied(_)))
-            })
-            .map(|metric| self.label(metric))
-            .collect();
-        let rights = (!denied.is_empty())
-            .then(|| format!("the controller may read {} and we may not", list(&denied)));
-        memory.into_iter().chain(rights).collect()
+        self.lacking().into_iter().chain(memory).collect()
+    }
+
+    /// Which metrics are not known here, and why.
+    fn lacking(&self) -> Option<String> {
+        self.explanation.outcome.lacking(&self.explanation.snapshot.hpa.spec)
+    }
+
+    /// The headline where what decides is not known here.
+    fn unread(&self) -> &'static str {
+        let first = self.explanation.outcome.unread.first().map(|unread| &unread.why);
+        match first {
+            Some(Unread::Missing { documents: Documents::Pod }) => {
+                "NOT KNOWN: THE INPUT HAS NO PODS"
+            }
+            Some(Unread::Missing { .. }) => "NOT KNOWN: THE INPUT HAS NO METRICS",
+            _ => "NOT KNOWN: YOU MAY NOT READ THE METRICS",
+        }
     }
 
     fn no_scale(&self) -> String {
@@ -168,7 +186,13 @@ impl Words<'_> {
                         _ => format!("The pods of the target cannot be selected: {message}."),
                     };
                 }
-                Step::CombineMetrics { highest, by, invalid, total, accepted } => {
+                Step::CombineMetrics { highest, by, invalid, unread, total, accepted } => {
+                    if let (false, 1..) = (accepted, unread) {
+                        let lacking = self.lacking().unwrap_or_default();
+                        return sentence(&format!(
+                            "{lacking}, which could not change the replicas."
+                        ));
+                    }
                     if !accepted {
                         return self.undecided(*highest, *invalid, *total, current);
                     }
@@ -213,7 +237,7 @@ impl Words<'_> {
         let winner = self.metric_steps().find(|metric| Some(metric.index) == by);
         let Some((winner, proposal)) = winner.and_then(|metric| match &metric.result {
             MetricResult::Proposal(proposal) => Some((metric, proposal)),
-            MetricResult::Error(_) => None,
+            MetricResult::Error(_) | MetricResult::Unread(_) => None,
         }) else {
             return "No metric asks for anything".to_owned();
         };

@@ -10,7 +10,7 @@ use crate::selector::{LabelSelector, Labels, Selector};
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSpec};
 use crate::snapshot::metric::{MetricValue, PodMetrics};
 use crate::snapshot::objects::{AnsweredValue, Api, ApiAnswer, ApiError, Objects};
-use crate::snapshot::{ExternalValue, MetricAnswer, PodValue};
+use crate::snapshot::{Documents, ExternalValue, MetricAnswer, PodValue, Unread};
 
 /// Answers the requests for metrics from the objects.
 pub(super) struct Answers<'o> {
@@ -22,6 +22,8 @@ pub(super) struct Answers<'o> {
     pub(super) pod_labels: HashMap<&'o str, &'o Labels>,
     /// The target's selector, where it is readable.
     pub(super) selector: Option<&'o Selector>,
+    /// Whether the target has replicas, so that pods exist.
+    pub(super) has_replicas: bool,
 }
 
 impl Answers<'_> {
@@ -49,7 +51,10 @@ impl Answers<'_> {
         let answer = |spec: &'m MetricSpec| {
             let (api, name) = asked(spec);
             if let Some(e) = find_error(self.errors, self.hpa, api, name) {
-                return failure(&e.message, e.denied);
+                return failure(&e.message, e.denied, e.missing);
+            }
+            if let Some(documents) = self.lacking(spec) {
+                return MetricAnswer::Unread(Unread::Missing { documents });
             }
             let Some(request) = Request::of(spec) else { return MetricAnswer::PodMetrics };
             if let Some(place) = saved.iter().position(|(other, _)| request.is(other)) {
@@ -63,6 +68,35 @@ impl Answers<'_> {
             }
         };
         specs.map(answer).collect()
+    }
+
+    /// The documents that the metric needs and the input has none of. One with a ControllerState
+    /// holds everything that its capture found; one without it is whatever somebody asked kubectl
+    /// for.
+    fn lacking(&self, spec: &MetricSpec) -> Option<Documents> {
+        let Objects { state, lists, pods, pod_metrics, .. } = self.objects;
+        if state.is_some() {
+            return None;
+        }
+        let (api, name) = asked(spec);
+        let name = name?;
+        let (documents, is_there) = match api {
+            Api::Resource => (Documents::PodMetrics, !pod_metrics.is_empty()),
+            Api::Custom => {
+                let mut values = self.objects.metric_values.iter();
+                (Documents::MetricValueList, values.any(|value| value.name == name))
+            }
+            Api::External => {
+                let mut values = self.objects.external_values.iter();
+                (Documents::ExternalMetricValueList, values.any(|value| value.metric_name == name))
+            }
+            Api::Mapping | Api::Scale | Api::ScaleUpdate => return None,
+        };
+        if !is_there && !lists.contains(&documents) {
+            return Some(documents);
+        }
+        let has_pods = !pods.is_empty() || lists.contains(&Documents::Pod) || !self.has_replicas;
+        (spec.needs_pods() && !has_pods).then_some(Documents::Pod)
     }
 
     fn values<'a>(&'a self, metric: &'a MetricIdentifier) -> impl Iterator<Item = &'a MetricValue> {
@@ -208,7 +242,7 @@ impl<'a> Request<'a> {
 /// A saved answer to a request.
 fn as_answered(answer: &ApiAnswer, request: &Request<'_>) -> MetricAnswer {
     if let Some(message) = &answer.message {
-        return failure(message, answer.denied);
+        return failure(message, answer.denied, answer.missing);
     }
     let values = answer.values.iter();
     match request {
@@ -236,10 +270,14 @@ fn as_answered(answer: &ApiAnswer, request: &Request<'_>) -> MetricAnswer {
     }
 }
 
-/// A request that failed, or was refused.
-fn failure(message: &str, denied: bool) -> MetricAnswer {
+/// A request that failed, was refused, or could not be answered from an input that lacked it.
+fn failure(message: &str, denied: bool, missing: Option<Documents>) -> MetricAnswer {
     let message = message.to_owned();
-    if denied { MetricAnswer::Denied(message) } else { MetricAnswer::Failed(message) }
+    match (missing, denied) {
+        (Some(documents), _) => MetricAnswer::Unread(Unread::Missing { documents }),
+        (None, true) => MetricAnswer::Unread(Unread::Refused { message }),
+        (None, false) => MetricAnswer::Failed(message),
+    }
 }
 
 /// Which API a metric is asked of, and under which name.

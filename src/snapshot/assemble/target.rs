@@ -16,6 +16,8 @@ pub(super) struct Target<'o> {
     pub(super) workloads: &'o [Workload],
     pub(super) default_namespace: &'o str,
     pub(super) errors: &'o [ApiError],
+    /// Whether what the input does not have did not exist.
+    pub(super) is_complete: bool,
 }
 
 impl Target<'_> {
@@ -54,6 +56,10 @@ impl Target<'_> {
             if is_unscalable(group, kind) {
                 let text = "the server could not find the requested resource";
                 return Ok(Err(ScaleError::Get(text.to_owned())));
+            }
+            let same_kind = |workload: &Workload| workload.kind.eq_ignore_ascii_case(kind);
+            if !self.is_complete && !self.workloads.iter().any(same_kind) {
+                return Err(missing_target(hpa));
             }
             let resource = resource_of(group, kind);
             let text = format!("{resource} {:?} not found", target.name);
@@ -122,6 +128,39 @@ impl Target<'_> {
         *meta.name == *hpa.spec.scale_target_ref.name
             && meta.namespace.as_deref().unwrap_or(self.default_namespace) == hpa.namespace
     }
+}
+
+/// The input does not have what it would need to know the scale.
+fn missing_target(hpa: &Hpa) -> Error {
+    let target = &hpa.spec.scale_target_ref;
+    let document = match is_built_in(target.group(), &target.kind) {
+        true => format!("the {}", target.kind),
+        false => format!("the Scale of the {}", target.kind),
+    };
+    Error::usage(format!(
+        "the input has no {} {}, the target of {}",
+        target.kind,
+        target.name,
+        hpa.key()
+    ))
+    .hint(format!("add {document}; {}", save_command(hpa)))
+}
+
+/// Kinds that a scale is made of.
+fn is_built_in(group: &str, kind: &str) -> bool {
+    match kind.to_lowercase().as_str() {
+        "deployment" | "statefulset" | "replicaset" => group == "apps",
+        "replicationcontroller" => group.is_empty(),
+        _ => false,
+    }
+}
+
+/// How to save everything about an HPA.
+pub(crate) fn save_command(hpa: &Hpa) -> String {
+    format!(
+        "`kubectl hpa explain {} -n {} --save FILE` saves everything that a pass needs",
+        hpa.name, hpa.namespace
+    )
 }
 
 fn workload_scale(workload: &Workload, selector: String) -> Scale {

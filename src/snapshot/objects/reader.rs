@@ -16,6 +16,7 @@ use super::{
 };
 use crate::json::{self, UniqueMap, null_as_default, shortened, string_map};
 use crate::selector::LabelSelector;
+use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ManagerPod;
 use crate::snapshot::evidence::{WireEvent, WireLease};
 use crate::snapshot::metric::PodMetrics;
@@ -211,12 +212,14 @@ impl Objects {
                 self.pod_metrics.push(PodMetrics::deserialize(fields)?);
             }
             ("custom.metrics.k8s.io", "MetricValueList") => {
+                self.lists.insert(Documents::MetricValueList);
                 let list = Items::deserialize(fields)?;
                 add_answer(&mut self.metric_values, list, |value| {
                     (&value.name, &value.described_object.name)
                 });
             }
             ("external.metrics.k8s.io", "ExternalMetricValueList") => {
+                self.lists.insert(Documents::ExternalMetricValueList);
                 let list = Items::deserialize(fields)?;
                 add_answer(&mut self.external_values, list, |value| (&value.metric_name, ""));
             }
@@ -243,6 +246,11 @@ impl Objects {
                     return Err(D::Error::custom("lists are nested too deeply"));
                 }
                 let item = list.strip_suffix("List").unwrap_or_default();
+                match (group, item) {
+                    ("", "Pod") => self.lists.insert(Documents::Pod),
+                    ("metrics.k8s.io", "PodMetrics") => self.lists.insert(Documents::PodMetrics),
+                    _ => false,
+                };
                 let inherited = (!item.is_empty()).then_some((api_version, item));
                 fields.deserialize_map(ListReader(ItemsReader {
                     objects: self,

@@ -103,7 +103,6 @@ pub struct Facts<'a> {
 
 const NO_METRICS: &str = "the pass does not look at the metrics";
 const OPEN_MEMORY: &str = "it depends on what the controller remembers";
-const REFUSED: &str = "a metric was refused to us, which the controller may read";
 const NO_SCALE: &str = "the scale of the target cannot be read";
 const UNDECIDED: &str = "the pass ends before";
 
@@ -150,13 +149,13 @@ impl<'a> Facts<'a> {
             PassField::Current => self.replicas_before().map_or_else(no_scale, Fact::count),
             PassField::Min => Fact::count(spec.min_replicas.unwrap_or(1)),
             PassField::Max => Fact::count(spec.max_replicas),
-            PassField::Recommended => match self.decision.proposal {
-                _ if self.is_refused() => Fact::unknown(REFUSED),
-                Some(proposal) => Fact::count(proposal),
-                None if self.metrics().next().is_some() => {
+            PassField::Recommended => match (self.unread(), self.decision.proposal) {
+                (Some(unread), _) => unread,
+                (None, Some(proposal)) => Fact::count(proposal),
+                (None, None) if self.metrics().next().is_some() => {
                     Fact::unknown("the metrics do not decide")
                 }
-                None => Fact::unknown(NO_METRICS),
+                (None, None) => Fact::unknown(NO_METRICS),
             },
             PassField::Failed => self.over_metrics(|metrics| {
                 let failed = |metric: &&MetricStep| matches!(metric.result, MetricResult::Error(_));
@@ -168,7 +167,8 @@ impl<'a> Facts<'a> {
                 missing.collect::<BTreeSet<u32>>().len()
             }),
             PassField::Warnings => self.unless_open(|decision| {
-                let warnings = decision.outcome.events.iter().filter(|e| e.type_ == "Warning");
+                let events = decision.outcome.events.iter().flatten();
+                let warnings = events.filter(|e| e.type_ == "Warning");
                 Fact::count(warnings.count() as i64)
             }),
             PassField::Blocked => {
@@ -193,6 +193,7 @@ impl<'a> Facts<'a> {
         let proposal = match &metric.result {
             MetricResult::Proposal(proposal) => proposal,
             MetricResult::Error(error) => return Fact::Unknown(error.error.clone()),
+            MetricResult::Unread(_) => return self.unread().unwrap_or_else(no_scale),
         };
         let current = &proposal.current;
         let of_nothing = proposal.total.is_some()
@@ -222,18 +223,12 @@ impl<'a> Facts<'a> {
         if metrics.is_empty() {
             return Fact::unknown(NO_METRICS);
         }
-        if self.is_refused() {
-            return Fact::unknown(REFUSED);
-        }
-        Fact::count(count(&metrics) as i64)
+        self.unread().unwrap_or_else(|| Fact::count(count(&metrics) as i64))
     }
 
-    /// Whether the controller may have an answer where the pass has none.
-    fn is_refused(&self) -> bool {
-        self.metrics().any(|metric| {
-            let answer = self.snapshot.metrics.get(metric.index);
-            matches!(answer, Some(MetricAnswer::Denied(_)))
-        })
+    /// Which metrics are not known here, where some are not: the controller may have read them.
+    fn unread(&self) -> Option<Fact> {
+        self.decision.outcome.lacking(&self.snapshot.hpa.spec).map(Fact::Unknown)
     }
 
     fn replicas_before(&self) -> Option<i32> {
@@ -246,6 +241,9 @@ impl<'a> Facts<'a> {
     /// Something of the replicas after the pass and before. In a blocked pass they stay, but that is
     /// no answer to rely on: it says nothing about what follows once nothing blocks it.
     fn replicas(&self, of: impl Fn(i64, i64) -> i64) -> Fact {
+        if self.outlook.is_unanswered(self.decision) {
+            return self.unread().unwrap_or_else(no_scale);
+        }
         if let Some(block) = Block::of(self.decision) {
             return Fact::unknown(block.keeps());
         }
@@ -264,8 +262,8 @@ impl<'a> Facts<'a> {
     /// What the decision says, unless it could be otherwise: where metrics were refused, and where
     /// the scale cannot be written and it is open whether the pass tries.
     fn unless_open(&self, of: impl Fn(&Decision) -> Fact) -> Fact {
-        if self.is_refused() {
-            return Fact::unknown(REFUSED);
+        if let Some(unread) = self.unread() {
+            return unread;
         }
         if self.may_fail_to_write() {
             return Fact::unknown(OPEN_MEMORY);
@@ -289,12 +287,11 @@ impl<'a> Facts<'a> {
             };
             return match self.decision.trace.iter().any(corrected) {
                 true => Fact::Flag(false),
-                false if self.is_refused() => Fact::unknown(REFUSED),
-                false => Fact::unknown(UNDECIDED),
+                false => self.unread().unwrap_or_else(|| Fact::unknown(UNDECIDED)),
             };
         };
-        if self.is_refused() {
-            return Fact::unknown(REFUSED);
+        if let Some(unread) = self.unread() {
+            return unread;
         }
         let extremes = &self.outlook.extremes;
         let open = self.remembered.possible.is_some() && extremes.is_empty();
@@ -342,7 +339,7 @@ impl<'a> Facts<'a> {
             {
                 return Fact::Flag(true);
             }
-            if matches!(metric.result, MetricResult::Error(_)) {
+            if !matches!(metric.result, MetricResult::Proposal(_)) {
                 timeless.get_or_insert(metric);
             }
         }
@@ -376,7 +373,7 @@ impl Block {
             Step::ReadScale { replicas: None, .. } => Some(Self::NoScale),
             Step::ChoosePath { path: Path::Disabled, .. } => Some(Self::AtZero),
             Step::RejectSelector { .. } => Some(Self::Selector),
-            Step::CombineMetrics { accepted: false, .. } => Some(Self::Metrics),
+            Step::CombineMetrics { accepted: false, unread: 0, .. } => Some(Self::Metrics),
             Step::Rescale { error: Some(_), .. } => Some(Self::NotWritten),
             _ => None,
         })

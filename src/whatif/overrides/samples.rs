@@ -68,7 +68,7 @@ pub(in crate::whatif) fn samples(
     source: &Source,
 ) -> Vec<(Box<str>, i64)> {
     match (&snapshot.metrics[index], source) {
-        (MetricAnswer::Failed(_) | MetricAnswer::Denied(_), _) => Vec::new(),
+        (MetricAnswer::Failed(_) | MetricAnswer::Unread(_), _) => Vec::new(),
         (_, Source::Resource { name, container }) => {
             let used = |pod: &PodMetrics| {
                 Some((pod.name.clone(), usage(pod, name, container.as_deref())?))
@@ -117,7 +117,7 @@ pub(super) fn fill(
 ) {
     let Snapshot { now, hpa, pods, pod_metrics, metrics, .. } = snapshot;
     let wanted = pods.iter().filter(|pod| wanted(pod));
-    let failed = matches!(metrics[index], MetricAnswer::Failed(_) | MetricAnswer::Denied(_));
+    let failed = matches!(metrics[index], MetricAnswer::Failed(_) | MetricAnswer::Unread(_));
     match source {
         Source::Resource { name, container } => {
             let container = container.as_deref();

@@ -57,7 +57,7 @@ impl Class {
     fn of(step: &Step) -> Option<Self> {
         let Step::ComputeMetric(metric) = step else { return None };
         Some(match &metric.result {
-            MetricResult::Error(_) => Self::Failed,
+            MetricResult::Error(_) | MetricResult::Unread(_) => Self::Failed,
             MetricResult::Proposal(proposal) => match proposal.because {
                 Because::WithinTolerance => Self::OnTarget,
                 _ if proposal.ratio < 1.0 => Self::Low,
@@ -193,8 +193,8 @@ impl<'s> Search<'s> {
 
     /// What each value does.
     pub(super) fn bands(&mut self) -> Result<Vec<Band>, String> {
-        let denied = |answer: &MetricAnswer| matches!(answer, MetricAnswer::Denied(_));
-        let open = self.remembered.is_open() || self.snapshot.metrics.iter().any(denied);
+        let unread = self.snapshot.metrics.iter().any(MetricAnswer::is_unread);
+        let open = self.remembered.is_open() || unread;
         let mut bands: Vec<Band> = Vec::new();
         let places: Vec<(i64, Seen)> =
             self.seen.iter().map(|(value, it)| (*value, it.clone())).collect();

@@ -182,7 +182,11 @@ impl Player {
                 break;
             }
             world.reveal();
-            world.snapshot.hpa.status = decision.outcome.status.clone();
+            // What the controller writes while a metric is unread is not known; the status before
+            // it stays.
+            if let Some(status) = &decision.outcome.status {
+                world.snapshot.hpa.status = status.clone();
+            }
             world.scale_to(replicas)?;
             world.advance(after(start, after_first));
             while let Some(own) = settings.next_if(|own| own.after <= after_first) {

@@ -5,9 +5,11 @@
 mod common;
 #[path = "common/recorded.rs"]
 mod recorded;
+#[path = "common/written.rs"]
+mod written;
 
 use kubectl_hpa::apply::Change;
-use kubectl_hpa::apply::gate::{Facts, Going, Leader};
+use kubectl_hpa::apply::gate::{Concern, Facts, Going, Leader};
 use kubectl_hpa::apply::next::{Verdict, next};
 use kubectl_hpa::args::How;
 use kubectl_hpa::engine;
@@ -17,7 +19,7 @@ use kubectl_hpa::snapshot::assemble::Input;
 use serde_json::Value;
 
 /// The change of an input, and what stands against it.
-fn judged(input: &Input, remembered: &Remembered) -> (Option<Change>, Vec<(&'static str, bool)>) {
+fn judged(input: &Input, remembered: &Remembered) -> (Option<Change>, Vec<Concern>) {
     let snapshot = &input.snapshot;
     let decision = engine::reconcile(snapshot, &remembered.likely);
     let outlook = engine::outlook(snapshot, remembered, &decision);
@@ -30,9 +32,7 @@ fn judged(input: &Input, remembered: &Remembered) -> (Option<Change>, Vec<(&'sta
         going: &Going::No,
         leader: Leader::Unknown,
     };
-    let concerns = facts.concerns(&How::default());
-    let named = concerns.iter().map(|concern| (concern.code, concern.flag.is_some()));
-    (facts.change(), named.collect())
+    (facts.change(), facts.concerns(&How::default()))
 }
 
 /// The status and reason of a condition that the pass set.
@@ -55,12 +55,15 @@ fn what_the_controller_did_not_decide_is_never_written() {
             expected["scaleTo"].as_i64().map(|to| to as i32),
             "{name}"
         );
-        let for_good = concerns.iter().any(|(_, forces)| !forces);
+        let for_good = concerns.iter().any(|concern| concern.flag.is_none());
         if change.is_some() {
             due += 1;
             assert!(!for_good, "{name}: {concerns:?}");
             // Its memory is stated, so only a metric that failed can leave it open.
-            assert!(concerns.iter().all(|(code, _)| *code == "metrics"), "{name}: {concerns:?}");
+            assert!(
+                concerns.iter().all(|concern| concern.code == "metrics"),
+                "{name}: {concerns:?}"
+            );
             continue;
         }
         // An earlier pass may have set it, so the error tells whether this one went on.
@@ -148,4 +151,46 @@ fn ignoring_stabilization_ignores_nothing_else() {
         }
     }
     assert!(other > 20, "only {other} are held by stabilization");
+}
+
+/// What stands against writing a change of a case whose metrics ask for 7, as text.
+fn against(change: impl Fn(String) -> String) -> String {
+    let case = written::CASES.iter().find(|case| case.name == "a memory that is not known");
+    let input = change(case.expect("a case").input()).replace(r#""cpu":"25m""#, r#""cpu":"80m""#);
+    let input = common::read(&input).expect("an input");
+    let (change, concerns) = judged(&input, &Remembered::of(&input));
+    assert!(change.is_some(), "{concerns:?}");
+    concerns.iter().map(|concern| &*concern.message).collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn a_memory_within_bounds_is_not_called_unknown() {
+    let policy = r#""behavior":{"scaleUp":{"policies":[{"type":"Pods","value":2,
+        "periodSeconds":60}]}},"maxReplicas""#;
+    let scaled = |input: String| {
+        let limited = input.replace(r#""maxReplicas""#, policy);
+        limited.replace("2026-11-21T05:00:00Z", "2026-11-21T05:59:40Z")
+    };
+    let bounds = "what the controller remembers is known within bounds only: it may end anywhere \
+                  from 4 to 7";
+    assert_eq!(against(scaled), bounds);
+    let without_status = |input: String| input.replace("ReadyForNewScale", "SucceededGetScale");
+    let unknown = "what the controller remembers is not known: it may end anywhere from 7 to 8";
+    assert_eq!(against(without_status), unknown);
+}
+
+#[test]
+fn a_pronoun_agrees_with_the_metrics_that_failed() {
+    let failed = |input: String| {
+        let error = r#""errors":[{"api":"external","message":"no"}],"memory""#;
+        input.replace(r#""memory""#, error)
+    };
+    let one = against(failed);
+    assert!(one.starts_with("queue failed: with it, it may end"), "{one}");
+    let two = against(|input| {
+        let other = r#""metrics":[{"type":"External","external":{"metric":{"name":"other"},
+            "target":{"type":"Value","value":"5"}}},"#;
+        failed(input.replace(r#""metrics":["#, other))
+    });
+    assert!(two.starts_with("other, queue failed: with them, it may end"), "{two}");
 }

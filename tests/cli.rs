@@ -480,19 +480,19 @@ fn the_hpa_is_found_by_name_and_namespace() {
             vec!["api"],
             &two,
             "no HorizontalPodAutoscaler api in the input",
-            "there is shop/web, test/web",
+            "it has shop/web, test/web",
         ),
         (
             vec!["deploy/web"],
             &two,
             "no HorizontalPodAutoscaler deploy/web in the input",
-            "there is shop/web, test/web",
+            "it has shop/web, test/web",
         ),
         (
             vec!["web", "-n", "prod"],
             &two,
             "no HorizontalPodAutoscaler prod/web in the input",
-            "there is shop/web, test/web",
+            "it has shop/web, test/web",
         ),
         (
             vec!["web"],
@@ -512,7 +512,7 @@ fn the_hpa_is_found_by_name_and_namespace() {
             vec!["api"],
             &many,
             "no HorizontalPodAutoscaler api in the input",
-            "there is n10/web, n11/web, n12/web, n13/web, n14/web, n15/web, n16/web, n17/web, \
+            "it has n10/web, n11/web, n12/web, n13/web, n14/web, n15/web, n16/web, n17/web, \
              n18/web, n19/web and 2 more",
         ),
     ] {

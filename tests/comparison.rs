@@ -69,3 +69,9 @@ fn an_answer_that_no_memory_changes_blames_the_settings() {
                     than those assumed";
     assert_eq!(message, expected);
 }
+
+#[test]
+fn a_status_without_conditions_is_said_to_be_incomplete() {
+    let message = message("a status without conditions");
+    assert!(message.contains("lacks the conditions that every pass writes"), "{message}");
+}

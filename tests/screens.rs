@@ -814,6 +814,21 @@ replicas were set in between
 }
 
 #[test]
+fn a_status_that_apply_wrote_is_not_taken_for_the_controllers() {
+    let last = last_written("as it was, and written by us", false);
+    insta::assert_snapshot!(last, @"LAST WRITTEN 15s ago by kubectl-hpa, last scaled 1h ago, the same as in this
+pass");
+}
+
+#[test]
+fn metrics_that_ask_for_fewer_while_one_fails_are_said_not_to_be_followed() {
+    let case = written::CASES.iter().find(|it| it.name == "a memory that is not known");
+    let error = r#""errors":[{"api":"external","message":"no"}],"memory""#;
+    let input = case.expect("a case").input().replace(r#""memory""#, error);
+    insta::assert_snapshot!(words(&input).why[0], @"1 of 2 metrics failed, and the other asks for 2: while a metric fails, the controller does not go below the current 4.");
+}
+
+#[test]
 fn an_average_on_its_target_keeps_the_count_of_the_status() {
     let case = |status: i32| {
         format!(

@@ -23,6 +23,8 @@ use reasons::{BearsOn, Facts};
 pub struct Comparison<'a> {
     /// When the status last changed; none where the object does not tell.
     pub written: Option<Moment>,
+    /// Whether it was `apply` that wrote it, in the controller's place.
+    pub written_by_us: bool,
     /// When the controller last scaled.
     pub last_scale_time: Option<Moment>,
     /// Whether any item differs.
@@ -201,6 +203,7 @@ impl<'a> Comparison<'a> {
         }
         Some(Self {
             written: hpa.written.status.map(|time| Moment::new(time, *now)),
+            written_by_us: hpa.written.by_us,
             last_scale_time: hpa.status.last_scale_time.map(|time| Moment::new(time, *now)),
             differs: rows.iter().any(|row| row.differs),
             rows,

@@ -316,7 +316,7 @@ fn find<'o>(hpas: &'o [HpaObject], options: &Options) -> Result<&'o HpaObject, E
             Err(if there.is_empty() {
                 error.hint("the input holds no HorizontalPodAutoscaler at all")
             } else {
-                error.hint(format!("there is {}", listed(&there)))
+                error.hint(format!("it has {}", listed(&there)))
             })
         }
         [first, .., last] => {

@@ -174,7 +174,7 @@ impl World {
 const DESIRED: &str = "desiredReplicas";
 const CURRENT: &str = "currentReplicas";
 
-pub(crate) const CASES: [Case; 38] = [
+pub(crate) const CASES: [Case; 40] = [
     Case { name: "as it was", change: |_| {}, codes: &[], rows: &[] },
     Case {
         name: "as it was, and nobody leads",
@@ -506,6 +506,23 @@ pub(crate) const CASES: [Case; 38] = [
             world.reason(0, "True", "SucceededRescale");
         },
         codes: &["rescaled-since"],
+        rows: &[],
+    },
+    Case {
+        name: "a status without conditions",
+        change: |world| {
+            world.usage("50m", &json!("2026-11-21T05:58:00Z"));
+            world.status()["conditions"] = json!([]);
+        },
+        codes: &["unexplained"],
+        rows: &["AbleToScale", "ScalingActive", "ScalingLimited"],
+    },
+    Case {
+        name: "as it was, and written by us",
+        change: |world| {
+            world.hpa["metadata"]["managedFields"][1]["manager"] = json!("kubectl-hpa");
+        },
+        codes: &[],
         rows: &[],
     },
 ];

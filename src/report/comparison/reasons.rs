@@ -491,6 +491,9 @@ impl<'a> Facts<'a> {
             return;
         }
         let mut causes = Vec::new();
+        if self.then.conditions.is_empty() {
+            causes.push("the status lacks the conditions that every pass writes: it is incomplete");
+        }
         if self.input.snapshot.hpa.written.status.is_none() {
             causes.push(
                 "the HPA does not say when its status was written (kubectl get \

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 
 use super::metrics::current;
 use super::{Compared, Table, Words};
+use crate::cluster::managed::MANAGER;
 use crate::quantity::{Format, Quantity};
 use crate::report::comparison::{Code, Comparison, Measured, Moment, Row, Value};
 use crate::report::words::duration;
@@ -38,9 +39,13 @@ fn never(comparison: &Comparison<'_>) -> bool {
     comparison.rows.iter().all(|row| row.last.is_none())
 }
 
+/// How old the status is, and who wrote it, if that was `apply`.
 fn title(comparison: &Comparison<'_>) -> String {
     let written = match comparison.written {
         _ if never(comparison) => "never".to_owned(),
+        Some(written) if comparison.written_by_us => {
+            format!("{} ago by {MANAGER}", seconds(written))
+        }
         Some(written) => format!("{} ago", seconds(written)),
         None => "at an unknown time".to_owned(),
     };

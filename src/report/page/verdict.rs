@@ -224,11 +224,11 @@ impl Words<'_> {
             let verb = if total == 1 { "cannot" } else { "can" };
             return format!("{which} {verb} be evaluated, so nothing is decided.");
         }
+        let rest = if total - invalid == 1 { "the other asks" } else { "the others ask" };
+        let total = count(total as i64, "metric");
         format!(
-            "{} of {} failed, and the rest ask for {highest}: with a metric missing the \
-             controller does not go below the {current} there are.",
-            invalid,
-            count(total as i64, "metric")
+            "{invalid} of {total} failed, and {rest} for {highest}: while a metric fails, the \
+             controller does not go below the current {current}."
         )
     }
 
@@ -242,8 +242,10 @@ impl Words<'_> {
             return "No metric asks for anything".to_owned();
         };
         let label = self.label(winner);
+        // The second look, with values assumed for pods without usable metrics, may change nothing.
+        let is_same = proposal.filled.is_none_or(|filled| filled.ratio == proposal.ratio);
         let mut text = match proposal.because {
-            Because::WithinTolerance => {
+            Because::WithinTolerance | Because::FilledWithinTolerance if is_same => {
                 // Averages over the replicas keep the count of the target's status.
                 let keeps = match highest == current {
                     true => "the replicas".to_owned(),
@@ -260,12 +262,10 @@ impl Words<'_> {
                     percent(1.0 + winner.tolerance.up),
                 )
             }
-            Because::FilledWithinTolerance
-                if proposal.filled.is_some_and(|filled| filled.ratio == proposal.ratio) =>
-            {
-                format!("{label} is at its target, and keeps the replicas")
-            }
-            Because::FilledWithinTolerance | Because::DirectionFlips | Because::CountFlips => {
+            Because::WithinTolerance
+            | Because::FilledWithinTolerance
+            | Because::DirectionFlips
+            | Because::CountFlips => {
                 format!("{label} keeps the replicas, as pods without usable metrics leave it open")
             }
             _ if highest == current => format!("{label} asks for {highest}, as there are"),

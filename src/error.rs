@@ -36,6 +36,8 @@ pub struct Error {
     pub place: Option<(String, usize)>,
     /// What to do.
     pub hint: Option<String>,
+    /// What went on before, where it was asked for with `-v`.
+    pub notes: Vec<String>,
     /// Whether the message stands alone: kubectl puts no `error: ` before some of its sentences.
     pub bare: bool,
 }
@@ -48,6 +50,7 @@ impl Error {
             message: message.into(),
             place: None,
             hint: None,
+            notes: Vec::new(),
             bare: false,
         }
     }
@@ -59,6 +62,7 @@ impl Error {
             message: message.into(),
             place: None,
             hint: None,
+            notes: Vec::new(),
             bare: false,
         }
     }

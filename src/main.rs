@@ -82,6 +82,9 @@ fn report(errors: &[Error], form: &Form, terminal: &Terminal) {
     let mut stderr = anstream::stderr().lock();
     let mut hints = Vec::new();
     for e in errors {
+        for note in &e.notes {
+            let _ = writeln!(stderr, "{}", clean(note, terminal.ascii));
+        }
         let sort = if e.bare { "" } else { "error: " };
         let _ = writeln!(stderr, "{sort}{}", clean(&form.speak(&e.message), terminal.ascii));
         if let Some((text, place)) = &e.place {

@@ -89,7 +89,7 @@ pub struct ConnectionFlags {
         default_missing_value = "true", value_parser = boolean, hide_possible_values = true)]
     pub disable_compression: Option<bool>,
 
-    /// How much to tell about requests, 0 to 9
+    /// How much to say about requests, 0 to 9: retries from 1, each request from 6
     #[arg(short = 'v', long = "v", value_name = "LEVEL", default_value_t = 0,
         value_parser = clap::value_parser!(u8).range(0..=9))]
     pub verbosity: u8,

@@ -28,6 +28,11 @@ impl Packed {
         Self { bytes, gzip: encoding.is_some_and(|encoding| encoding == ENCODINGS) }
     }
 
+    /// The bytes that came.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// The content.
     pub(super) fn unpack(self) -> io::Result<Bytes> {
         if !self.gzip {

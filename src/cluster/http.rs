@@ -55,6 +55,11 @@ impl Limits {
 
 const JSON: &str = "application/json";
 
+/// From which verbosity on it is said what was tried again.
+const RETRIES: u8 = 1;
+/// From which verbosity on each request is said.
+const REQUESTS: u8 = 6;
+
 /// One request.
 struct Ask<'a> {
     method: Method,
@@ -92,7 +97,7 @@ struct Inner {
     /// What bodies were in that are done with.
     memory: Mutex<Vec<Vec<u8>>>,
     notices: Vec<String>,
-    notes: Mutex<Vec<String>>,
+    notes: Mutex<Vec<(u8, String)>>,
     warnings: Mutex<Vec<String>>,
 }
 
@@ -127,7 +132,7 @@ impl Session {
                 sent: AtomicUsize::new(0),
                 memory: Mutex::default(),
                 notices,
-                notes: Mutex::new(notes),
+                notes: Mutex::new(notes.into_iter().map(|note| (RETRIES, note)).collect()),
                 warnings: Mutex::default(),
             }),
         }
@@ -163,9 +168,12 @@ impl Session {
         lock(&self.inner.warnings).clone()
     }
 
-    /// What went on, for `-v 1` and more.
-    pub fn notes(&self) -> Vec<String> {
-        lock(&self.inner.notes).clone()
+    /// What went on, as far as a verbosity asks for it: from 1 on what was tried again, from 6 on
+    /// every request, as in kubectl.
+    pub fn notes(&self, verbosity: u8) -> Vec<String> {
+        let notes = lock(&self.inner.notes);
+        let asked = notes.iter().filter(|(level, _)| *level <= verbosity);
+        asked.map(|(_, note)| note.clone()).collect()
     }
 
     /// Puts the end of all requests off, by as much as so many of them may take one after the other.
@@ -287,10 +295,14 @@ impl Session {
         loop {
             tries += 1;
             let (age, client) = self.client();
+            let sent = Instant::now();
             let (failure, retry_after) = match self.try_once(&client, ask).await {
                 Ok(response) => return Ok(response),
                 Err(failed) => failed,
             };
+            if failure.status().is_none() {
+                self.note_request(ask, &format!("failed: {failure}"), sent.elapsed());
+            }
             if failure.status() == Some(401) && self.renew(age).await? {
                 continue;
             }
@@ -390,6 +402,8 @@ impl Session {
         };
         let text = |name| header_text(&parts.headers, name);
         let content_type = text(header::CONTENT_TYPE).unwrap_or_default().to_owned();
+        let size = body.len();
+        self.note_request(ask, &format!("{} ({size} bytes)", parts.status), begun.elapsed());
         let code = parts.status.as_u16();
         if !(200..=206).contains(&code) {
             // What cannot be inflated says as much as what is empty.
@@ -454,7 +468,19 @@ impl Session {
 
     /// Adds to what went on.
     pub(super) fn note(&self, note: String) {
-        lock(&self.inner.notes).push(note);
+        lock(&self.inner.notes).push((RETRIES, note));
+    }
+
+    /// Notes a request with how it ended. Neither headers nor credentials in the server's address
+    /// are part of it.
+    fn note_request(&self, ask: &Ask<'_>, ending: &str, took: Duration) {
+        let Inner { plan, host, .. } = &*self.inner;
+        let host = host.rsplit('@').next().unwrap_or_default();
+        let base = plan.server.path().trim_end_matches('/');
+        let (method, scheme, path) = (ask.method.as_str(), self.inner.scheme(), ask.path);
+        let note =
+            format!("{method} {scheme}://{host}{base}{path} {ending} in {} ms", took.as_millis());
+        lock(&self.inner.notes).push((REQUESTS, note));
     }
 
     fn keep_warnings(&self, headers: &HeaderMap) {

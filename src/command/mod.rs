@@ -76,7 +76,9 @@ fn connected_whatever<T>(
         .map_err(|e| Error::failed(format!("failed to start: {e}")))?;
     runtime.block_on(async {
         let session = connect(args, &Environment::of_process(false)).await?;
-        let answer = ask(&session).await?;
+        let answer = ask(&session).await;
+        let notes = session.notes(args.verbosity);
+        let answer = answer.map_err(|e| Error { notes: notes.clone(), ..e })?;
         let warnings = session.warnings();
         let as_errors = args.warnings_as_errors == Some(true) && !warnings.is_empty();
         let error = as_errors.then(|| {
@@ -86,9 +88,7 @@ fn connected_whatever<T>(
         });
         let warned = session.notices().iter().chain(&warnings);
         let mut messages: Vec<String> = warned.map(|text| format!("Warning: {text}")).collect();
-        if args.verbosity > 0 {
-            messages.extend(session.notes());
-        }
+        messages.extend(notes);
         Ok((answer, messages, error))
     })
 }

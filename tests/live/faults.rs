@@ -464,6 +464,32 @@ fn what_steers_a_terminal_is_not_let_through() {
     safe(&ran);
 }
 
+/// As kubectl says it with -v 6, whether or not there is an answer.
+#[test]
+fn each_request_is_said_with_its_status_size_and_time() {
+    let mut cluster = recorded();
+    cluster.fault(When::on(super::POD_METRICS), Fault::InternalError);
+    let server = Server::start(cluster);
+    let requests = |ran: &Ran| {
+        let lines = ran.stderr.lines().filter(|line| line.starts_with("GET https://"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let ran = explain(&server, &["-v", "6"]);
+    let said = requests(&ran);
+    let line = |path: &str, status: &str| {
+        let found = said.iter().find(|line| line.contains(path) && line.contains(status));
+        let line = found.unwrap_or_else(|| panic!("no {path} {status} in {said:#?}"));
+        assert!(line.contains(" bytes) in ") && line.ends_with(" ms"), "{line}");
+    };
+    line(&format!("{HPA} "), " 200 OK (");
+    line(&format!("{}?labelSelector=", super::POD_METRICS), " 500 Internal Server Error (");
+    assert_eq!(requests(&explain(&server, &["-v", "5"])), Vec::<String>::new());
+    let mut cluster = recorded();
+    cluster.fault(When::on(HPA), Fault::InternalError);
+    let failed = explain(&Server::start(cluster), &["-v=9"]);
+    assert_eq!((failed.code, requests(&failed).len()), (Some(1), 1), "{}", failed.stderr);
+}
+
 #[test]
 fn nothing_tells_a_secret_however_much_is_asked_for() {
     // Every run looks for them; this one says as much as there is to say.

@@ -62,35 +62,69 @@ pub(super) fn built_in(group: &str, kind: &str) -> Option<Resource> {
     (known && (upper(kind) || kind == kind.to_lowercase())).then_some(resource)
 }
 
-/// What the server serves.
+/// What the server serves, as the controller's client sees it: stale versions, whose discovery
+/// failed when the server last asked, are left out (`SplitGroupsAndResources`).
 #[derive(Debug, Default)]
 pub(super) struct Discovery {
     groups: Vec<Group>,
+    /// Why the resources are not known.
+    plain: Option<Failure>,
 }
 
-const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
-    application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
+const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+    application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
 impl Discovery {
     /// Asks for all groups at once.
     ///
     /// # Errors
     ///
-    /// The server does not answer, or not in the aggregated form (before v1.27).
+    /// The server does not answer, or not with groups.
     pub(super) async fn ask(session: &Session) -> Result<Self, Failure> {
         let path = "/apis";
-        let response = session.get(path, AGGREGATED).await?;
+        let response = session.get(path, ACCEPT).await?;
         let list: GroupList = serde_json::from_slice(&response.body)
             .map_err(|e| Failure::unreadable(session.host(), path, e.to_string()))?;
-        if list.kind != "APIGroupDiscoveryList" {
-            let cause = "the server has no aggregated discovery; it is older than v1.27";
-            return Err(Failure::unreadable(session.host(), path, cause));
+        match list.kind.as_str() {
+            "APIGroupDiscoveryList" => {
+                let mut groups = list.items;
+                for group in &mut groups {
+                    group.versions.retain(|version| version.freshness != "Stale");
+                }
+                Ok(Self { groups, plain: None })
+            }
+            // Of servers before v1.27, which know of no staleness.
+            "APIGroupList" => {
+                let cause = "the server has no aggregated discovery; it is older than v1.27";
+                let plain = Some(Failure::unreadable(session.host(), path, cause));
+                Ok(Self { groups: list.groups.into_iter().map(Group::from).collect(), plain })
+            }
+            other => {
+                let cause = format!("neither groups nor resources, but the kind {other:?}");
+                Err(Failure::unreadable(session.host(), path, cause))
+            }
         }
-        Ok(Self { groups: list.items })
+    }
+
+    /// The versions of a group, the preferred one first; none where the group is not served.
+    pub(super) fn versions(&self, group: &str) -> Option<impl Iterator<Item = &str>> {
+        let found = self.groups.iter().find(|g| g.metadata.name == group)?;
+        Some(found.versions.iter().map(|version| &*version.version))
     }
 
     /// The resource of a kind, in the first version that serves it.
-    pub(super) fn resource(&self, group: &str, kind: &str) -> Option<Resource> {
+    ///
+    /// # Errors
+    ///
+    /// The server does not say which resources it has.
+    pub(super) fn resource(&self, group: &str, kind: &str) -> Result<Option<Resource>, &Failure> {
+        match &self.plain {
+            Some(plain) => Err(plain),
+            None => Ok(self.aggregated(group, kind)),
+        }
+    }
+
+    fn aggregated(&self, group: &str, kind: &str) -> Option<Resource> {
         let found = self.groups.iter().find(|g| g.metadata.name == group)?;
         found.versions.iter().find_map(|version| {
             let resource = version.resources.iter().find(|resource| {
@@ -107,6 +141,25 @@ impl Discovery {
 struct GroupList {
     kind: String,
     items: Vec<Group>,
+    groups: Vec<PlainGroup>,
+}
+
+/// A group of an `APIGroupList`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct PlainGroup {
+    name: String,
+    preferred_version: Version,
+    versions: Vec<Version>,
+}
+
+impl From<PlainGroup> for Group {
+    fn from(plain: PlainGroup) -> Self {
+        let PlainGroup { name, preferred_version, mut versions } = plain;
+        // Sorting is stable: the others stay in the server's order.
+        versions.sort_by_key(|version| version.version != preferred_version.version);
+        Self { metadata: Name { name }, versions }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -126,6 +179,8 @@ struct Name {
 #[serde(default)]
 struct Version {
     version: String,
+    /// `Current` or `Stale`; empty in plain lists.
+    freshness: String,
     resources: Vec<ServedResource>,
 }
 

@@ -24,7 +24,7 @@ use tokio::time::timeout;
 use tokio::{join, pin};
 
 use self::beside::Beside;
-use self::metrics::Miss;
+use self::metrics::{Miss, custom_version};
 use self::read::read;
 use self::right::denied;
 use self::scale::Found;
@@ -176,7 +176,6 @@ impl From<Error> for Absent {
 /// What the metrics of a spec need besides the target.
 struct Needs {
     resource: bool,
-    custom: bool,
     discovery: bool,
 }
 
@@ -191,8 +190,9 @@ impl Needs {
         let target = &hpa.spec.scale_target_ref;
         Self {
             resource: has(&["Resource", "ContainerResource"]),
-            custom: has(&["Pods", "Object"]),
-            discovery: described.map(|source| &source.described_object).any(unknown)
+            // The version of the custom metrics API, or the resource of a kind.
+            discovery: has(&["Pods", "Object"])
+                || described.map(|source| &source.described_object).any(unknown)
                 || (unknown(target) && is_well_formed(&target.api_version)),
         }
     }
@@ -215,10 +215,9 @@ impl Fetch<'_> {
                 false => Ok(Discovery::default()),
             }
         };
-        let custom =
-            async { if needs.custom { self.custom_version().await } else { Ok(String::new()) } };
         let direct = self.built_in_scale(&hpa);
-        let (discovery, custom, direct) = join!(discovery, custom, direct);
+        let (discovery, direct) = join!(discovery, direct);
+        let custom = custom_version(&discovery);
         let found = match direct {
             Some(found) => found?,
             None => self.custom_scale(&hpa, &discovery).await?,

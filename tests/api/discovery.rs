@@ -40,7 +40,20 @@ impl Discovery {
             let list = exchange(&format!("discovery {name}")).response.body;
             plain.insert(string(&list, "/groupVersion").to_owned(), list);
         }
-        Self { core, groups, plain, delegated }
+        let mut discovery = Self { core, groups, plain, delegated };
+        // The recorded server had not reached its backends yet when it was asked.
+        discovery.set_freshness("", "Current");
+        discovery
+    }
+
+    /// Says of a group, or of all, whether its discovery worked when the server last asked.
+    pub(crate) fn set_freshness(&mut self, group: &str, freshness: &str) {
+        let items = self.groups["items"].as_array_mut().into_iter().flatten();
+        for item in items.filter(|it| group.is_empty() || string(it, "/metadata/name") == group) {
+            for version in item["versions"].as_array_mut().into_iter().flatten() {
+                version["freshness"] = json!(freshness);
+            }
+        }
     }
 
     /// Whether the group version is served at all.
@@ -135,10 +148,9 @@ impl Discovery {
             list["groupVersion"] = json!(group_version);
             self.plain.insert(group_version, list);
         }
-        // The recorded server calls what it has not asked about lately stale, and serves it.
         *self.versions_mut(group) = versions
             .iter()
-            .map(|version| json!({"version": version, "freshness": "Stale"}))
+            .map(|version| json!({"version": version, "freshness": "Current"}))
             .collect();
     }
 

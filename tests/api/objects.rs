@@ -248,6 +248,12 @@ impl Cluster {
         self
     }
 
+    /// Lets the discovery of a group have failed when the server last asked; it still serves it.
+    pub(crate) fn make_stale(&mut self, group: &str) -> &mut Self {
+        self.discovery.set_freshness(group, "Stale");
+        self
+    }
+
     /// No longer serves a version of a built-in group, such as `autoscaling/v2`.
     pub(crate) fn remove_version(&mut self, group_version: &str) -> &mut Self {
         self.discovery.remove_version(group_version);

@@ -259,16 +259,15 @@ fn what_all_need_is_asked_for_once_and_few_at_a_time() {
     let shared = [
         "/version",
         "/apis",
-        "/apis/custom.metrics.k8s.io",
         "/horizontalpodautoscalers",
         "/events",
         "/kube-controller-manager",
         "/kube-system/pods",
     ];
-    assert_eq!(shared.map(count), [1; 7]);
+    assert_eq!(shared.map(count), [1; 6]);
     // Rollouts are not there, so they have no pods.
     assert_eq!((count("/scale"), count("/shop/pods"), count("/depth")), (20, 10, 10));
-    assert_eq!(requests.len(), 7 + 40);
+    assert_eq!(requests.len(), 6 + 40);
     for end in ["/scale", "/shop/pods"] {
         let most = at_once(&requests, |it| it.path.ends_with(end));
         assert!((2..=4).contains(&most), "{most} at once of {end}");

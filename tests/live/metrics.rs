@@ -335,6 +335,14 @@ fn custom_metrics_without_an_adapter() {
             "no known available metric versions found",
         ),
         (
+            // The API answers, and the controller does not ask it.
+            |cluster| {
+                cluster.make_stale("custom.metrics.k8s.io");
+            },
+            "unable to fetch metrics from custom metrics API: no known available metric versions \
+             found",
+        ),
+        (
             |cluster| {
                 cluster.forget_metric("http_requests");
             },

@@ -14,7 +14,7 @@ use tokio::join;
 use super::super::discovery::{Discovery, segment};
 use super::super::{Failure, Session};
 use super::beside::{ServerVersion, other, told, unserved};
-use super::metrics::Miss;
+use super::metrics::{Miss, custom_version};
 use super::past::Past;
 use super::right::denied;
 use super::scale::Found;
@@ -157,13 +157,8 @@ impl Fetch<'_> {
                 false => Ok(Discovery::default()),
             }
         };
-        let custom = async {
-            match needs.iter().any(|needs| needs.custom) {
-                true => self.custom_version().await,
-                false => Ok(String::new()),
-            }
-        };
-        let (discovery, custom) = join!(discovery, custom);
+        let discovery = discovery.await;
+        let custom = custom_version(&discovery);
         let scales = items.iter().map(|item| self.item_scale(item, &discovery, progress));
         let scales = stream::iter(scales).buffered(AT_ONCE).collect().await;
 

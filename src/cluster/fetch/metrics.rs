@@ -3,7 +3,6 @@
 //! `pkg/controller/podautoscaler/metrics`.
 
 use futures_util::{StreamExt, stream};
-use serde::Deserialize;
 
 use super::super::Failure;
 use super::super::discovery::{Discovery, Resource, built_in, segment};
@@ -68,35 +67,6 @@ impl Fetch<'_> {
         );
         let page: List<PodMetrics> = self.metrics_json(&path, "PodMetricsList").await?;
         Ok(page.items.unwrap_or_default())
-    }
-
-    /// The version of the custom metrics API: the server's choice, if the controller knows it.
-    pub(super) async fn custom_version(&self) -> Result<String, Miss> {
-        #[derive(Deserialize, Default)]
-        #[serde(rename_all = "camelCase", default)]
-        struct Group {
-            preferred_version: Version,
-            versions: Vec<Version>,
-        }
-        #[derive(Deserialize, Default)]
-        #[serde(default)]
-        struct Version {
-            version: String,
-        }
-        let known = |version: &&Version| matches!(&*version.version, "v1beta1" | "v1beta2");
-        let group: Group = match self.metrics_json("/apis/custom.metrics.k8s.io", "APIGroup").await
-        {
-            Err(e) if e.is_not_found() => {
-                let text = "no custom metrics API (custom.metrics.k8s.io) registered";
-                return Err(text.to_owned().into());
-            }
-            group => group?,
-        };
-        let preferred = Some(&group.preferred_version).filter(known);
-        match preferred.or_else(|| group.versions.iter().find(known)) {
-            Some(version) => Ok(version.version.clone()),
-            None => Err("no known available metric versions found".to_owned().into()),
-        }
     }
 
     /// The answers of the custom and external metrics APIs, one metric of the spec after the other,
@@ -196,6 +166,20 @@ fn metric_query(selector: Option<&LabelSelector>, parameter: &str) -> String {
     }
 }
 
+/// The version in which the controller asks the custom metrics API: the server's first that it
+/// knows (`NewAvailableAPIsGetter`).
+pub(super) fn custom_version(discovery: &Result<Discovery, Failure>) -> Result<String, Miss> {
+    let discovery = discovery.as_ref().map_err(Miss::from)?;
+    let Some(mut versions) = discovery.versions("custom.metrics.k8s.io") else {
+        let text = "no custom metrics API (custom.metrics.k8s.io) registered";
+        return Err(text.to_owned().into());
+    };
+    match versions.find(|version| matches!(*version, "v1beta1" | "v1beta2")) {
+        Some(version) => Ok(version.to_owned()),
+        None => Err("no known available metric versions found".to_owned().into()),
+    }
+}
+
 fn unmapped(group: &str, kind: &str, cause: &str) -> String {
     let full = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
     format!("unable to map kind {full} to resource: {cause}")
@@ -209,9 +193,11 @@ fn mapped(
 ) -> Result<Resource, Miss> {
     let failed = |cause: &str| Miss::from(unmapped(group, kind, cause));
     match discovery {
-        Ok(discovery) => discovery
-            .resource(group, kind)
-            .ok_or_else(|| failed(&format!("no matches for kind {kind:?} in group {group:?}"))),
+        Ok(discovery) => match discovery.resource(group, kind) {
+            Ok(Some(resource)) => Ok(resource),
+            Ok(None) => Err(failed(&format!("no matches for kind {kind:?} in group {group:?}"))),
+            Err(e) => Err(Miss { text: failed(&e.client_go()).text, ..e.into() }),
+        },
         Err(e) => Err(Miss { text: failed(&e.client_go()).text, ..e.into() }),
     }
 }

@@ -59,7 +59,7 @@ impl Fetch<'_> {
         let target = &hpa.spec.scale_target_ref;
         let group = target.group();
         let discovery = discovery.as_ref().map_err(denied)?;
-        match discovery.resource(group, &target.kind) {
+        match discovery.resource(group, &target.kind).map_err(denied)? {
             Some(resource) => {
                 let scale = self.scale(&resource, &target.name).await;
                 scale.map(Found::from).map_err(|e| denied(&e))

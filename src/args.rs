@@ -277,16 +277,16 @@ pub struct ControllerArgs {
 
 fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(share) if share.is_finite() && share >= 0.0 => Ok(share),
+        Ok(share) if share.is_finite() && share >= 0.0 && !text.starts_with('+') => Ok(share),
         _ => Err("not a share such as 0.1".to_owned()),
     }
 }
 
 fn duration(text: &str) -> Result<SignedDuration, String> {
-    match go::parse_duration(text) {
+    match go::duration_or_seconds(text) {
         Some(duration) if !duration.is_negative() => Ok(duration),
         Some(_) => Err("must not be negative".to_owned()),
-        None => Err("not a duration such as 5m or 1m30s".to_owned()),
+        None => Err("not a duration such as 5m, 1m30s, or 90 for seconds".to_owned()),
     }
 }
 
@@ -294,7 +294,7 @@ fn recommendation(text: &str) -> Result<(i32, SignedDuration), String> {
     let (replicas, age) =
         text.split_once('@').ok_or("not of the form REPLICAS@AGE, such as 8@2m")?;
     let replicas = match replicas.parse::<i32>() {
-        Ok(replicas) if replicas >= 0 => replicas,
+        Ok(count) if count >= 0 && !replicas.starts_with('+') => count,
         _ => return Err(format!("{replicas:?} is not a count of replicas")),
     };
     Ok((replicas, duration(age)?))
@@ -312,7 +312,7 @@ fn gate(text: &str) -> Result<(String, bool), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{command_line, duration, gate, tolerance};
+    use super::{command_line, duration, gate, recommendation, tolerance};
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -339,7 +339,10 @@ mod tests {
         assert_eq!(tolerance("0.05"), Ok(0.05));
         assert!(tolerance("-1").is_err() && tolerance("NaN").is_err() && tolerance("x").is_err());
         assert_eq!(duration("1m30s").map(|d| d.as_secs()), Ok(90));
-        assert!(duration("-1s").is_err() && duration("5").is_err());
+        assert!(duration("-1s").is_err() && duration("5x").is_err());
+        assert_eq!(duration("600").map(|d| d.as_secs()), Ok(600));
+        assert_eq!(duration("1.5").map(|d| d.as_millis()), Ok(1500));
+        assert!(recommendation("+8@2m").is_err() && tolerance("+0.1").is_err());
         assert_eq!(gate("HPAScaleToZero=true"), Ok(("HPAScaleToZero".to_owned(), true)));
         assert!(gate("HPAScaleToZero").is_err() && gate("HPAScaleToZero=yes").is_err());
     }

@@ -196,6 +196,14 @@ pub(crate) fn duration(duration: SignedDuration) -> String {
     format!("{sign}{hours}{minutes}m{seconds}{fraction}s")
 }
 
+/// A duration as people type it: as Go reads it, or seconds without a unit.
+pub(crate) fn duration_or_seconds(text: &str) -> Option<SignedDuration> {
+    match !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit() || c == b'.') {
+        true => parse_duration(&format!("{text}s")),
+        false => parse_duration(text),
+    }
+}
+
 /// Reads a duration as `time.ParseDuration` does: `5m0s`, `1.5h`, `-300ms`, `0`.
 pub(crate) fn parse_duration(text: &str) -> Option<SignedDuration> {
     let (negative, mut rest) = match text.as_bytes().first()? {

@@ -942,6 +942,52 @@ fn what_cannot_be_saved_is_no_answer() {
 }
 
 #[test]
+fn an_assumption_shows_what_it_comes_to() {
+    for (flag, line, result) in [
+        ("--cpu=+20%", "assuming cpu +20% -> 180% (observed 150%)", json!("180%")),
+        ("--cpu=80%", "assuming cpu 80% of the request (observed 150%)", Value::Null),
+        ("--cpu=62.5%", "assuming cpu 62.5% of the request -> 62% (observed 150%)", json!("62%")),
+        ("--pod=web-1:cpu=x2", "assuming cpu of web-1 x2 -> 300m (observed 150m)", json!("300m")),
+        ("--replicas=+2", "assuming replicas +2 -> 4 (observed 2)", json!("4")),
+        ("--replicas=4", "assuming replicas 4 (observed 2)", Value::Null),
+    ] {
+        let args = ["predict", "web", "-f", "-", flag];
+        let text = answer(&args, &good(), &[]);
+        assert!(text.contains(line), "{flag}: no {line:?} in {text}");
+        let json = answer(&[&args[..], &["-o", "json"]].concat(), &good(), &[]);
+        let object: Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!(object["overrides"][0]["result"], result, "{flag}");
+    }
+}
+
+#[test]
+fn what_is_typed_for_predict_is_refused_in_one_line() {
+    for (flags, parts) in [
+        (&["--cpu=80"][..], &["--cpu 80: ", "--cpu 80%", "--cpu 80000m"][..]),
+        (&["--target=cpu=50"], &["--target cpu=50: ", "cpu=50%", "cpu=50000m"]),
+        (&["--cpu=400Mi"], &["--cpu 400Mi: Mi is not a unit of cpu", "--cpu 400m"]),
+        (&["--replicas=+20%"], &["--replicas +20%: ", "+2 or -2"]),
+    ] {
+        let args = [&["predict", "web", "-f", "-"], flags].concat();
+        let (error, hint, code) = refusal(&run(&args, &good(), &[]));
+        assert!(parts.iter().all(|part| error.contains(part)), "{flags:?}: {error}");
+        assert_eq!((hint, code), (None, Some(2)), "{flags:?}");
+    }
+    // Those of the command line's own parser.
+    for flag in ["--max=+5", "--min=+1"] {
+        let output = run(&["predict", "web", "-f", "-", flag], &good(), &[]);
+        assert_eq!((text(&output.stdout), output.status.code()), ("", Some(2)), "{flag}");
+        let said = "a bound is not stated as a change: type the new number";
+        assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
+    }
+    // Seconds need no unit.
+    let played = |span: &str| {
+        answer(&["predict", "web", "-f", "-", "--for", span, "-o", "json"], &good(), &[])
+    };
+    assert_eq!(played("600"), played("10m"));
+}
+
+#[test]
 fn nothing_that_is_read_is_saved_over() {
     let folder = folder("saved_over");
     let path = |name: &str| folder.join(name).to_str().expect("a path in UTF-8").to_owned();

@@ -106,7 +106,7 @@ fn typed(input: &Input, index: usize) -> Option<String> {
 }
 
 fn milli(value: i64) -> String {
-    Quantity::from_milli(value, Format::DecimalSI).to_string()
+    format!("{value}m")
 }
 
 #[test]
@@ -409,6 +409,8 @@ fn answers_follow_from_the_rules() {
         ("--cpu=missing", None, 4, "without a metric nothing changes"),
         ("--cpu=90% --replicas=2", Some(4), 4, "90/50 x 2 = 3.6; at most max(2 x 2, 4)"),
         ("--cpu=90% --replicas=6", Some(11), 11, "90/50 x 6 = 10.8, rounded up"),
+        ("--cpu=90% --replicas=+2", Some(11), 11, "the same as two more than 4"),
+        ("--cpu=90% --replicas=-2", Some(4), 4, "and as two fewer"),
         ("--replicas=6", Some(6), 6, "further pods use the average, so the ratio stays 1"),
         ("--replicas=0", None, 0, "zero replicas disable scaling"),
         ("--cpu=90% --unready=1", Some(6), 6, "270 of 400 = 67 %: 67/50 x 4 = 5.36"),
@@ -479,9 +481,9 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--metric=rps=1", "the HPA has no metric rps", "it has cpu"),
         ("--cpu=app=1", "the HPA has no metric cpu in app", "it has cpu"),
         ("--memory=1", "the HPA has no metric memory", "it has cpu"),
-        ("--cpu=1 --cpu=2", "cpu is stated twice", ""),
-        ("--cpu=1 --metric=cpu=2", "cpu is stated twice", ""),
-        ("--pod=web-1:cpu=1 --pod=web-1:cpu=2", "cpu of web-1 is stated twice", ""),
+        ("--cpu=1m --cpu=2m", "cpu is stated twice", ""),
+        ("--cpu=1m --metric=cpu=2m", "cpu is stated twice", ""),
+        ("--pod=web-1:cpu=1m --pod=web-1:cpu=2m", "cpu of web-1 is stated twice", ""),
         ("--pod=web-9:cpu=1", "the target has no pod web-9", "it has web-1, web-2, web-3, web-4"),
         ("--pod=web-1", "--pod web-1: not of the form POD:METRIC=VALUE", "such as"),
         (
@@ -493,18 +495,22 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--unready=web-9", "the target has no pod web-9", "it has web-1"),
         ("--unready=web-1 --pending=web-1", "web-1 cannot be both unready and pending", ""),
         (
-            "--missing=web-1 --pod=web-1:cpu=1",
+            "--missing=web-1 --pod=web-1:cpu=1m",
             "web-1 cannot be without metrics and have a value",
             "",
         ),
         ("--unready=Web_1", "--unready Web_1: neither a count nor the name of a pod", ""),
-        ("--replicas=-1", "--replicas -1: must not be negative", ""),
-        ("--replicas -1", "--replicas -1: must not be negative", ""),
+        ("--replicas=-5", "--replicas -5: the target has 4 replicas, and no fewer than 0", ""),
+        ("--replicas -5", "--replicas -5: the target has 4 replicas, and no fewer than 0", ""),
+        ("--replicas=+99997", "--replicas +99997: no more than 100000 pods are assumed", ""),
+        ("--replicas=x2", "--replicas x2: neither a count such as 6 nor a change such as +2", ""),
+        ("--replicas=+20%", "--replicas +20%: neither a count such as 6 nor a change such", ""),
+        ("--replicas=99999999999", "--replicas 99999999999: neither a count such as 6 nor", ""),
         ("--replicas=100001", "--replicas 100001: no more than 100000 pods are assumed", ""),
         ("--unready -1", "--unready -1: neither a count nor the name of a pod", ""),
         ("--min -1", "spec.minReplicas: Invalid value: -1", "the API server would reject"),
         ("--cpu==1", "--cpu =1: no container is named", "such as --cpu app=80%"),
-        ("--cpu=missing --pod=web-1:cpu=1", "cpu cannot be missing and have a value of web-1", ""),
+        ("--cpu=missing --pod=web-1:cpu=1m", "cpu cannot be missing and have a value of web-1", ""),
         (
             "--max=1",
             "must be greater than or equal to `minReplicas`",
@@ -531,6 +537,7 @@ fn what_cannot_be_is_refused_with_what_can() {
             "--set scaleTargetRef: it scales Deployment/other, the HPA Deployment/web",
             "one target says nothing about another",
         ),
+        ("--target=cpu=+10%", "--target cpu=+10%: +10% looks like a change", ""),
         ("--target=cpu=x2", "--target cpu=x2: x2 is not a target", "a target is a whole"),
         ("--target=cpu=70.5%", "--target cpu=70.5%: 70.5% is not a target", "a whole percentage"),
         ("--set=maxReplicas", "--set maxReplicas: there is no = in it", "PATH=VALUE"),
@@ -546,6 +553,56 @@ fn what_cannot_be_is_refused_with_what_can() {
         assert!(error.message.contains(message), "{flags}: {}", error.message);
         let told = error.hint.unwrap_or_default();
         assert!(told.contains(hint), "{flags}: {told}");
+    }
+}
+
+#[test]
+fn an_amount_of_a_resource_has_a_unit_that_leaves_no_doubt() {
+    let percent = web();
+    let mut average = web();
+    let target = &mut average.snapshot.hpa.spec.metrics[0].resource.as_mut().unwrap().target;
+    target.average_utilization = None;
+    target.average_value = Some(Quantity::from_milli(100, Format::DecimalSI));
+    let readings = "ambiguous, as the target of cpu is a utilization: 80% of the request is";
+    for (flags, refusal) in [
+        ("--cpu=80", format!("--cpu 80: {readings} --cpu 80%, 80 cores is --cpu 80000m")),
+        (
+            "--metric=cpu=80",
+            format!(
+                "--metric cpu=80: {readings} --metric cpu=80%, 80 cores is --metric cpu=80000m"
+            ),
+        ),
+        (
+            "--pod=web-1:cpu=80",
+            format!(
+                "--pod web-1:cpu=80: {readings} --pod web-1:cpu=80%, 80 cores is --pod \
+                 web-1:cpu=80000m"
+            ),
+        ),
+        (
+            "--target=cpu=80",
+            format!(
+                "--target cpu=80: {readings} --target cpu=80%, 80 cores is --target cpu=80000m"
+            ),
+        ),
+    ] {
+        let flags = [flags.to_owned()];
+        let error = predict(&percent, &flags).expect_err("it is ambiguous");
+        assert_eq!((error.kind.exit_code(), &error.message, error.hint), (2, &refusal, None));
+        // Compared with an average in cores, it is cores.
+        assert!(predict(&average, &flags).is_ok(), "{flags:?}");
+    }
+    for flag in ["--cpu=400Mi", "--metric=cpu=400Mi", "--pod=web-1:cpu=400Mi", "--target=cpu=400Mi"]
+    {
+        for input in [&percent, &average] {
+            let error = predict(input, &[flag.to_owned()]).expect_err("no unit of cpu");
+            assert_eq!(error.kind.exit_code(), 2);
+            let typed = flag.replacen('=', " ", 1);
+            let said = format!("{typed}: Mi is not a unit of cpu, which is measured in cores: ");
+            assert!(error.message.starts_with(&said), "{}", error.message);
+            let instead = typed.replace("400Mi", "400m");
+            assert!(error.message.ends_with(&format!(" is {instead}")), "{}", error.message);
+        }
     }
 }
 

@@ -502,7 +502,9 @@ fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
     }
     assert_eq!(
         right["overrides"][0],
-        json!({"item": "cpu", "assumed": "80% of the request", "observed": "2575%"})
+        json!({
+            "item": "cpu", "assumed": "80% of the request", "result": null, "observed": "2575%",
+        })
     );
     let gone = Value::Null;
     for (at, name, value) in [
@@ -533,6 +535,7 @@ fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
         ("/overrides/0", "item", &gone),
         ("/overrides/0", "assumed", &json!(80)),
         ("/overrides/0", "source", &json!("typed")),
+        ("/overrides/0", "result", &json!(99)),
         ("/observed", "range", &gone),
         ("/observed", "replicas", &json!(4.5)),
         ("/observed", "certainty", &json!("likely")),

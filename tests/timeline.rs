@@ -261,12 +261,19 @@ fn what_cannot_be_played_is_refused() {
         (
             &["--for=soon"],
             "",
-            "error: invalid value 'soon' for '--for <DURATION>': not a duration such as 5m or 1m30s\n",
+            "error: invalid value 'soon' for '--for <DURATION>': not a duration such as 5m, 1m30s, \
+             or 90 for seconds\n",
         ),
         (
             &["--ready-after=10s"],
             "",
             "error: the following required arguments were not provided:\n",
+        ),
+        (
+            &["--trace=-"],
+            "time,cpu\n5s,80%\n9s,80\n",
+            "error: the trace standard input:3: cpu: 80: ambiguous, as the target of cpu is a \
+             utilization: 80% of the request is 80%, 80 cores is 80000m\n",
         ),
         (&["--trace=gone.csv"], "", "error: failed to read gone.csv: no such file or folder\n"),
         (&["--trace=-"], "", "error: failed to read the trace standard input:1: it is empty\n"),

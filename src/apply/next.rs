@@ -71,7 +71,7 @@ pub fn next(
     if !(0..=MOST).contains(&change.to) {
         return Err(Error::failed(format!("{} replicas are not looked at", change.to)));
     }
-    let scaled = Overrides { replicas: Some(change.to), ..Overrides::default() };
+    let scaled = Overrides { replicas: Some(change.to.to_string()), ..Overrides::default() };
     let (mut then, _) = Assumptions::read(&scaled)?.apply(input.clone(), decision)?;
     let there: HashSet<&str> = input.snapshot.pods.iter().map(|pod| &*pod.name).collect();
     let is_new = |name: &str| !there.contains(name);

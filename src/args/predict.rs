@@ -12,6 +12,7 @@ use super::{ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs, duration};
 VALUE is a share of the request (80%), an amount (250m, 512Mi), a change of what was observed
 (+20%, -10%, x2), or missing: then the metric cannot be read. It is what is used, as the metrics
 APIs report it; the target is --target. (With `kubectl autoscale`, --cpu is the target.)
+Where the target is a utilization, an amount has a unit: 80 cores are 80000m.
 
 Examples:
   # what if the pods used 80 % of the CPU that they request
@@ -152,9 +153,10 @@ pub struct Overrides {
     #[arg(long = "pod", value_name = "POD:METRIC=VALUE")]
     pub pods: Vec<String>,
 
-    /// The replicas that there are: further pods are as the average of those that count
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub replicas: Option<i32>,
+    /// Current replicas, or a change of them such as +2; added pods get the average usage of the
+    /// counted ones
+    #[arg(long, value_name = "N|+N|-N", allow_hyphen_values = true)]
+    pub replicas: Option<String>,
 
     /// So many pods, or the pod of this name, are not ready and never were; repeatable
     #[arg(long, value_name = "N|POD", allow_negative_numbers = true)]
@@ -169,11 +171,11 @@ pub struct Overrides {
     pub pending: Vec<String>,
 
     /// The lower bound, spec.minReplicas
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = bound, allow_negative_numbers = true)]
     pub min: Option<i32>,
 
     /// The upper bound, spec.maxReplicas
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = bound, allow_negative_numbers = true)]
     pub max: Option<i32>,
 
     /// The target of a metric, such as cpu=70% or queue_depth=30; repeatable
@@ -188,4 +190,12 @@ pub struct Overrides {
     /// A manifest that the HPA is replaced with, - for standard input
     #[arg(long, value_name = "FILE")]
     pub hpa: Option<String>,
+}
+
+/// A bound of the spec, which is not taken for a change of it.
+fn bound(text: &str) -> Result<i32, String> {
+    if text.starts_with('+') {
+        return Err("a bound is not stated as a change: type the new number".to_owned());
+    }
+    text.parse().map_err(|e: std::num::ParseIntError| e.to_string())
 }

@@ -70,6 +70,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let player = plan.map(|plan| Player::new(plan, &mut input.snapshot, &mut overrides));
     let player = player.transpose().map_err(|e| with_right(e, &observed.input.notes))?;
     let mut assumed = Pass::run(input);
+    overrides.iter_mut().for_each(|own| own.came_to(&assumed.decision));
     let timeline = match &player {
         Some(player) => player.play(&assumed.input.snapshot, &assumed.decision)?,
         None => None,

@@ -87,7 +87,8 @@ impl<'a> Prediction<'a> {
     /// What was assumed beside what was observed, as a table.
     pub fn overrides_table(&self) -> Table {
         let row = |it: &Override| {
-            vec![it.item.clone(), it.assumed.clone(), it.observed.clone().unwrap_or_default()]
+            let assumed = assumed(it, Symbols::UNICODE);
+            vec![it.item.clone(), assumed, it.observed.clone().unwrap_or_default()]
         };
         Table {
             columns: vec![("ITEM", false), ("ASSUMED", false), ("OBSERVED", false)],
@@ -100,11 +101,12 @@ impl Page {
     /// Words a prediction: what it assumes, and the page of its pass with the answer without the
     /// overrides beside.
     pub fn of_prediction(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
-        let assuming =
-            prediction.overrides.iter().map(|Override { item, assumed, observed, .. }| {
-                let observed = observed.as_ref().map(|observed| format!(" (observed {observed})"));
-                format!("assuming {item} {assumed}{}", observed.unwrap_or_default())
-            });
+        let assuming = prediction.overrides.iter().map(|own| {
+            let observed = own.observed.as_ref();
+            let observed = observed.map(|observed| format!(" (observed {observed})"));
+            let assumed = assumed(own, symbols);
+            format!("assuming {} {assumed}{}", own.item, observed.unwrap_or_default())
+        });
         let assuming: Vec<String> = match prediction.overrides.len() {
             0 => vec!["assuming nothing else than was observed".to_owned()],
             _ => assuming.collect(),
@@ -125,6 +127,14 @@ impl Page {
             timeline: prediction.timeline.as_ref().map(|played| played.words(symbols)),
             ..page
         }
+    }
+}
+
+/// What is assumed, with what it comes to.
+fn assumed(own: &Override, symbols: Symbols) -> String {
+    match &own.result {
+        Some(result) => format!("{} {} {result}", own.assumed, symbols.arrow),
+        None => own.assumed.clone(),
     }
 }
 

@@ -6,6 +6,7 @@ pub mod expect;
 pub mod overrides;
 pub mod thresholds;
 pub mod timeline;
+mod unit;
 pub mod value;
 
 /// As many pods as are assumed or played.

@@ -33,8 +33,14 @@ pub struct Override {
     pub item: String,
     /// What is assumed of it.
     pub assumed: String,
+    /// What it comes to, where that is not what is assumed in these words: of a metric, what the
+    /// status reports then.
+    pub result: Option<String>,
     /// What was observed; none where nothing was.
     pub observed: Option<String>,
+    /// The metric by its place in the spec, with the value as it was typed.
+    #[serde(skip)]
+    metric: Option<(usize, String)>,
     /// The pods that it is about, where it is about single ones.
     #[serde(skip)]
     pub pods: Vec<Box<str>>,
@@ -46,7 +52,26 @@ impl Override {
         assumed: impl Into<String>,
         observed: Option<String>,
     ) -> Self {
-        Self { item: item.into(), assumed: assumed.into(), observed, pods: Vec::new() }
+        Self {
+            item: item.into(),
+            assumed: assumed.into(),
+            result: None,
+            observed,
+            metric: None,
+            pods: Vec::new(),
+        }
+    }
+
+    /// That it is about a metric, for which this was typed.
+    pub(super) fn of_metric(self, place: usize, typed: &str) -> Self {
+        Self { metric: Some((place, typed.to_owned())), ..self }
+    }
+
+    /// Adds what it comes to in the pass over what is assumed.
+    pub fn came_to(&mut self, decision: &Decision) {
+        if let Some((place, typed)) = &self.metric {
+            self.result = current(decision, *place).filter(|reported| reported != typed);
+        }
     }
 
     fn of_pods(self, pods: impl IntoIterator<Item = Box<str>>) -> Self {
@@ -80,6 +105,7 @@ impl Assumptions {
         for assigned in &self.metrics {
             let places = assigned.places(snapshot)?;
             let Some(&first) = places.first() else { continue };
+            assigned.check_unit(&snapshot.hpa.spec.metrics[first])?;
             let label = snapshot.hpa.spec.metrics[first].label();
             for (other, with) in &taken {
                 if places.contains(other) {
@@ -105,7 +131,8 @@ impl Assumptions {
             if assigned.value == Value::Missing {
                 missing.extend(&places);
             }
-            overrides.push(Override::new(&label, assigned.words(), observed_value));
+            let own = Override::new(&label, assigned.words(), observed_value);
+            overrides.push(own.of_metric(first, &assigned.text));
         }
         let mut told: Vec<(&str, usize)> = Vec::new();
         for (pod, assigned) in &self.of_pods {
@@ -120,6 +147,7 @@ impl Assumptions {
             }
             let places = assigned.places(snapshot)?;
             let Some(&first) = places.first() else { continue };
+            assigned.check_unit(&snapshot.hpa.spec.metrics[first])?;
             let label = snapshot.hpa.spec.metrics[first].label();
             if missing.contains(&first) && assigned.value != Value::Missing {
                 return Err(Error::usage(format!(
@@ -138,7 +166,11 @@ impl Assumptions {
             for place in &places[1..] {
                 snapshot.metrics[*place].clone_from(&answer);
             }
-            let own = Override::new(format!("{label} of {pod}"), assigned.words(), before);
+            let now = metric::observed_of(snapshot, first, pod);
+            let own = Override {
+                result: now.filter(|now| *now != assigned.text),
+                ..Override::new(format!("{label} of {pod}"), assigned.words(), before)
+            };
             overrides.push(own.of_pods([pod.as_str().into()]));
         }
         if input.snapshot.hpa.spec != was.hpa.spec {

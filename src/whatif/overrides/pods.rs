@@ -11,14 +11,59 @@ use crate::error::Error;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
 use crate::snapshot::{MetricAnswer, PodValue, Snapshot};
+use crate::whatif::MAX_PODS;
 
 /// What is assumed of the pods.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PodChanges {
-    pub(super) replicas: Option<i32>,
+    pub(super) replicas: Option<Replicas>,
     pub(super) unready: Vec<Which>,
     pub(super) missing: Vec<Which>,
     pub(super) pending: Vec<Which>,
+}
+
+/// How many replicas there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Replicas {
+    /// This many.
+    To(i32),
+    /// This many more, or fewer where it is negative.
+    By(i32),
+}
+
+impl Replicas {
+    pub(super) fn read(text: &str) -> Result<Self, Error> {
+        let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+        let number: Option<i32> = match digits.bytes().all(|c| c.is_ascii_digit()) {
+            true => text.parse().ok(),
+            false => None,
+        };
+        match number {
+            Some(number) if digits.len() == text.len() => Ok(Self::To(number)),
+            Some(number) => Ok(Self::By(number)),
+            None => Err(Error::usage(format!(
+                "--replicas {text}: neither a count such as 6 nor a change such as +2 or -2"
+            ))),
+        }
+    }
+
+    /// The count, where there were so many before.
+    fn after(self, before: i32) -> Result<i32, Error> {
+        let (count, typed) = match self {
+            Self::To(count) => (Some(count), count.to_string()),
+            Self::By(change) => (before.checked_add(change), format!("{change:+}")),
+        };
+        match count {
+            Some(count) if count < 0 => Err(Error::usage(format!(
+                "--replicas {typed}: the target has {before} replicas, and no fewer than 0 are \
+                 possible"
+            ))),
+            Some(count) if (count as usize) <= MAX_PODS => Ok(count),
+            _ => Err(Error::usage(format!(
+                "--replicas {typed}: no more than {MAX_PODS} pods are assumed"
+            ))),
+        }
+    }
 }
 
 /// Which pods are meant.
@@ -84,9 +129,17 @@ impl PodChanges {
         overrides: &mut Vec<Override>,
         notes: &mut Vec<String>,
     ) -> Result<Vec<(Box<str>, State)>, Error> {
-        if let Some(count) = self.replicas {
-            let before = scale_to(snapshot, count, decision, notes)?;
-            overrides.push(Override::new("replicas", count.to_string(), Some(before.to_string())));
+        if let Some(replicas) = self.replicas {
+            of_target(snapshot)?;
+            let before = snapshot.scale.as_ref().map_or(0, |scale| scale.spec_replicas);
+            let count = replicas.after(before)?;
+            scale_to(snapshot, count, decision, notes)?;
+            let (assumed, result) = match replicas {
+                Replicas::To(_) => (count.to_string(), None),
+                Replicas::By(change) => (format!("{change:+}"), Some(count.to_string())),
+            };
+            let own = Override::new("replicas", assumed, Some(before.to_string()));
+            overrides.push(Override { result, ..own });
         }
         let lists = [
             (State::Unready, &self.unready),
@@ -207,13 +260,13 @@ fn forget(snapshot: &mut Snapshot, gone: impl Fn(&str) -> bool) {
     }
 }
 
-/// Gives the target so many replicas; with how many it had.
+/// Gives the target this many replicas.
 fn scale_to(
     snapshot: &mut Snapshot,
     count: i32,
     decision: &Decision,
     notes: &mut Vec<String>,
-) -> Result<i32, Error> {
+) -> Result<(), Error> {
     let uncounted: HashSet<Box<str>> = uncounted(snapshot, decision);
     // Pods that are on their way out are nobody's replicas.
     let stays = |pod: &&Pod| {
@@ -240,9 +293,11 @@ fn scale_to(
             )),
         }
     }
-    let Ok(scale) = &mut snapshot.scale else { return Ok(count) };
-    scale.status_replicas = count;
-    Ok(std::mem::replace(&mut scale.spec_replicas, count))
+    if let Ok(scale) = &mut snapshot.scale {
+        scale.status_replicas = count;
+        scale.spec_replicas = count;
+    }
+    Ok(())
 }
 
 /// The pods that are not ready, or do not count with a value for some metric.

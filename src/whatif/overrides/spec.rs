@@ -16,13 +16,14 @@ use crate::snapshot::convert::{HpaObject, HpaVersion, hpa_from_json};
 use crate::snapshot::default::{AdmissionRules, set_on_decode};
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
 use crate::snapshot::objects::Objects;
+use crate::whatif::unit;
 
 /// What is assumed of the spec.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SpecChanges {
     candidate: Option<Candidate>,
     fields: Vec<Field>,
-    targets: Vec<(Wanted, Target)>,
+    targets: Vec<(Wanted, TypedTarget)>,
 }
 
 /// A manifest that stands for the HPA.
@@ -30,6 +31,15 @@ pub(super) struct SpecChanges {
 pub struct Candidate {
     origin: String,
     object: HpaObject,
+}
+
+/// A target as it was typed.
+#[derive(Debug, Clone)]
+struct TypedTarget {
+    target: Target,
+    /// The value, and all that the flag was given.
+    text: String,
+    typed: String,
 }
 
 /// What a metric is compared with.
@@ -126,7 +136,11 @@ impl SpecChanges {
         let mut targets = Vec::new();
         for text in &typed.targets {
             let (wanted, value) = split(text, "--target", text, TARGETS)?;
-            targets.push((wanted, Target::read(value, text)?));
+            let target = Target::read(value, text)?;
+            targets.push((
+                wanted,
+                TypedTarget { target, text: value.to_owned(), typed: text.clone() },
+            ));
         }
         Ok(Self { candidate: None, fields, targets })
     }
@@ -172,8 +186,13 @@ impl SpecChanges {
         }
         let mut spec = snapshot.hpa.spec.clone();
         let mut taken: Vec<usize> = Vec::new();
-        for (wanted, target) in &self.targets {
+        for (wanted, TypedTarget { target, text, typed }) in &self.targets {
             for place in wanted.places(snapshot)? {
+                let metric = typed.strip_suffix(&**text).unwrap_or(typed);
+                unit::check(&spec.metrics[place], text, |value| {
+                    format!("--target {metric}{value}")
+                })
+                .map_err(|why| Error::usage(format!("--target {typed}: {why}")))?;
                 let label = spec.metrics[place].label();
                 if taken.contains(&place) {
                     return Err(Error::usage(format!("the target of {label} is stated twice")));
@@ -331,6 +350,12 @@ fn target_text(target: &MetricTarget) -> String {
 
 impl Target {
     fn read(text: &str, typed: &str) -> Result<Self, Error> {
+        if text.starts_with('+') {
+            return Err(Error::usage(format!(
+                "--target {typed}: {text} looks like a change, and a target is stated as a whole: \
+                 type the new target without the +"
+            )));
+        }
         let target = match text.strip_suffix('%') {
             Some(percent) => percent.parse().ok().map(Self::Percent),
             None => Quantity::parse(text).ok().map(Self::Amount),

@@ -1,13 +1,13 @@
 //! What was typed after the flags of `predict`, read before anything is asked of a cluster.
 
-use super::pods::{PodChanges, Which};
+use super::pods::{PodChanges, Replicas, Which};
 use super::spec::SpecChanges;
 use crate::args::Overrides;
 use crate::error::Error;
 use crate::selector::Selector;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
-use crate::whatif::MAX_PODS;
+use crate::whatif::unit;
 use crate::whatif::value::{FORMS, Value};
 
 /// Everything that is assumed.
@@ -27,6 +27,8 @@ pub(super) struct Assigned {
     pub(super) value: Value,
     /// The value as it was typed.
     pub(super) text: String,
+    /// The flag with all that was typed for it.
+    flag: String,
 }
 
 /// Which metric is meant.
@@ -75,21 +77,13 @@ impl Assumptions {
             };
             of_pods.push((pod.to_owned(), Assigned::read(rest, "--pod", text)?));
         }
-        if let Some(count) = replicas.filter(|count| *count < 0) {
-            return Err(Error::usage(format!("--replicas {count}: must not be negative")));
-        }
-        if let Some(count) = replicas.filter(|count| *count as usize > MAX_PODS) {
-            return Err(Error::usage(format!(
-                "--replicas {count}: no more than {MAX_PODS} pods are assumed"
-            )));
-        }
         let which = |flag: &str, list: &[String]| {
             list.iter().map(|text| Which::read(flag, text)).collect::<Result<Vec<_>, Error>>()
         };
         Ok(Self {
             spec: SpecChanges::read(typed)?,
             pods: PodChanges {
-                replicas: *replicas,
+                replicas: replicas.as_deref().map(Replicas::read).transpose()?,
                 unready: which("--unready", unready)?,
                 missing: which("--missing", missing)?,
                 pending: which("--pending", pending)?,
@@ -110,7 +104,15 @@ impl Assigned {
         let value = text.parse().map_err(|e| {
             Error::usage(format!("{flag} {typed}: {text}: {e}")).hint(format!("a value is {FORMS}"))
         })?;
-        Ok(Self { wanted, value, text: text.to_owned() })
+        Ok(Self { wanted, value, text: text.to_owned(), flag: format!("{flag} {typed}") })
+    }
+
+    /// Makes sure that the value has a unit that the metric has.
+    pub(super) fn check_unit(&self, spec: &MetricSpec) -> Result<(), Error> {
+        let Self { text, flag, .. } = self;
+        let before = flag.strip_suffix(&**text).unwrap_or(flag);
+        unit::check(spec, text, |value| format!("{before}{value}"))
+            .map_err(|why| Error::usage(format!("{flag}: {why}")))
     }
 
     /// The places in the spec of the metric that is meant: several where the spec has it several

@@ -108,7 +108,8 @@ impl Player {
                     .hint("let the trace begin later, or leave the flag out"));
             }
             let now = current(&decision, first);
-            overrides.push(Override::new(label, meaning(value, text, snapshot, first), now));
+            let own = Override::new(label, meaning(value, text, snapshot, first), now);
+            overrides.push(own.of_metric(first, text));
             world.set(setting)?;
         }
         if !begun.is_empty() {

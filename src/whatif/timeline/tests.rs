@@ -250,7 +250,7 @@ fn a_trace_states_the_load_of_all_pods() {
     for (value, proposal) in [
         // In all: 300m by two pods are 150 % each, three times the target.
         ("300m", 6),
-        ("0.3", 6),
+        ("300000u", 6),
         // Each pod that there is uses so much of its request: twice the target.
         ("100%", 4),
         // Of the 100m that there are at the start.
@@ -513,8 +513,8 @@ fn what_cannot_be_played_is_an_error() {
             "",
             "4200h0m0s with a pass every 15s has 1008001 of them, and no more than 10000 are played",
         ),
-        ("", "time,cpu\n0s,1\n", "the trace ends with the first pass"),
-        ("", "time,cpu\n2026-11-21T05:59:00Z,1\n", "the trace ends with the first pass"),
+        ("", "time,cpu\n0s,1m\n", "the trace ends with the first pass"),
+        ("", "time,cpu\n2026-11-21T05:59:00Z,1m\n", "the trace ends with the first pass"),
         (
             "1m",
             "time,queue\n0s,1\n",
@@ -527,7 +527,7 @@ fn what_cannot_be_played_is_an_error() {
         ),
         (
             "1m",
-            "time,cpu\n0s,1\n15s,x1000000000000000000\n",
+            "time,cpu\n0s,1m\n15s,x1000000000000000000\n",
             "the trace load.csv:3: cpu: x1000000000000000000: larger than any metric can be",
         ),
     ] {
@@ -546,11 +546,11 @@ fn what_cannot_be_played_is_an_error() {
                    usage: state one of them";
     assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()));
     let mut cpu = vec![Override::new("cpu", "80%", None)];
-    let result = play_with(world.snapshot(), plan("1m", "time,cpu\n0s,1\n"), &mut cpu);
-    let message = "the trace load.csv:2: cpu: 1: cpu is stated otherwise, too";
+    let result = play_with(world.snapshot(), plan("1m", "time,cpu\n0s,1m\n"), &mut cpu);
+    let message = "the trace load.csv:2: cpu: 1m: cpu is stated otherwise, too";
     assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()));
     // Later is no contradiction.
-    assert!(play_with(world.snapshot(), plan("1m", "time,cpu\n15s,1\n"), &mut cpu).is_ok());
+    assert!(play_with(world.snapshot(), plan("1m", "time,cpu\n15s,1m\n"), &mut cpu).is_ok());
     // Where the scale cannot be read there is nothing to play.
     let mut snapshot = world.snapshot();
     snapshot.scale = Err(ScaleError::Get("gone".to_owned()));
@@ -559,7 +559,8 @@ fn what_cannot_be_played_is_an_error() {
     assert_eq!(player.play(&snapshot, &first), Ok(None));
     // More pods than can be played.
     let world = World::new(json!({"maxReplicas": 2_000_000_000}), &[50; 2]);
-    let result = play_with(world.snapshot(), plan("1h", "time,cpu\n0s,1M\n"), &mut Vec::new());
+    let result =
+        play_with(world.snapshot(), plan("1h", "time,cpu\n0s,1000000000m\n"), &mut Vec::new());
     let message = "the timeline comes to 131072 replicas, and no more than 100000 can be played";
     assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()));
 }

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::go;
 use crate::snapshot::Snapshot;
 use crate::whatif::overrides::{Wanted, share_usage};
+use crate::whatif::unit;
 use crate::whatif::value::{FORMS, Value};
 
 /// The load, row by row.
@@ -175,16 +176,23 @@ impl Trace {
             let cells = row.values.iter().zip(&self.columns).zip(&places);
             cells.filter_map(move |((value, (title, _)), places)| {
                 let (text, value) = value.as_ref()?;
-                Some(Stated {
+                let place = format!("the trace {}:{}: {title}: {text}", self.origin, row.line);
+                for own in places {
+                    let spec = &snapshot.hpa.spec.metrics[*own];
+                    if let Err(why) = unit::check(spec, text, str::to_owned) {
+                        return Some(Err(Error::usage(format!("{place}: {why}"))));
+                    }
+                }
+                Some(Ok(Stated {
                     after: row.time.after(snapshot.now),
                     places: places.clone(),
                     value: *value,
                     text: text.clone(),
-                    place: format!("the trace {}:{}: {title}: {text}", self.origin, row.line),
-                })
+                    place,
+                }))
             })
         });
-        Ok(stated.collect())
+        stated.collect()
     }
 }
 
@@ -193,16 +201,13 @@ impl Time {
         if text.is_empty() {
             return Err("there is none".to_owned());
         }
-        let plain = text.bytes().all(|c| c.is_ascii_digit() || c == b'.');
-        let duration =
-            if plain { go::parse_duration(&format!("{text}s")) } else { go::parse_duration(text) };
-        match (duration, text.parse()) {
+        match (go::duration_or_seconds(text), text.parse()) {
             (Some(duration), _) if duration.is_negative() => {
                 Err(format!("{text} must not be negative"))
             }
             (Some(duration), _) => Ok(Self::After(duration)),
             (None, Ok(time)) => Ok(Self::At(time)),
-            (None, Err(_)) => Err(format!("{text:?} is none")),
+            (None, Err(_)) => Err(format!("{text:?} is not a time")),
         }
     }
 
@@ -253,10 +258,10 @@ mod tests {
             ("time,cpu\n0s,1\n5s\n", ":3: 1 fields, where the first line has 2"),
             ("time,cpu\n0s,1,2\n", ":2: 3 fields, where the first line has 2"),
             ("time,cpu\n,1\n", ":2: time: there is none"),
-            ("time,cpu\nsoon,1\n", ":2: time: \"soon\" is none"),
+            ("time,cpu\nsoon,1\n", ":2: time: \"soon\" is not a time"),
             ("time,cpu\n-5s,1\n", ":2: time: -5s must not be negative"),
-            ("time,cpu\n1e400,1\n", ":2: time: \"1e400\" is none"),
-            ("time,cpu\nNaN,1\n", ":2: time: \"NaN\" is none"),
+            ("time,cpu\n1e400,1\n", ":2: time: \"1e400\" is not a time"),
+            ("time,cpu\nNaN,1\n", ":2: time: \"NaN\" is not a time"),
             ("time,cpu\n30s,1\n15s,1\n", ":3: time: 15s is not after the one before"),
             ("time,cpu\n30s,1\n30,1\n", ":3: time: 30 is not after the one before"),
             (

@@ -1,0 +1,220 @@
+//! Whether an amount is typed in a unit of what it is about. A bare number is a percentage to one
+//! reader and cores to another, so where the target is a utilization it is neither: the refusal says
+//! how to write each.
+
+use crate::quantity::Amount;
+use crate::snapshot::hpa::MetricSpec;
+
+/// A KiB in thousandths of a byte.
+const KI: i64 = 1024 * 1000;
+
+/// What a resource is measured in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Cores,
+    Bytes,
+    Other,
+}
+
+impl Kind {
+    fn of(resource: &str) -> Self {
+        match resource {
+            "cpu" => Self::Cores,
+            "memory" => Self::Bytes,
+            _ => Self::Other,
+        }
+    }
+
+    /// An amount with its unit, in words.
+    fn words(self, number: &str) -> String {
+        let s = if number == "1" { "" } else { "s" };
+        match self {
+            Self::Cores => format!("{number} core{s}"),
+            Self::Bytes => format!("{number} byte{s}"),
+            Self::Other => format!("an amount of {number}"),
+        }
+    }
+
+    /// The same amount with a unit that leaves no doubt.
+    fn with_unit(self, milli: i64) -> String {
+        match self {
+            Self::Bytes if milli % KI == 0 => format!("{}Ki", milli / KI),
+            Self::Bytes => format!("{}k", decimal(milli, 6)),
+            Self::Cores | Self::Other => format!("{milli}m"),
+        }
+    }
+}
+
+/// A number without an exponent, of which so many digits are behind the point.
+fn decimal(number: i64, places: u32) -> String {
+    let one = 10_i64.pow(places);
+    let text = format!("{}.{:0width$}", number / one, number % one, width = places as usize);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Makes sure that what was typed for a metric, or for its target, says what it means. `typed` puts
+/// an alternative into the place of the value, as it would be typed.
+///
+/// # Errors
+///
+/// What is wrong with it, and what to type instead.
+pub(super) fn check(
+    spec: &MetricSpec,
+    value: &str,
+    typed: impl Fn(&str) -> String,
+) -> Result<(), String> {
+    if !matches!(spec.type_.as_str(), "Resource" | "ContainerResource") {
+        return Ok(());
+    }
+    // What is no amount has a meaning of its own, and what is nothing at all is refused elsewhere.
+    let Ok(amount) = Amount::parse(value) else { return Ok(()) };
+    let (resource, kind) = (spec.name(), Kind::of(spec.name()));
+    let unit = unit(value);
+    match (kind, unit) {
+        (_, "") => {
+            let of_request = spec.target().is_some_and(|target| {
+                target.average_value.is_none() && target.average_utilization.is_some()
+            });
+            if !of_request || amount.signum() == 0 {
+                return Ok(());
+            }
+            let milli = amount.milli_value();
+            let number = decimal(milli, 3);
+            Err(format!(
+                "ambiguous, as the target of {resource} is a utilization: {number}% of the request \
+                 is {}, {} is {}",
+                typed(&format!("{number}%")),
+                kind.words(&number),
+                typed(&kind.with_unit(milli)),
+            ))
+        }
+        (Kind::Cores, "n" | "u" | "m") => Ok(()),
+        (Kind::Cores, unit) => {
+            let number = value.trim_end_matches(unit);
+            Err(format!(
+                "{unit} is not a unit of cpu, which is measured in cores: {number} thousandths of a \
+                 core is {}",
+                typed(&format!("{number}m"))
+            ))
+        }
+        // A status has averages in thousandths of a byte, but nobody uses so little.
+        (Kind::Bytes, "n" | "u" | "m") if amount.milli_value() < KI => {
+            let number = value.trim_end_matches(unit);
+            Err(format!(
+                "less than a KiB, as {unit} is a part of a byte: {number} MiB is {}",
+                typed(&format!("{number}Mi"))
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The unit behind the number; an exponent is part of the number.
+fn unit(amount: &str) -> &str {
+    let rest = amount.trim_start_matches(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+    let exponent = rest.strip_prefix(['e', 'E']).unwrap_or("");
+    let digits = exponent.trim_start_matches(['+', '-']);
+    let is_exponent = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
+    if is_exponent { "" } else { rest }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::snapshot::hpa::MetricSpec;
+
+    fn metric(resource: &str, target: &str) -> MetricSpec {
+        let text = format!(
+            r#"{{"type": "Resource", "resource": {{"name": "{resource}", "target": {target}}}}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn an_amount_says_what_it_means_or_is_refused_with_what_to_type() {
+        let percent = r#"{"type": "Utilization", "averageUtilization": 70}"#;
+        let amount = r#"{"type": "AverageValue", "averageValue": "1"}"#;
+        let ambiguous = |resource: &str, readings: &str| {
+            format!("ambiguous, as the target of {resource} is a utilization: {readings}")
+        };
+        let cores = |unit: &str| {
+            format!(
+                "{unit} is not a unit of cpu, which is measured in cores: 400 thousandths of a core \
+                 is <400m>"
+            )
+        };
+        for (resource, target, value, refusal) in [
+            ("cpu", percent, "80%", None),
+            ("cpu", percent, "800m", None),
+            ("cpu", percent, "+20%", None),
+            ("cpu", percent, "x2", None),
+            ("cpu", percent, "missing", None),
+            ("cpu", percent, "0", None),
+            ("cpu", percent, "12345678n", None),
+            (
+                "cpu",
+                percent,
+                "80",
+                Some(ambiguous("cpu", "80% of the request is <80%>, 80 cores is <80000m>")),
+            ),
+            (
+                "cpu",
+                percent,
+                "1.5",
+                Some(ambiguous("cpu", "1.5% of the request is <1.5%>, 1.5 cores is <1500m>")),
+            ),
+            (
+                "cpu",
+                percent,
+                "1e1",
+                Some(ambiguous("cpu", "10% of the request is <10%>, 10 cores is <10000m>")),
+            ),
+            ("cpu", amount, "80", None),
+            ("cpu", amount, "400Mi", Some(cores("Mi"))),
+            ("cpu", percent, "400Ki", Some(cores("Ki"))),
+            ("cpu", percent, "400k", Some(cores("k"))),
+            (
+                "memory",
+                percent,
+                "900",
+                Some(ambiguous("memory", "900% of the request is <900%>, 900 bytes is <0.9k>")),
+            ),
+            (
+                "memory",
+                percent,
+                "2048",
+                Some(ambiguous("memory", "2048% of the request is <2048%>, 2048 bytes is <2Ki>")),
+            ),
+            ("memory", amount, "900", None),
+            ("memory", percent, "900Mi", None),
+            ("memory", percent, "1G", None),
+            ("memory", percent, "81249578666m", None),
+            (
+                "memory",
+                amount,
+                "400m",
+                Some("less than a KiB, as m is a part of a byte: 400 MiB is <400Mi>".to_owned()),
+            ),
+            (
+                "example.com/gpu",
+                percent,
+                "2",
+                Some(ambiguous(
+                    "example.com/gpu",
+                    "2% of the request is <2%>, an amount of 2 is <2000m>",
+                )),
+            ),
+        ] {
+            let checked = check(&metric(resource, target), value, |value| format!("<{value}>"));
+            assert_eq!(checked.err(), refusal, "{resource} {value}");
+        }
+        // Other metrics have no unit that is known.
+        let other: MetricSpec = serde_json::from_str(
+            r#"{"type": "External", "external": {"metric": {"name": "q"}, "target": {}}}"#,
+        )
+        .unwrap();
+        for value in ["30", "30Mi", "30m"] {
+            assert_eq!(check(&other, value, str::to_owned), Ok(()));
+        }
+    }
+}

@@ -69,6 +69,7 @@ mod go;
 pub mod json;
 pub mod memory;
 mod names;
+mod numbers;
 pub mod quantity;
 pub mod render;
 pub mod report;

@@ -12,7 +12,8 @@ const LAYERS: [&str; 9] =
     ["args", "snapshot", "cluster", "memory", "engine", "whatif", "apply", "report", "render"];
 
 /// What the layers share, and which therefore knows none of them.
-const SHARED: [&str; 7] = ["error", "go", "json", "names", "quantity", "selector", "version"];
+const SHARED: [&str; 8] =
+    ["error", "go", "json", "names", "numbers", "quantity", "selector", "version"];
 
 /// What would make two runs of the engine differ, or tie it to a cluster or a terminal.
 const IMPURE: [&str; 15] = [

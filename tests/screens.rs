@@ -241,7 +241,7 @@ METRIC           CURRENT      TARGET   RATIO  COUNTED     PROPOSES
 cpu          165% (825m)         80%  2.0625  2 ready, 3         6
                                               unready, 1
                                               missing
-queue_depth       35667m  30 per pod  1.1889  6 replicas         8  highest
+queue_depth       35.667  30 per pod  1.1889  6 replicas         8  highest
   cpu                        with 1 missing pod at 0 and 3 unready pods at 0,
                              the ratio turns from 2.0625 to 0.6875: keeps 6
                              (tolerance 0.9 to 1.1)
@@ -290,7 +290,7 @@ STATUS           THEN                      NOW                    MEASURED
 currentReplicas  5                         6
 desiredReplicas  6                         7
 cpu              118% (590m)               165% (825m)            15s ago
-queue_depth      33                        35667m
+queue_depth      33                        35.667
 AbleToScale      True SucceededRescale     True SucceededRescale
 ScalingActive    True ValidMetricFound     True ValidMetricFound
 ScalingLimited   False DesiredWithinRange  True ScaleUpLimit
@@ -322,7 +322,7 @@ rules of v1.36.2, at 2026-11-21T07:00:00Z
 
 METRIC           CURRENT      TARGET   RATIO  COUNTED                        PROPOSES
 cpu          165% (825m)         80%  2.0625  2 ready, 3 unready, 1 missing         6
-queue_depth       35667m  30 per pod  1.1889  6 replicas                            8  highest
+queue_depth       35.667  30 per pod  1.1889  6 replicas                            8  highest
   cpu                        with 1 missing pod at 0 and 3 unready pods at 0, the ratio turns from 2.0625 to 0.6875: keeps 6
   queue_depth{queue=orders}  214 in all / 30 per pod, rounded up: 8
 
@@ -353,7 +353,7 @@ STATUS           THEN                      NOW                MEASURED
 currentReplicas  5                         6
 desiredReplicas  6                         7
 cpu              118% (590m)               165% (825m)        15s ago
-queue_depth      33                        35667m
+queue_depth      33                        35.667
 ScalingLimited   False DesiredWithinRange  True ScaleUpLimit
   just-scaled    the last pass scaled from 5 to 6, and its status holds what it found before
   metrics-moved  cpu was measured after the status was written; queue_depth was read after the status was written
@@ -378,7 +378,7 @@ rules of v1.37.0, at 2026-11-21T07:00:00Z
 
 METRIC         CURRENT  TARGET   RATIO  COUNTED  PROPOSES
 cpu            2% (2m)     80%   0.025  2 ready         1  highest
-memory         12674Ki   200Mi  0.0619  2 ready         1
+memory          12.4Mi   200Mi  0.0619  2 ready         1
 http_requests     899m      10  0.0899  2 ready         1
   cpu            0.025 × 2 ready pods, rounded up: 1
   memory         0.0619 × 2 ready pods, rounded up: 1
@@ -471,9 +471,9 @@ fn last_written(case: &str, wide: bool) -> String {
 #[test]
 fn what_was_last_written_takes_a_line_where_nothing_differs() {
     let last = last_written("as it was", false);
-    insta::assert_snapshot!(last, @"LAST WRITTEN 15s ago, last scaled 1h ago, the same as in this pass");
+    insta::assert_snapshot!(last, @"LAST WRITTEN 15s ago, last scaled 60m ago, the same as in this pass");
     insta::assert_snapshot!(last_written("as it was", true), @r#"
-LAST WRITTEN 15s ago, last scaled 1h ago, the same as in this pass
+LAST WRITTEN 15s ago, last scaled 60m ago, the same as in this pass
 STATUS           THEN                      NOW                       MEASURED
 currentReplicas  4                         4
 desiredReplicas  4                         4
@@ -484,7 +484,7 @@ ScalingActive    True ValidMetricFound     True ValidMetricFound
 ScalingLimited   False DesiredWithinRange  False DesiredWithinRange
 "#);
     insta::assert_snapshot!(last_written("as it was, and nobody leads", false), @r#"
-LAST WRITTEN 15s ago, last scaled 1h ago, the same as in this pass
+LAST WRITTEN 15s ago, last scaled 60m ago, the same as in this pass
   controller-not-running  the controller manager's lease was last renewed 3m ago
 "#);
 }
@@ -492,7 +492,7 @@ LAST WRITTEN 15s ago, last scaled 1h ago, the same as in this pass
 #[test]
 fn what_differs_from_what_was_last_written() {
     insta::assert_snapshot!(last_written("without managedFields", false), @r#"
-LAST WRITTEN at an unknown time, last scaled 1h ago
+LAST WRITTEN at an unknown time, last scaled 60m ago
 STATUS           THEN                   NOW                    MEASURED
 desiredReplicas  4                      5
 cpu              50% (50m)              60% (60m)              10s ago
@@ -503,7 +503,7 @@ AbleToScale      True ReadyForNewScale  True SucceededRescale
                version or feature gates may be others than assumed
 "#);
     insta::assert_snapshot!(last_written("two HPAs for the same pods", false), @r#"
-LAST WRITTEN 15s ago, last scaled 1h ago
+LAST WRITTEN 15s ago, last scaled 60m ago
 STATUS         THEN                   NOW
 cpu            50% (50m)              -
 queue          5                      -
@@ -512,7 +512,7 @@ ScalingActive  True ValidMetricFound  False AmbiguousSelector
   fails-now  ScalingActive is False now: AmbiguousSelector
 "#);
     insta::assert_snapshot!(last_written("scaled to zero", false), @r#"
-LAST WRITTEN 15s ago, last scaled 1h ago
+LAST WRITTEN 15s ago, last scaled 60m ago
 STATUS           THEN                   NOW
 currentReplicas  4                      0
 desiredReplicas  4                      0
@@ -525,7 +525,7 @@ ScalingActive    True ValidMetricFound  False ScalingDisabled
                   status
 "#);
     insta::assert_snapshot!(last_written("scaled by the controller, which lost its status", false), @r#"
-LAST WRITTEN 15s ago, last scaled 1h ago
+LAST WRITTEN 15s ago, last scaled 60m ago
 STATUS           THEN  NOW
 currentReplicas  4     5
 desiredReplicas  4     5
@@ -533,13 +533,13 @@ desiredReplicas  4     5
                   controller scaled it, by its event of 10s ago
 "#);
     insta::assert_snapshot!(last_written("a metric that is rounded for people", false), @r#"
-LAST WRITTEN 15s ago, last scaled 1h ago
+LAST WRITTEN 15s ago, last scaled 60m ago
 STATUS  THEN       NOW        MEASURED
 memory  104857602  104857601  10s ago
   metrics-moved  memory was measured after the status was written
 "#);
     insta::assert_snapshot!(last_written("names that a terminal would obey", false), @r#"
-LAST WRITTEN 15s ago, last scaled 1h ago
+LAST WRITTEN 15s ago, last scaled 60m ago
 STATUS               THEN  NOW
 queue^[[31m\u{202e}  -     5
   spec-changed  the status has other metrics than the spec, which was changed
@@ -805,7 +805,7 @@ stabilization: 5 was recommended 50s ago and counts for 1m
 fn a_status_that_comes_out_the_same_again_tells_that_the_replicas_were_set_in_between() {
     let case = "scaled back to what the pass before found";
     insta::assert_snapshot!(last_written(case, false), @r#"
-LAST WRITTEN 15s ago, last scaled 1h ago, the same as in this pass, but the
+LAST WRITTEN 15s ago, last scaled 60m ago, the same as in this pass, but the
 replicas were set in between
   rescaled-since  the last pass left 8 replicas, and now there are 4: somebody
                   else scaled it, or the controller did and could not write its
@@ -816,7 +816,7 @@ replicas were set in between
 #[test]
 fn a_status_that_apply_wrote_is_not_taken_for_the_controllers() {
     let last = last_written("as it was, and written by us", false);
-    insta::assert_snapshot!(last, @"LAST WRITTEN 15s ago by kubectl-hpa, last scaled 1h ago, the same as in this
+    insta::assert_snapshot!(last, @"LAST WRITTEN 15s ago by kubectl-hpa, last scaled 60m ago, the same as in this
 pass");
 }
 

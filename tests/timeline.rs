@@ -246,12 +246,12 @@ fn what_cannot_be_played_is_refused() {
         (
             &["--for=1m", "--sync-period=0s"],
             "",
-            "error: there are no passes to play in 1m0s, one every 0s\n",
+            "error: there are no passes to play in 1m, one every 0s\n",
         ),
         (
             &["--for=5000h"],
             "",
-            "error: 5000h0m0s with a pass every 15s has 1200001 of them, and no more than 10000 are played\n",
+            "error: 5000h with a pass every 15s has 1200001 of them, and no more than 10000 are played\n",
         ),
         (
             &["--for=-1m"],

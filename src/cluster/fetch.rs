@@ -371,7 +371,7 @@ fn skew(server: Timestamp, own: Timestamp) -> Option<String> {
     let seconds = apart.unsigned_abs().as_secs();
     (seconds > SKEW.as_secs()).then(|| {
         let side = if apart.is_negative() { "behind" } else { "ahead of" };
-        let apart = crate::go::duration(jiff::SignedDuration::from_secs(
+        let apart = crate::numbers::duration(jiff::SignedDuration::from_secs(
             i64::try_from(seconds).unwrap_or(i64::MAX),
         ));
         format!("the server's clock is {apart} {side} the local one; ages are by the server's")

@@ -15,9 +15,9 @@ use crate::cluster::fetch::past::scaled;
 use crate::engine;
 use crate::engine::decision::Outlook;
 use crate::error::Error;
-use crate::go;
 use crate::memory::states::{self, Chain};
 use crate::memory::{Remembered, infer};
+use crate::numbers;
 use crate::snapshot::Snapshot;
 use crate::snapshot::assemble::Input;
 use crate::snapshot::file;
@@ -47,7 +47,10 @@ pub(super) fn remember(args: &MemoryArgs, input: &mut Input) -> Result<(), Error
         let now = input.snapshot.now;
         let recommended = |(replicas, age): &(i32, _)| {
             let time = now.checked_sub(*age).map_err(|_| {
-                Error::usage(format!("--recommendation {replicas}@{}: too old", go::duration(*age)))
+                Error::usage(format!(
+                    "--recommendation {replicas}@{}: too old",
+                    numbers::duration(*age)
+                ))
             })?;
             Ok(Recommendation { replicas: *replicas, time })
         };
@@ -75,7 +78,11 @@ pub(super) async fn watch(
     let line = || {
         let passed =
             jiff::SignedDuration::from_secs(begun.elapsed().as_secs().try_into().unwrap_or(0));
-        format!("watching {namespace}/{name}: {} of {}", go::duration(passed), go::duration(span))
+        format!(
+            "watching {namespace}/{name}: {} of {}",
+            numbers::duration(passed),
+            numbers::duration(span)
+        )
     };
     shown(observe(session, namespace, name, time, EVERY), line, terminal).await
 }

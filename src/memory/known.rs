@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::rhythm::Rhythm;
 use super::{sighting, states};
-use crate::go;
+use crate::numbers;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, Seen, Written};
 use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec, ScalingRules};
@@ -357,8 +357,7 @@ impl Known<'_> {
     }
 
     pub(super) fn ago(&self, time: Timestamp) -> String {
-        let seconds = self.now.duration_since(time).as_secs().max(0);
-        format!("{} ago", go::duration(SignedDuration::from_secs(seconds)))
+        format!("{} ago", numbers::age(self.now.duration_since(time)))
     }
 }
 

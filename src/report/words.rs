@@ -1,43 +1,14 @@
 //! Small wordings that several parts of the page share: durations, times, counts, values. Every
 //! number is given in the unit that people use for it.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use crate::quantity::{Format, Quantity};
-
-/// `5m`, `1h30m`, `17.068s`: a duration without its zero parts.
-pub(super) fn duration(duration: SignedDuration) -> String {
-    let total = duration.as_secs();
-    let sign = if duration.is_negative() { "-" } else { "" };
-    let (hours, minutes) = ((total / 3600).abs(), (total / 60 % 60).abs());
-    let (seconds, millis) = ((total % 60).abs(), duration.subsec_millis().abs());
-    let mut text = sign.to_owned();
-    if hours > 0 {
-        text += &format!("{hours}h");
-    }
-    if minutes > 0 {
-        text += &format!("{minutes}m");
-    }
-    if millis > 0 {
-        let fraction = format!("{millis:03}");
-        text += &format!("{seconds}.{}s", fraction.trim_end_matches('0'));
-    } else if seconds > 0 || (hours == 0 && minutes == 0) {
-        text += &format!("{seconds}s");
-    }
-    text
-}
+use crate::numbers::age;
+pub(super) use crate::numbers::{duration, percent, quantity};
 
 /// The distance between two times, rough where it is long, as kubectl shows ages.
 pub(super) fn distance(from: Timestamp, to: Timestamp) -> String {
-    let seconds = to.duration_since(from).as_secs().max(0);
-    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86400);
-    match seconds {
-        0..120 => format!("{seconds}s"),
-        120..600 if seconds % 60 != 0 => format!("{minutes}m{}s", seconds % 60),
-        120..10800 => format!("{minutes}m"),
-        10800..172_800 => format!("{hours}h"),
-        _ => format!("{days}d"),
-    }
+    age(to.duration_since(from))
 }
 
 /// `06:03:20Z`, with the date where it is not today.
@@ -82,28 +53,6 @@ pub(super) fn number(f: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// A share of 1 in percent: `10%`, `7.5%`.
-pub(super) fn percent(share: f64) -> String {
-    format!("{}%", number(share * 100.0))
-}
-
-/// A value as people read it. Bytes that are no whole number of a binary unit are rounded and
-/// marked; everything else is exact.
-pub(super) fn quantity(quantity: &Quantity) -> String {
-    let exact = quantity.to_string();
-    let bytes = quantity.milli_value() as f64 / 1000.0;
-    if quantity.format() != Format::BinarySI || exact.ends_with('i') || bytes.abs() < 1024.0 {
-        return exact;
-    }
-    let units = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-    let (mut scaled, mut unit) = (bytes, 0);
-    while scaled.abs() >= 1024.0 && unit + 1 < units.len() {
-        scaled /= 1024.0;
-        unit += 1;
-    }
-    format!("~{scaled:.1}{}", units[unit])
-}
-
 /// `a`, `a and b`, `a, b and c`.
 pub(super) fn list(parts: &[String]) -> String {
     match parts {
@@ -124,23 +73,8 @@ pub(super) fn sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{count, distance, duration, number, quantity};
-    use crate::quantity::{Format, Quantity};
+    use super::{count, distance, number};
     use jiff::{SignedDuration, Timestamp};
-
-    #[test]
-    fn durations_leave_out_zero_parts() {
-        for (millis, text) in [
-            (0, "0s"),
-            (300_000, "5m"),
-            (17_068, "17.068s"),
-            (5_400_000, "1h30m"),
-            (90_000, "1m30s"),
-            (-15_000, "-15s"),
-        ] {
-            assert_eq!(duration(SignedDuration::from_millis(millis)), text);
-        }
-    }
 
     #[test]
     fn distances_are_rough_where_long() {
@@ -166,14 +100,5 @@ mod tests {
         }
         assert_eq!(count(1, "pod"), "1 pod");
         assert_eq!(count(0, "pod"), "0 pods");
-    }
-
-    #[test]
-    fn bytes_are_rounded_only_where_they_must_be() {
-        for (milli, text) in
-            [(104_857_600_000, "100Mi"), (105_206_442_666, "~100.3Mi"), (1_000, "1"), (1, "1m")]
-        {
-            assert_eq!(quantity(&Quantity::from_milli(milli, Format::BinarySI)), text);
-        }
     }
 }

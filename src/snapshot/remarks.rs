@@ -10,7 +10,7 @@ use super::hpa::{Hpa, MetricSpec, MetricStatus};
 use super::pod::Pod;
 use super::{Documents, MetricAnswer, Snapshot, Unread};
 use crate::selector::Selector;
-use crate::{go, json};
+use crate::{go, json, numbers};
 
 /// The types of metrics that there are.
 const TYPES: [&str; 5] = ["Resource", "ContainerResource", "Pods", "Object", "External"];
@@ -84,7 +84,7 @@ fn stale(snapshot: &Snapshot) -> Vec<String> {
     let mut tell = |what: &str, ages: Vec<Option<SignedDuration>>| {
         let old: Vec<_> = ages.iter().flatten().collect();
         if let Some(oldest) = old.iter().max() {
-            let oldest = go::duration(SignedDuration::from_secs(oldest.as_secs()));
+            let oldest = numbers::age(**oldest);
             let (old, all) = (old.len(), ages.len());
             notes.push(format!(
                 "{what} of {old} of {all} pods are older than twice their window, up to {oldest}"
@@ -160,8 +160,7 @@ fn last_read(snapshot: &Snapshot) -> impl Iterator<Item = String> {
     unread.filter_map(|((spec, _), status)| {
         let (name, value) = (asked(spec).1?, value(spec, status)?);
         let age = hpa.written.status.map_or_else(String::new, |changed| {
-            let age = snapshot.now.duration_since(changed).as_secs().max(0);
-            let age = go::duration(SignedDuration::from_secs(age));
+            let age = numbers::age(snapshot.now.duration_since(changed));
             format!(", in a status that last changed {age} ago")
         });
         Some(format!("{name}: the controller itself last read {value}{age}"))

@@ -5,9 +5,9 @@ use jiff::SignedDuration;
 use super::metrics::current;
 use super::{Compared, Table, Words};
 use crate::cluster::managed::MANAGER;
+use crate::numbers;
 use crate::quantity::{Format, Quantity};
 use crate::report::comparison::{Code, Comparison, Measured, Moment, Row, Value};
-use crate::report::words::duration;
 use crate::snapshot::hpa::MetricValueStatus;
 
 impl Words<'_> {
@@ -61,7 +61,7 @@ fn title(comparison: &Comparison<'_>) -> String {
 }
 
 fn seconds(moment: Moment) -> String {
-    duration(SignedDuration::from_secs(moment.age))
+    numbers::age(SignedDuration::from_secs(moment.age))
 }
 
 fn age(measured: Measured) -> String {

@@ -211,9 +211,9 @@ pub(super) fn current(value: &MetricValueStatus) -> String {
 fn target(target: &MetricTarget, type_: &str) -> String {
     let per_pod = if matches!(type_, "Object" | "External") { " per pod" } else { "" };
     match (&target.average_value, target.average_utilization, &target.value) {
-        (Some(average), ..) => format!("{average}{per_pod}"),
+        (Some(average), ..) => format!("{}{per_pod}", quantity(average)),
         (None, Some(percent), _) => format!("{percent}%"),
-        (None, None, Some(value)) => value.to_string(),
+        (None, None, Some(value)) => quantity(value),
         (None, None, None) => "-".to_owned(),
     }
 }

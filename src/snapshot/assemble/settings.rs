@@ -4,7 +4,7 @@
 
 use super::{Basis, Options, assumed};
 use crate::error::Error;
-use crate::go;
+use crate::numbers;
 use crate::snapshot::control_plane::{ControlPlane, ManagerFlag, ManagerPod};
 use crate::snapshot::controller::{Controller, Gates};
 use crate::snapshot::objects::{ControllerState, Flags};
@@ -137,7 +137,7 @@ impl Sources<'_> {
                 ManagerFlag::DownscaleStabilization,
                 "downscale-stabilization 5m",
                 |flags| flags.downscale_stabilization,
-                go::duration,
+                numbers::duration,
                 &mut controller.downscale_stabilization,
                 &mut origins,
             ),
@@ -145,7 +145,7 @@ impl Sources<'_> {
                 ManagerFlag::CpuInitializationPeriod,
                 "cpu-initialization-period 5m",
                 |flags| flags.cpu_initialization_period,
-                go::duration,
+                numbers::duration,
                 &mut controller.cpu_initialization_period,
                 &mut origins,
             ),
@@ -153,7 +153,7 @@ impl Sources<'_> {
                 ManagerFlag::InitialReadinessDelay,
                 "initial-readiness-delay 30s",
                 |flags| flags.initial_readiness_delay,
-                go::duration,
+                numbers::duration,
                 &mut controller.initial_readiness_delay,
                 &mut origins,
             ),
@@ -161,7 +161,7 @@ impl Sources<'_> {
                 ManagerFlag::SyncPeriod,
                 "sync-period 15s",
                 |flags| flags.sync_period,
-                go::duration,
+                numbers::duration,
                 &mut controller.sync_period,
                 &mut origins,
             ),

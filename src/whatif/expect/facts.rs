@@ -13,8 +13,8 @@ use crate::engine;
 use crate::engine::decision::{
     Decision, Group, MetricResult, MetricStep, Outlook, Path, Range, Step,
 };
-use crate::go;
 use crate::memory::{Remembered, infer};
+use crate::numbers;
 use crate::quantity::{Amount, Quantity};
 use crate::snapshot::{MetricAnswer, Snapshot};
 
@@ -120,7 +120,7 @@ impl<'a> Facts<'a> {
     /// What would tell the history, on which an answer depends.
     pub(super) fn history_hint(&self) -> String {
         let window = infer::window(&self.snapshot.hpa, &self.snapshot.controller);
-        format!("--observe {} or --history none would settle it", go::duration(window))
+        format!("--observe {} or --history none would settle it", numbers::duration(window))
     }
 
     /// Asks something of the facts as they were if the history was known.

@@ -12,7 +12,7 @@ use super::{JoinTimes, MAX_PASSES, Plan, Timeline, TraceEnd, after, swing};
 use crate::engine;
 use crate::engine::decision::Decision;
 use crate::error::Error;
-use crate::go;
+use crate::numbers;
 use crate::snapshot::Snapshot;
 use crate::whatif::overrides::{Override, Source, current, look, words};
 use crate::whatif::value::Value;
@@ -54,7 +54,7 @@ impl Player {
         let period = snapshot.controller.sync_period;
         let passes =
             span.as_nanos().checked_div(period.as_nanos()).map_or(0, |further| further + 1);
-        let (span_text, period_text) = (go::duration(span), go::duration(period));
+        let (span_text, period_text) = (numbers::duration(span), numbers::duration(period));
         if !span.is_positive() || !period.is_positive() {
             return Err(Error::usage(format!(
                 "there are no passes to play in {span_text}, one every {period_text}"

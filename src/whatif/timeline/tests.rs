@@ -511,7 +511,7 @@ fn what_cannot_be_played_is_an_error() {
         (
             "4200h",
             "",
-            "4200h0m0s with a pass every 15s has 1008001 of them, and no more than 10000 are played",
+            "4200h with a pass every 15s has 1008001 of them, and no more than 10000 are played",
         ),
         ("", "time,cpu\n0s,1m\n", "the trace ends with the first pass"),
         ("", "time,cpu\n2026-11-21T05:59:00Z,1m\n", "the trace ends with the first pass"),

@@ -1,0 +1,141 @@
+//! Numbers as people read them: durations, ages, shares and amounts, rounded to what can be taken in at
+//! a glance and written so that a flag takes them back. JSON, saved states and the controller's own
+//! words have the exact ones. Knows nothing of HPAs.
+
+use jiff::SignedDuration;
+
+use crate::quantity::{Format, Quantity};
+
+/// `5m`, `1h30m`, `17.068s`: a duration without its zero parts.
+pub(crate) fn duration(duration: SignedDuration) -> String {
+    let total = duration.as_secs();
+    let sign = if duration.is_negative() { "-" } else { "" };
+    let (hours, minutes) = ((total / 3600).abs(), (total / 60 % 60).abs());
+    let (seconds, millis) = ((total % 60).abs(), duration.subsec_millis().abs());
+    let mut text = sign.to_owned();
+    if hours > 0 {
+        text += &format!("{hours}h");
+    }
+    if minutes > 0 {
+        text += &format!("{minutes}m");
+    }
+    if millis > 0 {
+        let fraction = format!("{millis:03}");
+        text += &format!("{seconds}.{}s", fraction.trim_end_matches('0'));
+    } else if seconds > 0 || (hours == 0 && minutes == 0) {
+        text += &format!("{seconds}s");
+    }
+    text
+}
+
+/// An age, in two units at most and rough where it is long, much as kubectl shows it.
+pub(crate) fn age(age: SignedDuration) -> String {
+    let seconds = age.as_secs().max(0);
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86400);
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..600 if seconds % 60 != 0 => format!("{minutes}m{}s", seconds % 60),
+        120..10800 => format!("{minutes}m"),
+        10800..172_800 if minutes % 60 != 0 => format!("{hours}h{}m", minutes % 60),
+        10800..172_800 => format!("{hours}h"),
+        _ => format!("{days}d"),
+    }
+}
+
+/// A share of 1 in percent, with one decimal at most: `10%`, `94.3%`.
+pub(crate) fn percent(share: f64) -> String {
+    let text = format!("{:.1}", share * 100.0);
+    format!("{}%", without_zeros(&text))
+}
+
+/// An amount: below 1 in thousands (`515m`), above as a decimal number (`6262.5`); bytes in the largest
+/// binary unit that they reach, with one decimal at most (`672.5Mi`).
+pub(crate) fn quantity(quantity: &Quantity) -> String {
+    const UNITS: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+    let exact = quantity.to_string();
+    let units = quantity.milli_value() as f64 / 1000.0;
+    if quantity.format() == Format::BinarySI && units.abs() >= 1024.0 {
+        let (mut scaled, mut unit) = (units, 0);
+        // What rounds to 1024 of a unit is 1 of the next.
+        while scaled.abs() >= 1023.95 && unit + 1 < UNITS.len() {
+            scaled /= 1024.0;
+            unit += 1;
+        }
+        return format!("{}{}", without_zeros(&format!("{scaled:.1}")), UNITS[unit]);
+    }
+    if exact.ends_with('m') && quantity.milli_value().unsigned_abs() >= 1000 {
+        let milli = i128::from(quantity.milli_value());
+        let sign = if milli < 0 { "-" } else { "" };
+        let (whole, rest) = (milli.abs() / 1000, milli.abs() % 1000);
+        return format!("{sign}{}", without_zeros(&format!("{whole}.{rest:03}")));
+    }
+    exact
+}
+
+fn without_zeros(decimal: &str) -> &str {
+    decimal.trim_end_matches('0').trim_end_matches('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::{age, duration, percent, quantity};
+    use crate::go;
+    use crate::quantity::{Format, Quantity};
+
+    #[test]
+    fn durations_leave_out_zero_parts() {
+        for (millis, text) in [
+            (0, "0s"),
+            (300_000, "5m"),
+            (17_068, "17.068s"),
+            (5_400_000, "1h30m"),
+            (90_000, "1m30s"),
+            (-15_000, "-15s"),
+        ] {
+            let exact = SignedDuration::from_millis(millis);
+            assert_eq!(duration(exact), text);
+            assert_eq!(go::parse_duration(text), Some(exact), "a flag takes {text}");
+        }
+    }
+
+    #[test]
+    fn ages_have_two_units_at_most() {
+        for (seconds, text) in
+            [(119, "119s"), (200, "3m20s"), (57_128, "15h52m"), (90_000, "25h"), (200_000, "2d")]
+        {
+            assert_eq!(age(SignedDuration::from_secs(seconds)), text);
+        }
+    }
+
+    #[test]
+    fn shares_have_one_decimal_at_most() {
+        for (share, text) in [(0.942_857, "94.3%"), (0.1, "10%"), (1.1, "110%"), (0.0, "0%")] {
+            assert_eq!(percent(share), text);
+        }
+    }
+
+    #[test]
+    fn amounts_are_plain_and_can_be_typed_again() {
+        use Format::{BinarySI, DecimalSI};
+        for (milli, format, text) in [
+            (515, DecimalSI, "515m"),
+            (1000, DecimalSI, "1"),
+            (1500, DecimalSI, "1.5"),
+            (-1500, DecimalSI, "-1.5"),
+            (6_262_500, DecimalSI, "6262.5"),
+            (750_281, DecimalSI, "750.281"),
+            (i64::MAX, DecimalSI, "9223372036854775.807"),
+            (688_640 * 1_024_000, BinarySI, "672.5Mi"),
+            (104_857_600_000, BinarySI, "100Mi"),
+            (105_206_442_666, BinarySI, "100.3Mi"),
+            (1_073_741_823_000, BinarySI, "1Gi"),
+            (1_000, BinarySI, "1"),
+            (1, BinarySI, "1m"),
+        ] {
+            assert_eq!(quantity(&Quantity::from_milli(milli, format)), text);
+            assert!(Quantity::parse(text).is_ok(), "a flag takes {text}");
+        }
+    }
+}

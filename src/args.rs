@@ -21,7 +21,7 @@ pub use apply::{Apply, ApplyOutput, DryRun, How};
 pub use connection::ConnectionFlags;
 pub use expect::{ExpectArgs, FailOn, Report};
 pub use form::Form;
-pub use predict::{Overrides, Predict, PredictOutput, TimelineArgs};
+pub use predict::{Overrides, Predict, PredictOutput, TimelineArgs, Validate};
 pub use typing::Typing;
 
 /// Explains what the HorizontalPodAutoscaler controller decides, step by step.

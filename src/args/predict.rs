@@ -187,9 +187,30 @@ pub struct Overrides {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub fields: Vec<String>,
 
-    /// A manifest that the HPA is replaced with, - for standard input
+    /// Replace the HPA with this manifest, - for standard input
     #[arg(long, value_name = "FILE")]
     pub hpa: Option<String>,
+
+    /// What to do about fields of that manifest which its version does not have: strict (or true)
+    /// refuses them, warn ignores them with a note, ignore (or false) ignores them
+    #[arg(long, value_enum, value_name = "HOW", default_value_t, hide_possible_values = true)]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "strict")]
+    #[arg(requires = "hpa")]
+    pub validate: Validate,
+}
+
+/// How strict the fields of a manifest are, as kubectl's `--validate` has it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Validate {
+    /// An unknown field is an error
+    #[default]
+    #[value(alias = "true")]
+    Strict,
+    /// An unknown field is noted
+    Warn,
+    /// An unknown field is ignored
+    #[value(alias = "false")]
+    Ignore,
 }
 
 /// A bound of the spec, which is not taken for a change of it.

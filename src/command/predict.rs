@@ -56,8 +56,12 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     check_save(args.save.as_deref(), inputs)?;
     let plan = if plays { Some(plan(&args.timeline)?) } else { None };
     if let Some(path) = &args.overrides.hpa {
-        let candidate =
-            Candidate::find(&file::read(std::slice::from_ref(path))?, &options.name, path)?;
+        let candidate = Candidate::find(
+            &file::read(std::slice::from_ref(path))?,
+            &options.name,
+            path,
+            args.overrides.validate,
+        )?;
         options.also = candidate.metrics().to_vec();
         assumptions.replace_hpa(candidate);
     }

@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 
 use super::convert::{self, HpaObject, HpaVersion};
-use super::default::{self, AdmissionRules};
+use super::default::{self, AdmissionRules, Dropped};
 use super::hpa::{Behavior, Hpa, HpaSpec, HpaStatus};
 use super::metadata::ObjectMeta;
 use super::validate::{self, Invalid};
@@ -100,7 +100,11 @@ fn admit_object(
             );
             object.status = HpaStatus::default();
         }
-        default::drop_disabled(&mut object.spec, rules);
+        for Dropped { path, gate, .. } in default::drop_disabled(&mut object.spec, rules) {
+            object.notes.push(format!(
+                "{path} is dropped, as the API server does unless the feature gate {gate} is on"
+            ));
+        }
         let causes = validate::validate(&object.metadata, &object.spec, rules);
         if !causes.is_empty() {
             return Err(Invalid { name: object.metadata.name, causes }.into());

@@ -4,11 +4,11 @@
 //! upstream's `pkg/apis/autoscaling/{v1,v2beta1,v2beta2,v2}`, the betas as of 1.35.
 
 mod annotations;
+mod fields;
 mod legacy;
 
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::evidence::Written;
 use super::hpa::{
@@ -19,6 +19,7 @@ use super::metadata::ObjectMeta;
 use crate::json::{DecodeError, decode, list, null_as_default, nullable_list, optional_time};
 use crate::quantity::Quantity;
 use annotations::read_annotation;
+pub use fields::UnknownField;
 
 /// The versions of a HorizontalPodAutoscaler that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,11 +90,28 @@ impl HpaObject {
     }
 }
 
-/// Reads a HorizontalPodAutoscaler of any version from JSON.
+/// Reads a HorizontalPodAutoscaler of any version from JSON, and notes the fields that it does not know,
+/// such as those of a newer API.
 ///
 /// # Errors
 /// The text is not JSON, not of a version that is read, or a field has a value of a wrong type.
 pub fn hpa_from_json(json: &str) -> Result<HpaObject, DecodeError> {
+    let (mut object, unknown) = hpa_with_unknown_fields(json)?;
+    if !unknown.is_empty() {
+        let unknown: Vec<String> = unknown.into_iter().map(|field| field.path).collect();
+        object.notes.push(format!(
+            "not known here and passed over, so the answer may be incomplete: {}",
+            unknown.join(", ")
+        ));
+    }
+    Ok(object)
+}
+
+/// The same with the unknown fields apart.
+///
+/// # Errors
+/// Those of [`hpa_from_json`].
+pub fn hpa_with_unknown_fields(json: &str) -> Result<(HpaObject, Vec<UnknownField>), DecodeError> {
     let TypeMeta { api_version, kind } = decode(json)?;
     if kind != "HorizontalPodAutoscaler" {
         let message = format!("{kind:?} is not \"HorizontalPodAutoscaler\"");
@@ -104,61 +122,16 @@ pub fn hpa_from_json(json: &str) -> Result<HpaObject, DecodeError> {
         let message = format!("{api_version:?} is not a version that is read ({known})");
         return Err(DecodeError::new("apiVersion", message));
     };
-    match version {
+    let object = match version {
         HpaVersion::V1 => decode(json).map(from_v1),
         HpaVersion::V2beta1 => decode(json).map(from_v2beta1),
         HpaVersion::V2beta2 => decode(json).and_then(from_v2beta2),
         HpaVersion::V2 => decode(json).map(|object: Object<HpaSpec, HpaStatus>| {
-            let mut object = object.convert(version, |spec| spec, |status| status);
-            object.notes.extend(unknown_fields(json, &object.spec));
-            object
+            object.convert(version, |spec| spec, |status| status)
         }),
-    }
-}
-
-/// The fields of a spec that are not known here, such as those of a newer API.
-fn unknown_fields(json: &str, spec: &HpaSpec) -> Option<String> {
-    let stated: Value = serde_json::from_str(json).ok()?;
-    let known = serde_json::to_value(spec).ok()?;
-    let mut unknown = Vec::new();
-    add_unknown("spec", &stated["spec"], &known, &mut unknown);
-    (!unknown.is_empty()).then(|| {
-        let unknown = unknown.join(", ");
-        format!("not known here and passed over, so the answer may be incomplete: {unknown}")
-    })
-}
-
-/// What is stated and not known. Empty values say nothing, and may be left out of what is known.
-fn add_unknown(path: &str, stated: &Value, known: &Value, unknown: &mut Vec<String>) {
-    match stated {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                let path = format!("{path}.{name}");
-                match known.get(name) {
-                    Some(known) => add_unknown(&path, value, known, unknown),
-                    None if is_empty(value) => {}
-                    None => unknown.push(path),
-                }
-            }
-        }
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                let known = known.get(index).unwrap_or(&Value::Null);
-                add_unknown(&format!("{path}[{index}]"), item, known, unknown);
-            }
-        }
-        _ => {}
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.values().all(is_empty),
-        Value::Bool(_) | Value::Number(_) => false,
-    }
+    }?;
+    let unknown = fields::unknown_fields(&serde_json::from_str(json)?, version);
+    Ok((object, unknown))
 }
 
 #[derive(Default, Deserialize)]
@@ -353,12 +326,7 @@ fn from_v2beta2(object: Object<HpaSpec, HpaStatus>) -> Result<HpaObject, DecodeE
         let Some(rules) = behavior.and_then(|behavior| rules(behavior, direction).as_mut()) else {
             continue;
         };
-        if rules.tolerance.is_some() {
-            let version = hpa.version.as_str();
-            hpa.notes.push(format!(
-                "spec.behavior.{direction}.tolerance is ignored: {version} has no such field"
-            ));
-        }
+        // The field itself is unknown to this version.
         rules.tolerance = tolerance;
     }
     Ok(hpa)

@@ -101,18 +101,42 @@ pub fn drop_zero_values(spec: &mut HpaSpec) {
     }
 }
 
+/// A field that is dropped because its feature gate is off, or because the version does not have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dropped {
+    /// Where it stands.
+    pub path: String,
+    /// The gate.
+    pub gate: &'static str,
+    /// The value, as JSON.
+    pub value: String,
+}
+
 /// Drops what a disabled feature gate does not let through, before validation.
-pub fn drop_disabled(spec: &mut HpaSpec, rules: AdmissionRules) {
+pub fn drop_disabled(spec: &mut HpaSpec, rules: AdmissionRules) -> Vec<Dropped> {
+    let mut dropped = Vec::new();
     if !rules.container_metrics {
-        for metric in &mut spec.metrics {
-            metric.container_resource = None;
+        for (index, metric) in spec.metrics.iter_mut().enumerate() {
+            dropped.extend(metric.container_resource.take().map(|source| Dropped {
+                path: format!("spec.metrics[{index}].containerResource"),
+                gate: "HPAContainerMetrics",
+                value: serde_json::to_string(&source).unwrap_or_default(),
+            }));
         }
     }
     if let Some(behavior) = spec.behavior.as_mut().filter(|_| !rules.tolerance) {
-        for rules in [&mut behavior.scale_up, &mut behavior.scale_down].into_iter().flatten() {
-            rules.tolerance = None;
+        let directions =
+            [("scaleUp", &mut behavior.scale_up), ("scaleDown", &mut behavior.scale_down)];
+        for (direction, rules) in directions {
+            let tolerance = rules.as_mut().and_then(|rules| rules.tolerance.take());
+            dropped.extend(tolerance.map(|tolerance| Dropped {
+                path: format!("spec.behavior.{direction}.tolerance"),
+                gate: "HPAConfigurableTolerance",
+                value: tolerance.canonicalized().to_string(),
+            }));
         }
     }
+    dropped
 }
 
 fn set_behavior(spec: &mut HpaSpec) {

@@ -26,11 +26,29 @@ pub(super) fn on(snapshot: &Snapshot) -> Vec<String> {
     deleted
         .into_iter()
         .chain(unknown_types(snapshot))
+        .chain(unused_tolerances(snapshot))
         .chain(no_such_container(snapshot))
         .chain(stale(snapshot))
         .chain(missing(snapshot))
         .chain(last_read(snapshot))
         .collect()
+}
+
+/// Tolerances of the spec that the controller does not look at. An API server keeps one that was there
+/// before the gate was switched off.
+fn unused_tolerances(snapshot: &Snapshot) -> impl Iterator<Item = String> {
+    let controller = &snapshot.controller;
+    let behavior = snapshot.hpa.spec.behavior.iter();
+    let behavior = behavior.filter(|_| !controller.gates.configurable_tolerance);
+    let rules = behavior.flat_map(|it| [("scaleUp", &it.scale_up), ("scaleDown", &it.scale_down)]);
+    let set = rules.filter(|(_, rules)| rules.as_ref().is_some_and(|it| it.tolerance.is_some()));
+    set.map(|(direction, _)| {
+        format!(
+            "spec.behavior.{direction}.tolerance is ignored: the controller of {} does not look at it \
+             unless the feature gate HPAConfigurableTolerance is on",
+            controller.version
+        )
+    })
 }
 
 fn unknown_types(snapshot: &Snapshot) -> impl Iterator<Item = String> {

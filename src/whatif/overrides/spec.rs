@@ -7,15 +7,15 @@ use serde_json::{Map, Value as Json, json};
 
 use super::Override;
 use super::typed::{Wanted, split};
-use crate::args::Overrides;
+use crate::args::{Overrides, Validate};
 use crate::error::Error;
 use crate::quantity::Quantity;
 use crate::snapshot::Snapshot;
 use crate::snapshot::admit::{self, AdmissionError};
-use crate::snapshot::convert::{HpaObject, HpaVersion, hpa_from_json};
-use crate::snapshot::default::{AdmissionRules, set_on_decode};
+use crate::snapshot::convert::{HpaObject, HpaVersion, hpa_with_unknown_fields};
+use crate::snapshot::default::{AdmissionRules, Dropped, drop_disabled, set_on_decode};
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
-use crate::snapshot::objects::Objects;
+use crate::snapshot::objects::{HpaObject as Manifest, Objects};
 use crate::whatif::unit;
 
 /// What is assumed of the spec.
@@ -75,7 +75,12 @@ impl Candidate {
     /// # Errors
     ///
     /// There is none, or it cannot be told which.
-    pub fn find(objects: &Objects, name: &str, file: &str) -> Result<Self, Error> {
+    pub fn find(
+        objects: &Objects,
+        name: &str,
+        file: &str,
+        validate: Validate,
+    ) -> Result<Self, Error> {
         let named = || objects.hpas.iter().filter(|hpa| hpa.name == name);
         let hpa = match (&objects.hpas[..], named().count()) {
             ([hpa], _) => hpa,
@@ -93,8 +98,21 @@ impl Candidate {
             }
         };
         let origin = hpa.origin.clone();
-        let mut object =
-            hpa_from_json(&hpa.json).map_err(|e| Error::usage(format!("{origin}: {e}")))?;
+        let (mut object, unknown) = hpa_with_unknown_fields(&hpa.json)
+            .map_err(|e| Error::usage(format!("{origin}: {e}")))?;
+        match validate {
+            Validate::Strict if !unknown.is_empty() => {
+                let unknown: Vec<String> = unknown.iter().map(ToString::to_string).collect();
+                return Err(Error::usage(format!("{origin}: {}", unknown.join("; "))).hint(
+                    "--validate=warn takes the manifest without it, as the API server would",
+                ));
+            }
+            Validate::Strict | Validate::Ignore => {}
+            Validate::Warn => {
+                object.notes.extend(unknown.iter().map(|field| format!("ignored: {field}")));
+            }
+        }
+        object.notes.extend(ignored(objects, hpa));
         set_on_decode(&mut object.spec, object.version);
         Ok(Self { origin, object })
     }
@@ -103,6 +121,36 @@ impl Candidate {
     pub fn metrics(&self) -> &[MetricSpec] {
         &self.object.spec.metrics
     }
+}
+
+/// What stands in the file of a candidate besides it.
+fn ignored(objects: &Objects, candidate: &Manifest) -> Option<String> {
+    const SHOWN: usize = 10;
+    let Objects { hpas, workloads, scales, pods, state, skipped, .. } = objects;
+    let hpas = hpas.iter().filter(|hpa| !std::ptr::eq(*hpa, candidate));
+    let hpas = hpas.map(|hpa| format!("HorizontalPodAutoscaler/{}", hpa.name));
+    let workloads = workloads.iter().map(|it| format!("{}/{}", it.kind, it.metadata.name));
+    let scales = scales.iter().map(|scale| format!("Scale/{}", scale.metadata.name));
+    let pods = pods.iter().map(|pod| format!("Pod/{}", pod.name));
+    let metrics =
+        objects.pod_metrics.len() + objects.metric_values.len() + objects.external_values.len();
+    let counted = [
+        (metrics, "values of metrics APIs"),
+        (objects.evidence.events.len() + objects.evidence.scaled.len(), "events"),
+        (usize::from(state.is_some()), "ControllerState"),
+    ];
+    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+    let counted = counted.map(|(count, what)| format!("{count} {what}"));
+    let skipped = skipped.iter().map(|((kind, _), count)| format!("{count} {kind}"));
+    let all = hpas.chain(workloads).chain(scales).chain(pods).chain(counted).chain(skipped);
+    let mut all: Vec<String> = all.collect();
+    let more = all.len().saturating_sub(SHOWN);
+    all.truncate(SHOWN);
+    if more > 0 {
+        all.push(format!("{more} more"));
+    }
+    (!all.is_empty())
+        .then(|| format!("ignored, as --hpa takes one HorizontalPodAutoscaler: {}", all.join(", ")))
 }
 
 impl super::Assumptions {
@@ -166,7 +214,10 @@ impl SpecChanges {
             };
             let written = format!("{namespace}/{}", object.metadata.name);
             if written != hpa.key() {
-                notes.push(format!("the manifest of {written} is taken for one of {}", hpa.key()));
+                notes.push(format!(
+                    "the manifest of {written} is taken for one of {}, whose history it inherits",
+                    hpa.key()
+                ));
             }
             update(
                 snapshot,
@@ -286,6 +337,17 @@ fn update(
 ) -> Result<(), Error> {
     let controller = &snapshot.controller;
     let rules = AdmissionRules::new(&controller.version, controller.gates);
+    let in_use = drop_disabled(&mut snapshot.hpa.spec.clone(), rules);
+    let dropped = drop_disabled(&mut spec.clone(), rules);
+    if let Some(Dropped { path, gate, .. }) = dropped.iter().find(|it| !in_use.contains(it)) {
+        return Err(Error::usage(format!(
+            "{origin}: {path}: {} drops this field unless the feature gate {gate} is on",
+            controller.version
+        ))
+        .hint(format!(
+            "leave it out, or state --feature-gates {gate}=true or another --kubernetes-version"
+        )));
+    }
     let updated = admit::update(&snapshot.hpa, spec, version, rules, snapshot.now);
     let updated = updated.map_err(|e| match e {
         AdmissionError::Invalid(e) => Error::usage(format!("{origin}: {e}"))

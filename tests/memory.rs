@@ -126,7 +126,7 @@ fn run(seed: u64, shape: Shape, behavior: bool, life: Life, sees: Sees, shares: 
             follows(alone, &snapshot.hpa, controller, &evidence, &at);
         }
         if let Some(changed) = &mut changed {
-            inherits(changed, &snapshot, &evidence, pass % 10 == 0, shares, || {
+            inherits(changed, &snapshot, &evidence, shares, || {
                 format!("seed {seed} {shape:?} pass {pass} at {seen_at}\n{before:#?}")
             });
         }
@@ -151,13 +151,11 @@ fn inherits(
     changed: &mut World,
     observed: &Snapshot,
     evidence: &Evidence,
-    goes_on: bool,
     shares: &mut Shares,
     at: impl Fn() -> String,
 ) {
     let mut snapshot = observed.clone();
     snapshot.hpa.spec = changed.hpa.spec.clone();
-    let alone = goes_on.then(|| changed.left_alone());
     let truth = changed.pass();
     let (Some(after), Ok(scale)) = (truth.replicas_after(), &snapshot.scale) else {
         return;
@@ -172,12 +170,6 @@ fn inherits(
         at(),
         observed.hpa,
     );
-    if let Some(alone) = alone
-        && decision.proposal.is_some()
-        && scale.spec_replicas != 0
-    {
-        follows(alone, &observed.hpa, controller, evidence, &at());
-    }
     let behaves = |spec: &HpaSpec| if spec.behavior.is_some() { "behavior" } else { "plain" };
     let key = format!("{} under a candidate, {}", behaves(&observed.hpa.spec), behaves(next));
     let share = shares.entry(key).or_default();

@@ -53,6 +53,7 @@ assert not validator(schema).is_valid(wrong), 'an unknown field passes'
 ";
 
 /// Makes sure that Python's validator takes an object by the schema file alone, where it is installed.
+#[allow(clippy::print_stderr, reason = "says what is not checked")]
 #[track_caller]
 pub(crate) fn fits_elsewhere(name: &str, object: &Value) {
     let python = |args: &[&str]| {

@@ -927,6 +927,12 @@ fn what_the_version_drops_cannot_be_assumed() {
 fn a_field_of_the_input_that_its_version_ignores_is_noted() {
     let text = manifest("  maxReplicas: 9\n  behavior: {scaleUp: {tolerance: 0.05}}");
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("ignored.yaml");
+    let target = "---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: nginx-deployment}
+spec: {replicas: 2, selector: {matchLabels: {app: nginx}}}
+";
     for (text, note) in [
         (text.clone(), "spec.behavior.scaleUp.tolerance is dropped, as the API server does"),
         (
@@ -934,7 +940,7 @@ fn a_field_of_the_input_that_its_version_ignores_is_noted() {
             "spec.behavior.scaleUp.tolerance is ignored: the controller of v1.34",
         ),
     ] {
-        std::fs::write(&path, text).expect("a file");
+        std::fs::write(&path, text + target).expect("a file");
         for (version, noted) in [("v1.34", true), ("v1.36", false)] {
             let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
                 .args(["explain", "nginx-deployment", "--kubernetes-version", version, "-f"])

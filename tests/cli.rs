@@ -1163,3 +1163,43 @@ fn next_is_one_course_with_the_counts_that_are_possible() {
     let text = explain("wide");
     assert!(text.contains("  24  at 06:02:00Z (in 2m); 6 to 96 possible\n"), "{text}");
 }
+
+#[test]
+fn a_clock_far_from_its_samples_is_said_where_the_answer_stands() {
+    // At the time of its sample the only pod with one was starting; a day later it counts.
+    let rest = REST.replace("2026-01-01T00:00:00Z", "2026-11-21T06:59:30Z");
+    let rest = rest.replace("2026-01-01T00:00:10Z", "2026-11-21T06:59:50Z");
+    let state = STATE.lines().filter(|line| !line.starts_with("now:"));
+    let state = state.collect::<Vec<_>>().join("\n");
+    let input = documents(&[HPA, &rest, &state]);
+    let explain = |now: &[&str], form: &str| {
+        let args = [&["explain", "web", "-n", "shop", "-f", "-", "-o", form], now].concat();
+        answer(&args, &input, &[])
+    };
+    let object = |now: &[&str]| -> Value {
+        serde_json::from_str(&explain(now, "json")).expect("JSON is printed")
+    };
+    let unstated = "The input does not say when it was saved";
+    let ahead = "The stated time cannot be right: the newest sample was taken 10m later.";
+    let old = "The newest sample is 25h old: metrics have stopped arriving";
+    for (now, why, said, range) in [
+        (&[][..], Some("unstated"), unstated, json!({"min": 2, "max": 3})),
+        (&["--now", "2026-11-21T06:50:00Z"], Some("ahead"), ahead, json!({"min": 2, "max": 2})),
+        // A clock that is stated is kept: metrics may be that old.
+        (&["--now", "2026-11-22T08:00:00Z"], Some("old"), old, json!({"min": 3, "max": 3})),
+        (&["--now", "2026-11-21T07:00:30Z"], None, "", json!({"min": 2, "max": 2})),
+    ] {
+        let found = object(now);
+        let doubt = &found["clockDoubt"];
+        assert_eq!(doubt["why"].as_str(), why, "{now:?}");
+        assert_eq!(found["range"], range, "{now:?}");
+        let certain = if range["min"] == range["max"] { "certain" } else { "bounded" };
+        assert_eq!(found["certainty"], certain, "{now:?}");
+        let page = explain(now, "wide");
+        let (head, _) = page.split_once("\nMETRIC").expect("a table of metrics");
+        assert!(head.contains(said), "{now:?}: {head}");
+        let type_this = "--now 2026-11-21T07:00:00Z";
+        assert_eq!(head.contains(type_this), why.is_some(), "{now:?}: {head}");
+        assert_eq!(doubt["newestSample"] == "2026-11-21T07:00:00Z", why.is_some(), "{now:?}");
+    }
+}

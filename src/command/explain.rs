@@ -8,7 +8,7 @@ use crate::args::{ConnectionFlags, ControllerArgs, Explain, MemoryArgs, Output};
 use crate::cluster::Session;
 use crate::cluster::fetch::fetch;
 use crate::engine;
-use crate::engine::decision::{Decision, Outlook, UnreadMetric};
+use crate::engine::decision::{Decision, Extreme, Outlook, UnreadMetric};
 use crate::error::Error;
 use crate::memory::Remembered;
 use crate::memory::states::{self, Chain};
@@ -135,7 +135,10 @@ impl Pass {
 
     pub(super) fn with(mut input: Input, remembered: Remembered) -> Self {
         let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-        let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+        let mut outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+        if let Some(time) = input.clock_doubt.and_then(|doubt| doubt.alternative()) {
+            outlook.extremes.extend(at(time, &input));
+        }
         let newest = Version::newest();
         if input.snapshot.controller.version.minor() < newest.minor() {
             let newer = engine::reconcile_in(&newest, &input.snapshot, &remembered.likely);
@@ -165,6 +168,19 @@ impl Pass {
     pub(super) fn explanation(&self) -> Explanation<'_> {
         Explanation::new(&self.input, &self.remembered, &self.decision, &self.outlook)
     }
+}
+
+/// What the pass could come to at another time.
+fn at(time: Timestamp, input: &Input) -> Vec<Extreme> {
+    let mut input = input.clone();
+    input.snapshot.now = time;
+    let remembered = Remembered::of(&input);
+    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
+    let mut extremes = engine::outlook(&input.snapshot, &remembered, &decision).extremes;
+    if let Some(replicas) = decision.replicas_after() {
+        extremes.push(Extreme { replicas, steps: decision.trace });
+    }
+    extremes
 }
 
 /// What the command line says beside the objects, the HPA's name aside.

@@ -24,6 +24,7 @@ use crate::memory::{Knowledge, Memory, Possible, Remembered};
 use crate::quantity::{Format, Quantity};
 use crate::snapshot::Snapshot;
 use crate::snapshot::assemble::{Basis, Input};
+use crate::snapshot::clock::ClockDoubt;
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::objects::OWN_API_VERSION;
 use crate::snapshot::pod::Pod;
@@ -48,6 +49,9 @@ pub struct Explanation<'a> {
     pub range: Option<Range>,
     /// The counts that follow, if the metrics keep asking for the same.
     pub upcoming: &'a [Upcoming],
+    /// Why the samples may belong to another time than the pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock_doubt: Option<ClockDoubt>,
     /// How that differs from the status that the controller last wrote; none for a manifest.
     comparison: Option<Comparison<'a>>,
     trace: TraceView<'a>,
@@ -117,6 +121,7 @@ impl<'a> Explanation<'a> {
             certainty,
             range,
             upcoming: &outlook.upcoming,
+            clock_doubt: input.clock_doubt,
             comparison: Comparison::new(input, remembered, decision, outlook),
             trace: TraceView { steps: &decision.trace, pods: &snapshot.pods },
             memory: MemoryView {

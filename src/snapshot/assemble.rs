@@ -22,6 +22,7 @@ pub(crate) use target::resource_of;
 pub(crate) use target::save_command;
 
 use super::admit::{self, AdmissionError};
+use super::clock::{Clock, ClockDoubt};
 use super::controller::Controller;
 use super::default::AdmissionRules;
 use super::evidence::Evidence;
@@ -66,6 +67,8 @@ pub struct Input {
     pub evidence: Evidence,
     /// The controller's settings that are known rather than assumed.
     pub known: Known,
+    /// What speaks against the clock of the snapshot.
+    pub clock_doubt: Option<ClockDoubt>,
     /// What was assumed, and where the rest comes from.
     pub basis: Vec<Basis>,
     /// What was read but not used, and what looks wrong.
@@ -76,6 +79,12 @@ impl Input {
     /// Whether it is known at what time all of it was read.
     pub fn knows_time(&self) -> bool {
         !self.basis.iter().any(|basis| basis.source == SYSTEM_CLOCK)
+    }
+
+    /// Looks for what speaks against the clock of saved objects.
+    fn doubt_clock(&mut self) {
+        let clock = if self.knows_time() { Clock::Stated } else { Clock::System };
+        self.clock_doubt = ClockDoubt::of(&self.snapshot, clock);
     }
 
     /// Says anew what looks wrong, now that the snapshot is not the one of before.
@@ -121,6 +130,7 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
         |pod: &Pod| pod.namespace.as_deref().unwrap_or(default_namespace) == snapshot.hpa.namespace;
     snapshot.pods = objects.pods.into_iter().filter(in_namespace).collect();
     input.notes.extend(remarks::on(&input.snapshot));
+    input.doubt_clock();
     Ok(input)
 }
 
@@ -230,7 +240,16 @@ fn without_pods(
     let scale = snapshot.scale.as_ref().ok();
     evidence.counted = scale.and_then(|scale| target.counted(&snapshot.hpa, scale, now));
     let observed = None;
-    let input = Input { snapshot, observed, stated_memory, evidence, known, basis, notes };
+    let input = Input {
+        snapshot,
+        observed,
+        stated_memory,
+        evidence,
+        known,
+        clock_doubt: None,
+        basis,
+        notes,
+    };
     Ok((input, selected_metrics))
 }
 

@@ -106,7 +106,16 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     };
     notes.extend(remarks::on(&snapshot));
     let evidence = observed.evidence.of(&snapshot.hpa);
-    Ok(Input { snapshot, observed: None, stated_memory: None, evidence, known, basis, notes })
+    Ok(Input {
+        snapshot,
+        observed: None,
+        stated_memory: None,
+        evidence,
+        known,
+        clock_doubt: None,
+        basis,
+        notes,
+    })
 }
 
 /// Makes sure that the command line states only settings that there are, before anything is asked.

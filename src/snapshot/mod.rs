@@ -4,6 +4,7 @@
 
 pub mod admit;
 pub mod assemble;
+pub mod clock;
 pub mod control_plane;
 pub mod controller;
 pub mod convert;

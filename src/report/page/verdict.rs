@@ -2,9 +2,12 @@
 
 use super::{Tone, Words};
 use crate::engine::decision::{Because, MetricResult, Path, Range, RateLimit, Step};
+use crate::json::SecondsTime;
 use crate::memory::Knowledge;
+use crate::numbers::age;
 use crate::report::Certainty;
 use crate::report::words::{count, distance, duration, list, percent, sentence, time};
+use crate::snapshot::clock::{ClockDoubt, Why};
 use crate::snapshot::stated::Recommendation;
 use crate::snapshot::{Documents, Unread};
 
@@ -43,6 +46,7 @@ impl Words<'_> {
         if !self.explanation.is_unanswered {
             why.push(self.because(current));
         }
+        why.extend(self.explanation.clock_doubt.map(|doubt| self.clock(doubt)));
         if let Certainty::Bounded = self.explanation.certainty
             && let Some(range) = self.explanation.range
         {
@@ -114,8 +118,35 @@ impl Words<'_> {
         format!("Not certain: {unknown}, and it may end anywhere from {min} to {max}.")
     }
 
+    /// Why the samples may belong to another time than the pass, and what to type.
+    fn clock(&self, doubt: ClockDoubt) -> String {
+        let ClockDoubt { why, newest } = doubt;
+        let by = age(self.now().duration_since(newest).abs());
+        let newest = SecondsTime(newest);
+        match why {
+            Why::Unstated if self.now() > doubt.newest => format!(
+                "The input does not say when it was saved: by the system's clock its newest sample is \
+                 {by} old. --now {newest} explains it as of then."
+            ),
+            Why::Unstated => format!(
+                "The input does not say when it was saved: its newest sample is {by} ahead of the \
+                 system's clock. --now {newest} explains it as of then."
+            ),
+            Why::Ahead => format!(
+                "The stated time cannot be right: the newest sample was taken {by} later. \
+                 --now {newest} explains it as of then."
+            ),
+            Why::Old => format!(
+                "The newest sample is {by} old: metrics have stopped arriving, or the stated time is \
+                 wrong and --now {newest} is nearer."
+            ),
+        }
+    }
+
     /// What keeps the answer from being certain.
     fn unknown(&self) -> Vec<String> {
+        let clock = self.explanation.clock_doubt.filter(|doubt| doubt.alternative().is_some());
+        let clock = clock.map(|_| "the time is not known".to_owned());
         let memory = match self.explanation.remembered.knowledge {
             Knowledge::Unknown => Some("what the controller remembers is unknown".to_owned()),
             Knowledge::Inferred => {
@@ -123,7 +154,7 @@ impl Words<'_> {
             }
             Knowledge::Stated | Knowledge::JustStarted => None,
         };
-        self.lacking().into_iter().chain(memory).collect()
+        self.lacking().into_iter().chain(clock).chain(memory).collect()
     }
 
     /// Which metrics are not known here, and why.

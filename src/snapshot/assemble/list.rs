@@ -108,5 +108,6 @@ fn input(
         snapshot.pods = own.cloned().collect();
     }
     input.notes.extend(remarks::on(&input.snapshot));
+    input.doubt_clock();
     Ok(input)
 }

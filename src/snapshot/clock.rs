@@ -1,0 +1,77 @@
+//! The clock of saved objects, and what speaks against it. A pass compares times: whether a pod is still
+//! starting, and which recommendations still count. Objects that state no time are judged by the system's
+//! clock, and a stated time may belong to other samples.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Serialize, Serializer};
+
+use super::{MetricAnswer, Snapshot};
+
+/// The system's clock is that of the samples if they are no older than this: metrics pipelines take
+/// minutes at most.
+const CLOSE: SignedDuration = SignedDuration::from_mins(5);
+/// Two machines agree to this.
+const SKEW: SignedDuration = SignedDuration::from_mins(1);
+/// A pipeline that has been broken for this long is rarer than a wrong time.
+const OLD: SignedDuration = SignedDuration::from_hours(1);
+
+/// Where a clock comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// It is stated, or objects and clock were read at the same time.
+    Stated,
+    /// It is the system's, and the objects were saved at an unknown time.
+    System,
+}
+
+/// Why the samples of a snapshot may belong to another time than its clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClockDoubt {
+    /// What is doubtful.
+    pub why: Why,
+    /// The end of the newest sample.
+    #[serde(rename = "newestSample", serialize_with = "seconds")]
+    pub newest: Timestamp,
+}
+
+fn seconds<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&crate::json::SecondsTime(*time))
+}
+
+/// What is doubtful about a clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Why {
+    /// The input states no time, and the system's is far from the samples.
+    Unstated,
+    /// The samples were taken after the stated time.
+    Ahead,
+    /// The samples are old for the stated time: metrics have failed to arrive, or the time is wrong.
+    Old,
+}
+
+impl ClockDoubt {
+    /// The doubt about the clock of saved objects, by samples that state their time.
+    pub fn of(snapshot: &Snapshot, clock: Clock) -> Option<Self> {
+        let pods = snapshot.pod_metrics.iter().map(|sample| sample.timestamp);
+        let custom = snapshot.metrics.iter().flat_map(|answer| match answer {
+            MetricAnswer::Pods(values) => &values[..],
+            _ => &[],
+        });
+        let newest = pods.chain(custom.map(|value| value.timestamp)).max()?;
+        let age = snapshot.now.duration_since(newest);
+        let why = match clock {
+            Clock::System => (age.abs() > CLOSE).then_some(Why::Unstated),
+            Clock::Stated if age < -SKEW => Some(Why::Ahead),
+            Clock::Stated => (age > OLD).then_some(Why::Old),
+        }?;
+        Some(Self { why, newest })
+    }
+
+    /// The other time at which the pass may be, where the clock is no more likely than that. A stated
+    /// time is kept where the samples can be old.
+    pub fn alternative(&self) -> Option<Timestamp> {
+        (self.why != Why::Old).then_some(self.newest)
+    }
+}

@@ -426,7 +426,8 @@ fn types_and_fields_of_a_newer_api_are_told() {
         "spec.metrics[0] has the unknown type \"Quantum\": it counts as failed, and a controller \
          that knows it can come to another answer",
         "not known here and passed over, so the answer may be incomplete: \
-         spec.metrics[0].quantum, spec.metrics[1].external.target.smoothing",
+         spec.metrics[0].quantum, spec.metrics[1].external.target.nothing, \
+         spec.metrics[1].external.target.smoothing",
     ] {
         assert!(notes(&answer).lines().any(|line| line == note), "{}", notes(&answer));
     }

@@ -241,8 +241,9 @@ impl<'a> Facts<'a> {
     /// Something of the replicas after the pass and before. In a blocked pass they stay, but that is
     /// no answer to rely on: it says nothing about what follows once nothing blocks it.
     fn replicas(&self, of: impl Fn(i64, i64) -> i64) -> Fact {
-        if self.outlook.is_unanswered(self.decision) {
-            return self.unread().unwrap_or_else(no_scale);
+        // What we cannot read may fail for the controller, too, which blocks the pass.
+        if let Some(unread) = self.unread() {
+            return unread;
         }
         if let Some(block) = Block::of(self.decision) {
             return Fact::unknown(block.keeps());

@@ -165,13 +165,13 @@ exit code 3
 "#);
     insta::assert_snapshot!(truths(&open(), &expect(&["desired <= 10", "desired <= 8 or desired > 8", "not stabilized"], &all)), @r#"
 true    desired <= 10: desired is anywhere from 2 to 10
-unknown desired <= 8 or desired > 8: desired is anywhere from 2 to 10; --observe 5m35s or --history none would settle it
-unknown not stabilized: stabilized is unknown (it depends on what the controller remembers); --observe 5m35s or --history none would settle it
-unknown delta >= 0 (--fail-on scale-down): delta is anywhere from -6 to 2; --observe 5m35s or --history none would settle it
-unknown delta <= 0 (--fail-on scale-up): delta is anywhere from -6 to 2; --observe 5m35s or --history none would settle it
-unknown delta == 0 (--fail-on change): delta is anywhere from -6 to 2; --observe 5m35s or --history none would settle it
-unknown not limited (--fail-on limited): limited is unknown (it depends on what the controller remembers); --observe 5m35s or --history none would settle it
-unknown desired < max (--fail-on maxed): desired is anywhere from 2 to 10, max is 10; --observe 5m35s or --history none would settle it
+unknown desired <= 8 or desired > 8: desired is anywhere from 2 to 10; --history none, or --observe 5m35s in a cluster, would settle it
+unknown not stabilized: stabilized is unknown (it depends on what the controller remembers); --history none, or --observe 5m35s in a cluster, would settle it
+unknown delta >= 0 (--fail-on scale-down): delta is anywhere from -6 to 2; --history none, or --observe 5m35s in a cluster, would settle it
+unknown delta <= 0 (--fail-on scale-up): delta is anywhere from -6 to 2; --history none, or --observe 5m35s in a cluster, would settle it
+unknown delta == 0 (--fail-on change): delta is anywhere from -6 to 2; --history none, or --observe 5m35s in a cluster, would settle it
+unknown not limited (--fail-on limited): limited is unknown (it depends on what the controller remembers); --history none, or --observe 5m35s in a cluster, would settle it
+unknown desired < max (--fail-on maxed): desired is anywhere from 2 to 10, max is 10; --history none, or --observe 5m35s in a cluster, would settle it
 true    failed == 0 and missing == 0 (--fail-on metrics-missing): failed is 0, missing is 0
 true    not stale (--fail-on stale): stale is false
 true    warnings == 0 (--fail-on warnings): warnings is 0
@@ -324,7 +324,7 @@ fn json_has_each_value_or_why_there_is_none() {
                     "value": null,
                     "unknown": "it depends on what the controller remembers"
                 }],
-                "hint": "--observe 5m35s or --history none would settle it"
+                "hint": "--history none, or --observe 5m35s in a cluster, would settle it"
             }
         ])
     );
@@ -368,7 +368,7 @@ Not certain: what the controller remembers is unknown, and it may end anywhere f
 | --- | --- | --- |
 | <code>desired &#60;= 10</code> | holds | desired is anywhere from 2 to 10 |
 | <code>recommended &#62; 0</code> | FAILS | recommended is 0 |
-| <code>not limited (--fail-on limited)</code> | UNKNOWN | limited is unknown (it depends on what the controller remembers); <code>--observe</code> 5m35s or <code>--history</code> none would settle it |
+| <code>not limited (--fail-on limited)</code> | UNKNOWN | limited is unknown (it depends on what the controller remembers); <code>--history</code> none, or <code>--observe</code> 5m35s in a cluster, would settle it |
 
 | METRIC | CURRENT | TARGET | RATIO | COUNTED | PROPOSES |  |
 | --- | --: | --: | --: | --- | --: | --- |
@@ -409,7 +409,7 @@ fn junit_for_a_pipeline() {
       <failure type="false" message="recommended is 0"/>
     </testcase>
     <testcase classname="default/nginx-deployment" name="not limited (--fail-on limited)">
-      <error type="unknown" message="limited is unknown (it depends on what the controller remembers); --observe 5m35s or --history none would settle it"/>
+      <error type="unknown" message="limited is unknown (it depends on what the controller remembers); --history none, or --observe 5m35s in a cluster, would settle it"/>
     </testcase>
   </testsuite>
 </testsuites>
@@ -422,7 +422,7 @@ fn annotations_for_a_run() {
     let (expectations, _) = judge(&open(), &three());
     insta::assert_snapshot!(annotations("default/nginx-deployment", &expectations), @r#"
 ::error title=HPA default/nginx-deployment::recommended > 0 is false: recommended is 0
-::error title=HPA default/nginx-deployment::not limited (--fail-on limited) is unknown, which does not pass: limited is unknown (it depends on what the controller remembers); --observe 5m35s or --history none would settle it
+::error title=HPA default/nginx-deployment::not limited (--fail-on limited) is unknown, which does not pass: limited is unknown (it depends on what the controller remembers); --history none, or --observe 5m35s in a cluster, would settle it
 "#);
 }
 

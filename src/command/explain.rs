@@ -125,6 +125,8 @@ pub(super) struct Pass {
     pub(super) remembered: Remembered,
     pub(super) decision: Decision,
     pub(super) outlook: Outlook,
+    /// The pass at the time of the newest sample, where that may be the right one.
+    pub(super) elsewhen: Option<Box<Self>>,
 }
 
 impl Pass {
@@ -136,15 +138,27 @@ impl Pass {
     pub(super) fn with(mut input: Input, remembered: Remembered) -> Self {
         let decision = engine::reconcile(&input.snapshot, &remembered.likely);
         let mut outlook = engine::outlook(&input.snapshot, &remembered, &decision);
-        if let Some(time) = input.clock_doubt.and_then(|doubt| doubt.alternative()) {
-            outlook.extremes.extend(at(time, &input));
+        let time = input.clock_doubt.and_then(|doubt| doubt.alternative());
+        let elsewhen = time.map(|time| Self::at(time, &input));
+        if let Some(Self { decision, outlook: other, .. }) = &elsewhen {
+            let replicas = decision.replicas_after();
+            let likely = replicas.map(|it| Extreme { replicas: it, steps: decision.trace.clone() });
+            outlook.extremes.extend(other.extremes.iter().cloned().chain(likely));
         }
         let newest = Version::newest();
         if input.snapshot.controller.version.minor() < newest.minor() {
             let newer = engine::reconcile_in(&newest, &input.snapshot, &remembered.likely);
             input.notes.extend(report::difference(&newest, &decision, &newer));
         }
-        Self { input, remembered, decision, outlook }
+        Self { input, remembered, decision, outlook, elsewhen: elsewhen.map(Box::new) }
+    }
+
+    /// The same pass at another time, about which there is no doubt.
+    fn at(time: Timestamp, input: &Input) -> Self {
+        let mut input = input.clone();
+        input.snapshot.now = time;
+        input.clock_doubt = None;
+        Self::run(input)
     }
 
     /// Why there is no answer, where what decides is not known here.
@@ -161,26 +175,20 @@ impl Pass {
         })
     }
 
-    pub(super) fn facts(&self) -> Facts<'_> {
+    /// Asks something of the facts, which are those of both times where the clock is in doubt.
+    pub(super) fn with_facts<T>(&self, ask: impl FnOnce(&Facts<'_>) -> T) -> T {
+        let Some(elsewhen) = &self.elsewhen else { return ask(&self.facts()) };
+        let other = elsewhen.facts();
+        ask(&self.facts().or(&other))
+    }
+
+    fn facts(&self) -> Facts<'_> {
         Facts::new(&self.input.snapshot, &self.remembered, &self.decision, &self.outlook)
     }
 
     pub(super) fn explanation(&self) -> Explanation<'_> {
         Explanation::new(&self.input, &self.remembered, &self.decision, &self.outlook)
     }
-}
-
-/// What the pass could come to at another time.
-fn at(time: Timestamp, input: &Input) -> Vec<Extreme> {
-    let mut input = input.clone();
-    input.snapshot.now = time;
-    let remembered = Remembered::of(&input);
-    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let mut extremes = engine::outlook(&input.snapshot, &remembered, &decision).extremes;
-    if let Some(replicas) = decision.replicas_after() {
-        extremes.push(Extreme { replicas, steps: decision.trace });
-    }
-    extremes
 }
 
 /// What the command line says beside the objects, the HPA's name aside.

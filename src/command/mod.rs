@@ -99,15 +99,26 @@ fn check_save<'a>(
     path: Option<&str>,
     inputs: impl IntoIterator<Item = (&'static str, &'a String)>,
 ) -> Result<(), Error> {
-    let Some(path) = path else { return Ok(()) };
+    path.map_or(Ok(()), |path| check_written("--save ", path, "state.json", inputs))
+}
+
+/// The same of a file that a flag writes; `example` is what it could be called.
+fn check_written<'a>(
+    flag: &str,
+    path: &str,
+    example: &str,
+    inputs: impl IntoIterator<Item = (&'static str, &'a String)>,
+) -> Result<(), Error> {
     if path == "-" {
-        return Err(Error::usage("--save -: standard output has the answer")
-            .hint("name a file, such as --save state.json"));
+        return Err(Error::usage(format!("{flag}-: standard output has the answer"))
+            .hint(format!("name a file, such as {flag}{example}")));
     }
-    match inputs.into_iter().find(|(_, input)| file::reads(input, Path::new(path))) {
-        Some((flag, input)) => {
-            Err(Error::usage(format!("--save {path}: the file is read by {flag} {input}"))
-                .hint("save to another file, outside the directories that are read"))
+    let same = |input: &str| input == path || file::reads(input, Path::new(path));
+    match inputs.into_iter().find(|(_, input)| same(input)) {
+        Some((reader, input)) => {
+            let does = if reader == "--save" { "written" } else { "read" };
+            Err(Error::usage(format!("{flag}{path}: the file is {does} by {reader} {input}"))
+                .hint("write to another file, outside the directories that are read"))
         }
         None => Ok(()),
     }

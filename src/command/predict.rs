@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 
 use super::explain::{Pass, Source, bare_name, options};
-use super::{Answer, Terminal, check_save, write_saved};
+use super::{Answer, Terminal, check_save, check_written, write_saved};
 use crate::args::{Predict, PredictOutput, Report, TimelineArgs};
 use crate::error::Error;
 use crate::render::github::annotations;
@@ -53,7 +53,14 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let inputs = inputs.chain(args.overrides.hpa.iter().map(|input| ("--hpa", input)));
     let inputs = inputs.chain(args.timeline.trace.iter().map(|input| ("--trace", input)));
     let inputs = inputs.chain(args.memory.history.iter().map(|input| ("--history", input)));
-    check_save(args.save.as_deref(), inputs)?;
+    check_save(args.save.as_deref(), inputs.clone())?;
+    let saved = args.save.iter().map(|path| ("--save", path));
+    for report in &args.expect.reports {
+        if let Report::Junit(file) = report {
+            let others = inputs.clone().chain(saved.clone());
+            check_written("--report junit=", file, "hpa.xml", others)?;
+        }
+    }
     let plan = if plays { Some(plan(&args.timeline)?) } else { None };
     if let Some(path) = &args.overrides.hpa {
         let candidate = Candidate::find(
@@ -86,7 +93,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         assumed.input.notes.push(FIRST_PASS.to_owned());
     }
     gate.check(&assumed.input.snapshot.hpa.spec)?;
-    let (expectations, verdict) = gate.judge(&assumed.facts());
+    let (expectations, verdict) = assumed.with_facts(|facts| gate.judge(facts));
     let Pass { remembered, decision, .. } = &assumed;
     let snapshot = &assumed.input.snapshot;
     let curve = curve.map(|wanted| wanted.place(snapshot)).transpose()?;

@@ -29,7 +29,7 @@ pub struct Decision {
 
 impl Decision {
     /// Whether the metrics that are known here do not decide, and the others may.
-    fn is_unread(&self) -> bool {
+    pub(crate) fn is_unread(&self) -> bool {
         self.trace.iter().any(|step| {
             matches!(step, Step::CombineMetrics { accepted: false, unread, .. } if *unread > 0)
         })

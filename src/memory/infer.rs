@@ -107,7 +107,7 @@ fn within(known: &Known<'_>, held: &Held, highest: Extreme, lowest: Extreme) -> 
     if age <= known.down_window {
         replicas = highest.at_most.map_or(replicas, |high| replicas.min(high));
     }
-    if age <= known.up_window && known.up_window > known.rhythm.period {
+    if age <= known.up_window && known.up_window > known.least_gap() {
         replicas = lowest.at_least.map_or(replicas, |low| replicas.max(low));
     }
     Recommendation { replicas, time }

@@ -40,6 +40,8 @@ pub(super) struct Known<'k> {
     pub(super) windows_before: (SignedDuration, SignedDuration),
     /// The lease of a leader that is there.
     pub(super) lease: Option<Lease>,
+    /// There is a lease that nobody holds any more.
+    leader_left: bool,
     /// The rescales that events tell of, the oldest first.
     pub(super) rescales: Vec<Rescale>,
     /// What was seen of earlier passes.
@@ -103,6 +105,7 @@ impl<'k> Known<'k> {
         let (up_window, down_window) = windows(next, controller);
         let (own, others): (Vec<&Event>, Vec<&Event>) =
             evidence.events.iter().partition(|event| event.is_about(hpa));
+        let lease = evidence.lease.filter(|lease| lease.renewed + lease.duration >= now);
         let mut known = Self {
             hpa,
             current,
@@ -112,7 +115,8 @@ impl<'k> Known<'k> {
             up_window,
             down_window,
             windows_before: windows(&hpa.spec, controller),
-            lease: evidence.lease.filter(|lease| lease.renewed + lease.duration >= now),
+            lease,
+            leader_left: evidence.lease.is_some() && lease.is_none(),
             seen: &evidence.seen,
             rescales_seen: evidence.rescales.as_ref(),
             rescales: rescales(&own),
@@ -145,6 +149,8 @@ impl Known<'_> {
         let same_leader = match self.lease {
             _ if !self.rhythm.at_once_on_start => true,
             Some(lease) => lease.acquired + SECOND <= written,
+            // The next leader passes as soon as it is there.
+            None if self.leader_left => false,
             None => self.now <= written - SECOND + TAKEOVER,
         };
         (same_leader
@@ -155,12 +161,13 @@ impl Known<'_> {
 
     /// Whether no pass at a time or later was an extra one.
     fn is_regular_since(&self, time: Timestamp) -> bool {
-        self.rhythm.is_regular_since(time, self.hpa.written.spec)
+        self.rhythm.is_regular_since(time, self.hpa)
     }
 
     /// Whether the next pass is one over a changed spec, which comes at once.
     fn next_is_extra(&self) -> bool {
-        self.rhythm.extra_on_change && *self.next != self.hpa.spec
+        let changed = self.rhythm.extra_on_change && *self.next != self.hpa.spec;
+        changed || self.rhythm.is_pending(self.hpa)
     }
 
     /// How old what the last pass did is at least, when the next one looks at it.

@@ -311,7 +311,11 @@ fn last(
     // What was in the list of the last pass was made before it, and what it made itself may have
     // been made again since.
     let furthest = sighting.and_then(|seen| side.furthest(known, seen)).unwrap_or(side.most());
-    let mut list: Vec<Recommendation> = match known.passes_within(side.window(known)) {
+    // A window that is no longer than the time since the last pass holds nothing of it.
+    let window = side.window(known);
+    let is_over = window <= known.least_gap() && sighting.is_some();
+    let mut list: Vec<Recommendation> = match known.passes_within(window) {
+        _ if is_over => Vec::new(),
         Some(told) => {
             let replicas =
                 |seen: &Seen| side.less(side.more(seen.at_least, seen.at_most), furthest);
@@ -323,7 +327,7 @@ fn last(
             vec![aged(furthest, age)]
         }
     };
-    list.push(aged(proposed(sighting, side), known.least_gap()));
+    list.extend((!is_over).then(|| aged(proposed(sighting, side), known.least_gap())));
     list.extend(restarted.then(|| aged(known.current, SignedDuration::ZERO)));
     list
 }

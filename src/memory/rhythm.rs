@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::known::{SECOND, SLACK};
 use crate::snapshot::controller::Controller;
+use crate::snapshot::hpa::Hpa;
 
 /// When passes are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,11 +38,23 @@ impl Rhythm {
         }
     }
 
-    /// Whether no pass at a time or later was extra, by when the spec was last changed. An extra pass
-    /// that is skipped is made up for by a regular one.
-    pub(super) fn is_regular_since(&self, time: Timestamp, spec: Option<Timestamp>) -> bool {
-        // A new HPA has its spec from its creation.
+    /// Whether no pass over an HPA at a time or later was extra, by when its spec was last changed. An
+    /// extra pass that is skipped is made up for by a regular one.
+    pub(super) fn is_regular_since(&self, time: Timestamp, hpa: &Hpa) -> bool {
+        // The first generation is that of the creation.
+        let created = hpa.written.created.filter(|_| hpa.generation == Some(1));
+        let changed = hpa.written.spec.or(created);
         let extra = self.extra_on_change || self.at_once_on_start;
-        !extra || spec.is_none_or(|spec| spec + SECOND + SLACK < time)
+        !extra || changed.is_some_and(|changed| changed + SECOND + SLACK < time)
+    }
+
+    /// Whether the status says which spec its pass found, and that is another than the present one: no
+    /// pass over the present one has written it yet.
+    pub(super) fn is_pending(&self, hpa: &Hpa) -> bool {
+        let observed = hpa.status.observed_generation;
+        self.extra_on_change
+            && !hpa.written.by_us
+            && hpa.generation.is_some()
+            && observed.is_some_and(|observed| Some(observed) != hpa.generation)
     }
 }

@@ -52,7 +52,7 @@ pub fn seen(
             Chain::Whole
                 if next.written.status == Some(changed)
                     && !next.written.by_us
-                    && rhythm.is_regular_since(minus(before, SECOND), state.written.spec) =>
+                    && rhythm.is_regular_since(minus(before, SECOND), state) =>
             {
                 (changed, time.max(before))
             }
@@ -99,8 +99,8 @@ pub(super) fn sighted(
     let (first, last) = passes.into_inner();
     // Of several passes each may have taken its averages over another count.
     let rhythm = Rhythm::of(controller);
-    let single = last.duration_since(first) < rhythm.period - SECOND
-        && rhythm.is_regular_since(first, hpa.written.spec);
+    let single =
+        last.duration_since(first) < rhythm.period - SECOND && rhythm.is_regular_since(first, hpa);
     let covers = |counted: &&Counted| {
         first.duration_since(counted.since) > SECOND + SLACK
             && first <= counted.until
@@ -125,6 +125,9 @@ pub(super) fn sighted(
 pub(super) fn passed_since(hpa: &Hpa, until: Timestamp, rhythm: &Rhythm) -> Option<Timestamp> {
     let Written { status, spec, by_us, .. } = hpa.written;
     let observed = hpa.status.observed_generation;
+    if rhythm.is_pending(hpa) {
+        return None;
+    }
     match (status, spec) {
         // The status names the spec that its pass found.
         (Some(status), Some(_))

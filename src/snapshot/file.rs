@@ -59,7 +59,8 @@ pub fn reads(name: &str, file: &Path) -> bool {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    fs::canonicalize(file).is_ok_and(|file| file == read)
+    let is_inside = |file: &Path| is_listed(file) && file.parent() == Some(&read);
+    fs::canonicalize(file).is_ok_and(|file| file == read || is_inside(&file))
         || (is_listed(file) && fs::canonicalize(folder).is_ok_and(|folder| folder == read))
 }
 

@@ -10,7 +10,7 @@ use super::hpa::{Hpa, MetricSpec, MetricStatus};
 use super::pod::Pod;
 use super::{Documents, MetricAnswer, Snapshot, Unread};
 use crate::selector::Selector;
-use crate::{go, json, numbers};
+use crate::{go, json, names, numbers};
 
 /// The types of metrics that there are.
 const TYPES: [&str; 5] = ["Resource", "ContainerResource", "Pods", "Object", "External"];
@@ -146,11 +146,16 @@ fn missing(snapshot: &Snapshot) -> Vec<String> {
 
 /// The command that prints what the input lacks.
 fn command(documents: Documents, namespace: &str, spec: &MetricSpec) -> String {
-    let raw = |api: &str| format!("kubectl get --raw '/apis/{api}/namespaces/{namespace}");
+    let raw = |api: &str, rest: String| {
+        let path = format!("/apis/{api}/namespaces/{namespace}/{rest}");
+        format!("kubectl get --raw {}", names::shell_word(&path))
+    };
     let name = spec.name();
     match documents {
-        Documents::Pod => format!("kubectl get pods -n {namespace} -o yaml"),
-        Documents::PodMetrics => raw("metrics.k8s.io/v1beta1") + "/pods'",
+        Documents::Pod => {
+            format!("kubectl get pods -n {} -o yaml", names::shell_word(namespace))
+        }
+        Documents::PodMetrics => raw("metrics.k8s.io/v1beta1", "pods".to_owned()),
         Documents::MetricValueList => {
             let object = spec.object.as_ref().filter(|_| spec.type_ == "Object");
             let object = object.map(|source| &source.described_object);
@@ -161,10 +166,10 @@ fn command(documents: Documents, namespace: &str, spec: &MetricSpec) -> String {
                     format!("{}/{}", resource_of(object.group(), &object.kind), object.name)
                 }
             };
-            raw("custom.metrics.k8s.io/v1beta1") + &format!("/{of}/{name}'")
+            raw("custom.metrics.k8s.io/v1beta1", format!("{of}/{name}"))
         }
         Documents::ExternalMetricValueList => {
-            raw("external.metrics.k8s.io/v1beta1") + &format!("/{name}'")
+            raw("external.metrics.k8s.io/v1beta1", name.to_owned())
         }
     }
 }

@@ -125,7 +125,7 @@ pub struct Expectation {
     pub truth: Truth,
     /// The fields that it looks at, each once.
     pub values: Vec<(Field, Fact)>,
-    /// What to type to know it, where only the history leaves it open.
+    /// What to type to know it, where only the history leaves it open, or only the time.
     pub hint: Option<String>,
 }
 
@@ -139,10 +139,15 @@ impl Expectation {
             }
         }
         let truth = |facts: &Facts<'_>| expression.truth(&|field| facts.get(field));
-        let (truth, with_history) = (truth(facts), || facts.with_history(truth));
-        let of_history = truth == Truth::Unknown && with_history() != Truth::Unknown;
-        let hint = of_history.then(|| facts.history_hint());
-        Self { expression: expression.text.clone(), fail_on: *fail_on, truth, values, hint }
+        let hint = || {
+            if facts.with_history(truth) != Truth::Unknown {
+                return Some(facts.history_hint());
+            }
+            facts.time_hint().filter(|_| truth(&facts.at_this_time()) != Truth::Unknown)
+        };
+        let found = truth(facts);
+        let hint = if found == Truth::Unknown { hint() } else { None };
+        Self { expression: expression.text.clone(), fail_on: *fail_on, truth: found, values, hint }
     }
 
     /// What it is called: the expression, with the shorthand that it comes from.

@@ -75,8 +75,19 @@ pub(super) fn check(
             let of_request = spec.target().is_some_and(|target| {
                 target.average_value.is_none() && target.average_utilization.is_some()
             });
-            if !of_request || amount.signum() == 0 {
+            if amount.signum() == 0 {
                 return Ok(());
+            }
+            if !of_request {
+                return match kind {
+                    Kind::Bytes if amount.signum() > 0 && amount.milli_value() < KI => {
+                        Err(format!(
+                            "{value} bytes are less than a KiB: {value} MiB is {}",
+                            typed(&format!("{value}Mi"))
+                        ))
+                    }
+                    _ => Ok(()),
+                };
             }
             let milli = amount.milli_value();
             let number = decimal(milli, 3);
@@ -185,7 +196,12 @@ mod tests {
                 "2048",
                 Some(ambiguous("memory", "2048% of the request is <2048%>, 2048 bytes is <2Ki>")),
             ),
-            ("memory", amount, "900", None),
+            (
+                "memory",
+                amount,
+                "900",
+                Some("900 bytes are less than a KiB: 900 MiB is <900Mi>".to_owned()),
+            ),
             ("memory", percent, "900Mi", None),
             ("memory", percent, "1G", None),
             ("memory", percent, "81249578666m", None),

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 
 use super::{Basis, assumed, find_error, once};
 use crate::error::Error;
+use crate::names;
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::objects::{Api, ApiError, ScaleObject, TargetMeta, Workload};
@@ -159,7 +160,8 @@ fn is_built_in(group: &str, kind: &str) -> bool {
 pub(crate) fn save_command(hpa: &Hpa) -> String {
     format!(
         "`kubectl hpa explain {} -n {} --save FILE` saves everything that a pass needs",
-        hpa.name, hpa.namespace
+        names::shell_word(&hpa.name),
+        names::shell_word(&hpa.namespace)
     )
 }
 

@@ -99,8 +99,11 @@ pub struct Facts<'a> {
     remembered: &'a Remembered,
     decision: &'a Decision,
     outlook: &'a Outlook,
+    /// Those of the same pass at another time, where the clock is in doubt.
+    elsewhen: Option<&'a Facts<'a>>,
 }
 
+const OPEN_TIME: &str = "it depends on the time of the pass, which is in doubt";
 const NO_METRICS: &str = "the pass does not look at the metrics";
 const OPEN_MEMORY: &str = "it depends on what the controller remembers";
 const NO_SCALE: &str = "the scale of the target cannot be read";
@@ -114,13 +117,31 @@ impl<'a> Facts<'a> {
         decision: &'a Decision,
         outlook: &'a Outlook,
     ) -> Self {
-        Self { snapshot, remembered, decision, outlook }
+        Self { snapshot, remembered, decision, outlook, elsewhen: None }
+    }
+
+    /// The same, where the pass may also be that of other facts, at another time.
+    #[must_use]
+    pub fn or(self, elsewhen: &'a Facts<'a>) -> Self {
+        Self { elsewhen: Some(elsewhen), ..self }
+    }
+
+    /// What would settle at which of the two times the pass is.
+    pub(super) fn time_hint(&self) -> Option<String> {
+        let time = crate::json::SecondsTime(self.elsewhen?.snapshot.now);
+        Some(format!("--now {time} would settle it"))
+    }
+
+    /// The same as if the time was not in doubt.
+    pub(super) fn at_this_time(&self) -> Self {
+        Self { elsewhen: None, ..*self }
     }
 
     /// What would tell the history, on which an answer depends.
     pub(super) fn history_hint(&self) -> String {
         let window = infer::window(&self.snapshot.hpa, &self.snapshot.controller);
-        format!("--observe {} or --history none would settle it", numbers::duration(window))
+        let window = numbers::duration(window);
+        format!("--history none, or --observe {window} in a cluster, would settle it")
     }
 
     /// Asks something of the facts as they were if the history was known.
@@ -132,6 +153,18 @@ impl<'a> Facts<'a> {
 
     /// What is known of a field.
     pub fn get(&self, field: &Field) -> Fact {
+        let fact = self.at_one_time(field);
+        let Some(elsewhen) = self.elsewhen else { return fact };
+        match (fact, elsewhen.at_one_time(field)) {
+            (fact, other) if fact == other => fact,
+            (Fact::Count { min, max }, Fact::Count { min: least, max: most }) => {
+                Fact::Count { min: min.min(least), max: max.max(most) }
+            }
+            _ => Fact::unknown(OPEN_TIME),
+        }
+    }
+
+    fn at_one_time(&self, field: &Field) -> Fact {
         match field {
             Field::Pass(field) => self.of_pass(*field),
             Field::Metric(name, field) => match find_metric(&self.snapshot.hpa.spec, name) {
@@ -241,9 +274,10 @@ impl<'a> Facts<'a> {
     /// Something of the replicas after the pass and before. In a blocked pass they stay, but that is
     /// no answer to rely on: it says nothing about what follows once nothing blocks it.
     fn replicas(&self, of: impl Fn(i64, i64) -> i64) -> Fact {
-        // What we cannot read may fail for the controller, too, which blocks the pass.
-        if let Some(unread) = self.unread() {
-            return unread;
+        // What we cannot read may fail for the controller, too. Unless the other metrics scale up, that
+        // blocks the pass.
+        if self.decision.is_unread() {
+            return self.unread().unwrap_or_else(no_scale);
         }
         if let Some(block) = Block::of(self.decision) {
             return Fact::unknown(block.keeps());

@@ -52,10 +52,11 @@ pub struct Number {
 }
 
 impl Number {
-    /// Whether it is more than 0 and less than 1, and not said to be a percentage.
+    /// Whether it looks like a share of 1 and not like a percentage: below 1, or `1.0` and `1.5`.
     pub(super) fn is_fraction(&self) -> bool {
         let value = self.quantity.approximate_f64();
-        value > 0.0 && value < 1.0 && !self.text.ends_with('%')
+        let most = if self.text.contains('.') { 2.0 } else { 1.0 };
+        value > 0.0 && value < most && !self.text.ends_with('%')
     }
 }
 
@@ -378,9 +379,8 @@ impl<'t> Parser<'t> {
                         format!("{field} is in percent, and {} is a fraction", number.text);
                     let share = number.quantity.approximate_f64();
                     let percent = (share * 1e9).round() / 1e7;
-                    let hint = format!(
-                        "write {percent}% for that share, or {share}% for less than one percent"
-                    );
+                    let hint =
+                        format!("write {percent}% for that share, or {share}% for that percentage");
                     return Err(error(at, message, hint));
                 }
                 _ => {}

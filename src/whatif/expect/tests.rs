@@ -93,13 +93,13 @@ fn what_cannot_be_read_is_shown_where_it_is() {
             "metric.cpu.utilization < 0.8",
             25,
             "metric.cpu.utilization is in percent, and 0.8 is a fraction",
-            "write 80% for that share, or 0.8% for less than one percent",
+            "write 80% for that share, or 0.8% for that percentage",
         ),
         (
             "250m >= metric.cpu.utilization",
             0,
             "metric.cpu.utilization is in percent, and 250m is a fraction",
-            "write 25% for that share, or 0.25% for less than one percent",
+            "write 25% for that share, or 0.25% for that percentage",
         ),
         ("!limited", 0, "\"!\" means nothing here", "write not"),
         (

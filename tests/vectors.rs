@@ -50,7 +50,7 @@ fn difference(case: &Case) -> Option<String> {
         }
         COMPARED.iter().find_map(|field| first_difference(field, &got[field], &want[field]))
     });
-    differences.reduce(|first, other| first.and(other)).flatten()
+    differences.reduce(Option::and).flatten()
 }
 
 /// Walks both values at once. Null and absent are alike.

@@ -179,11 +179,16 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
 fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     let other = REST.replace("name: web,", "name: other,");
     let missing = documents(&[HPA, REST.split_once("---").expect("documents").1]);
-    let (error, hint, code) = refusal(&run(&["explain", "web", "-f", "-"], &missing, &[]));
-    assert_eq!(error, "the input has no Deployment web, the target of shop/web");
-    let hint = hint.expect("a hint");
-    assert!(hint.contains("explain web -n shop --save FILE` saves"), "{hint}");
-    assert_eq!(code, Some(2));
+    let page = answer(&["explain", "web", "-f", "-"], &missing, &[]);
+    assert!(page.contains("NOT KNOWN: THE INPUT HAS NO TARGET"), "{page}");
+    let note = "the input has no Deployment web, the target: add the Deployment; ";
+    assert!(page.contains(note), "{page}");
+    assert!(page.contains("explain web -n shop --save FILE` saves"), "{page}");
+    // Nothing is put into the controller's mouth, and the spec is there as a server would hold it.
+    let object = answer(&["explain", "web", "-f", "-", "-o", "json"], &missing, &[]);
+    let object: Value = serde_json::from_str(&object).expect("JSON is printed");
+    assert_eq!([&object["outcome"]["status"], &object["outcome"]["events"]], [&Value::Null; 2]);
+    assert_eq!(object["hpa"]["spec"]["minReplicas"], 1);
     // Of a complete capture, or one with other Deployments, it was not there.
     for parts in [vec![&*missing, STATE], vec![HPA, &other]] {
         let page = answer(&["explain", "web", "-f", "-"], &documents(&parts), &[]);

@@ -135,14 +135,16 @@ struct Draft {
     status: HpaStatus,
     events: Vec<Event>,
     error: Option<String>,
+    /// The scale is not known here, and so is nothing of the pass.
+    is_unknown: bool,
 }
 
 impl Draft {
     /// The outcome. What the controller writes and says rests on every metric, so nothing is said
     /// in its name where one is not known here.
     fn finish(self, unread: Vec<UnreadMetric>) -> Outcome {
-        let Self { scale_to, status, events, error } = self;
-        let is_known = unread.is_empty();
+        let Self { scale_to, status, events, error, is_unknown } = self;
+        let is_known = unread.is_empty() && !is_unknown;
         Outcome {
             scale_to,
             status: is_known.then_some(status),
@@ -188,7 +190,13 @@ impl<'s> Pass<'s> {
             min: snapshot.hpa.spec.min_replicas.unwrap_or(1),
             max: snapshot.hpa.spec.max_replicas,
             memory,
-            outcome: Draft { scale_to: None, status, events: Vec::new(), error: None },
+            outcome: Draft {
+                scale_to: None,
+                status,
+                events: Vec::new(),
+                error: None,
+                is_unknown: false,
+            },
             unread: Vec::new(),
             proposal: None,
             trace: Vec::new(),
@@ -249,6 +257,17 @@ impl<'s> Pass<'s> {
             Err(e) => Err((format!("invalid API version in scale target reference: {e}"), e)),
             Ok(_) => match &self.snapshot.scale {
                 Ok(scale) => Ok(scale),
+                Err(ScaleError::Missing(target)) => {
+                    // What the controller would read and say is not known.
+                    self.trace.push(Step::ReadScale {
+                        replicas: None,
+                        status_replicas: None,
+                        selector: None,
+                        error: Some(format!("the input has no {target}")),
+                    });
+                    self.outcome.is_unknown = true;
+                    return None;
+                }
                 Err(ScaleError::Mapping(e)) => Err((
                     format!("unable to determine resource for scale target reference: {e}"),
                     e.clone(),

@@ -10,8 +10,8 @@ use super::words::count;
 use super::{Certainty, Explanation};
 use crate::engine::decision::{Because, MetricResult, Path, Range, Step};
 use crate::memory::Knowledge;
-use crate::snapshot::Listed;
 use crate::snapshot::objects::OWN_API_VERSION;
+use crate::snapshot::{Listed, ScaleError};
 
 /// The passes of several HPAs, by namespace and name. Serializes as the contract's object.
 #[derive(Debug)]
@@ -201,6 +201,9 @@ impl Explanation<'_> {
     fn worst(&self) -> Option<String> {
         let trace = &self.decision.trace;
         let find = |pick: fn(&Step) -> Option<&'static str>| trace.iter().find_map(pick);
+        if let Err(ScaleError::Missing(_)) = self.snapshot.scale {
+            return Some("the input has no target".to_owned());
+        }
         let blocked = find(|step| match step {
             Step::ReadScale { error: Some(_), .. } => Some("FailedGetScale"),
             Step::Rescale { error: Some(_), .. } => Some("FailedUpdateScale"),

@@ -19,7 +19,7 @@ pub use settings::Known;
 pub(super) use settings::{Settings, controller_settings, known_gates};
 use target::Target;
 pub(crate) use target::resource_of;
-pub(crate) use target::save_command;
+pub(crate) use target::{is_built_in, save_command};
 
 use super::admit::{self, AdmissionError};
 use super::clock::{Clock, ClockDoubt};
@@ -454,6 +454,10 @@ fn others(
         };
         let scale = match target.scale(&other) {
             Ok(Ok(scale)) => scale,
+            Ok(Err(ScaleError::Missing(target))) => {
+                passed_over(&format!("the input has no {target}"));
+                continue;
+            }
             Ok(Err(ScaleError::Mapping(e) | ScaleError::Get(e))) => {
                 passed_over(&e);
                 continue;

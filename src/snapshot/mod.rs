@@ -74,6 +74,8 @@ pub enum ScaleError {
     Mapping(String),
     /// The scale subresource could not be read.
     Get(String),
+    /// The input does not have the target, which says nothing of the cluster: what it lacks.
+    Missing(String),
 }
 
 /// What a metrics API answered for one metric of the spec.

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::assemble::{asked, resource_of, save_command};
+use super::assemble::{asked, is_built_in, resource_of, save_command};
 use super::hpa::{Hpa, MetricSpec, MetricStatus};
 use super::pod::Pod;
-use super::{Documents, MetricAnswer, Snapshot, Unread};
+use super::{Documents, MetricAnswer, ScaleError, Snapshot, Unread};
 use crate::selector::Selector;
 use crate::{go, json, names, numbers};
 
@@ -29,6 +29,7 @@ pub(super) fn on(snapshot: &Snapshot) -> Vec<String> {
         .chain(unused_tolerances(snapshot))
         .chain(no_such_container(snapshot))
         .chain(stale(snapshot))
+        .chain(no_target(snapshot))
         .chain(missing(snapshot))
         .chain(last_read(snapshot))
         .collect()
@@ -61,6 +62,18 @@ fn unknown_types(snapshot: &Snapshot) -> impl Iterator<Item = String> {
              controller that knows it can come to another answer"
         )
     })
+}
+
+/// What an input that does not have the target needs.
+fn no_target(snapshot: &Snapshot) -> Option<String> {
+    let Err(ScaleError::Missing(target)) = &snapshot.scale else { return None };
+    let own = &snapshot.hpa.spec.scale_target_ref;
+    let document = match is_built_in(own.group(), &own.kind) {
+        true => own.kind.clone(),
+        false => format!("Scale of the {}", own.kind),
+    };
+    let save = save_command(&snapshot.hpa);
+    Some(format!("the input has no {target}, the target: add the {document}; {save}"))
 }
 
 /// Where a metric is about a container that no pod of the target has.

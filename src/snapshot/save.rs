@@ -220,6 +220,9 @@ fn errors_of(snapshot: &Snapshot, also: &[MetricSpec], hpa: Option<&str>) -> Vec
     match &snapshot.scale {
         Err(ScaleError::Mapping(message)) => add("mapping", None, message, None),
         Err(ScaleError::Get(message)) => add("scale", None, message, None),
+        Err(ScaleError::Missing(target)) => {
+            add("scale", None, &format!("the input has no {target}"), None);
+        }
         Ok(_) => {}
     }
     if let Some(message) = &snapshot.scale_update_error {

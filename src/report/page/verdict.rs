@@ -9,7 +9,7 @@ use crate::report::Certainty;
 use crate::report::words::{count, distance, duration, list, percent, sentence, time};
 use crate::snapshot::clock::{ClockDoubt, Why};
 use crate::snapshot::stated::Recommendation;
-use crate::snapshot::{Documents, Unread};
+use crate::snapshot::{Documents, ScaleError, Unread};
 
 /// Where a recommendation that holds the replicas comes from.
 pub(super) enum Origin {
@@ -37,7 +37,11 @@ impl Words<'_> {
         });
         let Some(current) = read else {
             why.push(sentence(&format!("{}.", self.no_scale())));
-            return (Tone::Blocked, "CANNOT SCALE".to_owned(), why);
+            let verdict = match self.explanation.snapshot.scale {
+                Err(ScaleError::Missing(_)) => "NOT KNOWN: THE INPUT HAS NO TARGET",
+                _ => "CANNOT SCALE",
+            };
+            return (Tone::Blocked, verdict.to_owned(), why);
         };
         let failed_write = self.steps().iter().find_map(|step| match step {
             Step::Rescale { to, error: Some(error), .. } => Some((*to, error)),
@@ -179,7 +183,10 @@ impl Words<'_> {
             Step::ReadScale { error, .. } => error.as_deref(),
             _ => None,
         });
-        format!("the scale of the target cannot be read: {}", error.unwrap_or("unknown"))
+        match &self.explanation.snapshot.scale {
+            Err(ScaleError::Missing(target)) => format!("the input has no {target}, the target"),
+            _ => format!("the scale of the target cannot be read: {}", error.unwrap_or("unknown")),
+        }
     }
 
     /// Why it comes out as it does, in one sentence.

@@ -60,7 +60,7 @@ impl Target<'_> {
             }
             let same_kind = |workload: &Workload| workload.kind.eq_ignore_ascii_case(kind);
             if !self.is_complete && !self.workloads.iter().any(same_kind) {
-                return Err(missing_target(hpa));
+                return Ok(Err(ScaleError::Missing(format!("{} {}", target.kind, target.name))));
             }
             let resource = resource_of(group, kind);
             let text = format!("{resource} {:?} not found", target.name);
@@ -131,24 +131,8 @@ impl Target<'_> {
     }
 }
 
-/// The input does not have what it would need to know the scale.
-fn missing_target(hpa: &Hpa) -> Error {
-    let target = &hpa.spec.scale_target_ref;
-    let document = match is_built_in(target.group(), &target.kind) {
-        true => format!("the {}", target.kind),
-        false => format!("the Scale of the {}", target.kind),
-    };
-    Error::usage(format!(
-        "the input has no {} {}, the target of {}",
-        target.kind,
-        target.name,
-        hpa.key()
-    ))
-    .hint(format!("add {document}; {}", save_command(hpa)))
-}
-
 /// Kinds that a scale is made of.
-fn is_built_in(group: &str, kind: &str) -> bool {
+pub(crate) fn is_built_in(group: &str, kind: &str) -> bool {
     match kind.to_lowercase().as_str() {
         "deployment" | "statefulset" | "replicaset" => group == "apps",
         "replicationcontroller" => group.is_empty(),

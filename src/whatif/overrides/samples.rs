@@ -180,6 +180,7 @@ pub(super) fn selector(snapshot: &Snapshot) -> Result<Selector, String> {
         }
         Ok(scale) => Selector::parse(&scale.selector).map_err(|e| e.to_string()),
         Err(ScaleError::Mapping(e) | ScaleError::Get(e)) => Err(e.clone()),
+        Err(ScaleError::Missing(target)) => Err(format!("the input has no {target}")),
     }
 }
 

@@ -114,9 +114,9 @@ struct File {
     #[serde(rename = "apiVersion")]
     api_version: String,
     current_context: String,
-    contexts: Vec<Named>,
-    clusters: Vec<Named>,
-    users: Vec<Named>,
+    contexts: Vec<Value>,
+    clusters: Vec<Value>,
+    users: Vec<Value>,
 }
 
 #[derive(Default, Deserialize)]
@@ -134,10 +134,7 @@ pub(crate) fn parse(text: &str, folder: &Path) -> Result<Kubeconfig, String> {
     let file: File = typed(value, "")?;
     let right_kind = matches!(file.kind.as_str(), "" | "Config");
     if !right_kind || !matches!(file.api_version.as_str(), "" | "v1") {
-        return Err(format!(
-            "no kind {:?} is registered for version {:?}",
-            file.kind, file.api_version
-        ));
+        return Err("it is not of kind Config and apiVersion v1".to_owned());
     }
     let mut config = Kubeconfig {
         current_context: file.current_context,
@@ -181,21 +178,30 @@ fn drop_nulls(value: &mut Value) {
 
 /// A value in its shape; the error says where it has another, not what is there.
 pub(crate) fn typed<T: DeserializeOwned>(value: Value, place: &str) -> Result<T, String> {
+    let wrong = |path: &str| match path {
+        "" => "it is not an object".to_owned(),
+        path => format!("the value of {path} has the wrong type"),
+    };
+    // Otherwise the elements of a list would be taken for fields, by their order.
+    if !value.is_object() {
+        return Err(wrong(place));
+    }
     serde_path_to_error::deserialize(value).map_err(|e| {
         let path = e.path().to_string();
         let dot = if place.is_empty() || path == "." { "" } else { "." };
         let path = if path == "." { "" } else { path.as_str() };
-        format!("the value of {place}{dot}{path} has the wrong type")
+        wrong(&format!("{place}{dot}{path}"))
     })
 }
 
 fn entries<T: DeserializeOwned + Default>(
-    list: Vec<Named>,
+    list: Vec<Value>,
     field: &str,
     content: fn(Named) -> Value,
 ) -> Result<BTreeMap<String, T>, String> {
     let mut entries = BTreeMap::new();
     for (place, entry) in list.into_iter().enumerate() {
+        let entry: Named = typed(entry, &format!("{field}[{place}]"))?;
         let name = entry.name.clone();
         let content = content(entry);
         let content = if content.is_null() {

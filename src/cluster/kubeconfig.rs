@@ -5,7 +5,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::config_file::{Context, Kubeconfig, parse};
+use super::config_file::{Kubeconfig, parse};
 use super::environment::Environment;
 use crate::error::Error;
 
@@ -39,13 +39,14 @@ pub(crate) fn load(explicit: Option<&str>, env: &Environment) -> Result<Loaded, 
     Ok(loaded)
 }
 
-/// What a kubeconfig has names for.
+/// What a kubeconfig has names for. Its other values are not for a screen: an address may hold a
+/// password.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Names {
-    /// Its contexts, each with its cluster and namespace.
-    pub contexts: Vec<(String, String)>,
-    /// Its clusters, each with its address.
-    pub clusters: Vec<(String, String)>,
+    /// Its contexts.
+    pub contexts: Vec<String>,
+    /// Its clusters.
+    pub clusters: Vec<String>,
     /// Its users.
     pub users: Vec<String>,
 }
@@ -57,13 +58,9 @@ pub struct Names {
 /// It cannot be read.
 pub fn names(explicit: Option<&str>, env: &Environment) -> Result<Names, Error> {
     let Kubeconfig { contexts, clusters, users, .. } = load(explicit, env)?.config;
-    let place = |context: Context| match &*context.namespace {
-        "" => context.cluster,
-        namespace => format!("{} {namespace}", context.cluster),
-    };
     Ok(Names {
-        contexts: contexts.into_iter().map(|(name, context)| (name, place(context))).collect(),
-        clusters: clusters.into_iter().map(|(name, cluster)| (name, cluster.server)).collect(),
+        contexts: contexts.into_keys().collect(),
+        clusters: clusters.into_keys().collect(),
         users: users.into_keys().collect(),
     })
 }

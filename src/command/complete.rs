@@ -78,8 +78,8 @@ fn candidates(typing: &Typing) -> Vec<Candidate> {
     let more = match typing.id() {
         Some("name") => hpas(typing).iter().map(described).collect(),
         Some("namespace") => namespaces(typing),
-        Some("context") => named(typing).contexts,
-        Some("cluster") => named(typing).clusters,
+        Some("context") => named(typing).contexts.into_iter().map(plain).collect(),
+        Some("cluster") => named(typing).clusters.into_iter().map(plain).collect(),
         Some("user") => named(typing).users.into_iter().map(plain).collect(),
         Some("metrics" | "targets") => assigned(&metrics(typing)),
         Some("curve") => {

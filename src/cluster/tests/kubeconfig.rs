@@ -75,7 +75,12 @@ fn broken_files_stop_without_showing_values() {
     for (text, want) in [
         ("a: [", "not readable as YAML"),
         ("token: s3cr3t\n\ta: s3cr3t: b", "not readable as YAML"),
-        ("kind: Pod", "no kind \"Pod\" is registered"),
+        ("kind: s3cr3t", "it is not of kind Config and apiVersion v1"),
+        ("apiVersion: s3cr3t", "it is not of kind Config and apiVersion v1"),
+        ("[s3cr3t, s3cr3t]", "it is not an object"),
+        ("s3cr3t", "it is not an object"),
+        ("contexts: [[s3cr3t, {}]]", "the value of contexts[0] has the wrong type"),
+        ("clusters: [{name: a, cluster: [s3cr3t]}]", "the value of clusters[0] has the wrong type"),
         (
             "users: [{name: u, user: {token: [s3cr3t]}}]",
             "the value of users[0].token has the wrong type",

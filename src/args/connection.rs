@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use clap::Args;
-use jiff::SignedDuration;
 
+use crate::go;
 use crate::secret::Secret;
 
 pub(super) const CONNECTION: &str =
@@ -114,18 +114,13 @@ fn timeout(text: &str) -> Result<Duration, String> {
     if let Ok(seconds) = text.parse::<u32>() {
         return Ok(Duration::from_secs(seconds.into()));
     }
-    // jiff also reads blanks and long names of units.
-    let go = |c: char| c.is_ascii_digit() || "+-.hmnsuµ".contains(c);
-    text.chars()
-        .all(go)
-        .then(|| text.parse::<SignedDuration>().ok())
-        .flatten()
-        .map(|duration| duration.try_into().unwrap_or_default())
-        .ok_or_else(|| {
+    go::parse_duration(text).map(|duration| duration.try_into().unwrap_or_default()).ok_or_else(
+        || {
             "Invalid timeout value. Timeout must be a single integer in seconds, or an integer \
              followed by a corresponding time unit (e.g. 1s | 2m | 3h)"
                 .to_owned()
-        })
+        },
+    )
 }
 
 #[cfg(test)]
@@ -157,6 +152,10 @@ mod tests {
             ("250ms", Some(250)),
             ("-1s", Some(0)),
             ("1p", None),
+            ("4294967295", Some(4_294_967_295_000)),
+            ("2562047h", Some(9_223_369_200_000)),
+            ("1000000000000000000s", None),
+            ("1000000000000000000", None),
             ("1 m", None),
             ("1minute", None),
             ("", None),

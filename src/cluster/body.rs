@@ -11,6 +11,11 @@ use http::{HeaderMap, HeaderValue, header};
 /// Compression that can be undone, for the header `Accept-Encoding`.
 pub(super) const ENCODINGS: HeaderValue = HeaderValue::from_static("gzip");
 
+/// The longest body that is read, inflated.
+pub(super) const MOST: usize = 128 << 20;
+/// The longest one of an answer that is no success.
+pub(super) const MOST_OF_ERROR: usize = 1 << 20;
+
 /// Deflate makes no content shorter than by this factor.
 const MAX_RATIO: usize = 1032;
 
@@ -19,13 +24,21 @@ const MAX_RATIO: usize = 1032;
 pub(super) struct Packed {
     bytes: Vec<u8>,
     gzip: bool,
+    /// The longest that it may be, inflated.
+    most: usize,
 }
 
 impl Packed {
-    /// A body with the headers of its answer.
-    pub(super) fn new(bytes: Vec<u8>, headers: &HeaderMap) -> Self {
-        let encoding = headers.get(header::CONTENT_ENCODING);
-        Self { bytes, gzip: encoding.is_some_and(|encoding| encoding == ENCODINGS) }
+    /// A body with the headers of its answer; it is read no further than it may be.
+    pub(super) fn new(bytes: Vec<u8>, headers: &HeaderMap, most: usize) -> Self {
+        let encoding = headers.get(header::CONTENT_ENCODING).map_or(&[][..], HeaderValue::as_bytes);
+        let gzip = ["gzip", "x-gzip"].iter().any(|it| encoding.eq_ignore_ascii_case(it.as_bytes()));
+        Self { bytes, gzip, most }
+    }
+
+    /// Whether it is too long as it came.
+    pub(super) fn check(&self) -> io::Result<()> {
+        if self.bytes.len() > self.most { Err(too_long(self.most)) } else { Ok(()) }
     }
 
     /// The bytes that came.
@@ -35,6 +48,7 @@ impl Packed {
 
     /// The content.
     pub(super) fn unpack(self) -> io::Result<Bytes> {
+        self.check()?;
         if !self.gzip {
             return Ok(self.bytes.into());
         }
@@ -59,7 +73,11 @@ impl Packed {
             return Box::new(&*self.bytes);
         }
         // Far more than what is before the items of a list.
-        Box::new(BufReader::with_capacity(1024, MultiGzDecoder::new(&*self.bytes)))
+        Box::new(BufReader::with_capacity(1024, self.inflater()))
+    }
+
+    fn inflater(&self) -> Limited<MultiGzDecoder<&[u8]>> {
+        Limited { from: MultiGzDecoder::new(&*self.bytes), read: 0, most: self.most }
     }
 
     /// What it is in.
@@ -71,13 +89,13 @@ impl Packed {
     fn inflate(&self, memory: &mut Vec<u8>) -> io::Result<usize> {
         // The last four bytes state the length, which is trusted as far as deflate can go.
         let stated = self.bytes.last_chunk().map_or(0, |length| u32::from_le_bytes(*length));
-        let most = self.bytes.len().saturating_mul(MAX_RATIO);
+        let most = self.bytes.len().saturating_mul(MAX_RATIO).min(self.most);
         let enough = usize::try_from(stated).unwrap_or(0).min(most) + 1;
         if memory.len() < enough {
             // The next body may well be a little longer.
             *memory = vec![0; enough + enough / 8];
         }
-        let mut from = MultiGzDecoder::new(&*self.bytes);
+        let mut from = self.inflater();
         let mut length = 0;
         loop {
             match from.read(&mut memory[length..])? {
@@ -91,14 +109,33 @@ impl Packed {
     }
 }
 
+/// Content that may only be so long.
+struct Limited<R> {
+    from: R,
+    read: usize,
+    most: usize,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let more = self.from.read(buffer)?;
+        self.read += more;
+        if self.read > self.most { Err(too_long(self.most)) } else { Ok(more) }
+    }
+}
+
+fn too_long(most: usize) -> io::Error {
+    io::Error::other(format!("the answer is longer than {} MiB", most >> 20))
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
 
     use flate2::{Compression, write::GzEncoder};
-    use http::{HeaderMap, header};
+    use http::{HeaderMap, HeaderValue, header};
 
-    use super::{ENCODINGS, Packed};
+    use super::{ENCODINGS, MOST, Packed};
 
     fn gzip(content: &[u8]) -> Vec<u8> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -108,7 +145,7 @@ mod tests {
 
     fn packed(bytes: Vec<u8>) -> Packed {
         let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, ENCODINGS)]);
-        Packed::new(bytes, &headers)
+        Packed::new(bytes, &headers, MOST)
     }
 
     #[test]
@@ -142,8 +179,49 @@ mod tests {
     }
 
     #[test]
+    fn no_body_is_read_beyond_its_limit() {
+        let most = 2 << 20;
+        let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, ENCODINGS)]);
+        for (length, fits) in [(most, true), (most + 1, false), (40 * most, false)] {
+            let body = || Packed::new(gzip(&vec![b'a'; length]), &headers, most);
+            let mut memory = Vec::new();
+            let mut read = Vec::new();
+            let results = [
+                body().unpack_into(&mut memory).map(<[u8]>::len),
+                body().reader().read_to_end(&mut read),
+                body().unpack().map(|content| content.len()),
+            ];
+            assert!(memory.len() < 3 * most && read.len() <= most, "{length}");
+            for result in results {
+                match result {
+                    Ok(read) => assert!(fits && read == length, "{length}"),
+                    Err(e) => {
+                        assert!(!fits, "{length}");
+                        assert_eq!(e.to_string(), "the answer is longer than 2 MiB");
+                    }
+                }
+            }
+        }
+        let plain = |length| Packed::new(vec![b'a'; length], &HeaderMap::new(), most);
+        assert!(plain(most).check().is_ok() && plain(most + 1).check().is_err());
+        assert!(plain(most + 1).unpack().is_err());
+    }
+
+    #[test]
+    fn gzip_is_known_by_all_its_names() {
+        for (name, inflates) in
+            [("gzip", true), ("GZIP", true), ("x-gzip", true), ("X-GZip", true), ("br", false)]
+        {
+            let name = HeaderValue::from_static(name);
+            let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, name)]);
+            let content = Packed::new(gzip(b"{}"), &headers, MOST).unpack().unwrap();
+            assert_eq!(content == b"{}".as_slice(), inflates, "{headers:?}");
+        }
+    }
+
+    #[test]
     fn what_is_not_compressed_stays() {
-        let body = Packed::new(b"{}".to_vec(), &HeaderMap::new());
+        let body = Packed::new(b"{}".to_vec(), &HeaderMap::new(), MOST);
         assert_eq!(body.unpack_into(&mut Vec::new()).unwrap(), b"{}");
         assert_eq!(body.unpack().unwrap(), b"{}".as_slice());
     }

@@ -6,7 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{ACCEPT_ENCODING, USER_AGENT};
 use http::{HeaderValue, Uri};
-use kube::config::{AuthInfo, AuthProviderConfig};
+use jiff::Timestamp;
+use kube::config::AuthInfo;
 
 use super::body::ENCODINGS;
 use super::config_file::{Cluster, User};
@@ -14,11 +15,12 @@ use super::environment::Environment;
 use super::exec::{self, Credentials, Fault};
 use super::http::{Limits, Session};
 use super::kubeconfig::{self, words};
-use super::plugin_policy;
 use super::proxy::{self, Proxy};
 use super::resolve::{self, Target};
+use super::{oidc, plugin_policy};
 use crate::args::ConnectionFlags;
 use crate::error::Error;
+use crate::secret::Secret;
 
 /// Everything that a client is built from; kept to build another one with fresh credentials.
 #[derive(Debug)]
@@ -27,6 +29,8 @@ pub(crate) struct Plan {
     pub(crate) proxy: Option<Proxy>,
     pub(crate) target: Target,
     pub(crate) limits: Limits,
+    /// Whether `--token` is the user's token.
+    token_flag: bool,
     policy: plugin_policy::Policy,
     env: Environment,
 }
@@ -57,12 +61,14 @@ pub async fn connect(flags: &ConnectionFlags, env: &Environment) -> Result<Sessi
         proxy,
         target,
         limits: Limits::new(flags.request_timeout),
+        token_flag: flags.token.as_ref().is_some_and(|token| !token.is_empty()),
         policy: plugin_policy::load(env)?,
         env: env.clone(),
     };
     let credentials = plan.credentials().await?;
-    let client = plan.client(credentials)?;
-    Ok(Session::new(plan, client, notices, notes))
+    let config = plan.config(credentials)?;
+    let client = client(&config)?;
+    Ok(Session::new(plan, config, client, notices, notes))
 }
 
 impl Plan {
@@ -87,8 +93,8 @@ impl Plan {
         exec::run(plugin, &self.target.cluster, &self.policy, &self.env).await.map(Some)
     }
 
-    /// A client with these credentials.
-    pub(crate) fn client(&self, credentials: Option<Credentials>) -> Result<kube::Client, Error> {
+    /// What clients with these credentials are built from.
+    pub(crate) fn config(&self, credentials: Option<Credentials>) -> Result<kube::Config, Error> {
         // Fails only if some other part of the program was first, which then has chosen.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let cluster = &self.target.cluster;
@@ -107,9 +113,96 @@ impl Plan {
         if !cluster.disable_compression {
             config.headers.push((ACCEPT_ENCODING, ENCODINGS));
         }
-        config.auth_info = auth_info(&self.target.user, credentials)?;
-        kube::Client::try_from(config).map_err(|e| client_error(&e))
+        config.auth_info = self.auth_info(credentials)?;
+        Ok(config)
     }
+
+    /// Who to be.
+    fn auth_info(&self, credentials: Option<Credentials>) -> Result<AuthInfo, Error> {
+        let user = &self.target.user;
+        let mut auth = AuthInfo {
+            impersonate: some(&user.impersonate),
+            impersonate_uid: some(&user.impersonate_uid),
+            impersonate_groups: (!user.impersonate_groups.is_empty())
+                .then(|| user.impersonate_groups.clone()),
+            impersonate_user_extra: (!user.impersonate_extra.is_empty())
+                .then(|| user.impersonate_extra.clone().into_iter().collect()),
+            client_certificate: some(&user.client_certificate),
+            client_certificate_data: some(&compact(&user.client_certificate_data)),
+            client_key: some(&user.client_key),
+            client_key_data: some(&compact(user.client_key_data.expose())).map(Into::into),
+            ..AuthInfo::default()
+        };
+        let token = match credentials {
+            Some(credentials) => {
+                if let Some((certificate, key)) = credentials.identity {
+                    auth.client_certificate = None;
+                    auth.client_key = None;
+                    auth.client_certificate_data = Some(STANDARD.encode(certificate));
+                    auth.client_key_data = Some(STANDARD.encode(key.expose()).into());
+                }
+                credentials.token
+            }
+            None => self.token()?,
+        };
+        if let Some(token) = token {
+            auth.token = Some(token.expose().to_owned().into());
+        } else if !user.username.is_empty() {
+            auth.username = Some(user.username.clone());
+            auth.password = Some(user.password.expose().to_owned().into());
+        } else if let Some(provider) = &user.auth_provider {
+            if provider.name != "oidc" {
+                let name = &provider.name;
+                return Err(Error::failed(format!("no Auth Provider found for name {name:?}"))
+                    .hint("its credentials now come from a plugin: see `exec` in the kubeconfig"));
+            }
+            let token = oidc::id_token(&provider.config, Timestamp::now())?;
+            let token = sendable(token, "the OIDC id-token of the kubeconfig")?;
+            auth.token = Some(token.expose().to_owned().into());
+        }
+        Ok(auth)
+    }
+
+    /// The user's token: the file's, where it can be read and has one.
+    fn token(&self) -> Result<Option<Secret>, Error> {
+        let user = &self.target.user;
+        let own = match user.token.is_empty() {
+            true => None,
+            false if self.token_flag => Some((user.token.clone(), "--token".to_owned())),
+            false => {
+                let source =
+                    format!("the token of user {:?} in the kubeconfig", self.target.user_name);
+                Some((user.token.clone(), source))
+            }
+        };
+        let path = &user.token_file;
+        let found = match (path.is_empty(), own) {
+            (true, None) => return Ok(None),
+            (true, Some(own)) => own,
+            (false, own) => match (std::fs::read_to_string(path), own) {
+                // As client-go, which trims what it reads from a file and nothing else.
+                (Ok(text), _) if !text.trim().is_empty() => {
+                    (Secret::new(text.trim()), format!("the token in file {path:?}"))
+                }
+                (_, Some(own)) => own,
+                (Ok(_), None) => {
+                    return Err(Error::failed(format!("read empty token from file {path:?}")));
+                }
+                (Err(e), None) => {
+                    let cause = words(&e);
+                    return Err(Error::failed(format!(
+                        "failed to read token file {path:?}: {cause}"
+                    )));
+                }
+            },
+        };
+        sendable(found.0, &found.1).map(Some)
+    }
+}
+
+/// A client with connections of its own.
+pub(crate) fn client(config: &kube::Config) -> Result<kube::Client, Error> {
+    kube::Client::try_from(config.clone()).map_err(|e| client_error(&e))
 }
 
 /// `kubectl-hpa/1.2.3 (linux/amd64)`, with Go's names.
@@ -148,6 +241,9 @@ fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
         format!("http://{text}")
     };
     let uri: Uri = text.parse().map_err(|_| fail())?;
+    if proxy::has_no_such_port(&uri) {
+        return Err(Error::usage("the port of the server's address is not one from 0 to 65535"));
+    }
     let usable = matches!(uri.scheme_str(), Some("http" | "https"));
     if !usable || uri.host().is_none_or(str::is_empty) {
         return Err(fail());
@@ -211,71 +307,14 @@ fn compact(data: &str) -> String {
     data.split_ascii_whitespace().collect()
 }
 
-fn auth_info(user: &User, credentials: Option<Credentials>) -> Result<AuthInfo, Error> {
-    let mut auth = AuthInfo {
-        impersonate: some(&user.impersonate),
-        impersonate_uid: some(&user.impersonate_uid),
-        impersonate_groups: (!user.impersonate_groups.is_empty())
-            .then(|| user.impersonate_groups.clone()),
-        impersonate_user_extra: (!user.impersonate_extra.is_empty())
-            .then(|| user.impersonate_extra.clone().into_iter().collect()),
-        client_certificate: some(&user.client_certificate),
-        client_certificate_data: some(&compact(&user.client_certificate_data)),
-        client_key: some(&user.client_key),
-        client_key_data: some(&compact(user.client_key_data.expose())).map(Into::into),
-        ..AuthInfo::default()
-    };
-    let token = match credentials {
-        Some(credentials) => {
-            if let Some((certificate, key)) = credentials.identity {
-                auth.client_certificate = None;
-                auth.client_key = None;
-                auth.client_certificate_data = Some(STANDARD.encode(certificate));
-                auth.client_key_data = Some(STANDARD.encode(key.expose()).into());
-            }
-            credentials.token
-        }
-        None => token(user)?,
-    };
-    if let Some(token) = token {
-        auth.token = Some(token.expose().to_owned().into());
-    } else if !user.username.is_empty() {
-        auth.username = Some(user.username.clone());
-        auth.password = Some(user.password.expose().to_owned().into());
-    } else if let Some(provider) = &user.auth_provider {
-        if provider.name != "oidc" {
-            let name = &provider.name;
-            return Err(Error::failed(format!("no Auth Provider found for name {name:?}"))
-                .hint("its credentials now come from a plugin: see `exec` in the kubeconfig"));
-        }
-        let mut oidc = AuthProviderConfig::default();
-        oidc.name.clone_from(&provider.name);
-        oidc.config = provider
-            .config
-            .iter()
-            .map(|(key, value)| (key.clone(), value.expose().to_owned()))
-            .collect();
-        auth.auth_provider = Some(oidc);
+/// A token, if a header can hold it; `source` is what it is called in an error, which never shows it.
+fn sendable(token: Secret, source: &str) -> Result<Secret, Error> {
+    if HeaderValue::from_str(token.expose()).is_ok() {
+        return Ok(token);
     }
-    Ok(auth)
-}
-
-/// The user's token: the file's, where it can be read and has one.
-fn token(user: &User) -> Result<Option<crate::secret::Secret>, Error> {
-    let own = (!user.token.is_empty()).then(|| user.token.clone());
-    if user.token_file.is_empty() {
-        return Ok(own);
-    }
-    let path = &user.token_file;
-    match std::fs::read_to_string(path) {
-        Ok(text) if !text.trim().is_empty() => Ok(Some(crate::secret::Secret::new(text.trim()))),
-        _ if own.is_some() => Ok(own),
-        Ok(_) => Err(Error::failed(format!("read empty token from file {path:?}"))),
-        Err(e) => {
-            let cause = words(&e);
-            Err(Error::failed(format!("failed to read token file {path:?}: {cause}")))
-        }
-    }
+    let cause = "contains a line break or another control character";
+    Err(Error::failed(format!("{source} {cause}, so it cannot be sent"))
+        .hint("a token is one line: look for a second line, or for `token: |` in YAML"))
 }
 
 /// What the client says about credentials that it cannot use; never what they are.

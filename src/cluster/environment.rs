@@ -25,6 +25,8 @@ impl Environment {
     pub fn of_process(stdin_is_input: bool) -> Self {
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            // Windows does not tell `Path` from `PATH`.
+            .map(|(name, value)| (if cfg!(windows) { name.to_uppercase() } else { name }, value))
             .collect();
         Self {
             variables,

@@ -5,6 +5,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use http::HeaderValue;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
@@ -13,7 +14,8 @@ use tokio::process::Command;
 use super::config_file::{Cluster, Exec};
 use super::environment::Environment;
 use super::kubeconfig::words;
-use super::plugin_policy::{Policy, look_path};
+use super::look_path::{Unfound, look_path};
+use super::plugin_policy::Policy;
 use crate::error::Error;
 use crate::secret::Secret;
 
@@ -91,8 +93,8 @@ pub(super) async fn run_within(
     env: &Environment,
 ) -> Result<Credentials, Fault> {
     if !VERSIONS.contains(&exec.api_version.as_str()) {
-        let version = &exec.api_version;
-        return Err(format!("exec plugin: invalid apiVersion {version:?}").into());
+        let known = VERSIONS.join(" or ");
+        return Err(format!("exec plugin: invalid apiVersion, not {known}").into());
     }
     let interactive = match exec.interactive_mode.as_str() {
         "Never" => false,
@@ -104,7 +106,8 @@ pub(super) async fn run_within(
         _ => env.interactive,
     };
     policy.check(&exec.command, env)?;
-    let mut command = Command::new(look_path(&exec.command, env).ok_or_else(|| missing(exec))?);
+    let path = look_path(&exec.command, env).map_err(|why| not_run(exec, &why))?;
+    let mut command = Command::new(path);
     command
         .args(exec.args.iter().map(Secret::expose))
         .env("KUBERNETES_EXEC_INFO", info(exec, cluster, interactive)?)
@@ -116,7 +119,7 @@ pub(super) async fn run_within(
         command.env(&variable.name, variable.value.expose());
     }
     let mut child = command.spawn().map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => missing(exec),
+        std::io::ErrorKind::NotFound => not_run(exec, &Unfound::Missing),
         _ => format!("exec: executable {}: {}", exec.command, words(&e)).into(),
     })?;
     let stdout = child.stdout.take();
@@ -142,13 +145,28 @@ pub(super) async fn run_within(
     read(&output, exec).map_err(Fault::from)
 }
 
-fn missing(exec: &Exec) -> Fault {
-    let hint = match exec.install_hint.trim() {
+fn not_run(exec: &Exec, why: &Unfound) -> Fault {
+    let (cause, hint) = match why {
+        Unfound::Relative => (
+            "cannot run executable found relative to current directory",
+            "an entry of PATH is empty or relative: remove it, or name the plugin in the \
+             kubeconfig with its whole path"
+                .to_owned(),
+        ),
+        Unfound::Denied => ("permission denied", "make it executable with chmod +x".to_owned()),
+        Unfound::Missing => ("not found", installing(exec)),
+    };
+    // Go's own words have a colon, and client-go's have none.
+    let colon = if *why == Unfound::Missing { "" } else { ":" };
+    Fault { cause: format!("exec: executable {}{colon} {cause}", exec.command), hint: Some(hint) }
+}
+
+fn installing(exec: &Exec) -> String {
+    match exec.install_hint.trim() {
         "" => "it is a credential plugin that the kubeconfig names and that is not installed"
             .to_owned(),
         hint => readable(hint),
-    };
-    Fault { cause: format!("exec: executable {} not found", exec.command), hint: Some(hint) }
+    }
 }
 
 /// A hint is text from elsewhere: on one line, without what steers a terminal.
@@ -228,6 +246,13 @@ fn read(output: &[u8], exec: &Exec) -> Result<Credentials, String> {
     }
     let status = answer.status.ok_or("exec plugin didn't return a status field")?;
     let token = status.token.filter(|token| !token.is_empty());
+    if token.as_ref().is_some_and(|token| HeaderValue::from_str(token.expose()).is_err()) {
+        let command = &exec.command;
+        return Err(format!(
+            "exec: executable {command} returned a token with a line break or another control \
+             character, so it cannot be sent"
+        ));
+    }
     let certificate = status.client_certificate_data.unwrap_or_default();
     let key = status.client_key_data.unwrap_or_default();
     let identity = match (certificate.is_empty(), key.is_empty()) {

@@ -5,11 +5,18 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
+use std::net::{IpAddr, ToSocketAddrs};
 use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use super::kubeconfig::words;
 use super::status::ApiStatus;
 use crate::error::Error;
+
+/// As long as a resolver has to show that it answers.
+const MOMENT: Duration = Duration::from_millis(200);
 
 /// A request that gave nothing.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,10 +90,12 @@ pub enum FailureKind {
     },
     /// No answer in time.
     Timeout {
-        /// The time given.
+        /// The time given, or for all requests of the session the time that it has taken.
         after: Duration,
-        /// Whether not even a connection came about.
-        connecting: bool,
+        /// Whether it was the time for all requests that was over.
+        in_all: bool,
+        /// For what.
+        waiting: Waiting,
     },
     /// The connection broke.
     Lost(String),
@@ -99,6 +108,19 @@ pub enum FailureKind {
     },
     /// The answer cannot be read.
     Body(String),
+}
+
+/// What a request was waiting for when its time was over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Waiting {
+    /// The name server, which is to say where the host is.
+    Name,
+    /// A connection to the server.
+    Connection,
+    /// The server's answer.
+    Answer,
+    /// Nothing: it was not sent, as requests under this path had no answer before.
+    Unanswered(String),
 }
 
 impl Failure {
@@ -179,10 +201,25 @@ impl Failure {
             }
             FailureKind::Tls { cause, .. } => format!("tls: {cause}"),
             FailureKind::Proxy { proxy, cause } => format!("proxy {proxy}: {cause}"),
-            FailureKind::Timeout { after, connecting } => {
+            FailureKind::Timeout { after, in_all, waiting } => {
                 let after = crate::go::duration((*after).try_into().unwrap_or_default());
-                let place = if *connecting { "connecting to" } else { "waiting for an answer of" };
-                format!("timed out after {after} {place} {}", self.host)
+                let in_all = if *in_all { " in all" } else { "" };
+                let host = &self.host;
+                match waiting {
+                    Waiting::Name => {
+                        let name = bare_host(host);
+                        format!("timed out after {after}{in_all} looking up {name} in DNS")
+                    }
+                    Waiting::Connection => {
+                        format!("timed out after {after}{in_all} connecting to {host}")
+                    }
+                    Waiting::Answer => {
+                        format!("timed out after {after}{in_all} waiting for an answer of {host}")
+                    }
+                    Waiting::Unanswered(api) => format!(
+                        "not asked: the last requests to {host}{api} had no answer after {after}"
+                    ),
+                }
             }
             FailureKind::Lost(cause) | FailureKind::Body(cause) => cause.clone(),
             FailureKind::Credentials { cause, .. } => format!("getting credentials: {cause}"),
@@ -196,6 +233,10 @@ impl Failure {
             FailureKind::Proxy { cause, .. } if cause.starts_with("407") => {
                 Some("its address may name a user: http://USER:PASSWORD@HOST:PORT".to_owned())
             }
+            FailureKind::Timeout { in_all: true, .. } => Some(
+                "the limit for all requests is 30s, or --request-timeout where that is longer"
+                    .to_owned(),
+            ),
             FailureKind::Timeout { .. } => {
                 Some("give it more time with --request-timeout".to_owned())
             }
@@ -270,6 +311,17 @@ fn bare_host(host: &str) -> &str {
     }
 }
 
+/// Whether the resolver answers for the name of a host, with whatever. One that has just let a
+/// connection time out and still says nothing is what the connection waited for.
+pub(crate) async fn resolves(host: &str) -> bool {
+    let name = bare_host(host).to_owned();
+    if name.starts_with('[') || name.parse::<IpAddr>().is_ok() {
+        return true;
+    }
+    let lookup = spawn_blocking(move || (name, 0).to_socket_addrs().map(drop));
+    timeout(MOMENT, lookup).await.is_ok()
+}
+
 /// Reads the reason out of an error of the client and all that it wraps. `proxy` is the proxy in
 /// use, fit to be shown.
 pub(crate) fn classify(
@@ -298,12 +350,6 @@ pub(crate) fn classify(
     }
     let last = texts.last().cloned().unwrap_or_default();
     let says = |part: &str| texts.iter().any(|text| text.contains(part));
-    if says("auth error") || says("failed OIDC") {
-        return FailureKind::Credentials {
-            cause: "the credentials of the kubeconfig could not be refreshed".to_owned(),
-            hint: Some("log in again".to_owned()),
-        };
-    }
     let timed_out = io_kind == Some(io::ErrorKind::TimedOut);
     if let Some(proxy) = proxy
         && says("(Connect)")
@@ -317,7 +363,9 @@ pub(crate) fn classify(
         return FailureKind::Proxy { proxy: proxy.to_owned(), cause };
     }
     if timed_out {
-        return FailureKind::Timeout { after: Duration::ZERO, connecting: says("Connect") };
+        // The caller knows how long it was.
+        let waiting = if says("Connect") { Waiting::Connection } else { Waiting::Answer };
+        return FailureKind::Timeout { after: Duration::ZERO, in_all: false, waiting };
     }
     match io_kind {
         _ if says("dns error") => FailureKind::Dns(last),

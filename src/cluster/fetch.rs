@@ -38,7 +38,7 @@ use crate::snapshot::assemble::Basis;
 use crate::snapshot::convert::HpaObject;
 use crate::snapshot::default::AdmissionRules;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
-use crate::snapshot::live::{Observed, ScaleAt};
+use crate::snapshot::live::{Now, Observed, ScaleAt};
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{MetricAnswer, Scale, ScaleError};
@@ -129,7 +129,7 @@ async fn graceful<T>(
 /// What no answer can do without.
 struct Needed {
     hpa: Hpa,
-    now: Timestamp,
+    now: Now,
     scale: Result<Scale, ScaleError>,
     scale_at: Option<ScaleAt>,
     pods: Vec<Pod>,
@@ -142,7 +142,7 @@ struct Needed {
 
 impl Needed {
     /// Before anything was asked about pods and metrics.
-    fn new(hpa: Hpa, now: Timestamp, found: Found, notes: Vec<String>) -> Self {
+    fn new(hpa: Hpa, now: Now, found: Found, notes: Vec<String>) -> Self {
         let metrics = vec![MetricAnswer::PodMetrics; hpa.spec.metrics.len()];
         let Found { scale, basis, at } = found;
         Self {
@@ -317,7 +317,7 @@ impl Fetch<'_> {
 
     /// The HPA, the server's clock when it answered, what there is to say about that, and what of it
     /// leaves the outcome open.
-    async fn hpa(&self, name: &str) -> Result<(Hpa, Timestamp, Vec<String>, Vec<String>), Absent> {
+    async fn hpa(&self, name: &str) -> Result<(Hpa, Now, Vec<String>, Vec<String>), Absent> {
         let path = format!("{}/{}", self.hpas_path(), segment(name));
         let response = self
             .session
@@ -327,10 +327,9 @@ impl Fetch<'_> {
         let object = self
             .admit(&response.body)
             .map_err(|cause| Error::from(self.unreadable(&path, cause)))?;
-        let own = Timestamp::now();
-        let now = response.date.unwrap_or(own);
+        let (now, note) = clock(response.date);
         let doubts = object.notes.clone();
-        let notes = doubts.iter().cloned().chain(skew(now, own)).collect();
+        let notes = doubts.iter().cloned().chain(note).collect();
         Ok((object.into_hpa(), now, notes, doubts))
     }
 
@@ -362,6 +361,13 @@ fn fail(
 
 fn is_resource(spec: &MetricSpec) -> bool {
     matches!(spec.type_.as_str(), "Resource" | "ContainerResource")
+}
+
+/// The time by which a pass goes, given the server's, and what there is to say about it.
+fn clock(server: Option<Timestamp>) -> (Now, Option<String>) {
+    let own = Timestamp::now();
+    let now = Now { time: server.unwrap_or(own), by_server: server.is_some() };
+    (now, skew(now.time, own))
 }
 
 /// What to say where the clocks of server and client are far apart.

@@ -2,7 +2,8 @@
 //! writes. It must not print, and must not repeat a write unless the server says that it did not act
 //! on it. Follows `rest.Request` of client-go.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -13,18 +14,21 @@ use jiff::Timestamp;
 use kube::client::Body;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::body::Packed;
-use super::connect::Plan;
+use super::body::{self, Packed};
+use super::connect::{self, Plan};
 use super::exec::Fault;
-use super::failure::{Failure, FailureKind, Method, classify};
+use super::failure::{Failure, FailureKind, Method, Waiting, classify, resolves};
 use super::retry::{self, Ending, Patience};
 use super::status::ApiStatus;
 use super::warning;
+use crate::error::Error;
 
 /// The time for one request where none is given.
 const REQUEST: Duration = Duration::from_secs(10);
 /// The time for all requests where one may not take longer.
 const OVERALL: Duration = Duration::from_secs(30);
+/// After so many requests in a row without an answer, an API is given up where many objects are read.
+const UNANSWERED: u32 = 4;
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,15 +94,31 @@ pub struct Session {
 struct Inner {
     plan: Plan,
     host: String,
-    client: RwLock<(u32, kube::Client)>,
+    clients: RwLock<Clients>,
     renewal: tokio::sync::Mutex<()>,
+    begun: Instant,
     deadline: Mutex<Option<Instant>>,
+    /// Whether many objects are read; see [`Session::read_many`].
+    reads_many: AtomicBool,
+    /// How many requests in a row an API has not answered, by the start of its paths.
+    unanswered: Mutex<BTreeMap<String, u32>>,
     sent: AtomicUsize,
     /// What bodies were in that are done with.
     memory: Mutex<Vec<Vec<u8>>>,
     notices: Vec<String>,
     notes: Mutex<Vec<(u8, String)>>,
     warnings: Mutex<Vec<String>>,
+}
+
+/// The clients with the present credentials.
+#[derive(Clone)]
+struct Clients {
+    /// How many credentials there were before.
+    age: u32,
+    /// The one for reads, which keeps its connections.
+    reads: kube::Client,
+    /// What others are built from.
+    config: kube::Config,
 }
 
 impl Inner {
@@ -116,6 +136,7 @@ impl std::fmt::Debug for Session {
 impl Session {
     pub(crate) fn new(
         plan: Plan,
+        config: kube::Config,
         client: kube::Client,
         notices: Vec<String>,
         notes: Vec<String>,
@@ -126,9 +147,12 @@ impl Session {
             inner: Arc::new(Inner {
                 plan,
                 host: host.unwrap_or_default(),
-                client: RwLock::new((0, client)),
+                clients: RwLock::new(Clients { age: 0, reads: client, config }),
                 renewal: tokio::sync::Mutex::new(()),
+                begun: Instant::now(),
                 deadline: Mutex::new(deadline),
+                reads_many: AtomicBool::new(false),
+                unanswered: Mutex::default(),
                 sent: AtomicUsize::new(0),
                 memory: Mutex::default(),
                 notices,
@@ -182,6 +206,12 @@ impl Session {
         if let Some(end) = lock(&self.inner.deadline).as_mut() {
             *end += request * requests;
         }
+    }
+
+    /// From now on many objects are read: the time for all requests starts anew with each answer,
+    /// and an API that does not answer is given up.
+    pub(super) fn read_many(&self) {
+        self.inner.reads_many.store(true, Ordering::Relaxed);
     }
 
     /// Puts the end of all requests off by a time in which nothing is asked for.
@@ -294,16 +324,26 @@ impl Session {
         let begun = Instant::now();
         loop {
             tries += 1;
-            let (age, client) = self.client();
+            let clients = self.clients();
+            let client = match method {
+                Method::Get => clients.reads,
+                // A kept connection may be one that the server is closing at this moment, and then
+                // no one could tell whether the write arrived.
+                _ => connect::client(&clients.config).map_err(|e| {
+                    self.without_credentials(Fault { cause: e.message, hint: e.hint }, begun)
+                })?,
+            };
             let sent = Instant::now();
-            let (failure, retry_after) = match self.try_once(&client, ask).await {
+            let tried = self.try_once(&client, ask).await;
+            self.keep_pace(path, tried.as_ref().map_or_else(|(e, _)| Some(e), |_| None));
+            let (failure, retry_after) = match tried {
                 Ok(response) => return Ok(response),
                 Err(failed) => failed,
             };
             if failure.status().is_none() {
                 self.note_request(ask, &format!("failed: {failure}"), sent.elapsed());
             }
-            if failure.status() == Some(401) && self.renew(age).await? {
+            if failure.status() == Some(401) && self.renew(clients.age).await? {
                 continue;
             }
             let in_time =
@@ -313,6 +353,27 @@ impl Session {
             };
             self.note(format!("{method} {path}: {failure}; trying again in {wait:.1?}"));
             sleep(wait).await;
+        }
+    }
+
+    /// Where many objects are read: goes on while there are answers, and counts what had none.
+    fn keep_pace(&self, path: &str, failure: Option<&Failure>) {
+        if !self.inner.reads_many.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut unanswered = lock(&self.inner.unanswered);
+        match failure.map(|failure| &failure.kind) {
+            Some(FailureKind::Timeout { waiting: Waiting::Unanswered(_), .. }) => {}
+            Some(FailureKind::Timeout { .. }) => {
+                *unanswered.entry(api(path).to_owned()).or_default() += 1;
+            }
+            _ => {
+                unanswered.remove(api(path));
+                let mut deadline = lock(&self.inner.deadline);
+                if let (Some(end), Some(time)) = (&mut *deadline, self.inner.plan.limits.overall) {
+                    *end = (*end).max(Instant::now() + time);
+                }
+            }
         }
     }
 
@@ -351,54 +412,72 @@ impl Session {
         if !body.is_empty() {
             request = request.header(header::CONTENT_TYPE, JSON);
         }
-        let request = request
-            .body(Body::from(body.to_vec()))
-            .map_err(|_| fail(FailureKind::Body("not a path to ask for".to_owned())))?;
+        let no_path = || fail(FailureKind::Body("not a path to ask for".to_owned()));
+        // A server would take these segments for directories, and answer for another object.
+        let mut segments = path.split('?').next().unwrap_or_default().split('/');
+        if segments.any(|segment| matches!(segment, "." | "..")) {
+            return Err(no_path());
+        }
+        let request = request.body(Body::from(body.to_vec())).map_err(|_| no_path())?;
         let begun = Instant::now();
         let limit = inner.plan.limits.request;
-        let end = match (limit.map(|limit| begun + limit), self.deadline()) {
-            (Some(own), Some(overall)) => Some(own.min(overall)),
-            (own, overall) => own.or(overall),
+        let own = limit.map(|limit| begun + limit);
+        let overall = self.deadline();
+        let end = own.into_iter().chain(overall).min();
+        let timed_out = |waiting| {
+            let in_all = overall.is_some() && end == overall;
+            let since = if in_all { inner.begun } else { begun };
+            let after = Duration::from_secs(since.elapsed().as_secs());
+            let after = limit.filter(|_| !in_all).unwrap_or(after);
+            fail(FailureKind::Timeout { after, in_all, waiting })
         };
+        let unanswered = lock(&inner.unanswered).get(api(path)).copied().unwrap_or_default();
+        if unanswered >= UNANSWERED {
+            return Err(timed_out(Waiting::Unanswered(api(path).to_owned())));
+        }
         inner.sent.fetch_add(1, Ordering::Relaxed);
         let exchange = async {
             let answer = client.send(request).await.map_err(|e| {
                 let proxy = inner.plan.proxy.as_ref().map(ToString::to_string);
-                fail(match classify(&e, &inner.host, proxy.as_deref()) {
-                    FailureKind::Timeout { connecting, .. } => {
-                        FailureKind::Timeout { after: limit.unwrap_or_default(), connecting }
-                    }
-                    kind => kind,
-                })
+                classify(&e, &inner.host, proxy.as_deref())
             })?;
             let (parts, mut body) = answer.into_parts();
             self.keep_warnings(&parts.headers);
+            let most = match parts.status.is_success() {
+                true => body::MOST,
+                false => body::MOST_OF_ERROR,
+            };
             // Collected as frames it would be held twice.
             let mut whole = lock(&inner.memory).pop().unwrap_or_default();
             whole.clear();
             while let Some(frame) = body.frame().await {
                 let frame = frame.map_err(|_| {
                     let cause = "the connection broke in the middle of the answer";
-                    fail(FailureKind::Body(cause.to_owned()))
+                    FailureKind::Body(cause.to_owned())
                 })?;
                 if let Some(data) = frame.data_ref() {
                     whole.extend_from_slice(data);
                 }
+                if whole.len() > most {
+                    break;
+                }
             }
-            let whole = Packed::new(whole, &parts.headers);
+            let whole = Packed::new(whole, &parts.headers, most);
             Ok((parts, whole))
         };
-        let (parts, body) = match end {
-            Some(end) => timeout_at(end, exchange).await.map_err(|_| {
-                fail(FailureKind::Timeout {
-                    // The deadline may have come first.
-                    after: limit
-                        .filter(|limit| begun.elapsed() >= *limit)
-                        .unwrap_or_else(|| Duration::from_secs(begun.elapsed().as_secs())),
-                    connecting: false,
-                })
-            })??,
-            None => exchange.await?,
+        let answered = match end {
+            Some(end) => timeout_at(end, exchange).await.map_err(|_| timed_out(Waiting::Answer))?,
+            None => exchange.await,
+        };
+        let (parts, body) = match answered {
+            Ok(answer) => answer,
+            Err(FailureKind::Timeout { waiting: Waiting::Connection, .. })
+                if !resolves(&inner.host).await =>
+            {
+                return Err(timed_out(Waiting::Name));
+            }
+            Err(FailureKind::Timeout { waiting, .. }) => return Err(timed_out(waiting)),
+            Err(kind) => return Err(fail(kind)),
         };
         let text = |name| header_text(&parts.headers, name);
         let content_type = text(header::CONTENT_TYPE).unwrap_or_default().to_owned();
@@ -406,13 +485,14 @@ impl Session {
         self.note_request(ask, &format!("{} ({size} bytes)", parts.status), begun.elapsed());
         let code = parts.status.as_u16();
         if !(200..=206).contains(&code) {
-            // What cannot be inflated says as much as what is empty.
+            // What cannot be inflated, or is too long, says as much as what is empty.
             let body = body.unpack().unwrap_or_default();
             let status = ApiStatus::read(code, method.as_str(), path, &content_type, &body);
             let (failure, _) = fail(FailureKind::Api(Box::new(status)));
             let seconds = text(header::RETRY_AFTER).and_then(|text| text.parse().ok());
             return Err((failure, seconds.map(Duration::from_secs)));
         }
+        body.check().map_err(|e| fail(FailureKind::Body(e.to_string())))?;
         let date = text(header::DATE)
             .and_then(|text| jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok());
         Ok(Response { status: code, body, date, content_type })
@@ -426,7 +506,7 @@ impl Session {
             return Ok(false);
         }
         let _one_at_a_time = inner.renewal.lock().await;
-        let (now, _) = self.client();
+        let now = self.clients().age;
         if now > age {
             return Ok(true);
         }
@@ -434,21 +514,13 @@ impl Session {
             return Ok(false);
         }
         let begun = Instant::now();
-        let fail = |Fault { cause, hint }| Failure {
-            kind: FailureKind::Credentials { cause, hint },
-            scheme: inner.scheme().to_owned(),
-            host: inner.host.clone(),
-            method: Method::Get,
-            path: String::new(),
-            tries: 1,
-            took: begun.elapsed(),
-        };
+        let fail = |fault| self.without_credentials(fault, begun);
         let credentials = inner.plan.credentials().await.map_err(fail)?;
-        let client = inner
-            .plan
-            .client(credentials)
-            .map_err(|e| fail(Fault { cause: e.message, hint: e.hint }))?;
-        *inner.client.write().unwrap_or_else(PoisonError::into_inner) = (now + 1, client);
+        let unusable = |e: Error| fail(Fault { cause: e.message, hint: e.hint });
+        let config = inner.plan.config(credentials).map_err(unusable)?;
+        let reads = connect::client(&config).map_err(unusable)?;
+        *inner.clients.write().unwrap_or_else(PoisonError::into_inner) =
+            Clients { age: now + 1, reads, config };
         // Someone may have had to type something.
         if let Some(end) = lock(&inner.deadline).as_mut() {
             *end += begun.elapsed();
@@ -457,9 +529,21 @@ impl Session {
         Ok(true)
     }
 
-    fn client(&self) -> (u32, kube::Client) {
-        let client = self.inner.client.read();
-        client.unwrap_or_else(PoisonError::into_inner).clone()
+    /// There are no credentials to send a request with.
+    fn without_credentials(&self, Fault { cause, hint }: Fault, begun: Instant) -> Failure {
+        Failure {
+            kind: FailureKind::Credentials { cause, hint },
+            scheme: self.inner.scheme().to_owned(),
+            host: self.inner.host.clone(),
+            method: Method::Get,
+            path: String::new(),
+            tries: 1,
+            took: begun.elapsed(),
+        }
+    }
+
+    fn clients(&self) -> Clients {
+        self.inner.clients.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -497,6 +581,17 @@ impl Session {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The start of the paths of an API: `/api`, or `/apis/` and its group.
+fn api(path: &str) -> &str {
+    let length = match path.strip_prefix("/apis/") {
+        Some(rest) => "/apis/".len() + rest.find(['/', '?']).unwrap_or(rest.len()),
+        None => {
+            path.get(1..).and_then(|rest| rest.find(['/', '?'])).map_or(path.len(), |at| at + 1)
+        }
+    };
+    &path[..length]
 }
 
 fn header_text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {

@@ -13,7 +13,9 @@ pub mod fetch;
 pub mod hpa;
 mod http;
 mod kubeconfig;
+mod look_path;
 pub mod managed;
+mod oidc;
 mod plugin_policy;
 mod proxy;
 mod resolve;
@@ -29,7 +31,7 @@ mod tests;
 
 pub use connect::connect;
 pub use environment::Environment;
-pub use failure::{Failure, FailureKind, Method};
+pub use failure::{Failure, FailureKind, Method, Waiting};
 pub use fetch::right::denied;
 pub use http::{Response, Session};
 pub use kubeconfig::{Names, names};

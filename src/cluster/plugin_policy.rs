@@ -1,13 +1,14 @@
 //! Which credential plugins may run: the user's word in kuberc, which goes before any kubeconfig.
 //! Only reads; runs nothing. Follows kubectl's `pkg/kuberc` and `PluginPolicy` of client-go.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
 use super::config_file::{document, typed};
 use super::environment::Environment;
 use super::kubeconfig::words;
+use super::look_path::look_path;
 use crate::error::Error;
 
 /// The user's word.
@@ -90,23 +91,11 @@ impl Policy {
             Self::DenyAll => denied("DenyAll"),
             Self::Allowlist(list) => {
                 let found = look_path(command, env);
-                let same = |entry: &String| found.is_some() && look_path(entry, env) == found;
+                let same = |entry: &String| found.is_ok() && look_path(entry, env) == found;
                 if list.iter().any(same) { Ok(()) } else { denied("Allowlist") }
             }
         }
     }
-}
-
-/// Where a command is; follows Go's `exec.LookPath` as far as comparing needs it.
-pub(crate) fn look_path(command: &str, env: &Environment) -> Option<PathBuf> {
-    let file = |path: &Path| path.is_file().then(|| path.to_owned());
-    if command.is_empty() {
-        return None;
-    }
-    if command.contains(std::path::is_separator) {
-        return file(Path::new(command));
-    }
-    std::env::split_paths(env.variable("PATH")?).find_map(|folder| file(&folder.join(command)))
 }
 
 #[cfg(test)]

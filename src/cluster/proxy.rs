@@ -99,8 +99,20 @@ fn from_variable(text: &str) -> Option<Uri> {
 
 fn parse(text: &str) -> Option<Uri> {
     let uri: Uri = text.trim_end_matches('/').parse().ok()?;
-    let usable = uri.scheme().is_some() && uri.host().is_some_and(|host| !host.is_empty());
+    let usable = uri.scheme().is_some()
+        && uri.host().is_some_and(|host| !host.is_empty())
+        && !has_no_such_port(&uri);
     usable.then_some(uri)
+}
+
+/// Whether an address has a port that is none; `Uri` then goes on as if it had none at all.
+pub(super) fn has_no_such_port(uri: &Uri) -> bool {
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    let place = authority.rsplit('@').next().unwrap_or_default();
+    // The address of IPv6 has colons of its own.
+    let place = place.rsplit(']').next().unwrap_or_default();
+    let port = place.split_once(':').map_or("", |(_, port)| port);
+    !port.is_empty() && port.parse::<u16>().is_err()
 }
 
 /// Whether the environment's proxy is for this host, given `NO_PROXY`.

@@ -10,6 +10,7 @@ use super::environment::Environment;
 use super::kubeconfig::{Loaded, words};
 use crate::args::ConnectionFlags;
 use crate::error::Error;
+use crate::names;
 
 /// What to connect to, as whom.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -80,6 +81,10 @@ pub(crate) fn resolve(
         // In a pod, kubectl prefers its namespace even where a kubeconfig names the cluster.
         .or(in_cluster.map(|own| own.namespace))
         .unwrap_or_else(|| "default".to_owned());
+    if let [wrong, ..] = &*names::path_segment(&target.namespace) {
+        let namespace = &target.namespace;
+        return Err(Error::usage(format!("invalid namespace {namespace:?}: {wrong}")));
+    }
     check(&target, cluster_name)?;
     Ok(target)
 }
@@ -287,7 +292,9 @@ fn user_faults(user: &User, name: &str) -> Vec<String> {
         need(v1 && exec.interactive_mode.is_empty(), "interactiveMode");
         let mode = exec.interactive_mode.as_str();
         if !matches!(mode, "" | "Never" | "IfAvailable" | "Always") {
-            faults.push(format!("invalid interactiveMode for {name}: {mode:?}"));
+            faults.push(format!(
+                "invalid interactiveMode for {name}: it must be Never, IfAvailable or Always"
+            ));
         }
         if user.auth_provider.is_some() {
             faults.push(format!(

@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 use super::fetch::read::read;
 use super::managed::{self, MANAGER};
-use super::{ApiStatus, Failure, FailureKind, Method, Session};
+use super::{ApiStatus, Failure, FailureKind, Method, Session, Waiting};
 use crate::json::null_as_default;
 use crate::snapshot::live::{ScaleAt, ScaleState};
 use crate::snapshot::metadata::ObjectMeta;
@@ -210,9 +210,12 @@ fn after(failure: &Failure) -> After {
         | FailureKind::Dns(_)
         | FailureKind::Proxy { .. }
         | FailureKind::Credentials { .. }
-        | FailureKind::Timeout { connecting: true, .. } => After::Refused,
+        | FailureKind::Timeout {
+            waiting: Waiting::Name | Waiting::Connection | Waiting::Unanswered(_),
+            ..
+        } => After::Refused,
         FailureKind::Tls { .. }
-        | FailureKind::Timeout { connecting: false, .. }
+        | FailureKind::Timeout { waiting: Waiting::Answer, .. }
         | FailureKind::Lost(_)
         | FailureKind::Body(_) => After::UnderWay,
     }

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
 use self::plan::Plan;
-use super::explain::{bare_name, options};
+use super::explain::{hpa_name, options};
 use super::interrupt::Interrupts;
 use super::progress::shown;
 use super::{Answer, Terminal, connected_whatever};
@@ -51,10 +51,8 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
         return Err(Error::usage("nobody can be asked whether to write: this is no terminal")
             .hint("--yes writes without asking, --dry-run=server or --dry-run=client not at all"));
     }
-    let options = Options {
-        name: bare_name(&args.name).to_owned(),
-        ..options(&args.controller, &args.connection)
-    };
+    let options =
+        Options { name: hpa_name(&args.name)?, ..options(&args.controller, &args.connection) };
     let (plan, mut messages, warned) = connected_whatever(&args.connection, async |session| {
         let interrupts = Interrupts::listen()?;
         let run = Run { session, args, options: &options, terminal, interrupts };

@@ -12,6 +12,7 @@ use crate::engine::decision::{Decision, Extreme, Outlook, UnreadMetric};
 use crate::error::Error;
 use crate::memory::Remembered;
 use crate::memory::states::{self, Chain};
+use crate::names;
 use crate::render::markdown::markdown;
 use crate::render::{page, structured};
 use crate::report::page::{Page, Table};
@@ -37,8 +38,7 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
     if args.selector.is_some() {
         return Err(Error::usage("name cannot be provided when a selector is specified"));
     }
-    let options =
-        Options { name: bare_name(name).to_owned(), ..options(&args.controller, &args.connection) };
+    let options = Options { name: hpa_name(name)?, ..options(&args.controller, &args.connection) };
     let source =
         Source { filenames: &args.filenames, memory: &args.memory, connection: &args.connection };
     let (input, messages) = source.input(&options, terminal)?;
@@ -217,6 +217,15 @@ pub(super) fn options(args: &ControllerArgs, connection: &ConnectionFlags) -> Op
         },
         gates: feature_gates.iter().cloned().collect(),
         also: Vec::new(),
+    }
+}
+
+/// The name of the HPA that is asked for.
+pub(super) fn hpa_name(typed: &str) -> Result<String, Error> {
+    let name = bare_name(typed);
+    match &*names::path_segment(name) {
+        [wrong, ..] => Err(Error::usage(format!("invalid resource name {name:?}: {wrong}"))),
+        [] => Ok(name.to_owned()),
     }
 }
 

@@ -74,7 +74,7 @@ fn connected_whatever<T>(
         .enable_all()
         .build()
         .map_err(|e| Error::failed(format!("failed to start: {e}")))?;
-    runtime.block_on(async {
+    let answer = runtime.block_on(async {
         let session = connect(args, &Environment::of_process(false)).await?;
         let answer = ask(&session).await;
         let notes = session.notes(args.verbosity);
@@ -90,7 +90,10 @@ fn connected_whatever<T>(
         let mut messages: Vec<String> = warned.map(|text| format!("Warning: {text}")).collect();
         messages.extend(notes);
         Ok((answer, messages, error))
-    })
+    });
+    // A name may still be looked up, for longer than anyone is ready to wait.
+    runtime.shutdown_background();
+    answer
 }
 
 /// Makes sure that what is saved destroys nothing that is read. `inputs` are the flags that name
@@ -169,5 +172,33 @@ impl Terminal {
 
     fn symbols(&self) -> Symbols {
         if self.ascii { Symbols::ASCII } else { Symbols::UNICODE }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::connected;
+    use crate::args::ConnectionFlags;
+
+    #[test]
+    fn work_that_hangs_is_not_waited_for() {
+        let (release, wait) = channel::<()>();
+        let flags = ConnectionFlags {
+            server: Some("http://127.0.0.1:1".to_owned()),
+            kubeconfig: Some("/dev/null".to_owned()),
+            ..ConnectionFlags::default()
+        };
+        let (answer, _) = connected(&flags, async move |_| {
+            // As the resolver does while a name server is silent.
+            tokio::task::spawn_blocking(move || wait.recv_timeout(Duration::from_secs(20)));
+            tokio::task::yield_now().await;
+            Ok(7)
+        })
+        .unwrap();
+        // Its thread is still there to be told that it may end.
+        assert!(answer == 7 && release.send(()).is_ok());
     }
 }

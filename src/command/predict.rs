@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 
-use super::explain::{Pass, Source, bare_name, options};
+use super::explain::{Pass, Source, hpa_name, options};
 use super::{Answer, Terminal, check_save, check_written, write_saved};
 use crate::args::{Predict, PredictOutput, Report, TimelineArgs};
 use crate::error::Error;
@@ -43,7 +43,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         ));
     }
     let mut assumptions = Assumptions::read(&args.overrides)?;
-    let name = bare_name(&args.name).to_owned();
+    let name = hpa_name(&args.name)?;
     let mut options = Options { name, ..options(&args.controller, &args.connection) };
     let inputs = args.filenames.iter().chain(&args.overrides.hpa).chain(&args.timeline.trace);
     if inputs.filter(|path| *path == "-").count() > 1 {

@@ -16,8 +16,8 @@ use crate::version::Version;
 /// Everything that was asked for.
 #[derive(Debug)]
 pub struct Observed {
-    /// The server's clock.
-    pub now: Timestamp,
+    /// When it was asked for.
+    pub now: Now,
     /// The server's version, such as `v1.36.2`, or the one that it emulates.
     pub version: Option<String>,
     /// The HPA.
@@ -44,6 +44,15 @@ pub struct Observed {
     pub doubts: Vec<String>,
     /// Where the scale is and which state of it this is; none where it was not read itself.
     pub scale_at: Option<ScaleAt>,
+}
+
+/// The time at which an API server was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Now {
+    /// The time.
+    pub time: Timestamp,
+    /// Whether the server stated it; if not, it is that of the local clock.
+    pub by_server: bool,
 }
 
 /// Where the scale of a target is, and the state in which it was read.
@@ -87,10 +96,14 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     let control_plane = ControlPlane { server, ..observed.control_plane };
     let Settings { controller, known } =
         controller_settings(None, options, &control_plane, &mut basis, &mut notes)?;
-    let now = options.now.unwrap_or(observed.now);
+    let now = options.now.unwrap_or(observed.now.time);
     if options.now.is_none() {
         let value = crate::json::SecondsTime(now).to_string();
-        basis.insert(0, assumed("clock", value, "the API server's"));
+        let source = match observed.now.by_server {
+            true => "the API server's",
+            false => "the local one, as the API server states no time",
+        };
+        basis.insert(0, assumed("clock", value, source));
     }
     basis.extend(observed.basis);
     let snapshot = Snapshot {

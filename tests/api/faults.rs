@@ -52,6 +52,9 @@ pub(crate) enum Fault {
     Warning(String),
     /// Any other answer.
     Answer(Answer),
+    /// The connection is closed unheard where it has served a request before: the server closed it
+    /// right after that, but not before the client sent this one.
+    CutWhereKept,
     /// The server does not act on it: it gets lost on the way, or somebody before it answers.
     Unheard,
     /// Somebody else does this right before.
@@ -134,6 +137,8 @@ pub(crate) struct Effects {
     pub(crate) hangs: bool,
     /// How much of the answer is sent.
     pub(crate) extent: Extent,
+    /// Whether a connection that served before is closed instead.
+    pub(crate) cut_where_kept: bool,
     /// Whether the server never acts on it.
     pub(crate) unheard: bool,
     /// What others do before.
@@ -155,6 +160,7 @@ impl Effects {
                 Fault::CutBeforeHead => effects.extent = Extent::Nothing,
                 Fault::CutAfterHead => effects.extent = Extent::Head,
                 Fault::CutInBody => effects.extent = Extent::HalfTheBody,
+                Fault::CutWhereKept => effects.cut_where_kept = true,
                 Fault::Unheard => effects.unheard = true,
                 Fault::Before(change) => effects.before.push(*change),
                 change => effects.changes.push(change.clone()),
@@ -233,6 +239,7 @@ fn changed(fault: &Fault, request: &Request, mut answer: Answer) -> Answer {
         | Fault::CutBeforeHead
         | Fault::CutAfterHead
         | Fault::CutInBody
+        | Fault::CutWhereKept
         | Fault::Unheard
         | Fault::Before(_) => answer,
     }

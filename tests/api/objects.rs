@@ -53,6 +53,8 @@ pub(crate) enum Clock {
     Ahead(i64),
     /// It stands at [`RECORDED_DATE`], when the recorded objects were fresh.
     Recorded,
+    /// The server states something that is no time.
+    Broken,
 }
 
 /// The objects of one resource by namespace and name.

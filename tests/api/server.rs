@@ -217,6 +217,7 @@ fn converse<S: Stream>(
     shared: &Shared,
 ) -> io::Result<End> {
     let mut buffer = Vec::new();
+    let mut is_kept = false;
     loop {
         let idle = Instant::now();
         let stop = || shared.stops() || idle.elapsed() > PATIENCE;
@@ -228,6 +229,11 @@ fn converse<S: Stream>(
             let effects = Effects::of(&cluster.faults, &request);
             (effects, cluster.latency, cluster.keeps)
         });
+        if effects.cut_where_kept && is_kept {
+            shared.done(entry, None, 0);
+            return Ok(End::Orderly);
+        }
+        is_kept = true;
         shared.sleep(latency + effects.request_delay);
         let kept = lock(&shared.kept).get(&request).cloned();
         if let Some(kept) = kept {
@@ -299,6 +305,7 @@ fn dated(answer: Answer, clock: Clock) -> Answer {
     static AUDITED: AtomicUsize = AtomicUsize::new(1);
     let date = match clock {
         Clock::Recorded => RECORDED_DATE.to_owned(),
+        Clock::Broken => "yesterday".to_owned(),
         Clock::Ahead(seconds) => {
             let now = Timestamp::now() + SignedDuration::from_secs(seconds);
             let printed = DateTimePrinter::new().timestamp_to_rfc9110_string(&now);

@@ -526,3 +526,15 @@ fn what_cannot_be_meant_is_refused_before_anything_is_asked() {
     assert!(help.contains("--sync-period") && !help.contains("--now"), "{help}");
     assert!(!help.contains("with -f"), "{help}");
 }
+
+/// Such as a server that closes every connection after its answer.
+#[test]
+fn a_write_does_not_meet_a_connection_that_the_server_has_closed() {
+    let mut cluster = cluster();
+    cluster.fault(When::on("/").method("PUT"), Fault::CutWhereKept);
+    let server = Server::start(cluster);
+    let ran = apply(&server, &["--yes"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(writes(&server).len(), 1);
+    assert_eq!(scale(&server)["spec"]["replicas"], 4);
+}

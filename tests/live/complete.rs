@@ -56,8 +56,8 @@ fn each_place_has_its_candidates() {
         (&["explain", "-n", "shop", "c"], "cart\tDeployment/cart\n:4\n"),
         (&["explain", "-n", "none", ""], ":4\n"),
         (&["explain", NAME, ""], ":4\n"),
-        (&["explain", "--context", ""], "test\ttest-cluster default\n:4\n"),
-        (&["explain", "--context=t"], "test\ttest-cluster default\n:4\n"),
+        (&["explain", "--context", ""], "test\n:4\n"),
+        (&["explain", "--context=t"], "test\n:4\n"),
         (&["explain", "--user", ""], "test-user\n:4\n"),
         (&["explain", "--context", "other", ""], ":4\n"),
         (&["predict", NAME, "--metric", ""], "cpu=\tcpu\n:6\n"),
@@ -146,6 +146,25 @@ fn credential_plugins_are_run_without_a_word() {
         let ran = complete("kubectl_complete-hpa", &["explain", "-n", "shop", "c"], &config);
         assert_eq!((&*ran.stdout, &*ran.stderr), (lines, ""), "{exec:?}");
     }
+}
+
+/// Its address may hold a password, and its token what no header can.
+#[test]
+fn nothing_of_a_kubeconfig_but_names_shows() {
+    let server = Server::start(cluster());
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    config.edit(|config| {
+        config["clusters"][0]["cluster"]["server"] =
+            "https://me:secret-password@127.0.0.1:1".into();
+    });
+    let ran = complete("kubectl_complete-hpa", &["explain", "--cluster", ""], &config);
+    assert_eq!((&*ran.stdout, &*ran.stderr), ("test-cluster\n:4\n", ""));
+    let config = server.kubeconfig(&Auth::None);
+    config.edit(|config| {
+        config["users"][0]["user"]["token"] = "secret-token-of-admin\n".into();
+    });
+    let ran = complete("kubectl_complete-hpa", &["explain", ""], &config);
+    assert_eq!((&*ran.stdout, &*ran.stderr), (":4\n", ""));
 }
 
 #[test]

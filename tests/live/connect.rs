@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::api::{
-    Answer, Auth, Cluster, Exec, Fault, Gate, Kubeconfig, Proxy, Server, Transport, When,
-    authorize, base64,
+    Auth, Cluster, Exec, Fault, Gate, Kubeconfig, Proxy, Server, Transport, When, authorize, base64,
 };
 use super::{HPA, NAME, Ran, explain_with, program, recorded, run};
 
@@ -354,58 +353,143 @@ fn a_plugin_gets_no_input() {
     assert_eq!(config.exec_runs().len(), 1);
 }
 
-/// Row 14 for an identity provider: an old token is renewed before anything is asked.
+/// Row 14 for an identity provider: its token is used while it is valid, and never renewed.
 #[test]
-fn a_token_of_an_identity_provider_is_renewed() {
+fn a_token_of_an_identity_provider_is_used_as_it_is() {
     let token = |user: &str, expires: i64| {
         let claims = base64::url(json!({"exp": expires}).to_string().as_bytes());
         format!("{user}.{claims}.signature")
     };
-    let (old, new) = (token("old", 1_000_000_000), token("new", 4_000_000_000));
+    let (old, valid) = (token("old", 1_000_000_000), token("valid", 4_000_000_000));
     let server = server_with(|cluster| {
-        cluster.grant(&new);
+        cluster.grant(&valid);
     });
-    let authority = |config: &Kubeconfig| {
-        let path = config.folder().join("authority.pem");
-        fs::write(&path, server.authority()).expect("a file");
-        path
-    };
-    let explain = || {
+    let explain = |token: &str, more: serde_json::Value| {
         let config = server.kubeconfig(&Auth::None);
-        config.edit(|config| {
-            config["users"][0]["user"] = json!({"auth-provider": {"name": "oidc", "config": {
-                "id-token": authorize::token(&old),
-                "idp-issuer-url": format!("{}/oidc", server.url()),
-                "client-id": "kubernetes",
-                "client-secret": "secret-password",
-                "refresh-token": "secret-password-of-the-provider",
-            }}});
+        let mut provider = json!({
+            "id-token": authorize::token(token),
+            "idp-issuer-url": format!("{}/oidc", server.url()),
+            "client-id": "kubernetes",
+            "client-secret": "secret-password",
         });
-        let mut command = program();
-        command.args(["explain", NAME, "-n", "default", "-o", "json", "-v", "9", "--kubeconfig"]);
-        run(command.arg(config.path()).env("SSL_CERT_FILE", authority(&config)))
+        provider.as_object_mut().expect("it").extend(more.as_object().expect("it").clone());
+        config.edit(|config| {
+            config["users"][0]["user"] =
+                json!({"auth-provider": {"name": "oidc", "config": provider}});
+        });
+        let before = fs::read(config.path()).expect("it");
+        let ran = explain_with(&config, &["-o", "json", "-v", "9"]);
+        assert_eq!(fs::read(config.path()).expect("it"), before);
+        ran
     };
-    explain().fails(
-        1,
-        &[
-            "Unable to connect to the server: getting credentials: the credentials of the \
-             kubeconfig could not be refreshed\n",
-            "hint: log in again\n",
-        ],
-    );
-    let metadata = json!({"token_endpoint": format!("{}/oidc/token", server.url())});
-    let renewed = json!({"id_token": authorize::token(&new), "refresh_token": "secret-password"});
-    server.change(|cluster| {
-        for (path, body) in [("/oidc/.well-known", metadata), ("/oidc/token", renewed)] {
-            let answer = Answer::json(200, body.to_string());
-            cluster.fault(When::on(path), Fault::Answer(answer));
-        }
-    });
-    assert_eq!(explain().answer()["outcome"]["status"]["desiredReplicas"], 10);
+    let refreshes = json!({"refresh-token": "secret-password-of-the-provider"});
+    let ran = explain(&valid, refreshes.clone());
+    assert_eq!(ran.answer()["outcome"]["status"]["desiredReplicas"], 10);
     let asked = server.requests();
-    let own = asked.iter().filter(|request| !request.path.starts_with("/oidc"));
-    assert!(own.map(|request| request.user.as_deref()).all(|user| user == Some(&*new)));
-    assert_eq!(asked.iter().filter(|request| request.method == "POST").count(), 1);
+    let users = asked.iter().map(|request| request.user.as_deref());
+    assert!(users.clone().count() > 0 && users.clone().all(|user| user == Some(&*valid)));
+    let expired = "Unable to connect to the server: getting credentials: the OIDC id-token expired \
+                   at 2001-09-09T01:46:40Z";
+    explain(&old, refreshes).fails(1, &[expired, "hint: run kubectl once"]);
+    explain(&old, json!({})).fails(1, &[expired, "no refresh-token\n", "hint: log in again\n"]);
+    // The refresh token was sent to nobody, so kubectl can still use it.
+    assert_eq!(server.requests().len(), asked.len());
+}
+
+/// A token that no header can hold, wherever it comes from.
+#[test]
+fn a_token_with_a_control_character_is_not_sent() {
+    let server = server_with(|_| {});
+    let config = server.kubeconfig(&Auth::None);
+    let file = config.folder().join("token");
+    let token = authorize::token("admin");
+    let two_lines = format!("{token}\nsecret-password\n");
+    let user = |user: serde_json::Value| {
+        config.edit(|config| config["users"][0]["user"] = user);
+    };
+    let cause = "contains a line break or another control character, so it cannot be sent\n";
+    let one_line = |ran: &Ran, source: &str| {
+        ran.fails(1, &[&format!("error: {source} {cause}hint: ")]);
+        assert_eq!(ran.stderr.lines().count(), 2, "{}", ran.stderr);
+    };
+    user(json!({"token": format!("{token}\n")}));
+    one_line(&explain_with(&config, &[]), "the token of user \"test-user\" in the kubeconfig");
+    user(json!({}));
+    one_line(&explain_with(&config, &["--token", &two_lines]), "--token");
+    fs::write(&file, &two_lines).expect("a file");
+    user(json!({"tokenFile": file}));
+    one_line(&explain_with(&config, &[]), &format!("the token in file {file:?}"));
+    assert!(server.requests().is_empty());
+    // What surrounds the one token of a file is trimmed, as kubectl does.
+    fs::write(&file, format!("\n {token}\t\r\n")).expect("a file");
+    explain_with(&config, &["-o", "json"]).answer();
+}
+
+/// What lies in the current directory is not run, and neither is what is not executable.
+#[cfg(unix)]
+#[test]
+fn no_plugin_is_run_from_the_current_directory() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let server = server_with(|_| {});
+    let config = server.kubeconfig(&Auth::Exec(Exec::Token("admin")));
+    let folder = config.folder();
+    let install = |folder: &std::path::Path, mode| {
+        let path = folder.join("get-token");
+        fs::create_dir_all(folder).expect("a folder");
+        fs::write(&path, "#!/bin/sh\nexec /bin/sh \"$@\"\n").expect("a file");
+        fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("a mode");
+    };
+    install(folder, 0o755);
+    install(&folder.join("plain"), 0o644);
+    install(&folder.join("good"), 0o755);
+    let plain = folder.join("plain").display().to_string();
+    let good = folder.join("good").display().to_string();
+    let explain = |command: &str, path: &str| {
+        config.edit(|config| config["users"][0]["user"]["exec"]["command"] = command.into());
+        let mut run_here = program();
+        run_here.args(["explain", NAME, "-o", "json", "--kubeconfig"]).arg(config.path());
+        run(run_here.current_dir(folder).env("PATH", path))
+    };
+    let relative = "Unable to connect to the server: getting credentials: exec: executable \
+                    get-token: cannot run executable found relative to current directory\nhint: ";
+    for path in [format!(":{good}"), format!(".:{good}"), format!("{plain}:")] {
+        explain("get-token", &path).fails(1, &[relative]);
+    }
+    explain("get-token", &plain).fails(1, &["exec: executable get-token not found\nhint: "]);
+    explain("./plain/get-token", &good).fails(1, &["/plain/get-token: permission denied\nhint: "]);
+    assert_eq!(config.exec_runs().len(), 0);
+    explain("get-token", &format!("{plain}:{good}:/usr/bin:/bin:")).answer();
+    // With a slash it is relative to the kubeconfig, whatever the current directory.
+    explain("./good/get-token", "/usr/bin:/bin").answer();
+    assert_eq!(config.exec_runs().len(), 2);
+}
+
+#[test]
+fn what_cannot_be_an_address_or_a_name_is_refused() {
+    let server = server_with(|_| {});
+    let config = admin(&server);
+    let explain = |name: &str, more: &[&str]| {
+        let mut command = program();
+        command.args(["explain", name, "--kubeconfig"]).arg(config.path());
+        run(command.args(more))
+    };
+    for place in ["https://127.0.0.1:65536", "127.0.0.1:4294967739", "https://[::1]:70000/x"] {
+        explain(NAME, &["-s", place])
+            .fails(2, &["error: the port of the server's address is not one from 0 to 65535\n"]);
+    }
+    for name in [".", "..", "hpa/.."] {
+        explain(name, &[]).fails(2, &["error: invalid resource name \".", "may not be '."]);
+        explain(NAME, &["-n", name.trim_start_matches("hpa/")])
+            .fails(2, &["error: invalid namespace \".", "may not be '."]);
+    }
+    config.edit(|config| config["contexts"][0]["context"]["namespace"] = "..".into());
+    explain(NAME, &[]).fails(2, &["error: invalid namespace \"..\": may not be '..'\n"]);
+    explain(NAME, &["--request-timeout", "1000000000000000000s"])
+        .fails(2, &["Invalid timeout value"]);
+    assert!(server.requests().is_empty());
+    explain(NAME, &["-n", "default", "--request-timeout", "2562047h"]);
+    assert!(!server.requests().is_empty());
 }
 
 /// Row 14 for a plugin.

@@ -427,6 +427,42 @@ fn the_servers_clock_counts() {
     }
 }
 
+#[test]
+fn a_server_without_a_time_leaves_the_local_clock() {
+    for (clock, source) in [
+        (Clock::Ahead(0), "the API server's"),
+        (Clock::Broken, "the local one, as the API server states no time"),
+    ] {
+        let mut cluster = Cluster::recorded();
+        cluster.clock(clock);
+        let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
+        let basis = answer["basis"].as_array().expect("a list");
+        let clock = basis.iter().find(|basis| basis["item"] == "clock").expect("a clock");
+        assert_eq!(clock["source"], source);
+    }
+}
+
+#[test]
+fn answers_have_limits() {
+    let list = |token: &str| {
+        let metadata = json!({"continue": token});
+        json!({"kind": "PodList", "apiVersion": "v1", "metadata": metadata, "items": []})
+    };
+    let answer = |body: String| Fault::Answer(super::api::Answer::json(200, body));
+    // One token over and over, and two by turns.
+    at(super::PODS, answer(list("a").to_string()))
+        .fails(1, &["invalid response for GET /api/v1/namespaces/default/pods?", "is repeated\n"]);
+    let mut cluster = recorded();
+    for nth in 1..9 {
+        let token = if nth % 2 == 0 { "a" } else { "b" };
+        cluster.fault(When::on(super::PODS).nth(nth), answer(list(token).to_string()));
+    }
+    let server = Server::start(cluster);
+    explain(&server, &[]).fails(1, &["is repeated\n"]);
+    let pages = server.requests().iter().filter(|request| request.path == super::PODS).count();
+    assert_eq!(pages, 3);
+}
+
 /// Row 61.
 #[test]
 fn warnings_show_once() {

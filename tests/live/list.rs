@@ -401,3 +401,22 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
     assert!(none.stderr.contains("Warning: there is nothing to save in "), "{}", none.stderr);
     assert!(!path.exists());
 }
+
+/// Each HPA asks the API of resource metrics, and none of them waits where the others did in vain.
+#[test]
+fn an_api_that_hangs_costs_a_list_its_time_once() {
+    let mut cluster = shop();
+    for number in 0..12 {
+        cluster.autoscaled(["shop", &format!("more-{number}")], 3);
+    }
+    let metrics = "/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods";
+    cluster.fault(When::on(metrics), Fault::Hang);
+    let server = Server::start(cluster);
+    let answer = list(&server, &["-n", "shop", "--request-timeout", "1s", "-o", "json"]).answer();
+    assert_eq!(answer["items"].as_array().map(Vec::len), Some(16));
+    let text = answer.to_string();
+    assert!(text.contains("timed out after 1s") && text.contains("not asked: "), "{text}");
+    let asked = server.requests().iter().filter(|request| request.path == metrics).count();
+    // Four at once, and at most three more that left before the last of those was given up.
+    assert!((4..8).contains(&asked), "{asked}");
+}

@@ -18,7 +18,7 @@ use super::metrics::{Miss, custom_version};
 use super::past::Past;
 use super::right::denied;
 use super::scale::Found;
-use super::{Fetch, Needed, Needs, graceful, skew};
+use super::{Fetch, Needed, Needs, clock, graceful};
 use crate::error::Error;
 use crate::selector::Selector;
 use crate::snapshot::Listed;
@@ -26,7 +26,7 @@ use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::convert::HpaObject;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::live::Observed;
+use crate::snapshot::live::{Now, Observed};
 use crate::snapshot::pod::Meta;
 
 /// How many HPAs are asked about at once.
@@ -128,7 +128,7 @@ struct Shared<'s> {
     items: &'s [Item],
     /// The scales of their targets, in the same order.
     scales: Vec<Result<Found, Error>>,
-    now: Timestamp,
+    now: Now,
     note: Option<String>,
     discovery: Result<Discovery, Failure>,
     custom: Result<String, Miss>,
@@ -142,12 +142,10 @@ impl Fetch<'_> {
         progress: &Progress,
     ) -> Result<Vec<Listed<Observed>>, Failure> {
         let (items, date) = self.items(namespace, selector).await?;
-        let own = Timestamp::now();
-        let now = date.unwrap_or(own);
+        let (now, note) = clock(date);
         let wanted: Vec<usize> = (0..items.len()).filter(|place| items[*place].wanted).collect();
         progress.begin(wanted.len(), items.len() + wanted.len());
-        let rounds = progress.steps.get().div_ceil(AT_ONCE);
-        self.session.allow(rounds.try_into().unwrap_or(u32::MAX));
+        self.session.read_many();
 
         let needs = items.iter().filter_map(|item| item.hpa.as_ref().ok().map(Needs::of));
         let needs: Vec<Needs> = needs.collect();
@@ -162,7 +160,6 @@ impl Fetch<'_> {
         let scales = items.iter().map(|item| self.item_scale(item, &discovery, progress));
         let scales = stream::iter(scales).buffered(AT_ONCE).collect().await;
 
-        let note = skew(now, own);
         let shared = Shared { items: &items, scales, now, note, discovery, custom };
         let observed = wanted.iter().map(|place| self.observe(*place, &shared, progress));
         Ok(stream::iter(observed).buffered(AT_ONCE).collect().await)

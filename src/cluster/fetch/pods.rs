@@ -1,6 +1,7 @@
 //! Lists that may be long, page after page: the pods of a target, and HPAs.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -17,6 +18,12 @@ use crate::snapshot::pod::Pod;
 
 /// As many objects a page as kubectl asks for.
 const PAGE: usize = 500;
+
+/// As many pages may follow one another: a list of 100,000 objects.
+const PAGES: usize = 200;
+
+/// As long may all pages of a list be together, inflated.
+const LONGEST: usize = 2 << 30;
 
 /// As many pages wait to be read, or are, before the next one is asked for.
 const UNREAD: usize = 4;
@@ -45,9 +52,19 @@ impl Fetch<'_> {
         let reader = Arc::new(Reader::default());
         let mut read = Vec::new();
         let mut reading = VecDeque::new();
+        let mut tokens = HashSet::new();
         loop {
             let token = next_page(kind, IoRead::new(page.body.reader()))
                 .map_err(|cause| self.unreadable(&asked, cause))?;
+            if let Some(token) = &token
+                && (!tokens.insert(token.clone()) || tokens.len() >= PAGES)
+            {
+                let cause = match tokens.len() {
+                    PAGES.. => format!("the list has more than {PAGES} pages"),
+                    _ => "the list does not end: a continue token is repeated".to_owned(),
+                };
+                return Err(self.unreadable(&asked, cause));
+            }
             if token.is_none() && reading.is_empty() {
                 let items = reader.items(&page.body);
                 return Ok((items.map_err(|cause| self.unreadable(&asked, cause))?, date));
@@ -98,6 +115,8 @@ impl Fetch<'_> {
 #[derive(Default)]
 struct Reader {
     spare: Mutex<Vec<Vec<u8>>>,
+    /// How much has been read.
+    length: AtomicUsize,
 }
 
 impl Reader {
@@ -105,6 +124,9 @@ impl Reader {
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let mut memory = spare().pop().unwrap_or_default();
         let content = page.unpack_into(&mut memory).map_err(|e| e.to_string())?;
+        if self.length.fetch_add(content.len(), Ordering::Relaxed) + content.len() > LONGEST {
+            return Err(format!("the list is longer than {} GiB", LONGEST >> 30));
+        }
         let page: List<T> = serde_json::from_slice(content).map_err(|e| e.to_string())?;
         spare().push(memory);
         Ok(page.items.unwrap_or_default())

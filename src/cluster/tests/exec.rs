@@ -61,6 +61,11 @@ fn faults_show_no_output_and_no_environment() {
             "exec plugin is configured to use API version client.authentication.k8s.io/v1, plugin \
              returned version client.authentication.k8s.io/v1beta1",
         ),
+        (
+            answer(r#"{"token":"T-s3cr3t\\n"}"#),
+            "exec: executable sh returned a token with a line break or another control character, \
+             so it cannot be sent",
+        ),
         ("sleep 20".to_owned(), "exec: executable sh gave nothing in 1s"),
     ] {
         let mut exec = plugin(&script);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{Folder, wait};
 use crate::args::ConnectionFlags;
-use crate::cluster::failure::FailureKind;
+use crate::cluster::failure::{FailureKind, Waiting};
 use crate::cluster::{Failure, Session, connect};
 use crate::error::Error;
 use crate::secret::Secret;
@@ -241,4 +241,112 @@ users: [{{name: u, user: {{exec: {{command: sh, args: [{script}], interactiveMod
     let token = ConnectionFlags { token: Some(Secret::new("t")), ..ConnectionFlags::default() };
     wait(session(&token, &folder)).unwrap();
     assert_eq!(run_count(), 1);
+}
+
+/// An address that takes connections and says nothing.
+fn silent() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    (listener, host)
+}
+
+#[test]
+fn the_limit_that_struck_is_named() {
+    let (_listener, host) = silent();
+    let folder = Folder::new();
+    let flags = ConnectionFlags { request_timeout: None, ..to(&format!("http://{host}")) };
+    let failure = wait(async {
+        let session = session(&flags, &folder).await.unwrap();
+        // What came before took most of the time for all requests.
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_millis(29_800)).await;
+        tokio::time::resume();
+        session.get("/a", "application/json").await.unwrap_err()
+    });
+    let text =
+        "Unable to connect to the server: timed out after 30s in all waiting for an answer of";
+    assert_eq!(failure.to_string(), format!("{text} {host}"));
+    assert!(failure.hint().is_some_and(|hint| hint.contains("the limit for all requests")));
+}
+
+#[test]
+fn a_name_that_is_not_resolved_is_told() {
+    let folder = Folder::new();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let failure = runtime.block_on(async {
+        // The only thread that could ask the resolver is busy, as with a silent name server.
+        let (release, busy) = channel::<()>();
+        tokio::task::spawn_blocking(move || busy.recv());
+        let session = session(&to("http://localhost:1"), &folder).await.unwrap();
+        let failure = session.get("/a", "application/json").await.unwrap_err();
+        drop(release);
+        failure
+    });
+    let text = "timed out after 1s looking up localhost in DNS";
+    assert_eq!(failure.to_string(), format!("Unable to connect to the server: {text}"));
+}
+
+#[test]
+fn an_api_that_does_not_answer_is_given_up() {
+    let (_listener, host) = silent();
+    let folder = Folder::new();
+    let limit = Some(Duration::from_millis(200));
+    let flags = ConnectionFlags { request_timeout: limit, ..to(&format!("http://{host}")) };
+    wait(async {
+        let session = session(&flags, &folder).await.unwrap();
+        session.read_many();
+        let ask = async |path| session.get(path, "application/json").await.unwrap_err();
+        for _ in 0..4 {
+            let failure = ask("/apis/metrics.k8s.io/v1beta1/pods?a=b").await;
+            let answer = matches!(
+                failure.kind,
+                FailureKind::Timeout { waiting: Waiting::Answer, in_all: false, .. }
+            );
+            assert!(answer, "{failure:?}");
+        }
+        assert_eq!(session.requests(), 4);
+        let failure = ask("/apis/metrics.k8s.io/v1beta1/nodes").await;
+        let text = "not asked: the last requests to";
+        let given_up = format!("{text} {host}/apis/metrics.k8s.io had no answer after 200ms");
+        assert_eq!(failure.to_string(), format!("Unable to connect to the server: {given_up}"));
+        assert_eq!(session.requests(), 4);
+        // Others are still asked.
+        ask("/apis/custom.metrics.k8s.io").await;
+        assert_eq!(session.requests(), 5);
+    });
+}
+
+#[test]
+fn a_body_has_limits() {
+    let endless = |status: &str| {
+        format!("HTTP/1.1 {status}\r\nContent-Length: 999999999\r\n\r\n{}", "x".repeat(2 << 20))
+    };
+    // What is wrong is known without all of it.
+    let (result, ..) = ask(&[endless("403 Forbidden")], "/a");
+    assert_eq!(result.unwrap_err().status(), Some(403));
+    let mut member = Vec::new();
+    let mut encoder = flate2::write::GzEncoder::new(&mut member, flate2::Compression::fast());
+    encoder.write_all(&vec![b' '; 1 << 20]).unwrap();
+    encoder.finish().unwrap();
+    let headers = http::HeaderMap::from_iter([(
+        http::header::CONTENT_ENCODING,
+        http::HeaderValue::from_static("gzip"),
+    )]);
+    let most = crate::cluster::body::MOST;
+    let bomb = crate::cluster::body::Packed::new(member.repeat(129), &headers, most);
+    assert_eq!(bomb.unpack().unwrap_err().to_string(), "the answer is longer than 128 MiB");
+}
+
+#[test]
+fn no_path_leads_out_of_its_directory() {
+    for path in ["/api/v1/namespaces/../pods", "/a/.", "/..?limit=1"] {
+        let (result, session, _) = ask(&[answer("200 OK", "", "{}")], path);
+        let text = result.unwrap_err().to_string();
+        assert!(text.ends_with("not a path to ask for"), "{text}");
+        assert_eq!(session.requests(), 0);
+    }
 }

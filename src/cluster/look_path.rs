@@ -99,9 +99,8 @@ mod tests {
         use super::{Unfound, look_path};
         use crate::cluster::environment::Environment;
 
-        // Files of the current directory, which every test of the crate shares.
-        let here = format!("target-look-path-{}", std::process::id());
-        let folder = std::env::temp_dir().join(&here);
+        let folder = format!("kubectl-hpa-look-path-{}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
         for name in ["plain/tool", "good/tool", "good/other"] {
             let path = folder.join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();

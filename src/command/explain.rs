@@ -12,7 +12,6 @@ use crate::engine::decision::{Decision, Extreme, Outlook, UnreadMetric};
 use crate::error::Error;
 use crate::memory::Remembered;
 use crate::memory::states::{self, Chain};
-use crate::names;
 use crate::render::markdown::markdown;
 use crate::render::{page, structured};
 use crate::report::page::{Page, Table};
@@ -220,12 +219,14 @@ pub(super) fn options(args: &ControllerArgs, connection: &ConnectionFlags) -> Op
     }
 }
 
-/// The name of the HPA that is asked for.
+/// The name of the HPA that is asked for. In a path these two would lead to another object; any other
+/// name is sought, so that those that there are can be told.
 pub(super) fn hpa_name(typed: &str) -> Result<String, Error> {
-    let name = bare_name(typed);
-    match &*names::path_segment(name) {
-        [wrong, ..] => Err(Error::usage(format!("invalid resource name {name:?}: {wrong}"))),
-        [] => Ok(name.to_owned()),
+    match bare_name(typed) {
+        name @ ("." | "..") => {
+            Err(Error::usage(format!("invalid resource name {name:?}: may not be '{name}'")))
+        }
+        name => Ok(name.to_owned()),
     }
 }
 

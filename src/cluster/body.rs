@@ -20,7 +20,7 @@ pub(super) const MOST_OF_ERROR: usize = 1 << 20;
 const MAX_RATIO: usize = 1032;
 
 /// A body as it came.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Packed {
     bytes: Vec<u8>,
     gzip: bool,
@@ -44,6 +44,11 @@ impl Packed {
     /// The bytes that came.
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Whether there is something to inflate, which may take long.
+    pub(super) fn is_packed(&self) -> bool {
+        self.gzip
     }
 
     /// The content.

@@ -3,6 +3,7 @@
 //! on it. Follows `rest.Request` of client-go.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use http::{HeaderMap, Request, header};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 use kube::client::Body;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::body::{self, Packed};
@@ -228,7 +230,7 @@ impl Session {
     /// Everything but a 2xx answer with its whole body.
     pub async fn get(&self, path: &str, accept: &str) -> Result<Response, Failure> {
         let answer = self.get_with(path, accept, Patience::Own).await?;
-        self.unpacked(Method::Get, path, answer)
+        self.unpacked(Method::Get, path, answer).await
     }
 
     /// Asks with our own patience for what another thread is to inflate.
@@ -253,17 +255,33 @@ impl Session {
     /// Everything but a 2xx answer with its whole body.
     pub async fn get_as_controller(&self, path: &str, accept: &str) -> Result<Response, Failure> {
         let answer = self.get_with(path, accept, Patience::Controllers).await?;
-        self.unpacked(Method::Get, path, answer)
+        self.unpacked(Method::Get, path, answer).await
     }
 
-    fn unpacked(
+    /// Waits for what another thread does, as long as there is time for all requests.
+    pub(super) async fn finished<T>(&self, task: JoinHandle<io::Result<T>>) -> io::Result<T> {
+        let done = match self.deadline() {
+            Some(end) => timeout_at(end, task).await.map_err(|_| {
+                let cause = "the time for all requests was over before it was read";
+                io::Error::new(io::ErrorKind::TimedOut, cause)
+            })?,
+            None => task.await,
+        };
+        done.unwrap_or_else(|e| Err(e.into()))
+    }
+
+    async fn unpacked(
         &self,
         method: Method,
         path: &str,
         answer: Response<Packed>,
     ) -> Result<Response, Failure> {
         let Response { status, body, date, content_type } = answer;
-        let body = body.unpack().map_err(|e| {
+        let body = match body.is_packed() {
+            true => self.finished(spawn_blocking(|| body.unpack())).await,
+            false => body.unpack(),
+        };
+        let body = body.map_err(|e| {
             let cause = format!("failed to inflate the answer: {e}");
             Failure { method, ..Failure::unreadable(self.host(), path, cause) }
         })?;
@@ -291,7 +309,7 @@ impl Session {
             _ => None,
         };
         let answer = self.send(&ask, wait).await?;
-        self.unpacked(method, path, answer)
+        self.unpacked(method, path, answer).await
     }
 
     async fn get_with(

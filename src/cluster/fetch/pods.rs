@@ -1,6 +1,7 @@
 //! Lists that may be long, page after page: the pods of a target, and HPAs.
 
 use std::collections::{HashSet, VecDeque};
+use std::io::{self, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,6 +16,9 @@ use super::super::discovery::segment;
 use super::read::{List, next_page};
 use super::{Fetch, JSON};
 use crate::snapshot::pod::Pod;
+
+/// As far as a page is read for what it says about itself: far more than API servers take for it.
+const HEAD: u64 = 64 << 10;
 
 /// As many objects a page as kubectl asks for.
 const PAGE: usize = 500;
@@ -54,8 +58,9 @@ impl Fetch<'_> {
         let mut reading = VecDeque::new();
         let mut tokens = HashSet::new();
         loop {
-            let token = next_page(kind, IoRead::new(page.body.reader()))
-                .map_err(|cause| self.unreadable(&asked, cause))?;
+            let (token, body) = self.token(kind, page.body).await;
+            page.body = body;
+            let token = token.map_err(|cause| self.unreadable(&asked, cause))?;
             if let Some(token) = &token
                 && (!tokens.insert(token.clone()) || tokens.len() >= PAGES)
             {
@@ -73,7 +78,7 @@ impl Fetch<'_> {
             let read_page = move || {
                 let items = reader.items(&body);
                 session.reuse(body);
-                items
+                items.map_err(io::Error::other)
             };
             reading.push_back((asked, spawn_blocking(read_page)));
             let Some(token) = token else {
@@ -104,10 +109,22 @@ impl Fetch<'_> {
     /// The items of a page, with what was asked for.
     async fn finished<T>(
         &self,
-        (asked, reading): (String, JoinHandle<Result<Vec<T>, String>>),
+        (asked, reading): (String, JoinHandle<io::Result<Vec<T>>>),
     ) -> Result<Vec<T>, Failure> {
-        let read = reading.await.unwrap_or_else(|e| Err(e.to_string()));
-        read.map_err(|cause| self.unreadable(&asked, cause))
+        let read = self.session.finished(reading).await;
+        read.map_err(|cause| self.unreadable(&asked, cause.to_string()))
+    }
+
+    /// The token of the page after this one. It is looked for on this thread where API servers have
+    /// it, and on another beyond that, where it may take long.
+    async fn token(&self, kind: &str, body: Packed) -> (Result<Option<String>, String>, Packed) {
+        if let Ok(token) = next_page(kind, IoRead::new(body.reader().take(HEAD))) {
+            return (Ok(token), body);
+        }
+        let kind = kind.to_owned();
+        let look = move || Ok((next_page(&kind, IoRead::new(body.reader())), body));
+        let looked = self.session.finished(spawn_blocking(look)).await;
+        looked.unwrap_or_else(|e| (Err(e.to_string()), Packed::default()))
     }
 }
 

@@ -350,3 +350,24 @@ fn no_path_leads_out_of_its_directory() {
         assert_eq!(session.requests(), 0);
     }
 }
+
+#[test]
+fn reading_ends_with_the_time_for_all_requests() {
+    let (_listener, host) = silent();
+    let folder = Folder::new();
+    let flags = ConnectionFlags { request_timeout: None, ..to(&format!("http://{host}")) };
+    wait(async {
+        let session = session(&flags, &folder).await.unwrap();
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_millis(29_800)).await;
+        tokio::time::resume();
+        let (release, long) = channel::<()>();
+        let read = tokio::task::spawn_blocking(move || {
+            let _ = long.recv_timeout(Duration::from_secs(20));
+            Ok(())
+        });
+        let e = session.finished(read).await.unwrap_err();
+        assert_eq!(e.to_string(), "the time for all requests was over before it was read");
+        assert!(release.send(()).is_ok());
+    });
+}

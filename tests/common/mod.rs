@@ -2,6 +2,12 @@
 //! files, clock or process. What the suites share; not every one of them needs all of it.
 #![allow(dead_code)]
 
+pub(crate) mod recorded;
+pub(crate) mod scenario;
+pub(crate) mod schema;
+pub(crate) mod trajectories;
+pub(crate) mod written;
+
 use jiff::Timestamp;
 use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::Decision;

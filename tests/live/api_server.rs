@@ -1,17 +1,13 @@
 //! The test API server held to what a real one answered, and to what its switches promise. Every
 //! other end-to-end test rests on it.
 
-mod api;
-#[path = "api_server/faults.rs"]
 mod faults;
-#[path = "api_server/lists.rs"]
 mod lists;
-#[path = "api_server/objects.rs"]
 mod objects;
 
 use std::time::Duration;
 
-use api::{Auth, Client, Clock, Cluster, Response, Server, exchange, exchanges};
+use super::api::{self, Auth, Client, Clock, Cluster, Response, Server, exchange, exchanges};
 use serde_json::{Value, json};
 
 const HPA: &str = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";

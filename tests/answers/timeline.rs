@@ -4,11 +4,9 @@
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
 #![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
 
-mod common;
-#[path = "common/recorded.rs"]
-mod recorded;
-#[path = "common/trajectories.rs"]
-mod trajectories;
+use crate::common;
+use crate::common::recorded;
+use crate::common::trajectories;
 
 use std::fmt::Write;
 use std::io::BufRead;

@@ -71,7 +71,7 @@ fn differs(case: &Case) -> Option<String> {
 
 #[test]
 fn manifests_are_taken_and_refused_as_by_an_api_server() {
-    let cases = include_str!("admission/admission.jsonl");
+    let cases = include_str!("../admission/admission.jsonl");
     let mut wrong = Vec::new();
     let mut count = 0;
     for line in cases.lines() {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::api::kubeconfig::EXEC_SECRET;
-use super::api::{Answer, Auth, Clock, Exec, Fault, Server, Transport, When};
+use super::super::api::kubeconfig::EXEC_SECRET;
+use super::super::api::{Answer, Auth, Clock, Exec, Fault, Server, Transport, When};
 use super::{HPA, PODS, admin, get, names, server};
 
 const SHORT: Duration = Duration::from_millis(150);

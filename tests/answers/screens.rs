@@ -1,10 +1,8 @@
 //! Whole screens, as a person sees them: narrow, wide, without colour and with it, in ASCII, and
 //! for inputs that leave something open. A change of wording or layout shows here first.
 
-#[path = "common/recorded.rs"]
-mod recorded;
-#[path = "common/written.rs"]
-mod written;
+use crate::common::recorded;
+use crate::common::written;
 
 use std::collections::BTreeSet;
 

@@ -6,9 +6,7 @@
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
 #![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
 
-#[path = "memory/recorder.rs"]
 mod recorder;
-#[path = "memory/world.rs"]
 mod world;
 
 use std::collections::BTreeMap;

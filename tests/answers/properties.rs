@@ -3,9 +3,8 @@
 //! memory or for refused metrics holds the answer of each, and that no input makes the crate panic. It proves nothing
 //! about a single answer; `vectors.rs` does.
 
-mod common;
-#[path = "properties/scenario.rs"]
-mod scenario;
+use crate::common;
+use crate::common::scenario;
 
 use std::collections::BTreeSet;
 

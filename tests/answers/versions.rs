@@ -3,7 +3,7 @@
 //! a comment gives the reasoning; sources are the patch levels of `pkg/controller/podautoscaler` that were read (1.23.0,
 //! 1.25.9, 1.26.4) and pull requests of kubernetes/kubernetes. No row shows what a controller said.
 
-mod common;
+use crate::common;
 
 use kubectl_hpa::snapshot::admit::{AdmissionError, admit};
 use kubectl_hpa::snapshot::default::AdmissionRules;

@@ -4,9 +4,8 @@
 //! proves that a pass is the controller's, bit for bit; it runs no binary, so what it says is about the
 //! library alone.
 
-mod common;
-#[path = "common/recorded.rs"]
-mod recorded;
+use crate::common;
+use crate::common::recorded;
 
 use recorded::Case;
 use serde_json::{Value, json};

@@ -2,11 +2,9 @@
 //! could not decide, something stands against writing that nothing forces; where it wrote, nothing does.
 //! And what comes next is foreseen for each change. Nothing is written here.
 
-mod common;
-#[path = "common/recorded.rs"]
-mod recorded;
-#[path = "common/written.rs"]
-mod written;
+use crate::common;
+use crate::common::recorded;
+use crate::common::written;
 
 use kubectl_hpa::apply::Change;
 use kubectl_hpa::apply::gate::{Concern, Facts, Going, Leader};

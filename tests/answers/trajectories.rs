@@ -29,9 +29,8 @@ use kubectl_hpa::whatif::overrides::Assumptions;
 use serde_json::json;
 use trajectories::{NAMES, Pass, asking_for, lines, moment, passes, replay};
 
-mod common;
-#[path = "common/trajectories.rs"]
-mod trajectories;
+use crate::common;
+use crate::common::trajectories;
 
 /// How many moments could be compared, at how many the answer was one count, and at how many the
 /// likeliest count was the one that came.

@@ -2,13 +2,10 @@
 //! examples and memories that are not known; against objects that are not what it describes; and the
 //! YAML form against the JSON form. It says nothing about whether an answer is right.
 
-mod common;
-#[path = "common/schema.rs"]
-mod published;
-#[path = "common/recorded.rs"]
-mod recorded;
-#[path = "common/written.rs"]
-mod written;
+use crate::common;
+use crate::common::recorded;
+use crate::common::schema as published;
+use crate::common::written;
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -2,9 +2,8 @@
 //! them as they are read: Markdown, JUnit and GitHub's annotations, for everyday inputs and hostile
 //! ones.
 
-mod common;
-#[path = "common/recorded.rs"]
-mod recorded;
+use crate::common;
+use crate::common::recorded;
 
 use comrak::Arena;
 use comrak::nodes::NodeValue;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::api::{CustomMetric, ExternalMetric, Scale};
+use super::super::api::{CustomMetric, ExternalMetric, Scale};
 use super::{HPA, get, names, server};
 
 #[test]

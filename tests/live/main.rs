@@ -2,37 +2,25 @@
 //! each fault on the way is told as. Exit code, standard error and standard output are all part of
 //! it, and no credential may show in either, however much is asked for with `-v`.
 
+#[path = "../api/mod.rs"]
 mod api;
 
-#[path = "live/answers.rs"]
 mod answers;
-#[path = "live/apply.rs"]
+mod api_server;
 mod apply;
-#[path = "live/apply_rest.rs"]
 mod apply_rest;
-#[path = "live/complete.rs"]
 mod complete;
-#[path = "live/connect.rs"]
 mod connect;
-#[path = "live/control_plane.rs"]
 mod control_plane;
-#[path = "live/faults.rs"]
 mod faults;
-#[path = "live/list.rs"]
 mod list;
-#[path = "live/metrics.rs"]
 mod metrics;
-#[path = "live/names.rs"]
 mod names;
-#[path = "live/predict.rs"]
 mod predict;
-#[path = "live/roles.rs"]
 mod roles;
-#[path = "live/rounds.rs"]
 mod rounds;
-#[path = "live/saved.rs"]
 mod saved;
-#[path = "common/schema.rs"]
+#[path = "../common/schema.rs"]
 mod schema;
 
 use std::path::Path;

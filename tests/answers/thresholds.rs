@@ -2,15 +2,12 @@
 //! and just above each of them it gives the two answers, and nothing in between changes them. The
 //! values are put in place by `set_metric` on a fresh copy, not by what the search uses.
 
-#[path = "thresholds/cases.rs"]
 mod cases;
-mod common;
-#[path = "thresholds/shown.rs"]
+use crate::common;
 mod shown;
 // It makes more than is needed here.
 #[allow(dead_code)]
-#[path = "properties/scenario.rs"]
-mod scenario;
+use crate::common::scenario;
 
 use std::collections::BTreeSet;
 

@@ -3,9 +3,8 @@
 //! was recorded, the answer is worked out by hand from the controller's rules. Neither rests on the
 //! code that changes snapshots.
 
-mod common;
-#[path = "common/recorded.rs"]
-mod recorded;
+use crate::common;
+use crate::common::recorded;
 
 use clap::Parser;
 use kubectl_hpa::args::{Cli, Validate, Verb};

@@ -2,9 +2,8 @@
 //! reasons that are given, situation by situation. That they are true of a real controller is held
 //! by `tests/trajectories.rs`.
 
-mod common;
-#[path = "common/written.rs"]
-mod written;
+use crate::common;
+use crate::common::written;
 
 use serde_json::{Value, json};
 use written::CASES;

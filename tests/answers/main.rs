@@ -1,0 +1,20 @@
+//! What is answered: against recorded controllers and API servers, over random situations, and as it is
+//! printed. One program, so that it is built once and its long tests share the processors.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod admission;
+mod apply;
+mod comparison;
+mod expectations;
+mod memory;
+mod predict;
+mod properties;
+mod schema;
+mod screens;
+mod thresholds;
+mod timeline;
+mod trajectories;
+mod vectors;
+mod versions;

@@ -1,0 +1,9 @@
+//! The program offline, and what is shipped beside it: documents, completions, man pages, manifests.
+
+mod architecture;
+mod cli;
+mod completions;
+mod docs;
+mod krew;
+mod man;
+mod readme;

@@ -13,7 +13,7 @@ test *NAMES:
 
 # the long forms of tests, which take minutes each
 long:
-    cargo test --release --test properties --test memory --test cli -- --ignored --nocapture
+    cargo test --release --test answers --test program -- --ignored --nocapture
 
 # format and lint
 lint:
@@ -22,10 +22,10 @@ lint:
 
 # write anew what is generated: completions, man pages, copies within schema/, the blocks of README and docs/
 generate:
-    UPDATE_SCHEMA=1 cargo test --test schema
-    UPDATE_COMPLETIONS=1 cargo test --test completions
-    UPDATE_MAN=1 cargo test --test man
-    TRYCMD=overwrite cargo test --test readme
+    UPDATE_SCHEMA=1 cargo test --test answers schema
+    UPDATE_COMPLETIONS=1 cargo test --test program completions
+    UPDATE_MAN=1 cargo test --test program man
+    TRYCMD=overwrite cargo test --test program readme
 
 # the time and memory of a pass, and of the whole command beside kubectl
 bench:

@@ -9,7 +9,6 @@ use crate::common::recorded;
 use crate::common::trajectories;
 
 use std::fmt::Write;
-use std::io::BufRead;
 
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::engine;
@@ -17,7 +16,7 @@ use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::snapshot::pod::ConditionStatus;
 use kubectl_hpa::snapshot::{MetricAnswer, Snapshot};
 use kubectl_hpa::whatif::timeline::{JoinTimes, Plan, Player, Trace};
-use trajectories::{NAMES, Pass, lines, moment, passes, replay};
+use trajectories::{NAMES, Pass, moments, passes, replay};
 
 /// So many passes are played from each on.
 const LENGTH: usize = 20;
@@ -89,20 +88,16 @@ fn changes(loads: &[Load], time: Timestamp) -> bool {
 
 fn check(name: &str) -> Share {
     let passes = passes(name);
-    let moments: Vec<(Timestamp, Snapshot)> = lines(&format!("{name}.jsonl.gz"))
-        .lines()
-        .map(|line| moment(name, &line.unwrap()))
-        .map(|(time, input)| (time, input.snapshot))
-        .collect();
-    let loads: Vec<Load> = moments.iter().map(|(time, it)| Load::of(*time, it)).collect();
+    let moments: Vec<&Snapshot> = moments(name).iter().map(|input| &input.snapshot).collect();
+    let loads: Vec<Load> = moments.iter().map(|moment| Load::of(moment.now, moment)).collect();
     let memories = replay(name);
     let mut share = Share::default();
     for (place, Pass { time, proposal, from, .. }) in passes.iter().enumerate() {
         let rest = &passes[place..passes.len().min(place + LENGTH)];
-        let before = moments.iter().rev().find(|(moment, _)| moment < time);
+        let before = moments.iter().rev().find(|moment| moment.now < *time);
         let goes_on = rest.len() > 1 && loads.iter().any(|load| load.time > *time);
-        let Some((_, snapshot)) = before.filter(|_| goes_on) else { continue };
-        let mut snapshot = snapshot.clone();
+        let Some(before) = before.filter(|_| goes_on) else { continue };
+        let mut snapshot = Snapshot::clone(before);
         snapshot.now = *time;
         let decision = engine::reconcile(&snapshot, &memories[place].0);
         let replicas = snapshot.scale.as_ref().unwrap().spec_replicas;

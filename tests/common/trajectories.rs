@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
+use std::sync::LazyLock;
 
 use flate2::read::GzDecoder;
 use jiff::Timestamp;
@@ -25,7 +26,7 @@ use serde::Deserialize;
 pub(crate) const NAMES: [&str; 4] = ["plain", "behave", "queue", "nodown"];
 
 /// A pass that the controller logged.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Pass {
     pub(crate) time: Timestamp,
     pub(crate) proposal: i32,
@@ -33,7 +34,7 @@ pub(crate) struct Pass {
     pub(crate) to: i32,
 }
 
-pub(crate) fn lines(name: &str) -> Box<dyn BufRead> {
+fn lines(name: &str) -> Box<dyn BufRead> {
     let path = format!("{}/tests/trajectories/{name}", env!("CARGO_MANIFEST_DIR"));
     let file = File::open(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
     if name.ends_with(".gz") {
@@ -50,8 +51,22 @@ pub(crate) fn passes(name: &str) -> Vec<Pass> {
         .collect()
 }
 
-/// What was read at one moment, and that moment.
-pub(crate) fn moment(namespace: &str, line: &str) -> (Timestamp, Input) {
+/// What was read at each moment of a run, one every 5 s; read once, as that takes longer than a pass.
+pub(crate) fn moments(name: &str) -> &'static [Input] {
+    static MOMENTS: LazyLock<Vec<(&str, Vec<Input>)>> = LazyLock::new(|| {
+        let read = |name| {
+            lines(&format!("{name}.jsonl.gz"))
+                .lines()
+                .map(|line| moment(name, &line.unwrap()))
+                .collect()
+        };
+        NAMES.map(|name| (name, read(name))).into()
+    });
+    let (_, moments) = MOMENTS.iter().find(|(run, _)| *run == name).expect("a run");
+    moments
+}
+
+fn moment(namespace: &str, line: &str) -> Input {
     #[derive(Deserialize)]
     struct Time {
         time: Timestamp,
@@ -68,7 +83,7 @@ pub(crate) fn moment(namespace: &str, line: &str) -> (Timestamp, Input) {
         version: Some("v1.36.2".parse().unwrap()),
         ..Options::default()
     };
-    (time, assemble(objects, &options, time).unwrap())
+    assemble(objects, &options, time).unwrap()
 }
 
 /// One metric that asks for so many replicas, with its answer; without a tolerance.
@@ -94,8 +109,7 @@ pub(crate) fn asking_for(replicas: i32) -> (Vec<MetricSpec>, Vec<MetricAnswer>) 
 /// pass: what was remembered before each, and the replicas after it. The controller's clock is read a
 /// little before a pass is logged, and the first pass finds an empty memory.
 pub(crate) fn replay(name: &str) -> Vec<(Memory, Option<i32>)> {
-    let first = lines(&format!("{name}.jsonl.gz")).lines().next().unwrap().unwrap();
-    let (_, Input { mut snapshot, .. }) = moment(name, &first);
+    let mut snapshot = moments(name)[0].snapshot.clone();
     snapshot.controller.tolerance = 0.0;
     let mut memory = Memory::default();
     let mut replayed = Vec::new();

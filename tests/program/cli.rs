@@ -692,9 +692,9 @@ fn megabytes_of_something_else_end_soon() {
     ends_soon("megabytes", 5_000_000, Duration::from_secs(20));
 }
 
-/// `cargo test --release --test cli -- --ignored`
+/// `cargo test --release --test program -- --ignored`
 #[test]
-#[ignore = "writes 1 GB: cargo test --release --test cli -- --ignored"]
+#[ignore = "writes 1 GB: cargo test --release --test program -- --ignored"]
 fn a_hundred_megabytes_of_something_else_end_soon() {
     ends_soon("hundred_megabytes", 100_000_000, Duration::from_secs(20));
 }

@@ -1,5 +1,5 @@
 //! The files in `completions/`. The executables that kubectl looks for follow the verbs and must not
-//! fall behind them: `UPDATE_COMPLETIONS=1 cargo test --test completions` writes them anew. The scripts
+//! fall behind them: `UPDATE_COMPLETIONS=1 cargo test --test program completions` writes them anew. The scripts
 //! for shells ask the program, and are run here where there is such a shell.
 
 use std::ffi::{OsStr, OsString};
@@ -48,7 +48,7 @@ fn kubectl_finds_an_executable_for_each_form() {
         assert_eq!(
             fs::read_to_string(&path).unwrap_or_default(),
             script,
-            "{} is out of date: UPDATE_COMPLETIONS=1 cargo test --test completions",
+            "{} is out of date: UPDATE_COMPLETIONS=1 cargo test --test program completions",
             path.display()
         );
         #[cfg(unix)]

@@ -1,5 +1,5 @@
 //! The man pages in `man/` are generated from the command line's definition, and must not fall behind
-//! it. `UPDATE_MAN=1 cargo test --test man` writes them anew. The generator is no part of the program.
+//! it. `UPDATE_MAN=1 cargo test --test program man` writes them anew. The generator is no part of the program.
 
 use std::path::Path;
 use std::process::Command;
@@ -85,7 +85,7 @@ fn man_pages_are_up_to_date() {
         let committed = fs::read(&path).unwrap_or_default();
         assert!(
             committed == *text,
-            "man/{name} is out of date: UPDATE_MAN=1 cargo test --test man"
+            "man/{name} is out of date: UPDATE_MAN=1 cargo test --test program man"
         );
     }
     let there = fs::read_dir(&folder).unwrap().count();

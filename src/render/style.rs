@@ -66,11 +66,33 @@ pub(super) fn is_unsafe(letter: char) -> bool {
     letter.is_control() || is_invisible(letter)
 }
 
-/// Characters that change the order of others, join or break lines, or take no place.
+/// Characters that join or break lines, or change or annotate others, and those that may take no place.
 fn is_invisible(letter: char) -> bool {
-    matches!(letter, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    matches!(letter, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}')
+        || DEFAULT_IGNORABLE.iter().any(|(first, last)| (*first..=*last).contains(&letter))
 }
+
+/// `Default_Ignorable_Code_Point` of DerivedCoreProperties.txt of Unicode 14, which later versions up to
+/// 17 have left as it is.
+const DEFAULT_IGNORABLE: [(char, char); 17] = [
+    ('\u{ad}', '\u{ad}'),
+    ('\u{34f}', '\u{34f}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{115f}', '\u{1160}'),
+    ('\u{17b4}', '\u{17b5}'),
+    ('\u{180b}', '\u{180f}'),
+    ('\u{200b}', '\u{200f}'),
+    ('\u{202a}', '\u{202e}'),
+    ('\u{2060}', '\u{206f}'),
+    ('\u{3164}', '\u{3164}'),
+    ('\u{fe00}', '\u{fe0f}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{ffa0}', '\u{ffa0}'),
+    ('\u{fff0}', '\u{fff8}'),
+    ('\u{1bca0}', '\u{1bca3}'),
+    ('\u{1d173}', '\u{1d17a}'),
+    ('\u{e0000}', '\u{e0fff}'),
+];
 
 #[cfg(test)]
 mod tests {
@@ -100,6 +122,11 @@ mod tests {
             ("a\u{202e}b\u{7}", "a\\u{202e}b\\u{7}"),
             ("\u{9b}31m", "\\u{9b}31m"),
             ("größe", "größe"),
+            ("a\u{180e}\u{34f}\u{115f}b", "a\\u{180e}\\u{34f}\\u{115f}b"),
+            ("a\u{3164}\u{fe0f}b", "a\\u{3164}\\u{fe0f}b"),
+            ("a\u{e0100}\u{1d173}\u{ffa0}b", "a\\u{e0100}\\u{1d173}\\u{ffa0}b"),
+            // Marks are seen.
+            ("a\u{301}\u{1d172}", "a\u{301}\u{1d172}"),
         ] {
             assert_eq!(clean(text, false), shown);
         }

@@ -317,15 +317,11 @@ pub struct ScalingRules {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub select_policy: Option<String>,
     /// The policies; null differs from empty, which replaces the default and is then invalid.
-    #[serde(skip_serializing_if = "policies_absent", deserialize_with = "nullable_list")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "nullable_list")]
     pub policies: Option<Vec<ScalingPolicy>>,
     /// The tolerance of this direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<Quantity>,
-}
-
-fn policies_absent(policies: &Option<Vec<ScalingPolicy>>) -> bool {
-    policies.as_ref().is_none_or(Vec::is_empty)
 }
 
 /// `HPAScalingPolicy`.

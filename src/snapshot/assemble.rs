@@ -149,7 +149,7 @@ fn without_pods(
     options: &Options,
     clock: Timestamp,
 ) -> Result<(Input, Vec<bool>), Error> {
-    let mut notes = Vec::new();
+    let mut notes = objects.notes.clone();
     let mut basis = Vec::new();
     let Objects { scales, workloads, pods, pod_metrics, .. } = objects;
     let state = objects.state.as_ref();

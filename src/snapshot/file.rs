@@ -28,7 +28,7 @@ pub fn read(names: &[String]) -> Result<Objects, Error> {
         return Err(Error::usage("standard input (-) can be read only once"));
     }
     for name in names {
-        let paths = if name == "-" { vec![name.into()] } else { expand(name)? };
+        let paths = if name == "-" { vec![name.into()] } else { expand(name, &mut objects.notes)? };
         for path in paths {
             let (bytes, origin) = read_whole(&path)?;
             read_bytes(bytes, &origin, &mut objects)?;
@@ -37,18 +37,34 @@ pub fn read(names: &[String]) -> Result<Objects, Error> {
     Ok(objects)
 }
 
+/// The most bytes of one input: a gibibyte, of which 100,000 whole pods need less.
+const LIMIT: u64 = 1 << 30;
+
 /// The whole of one file, `-` for standard input, with what it is called in messages.
 pub fn read_whole(path: &Path) -> Result<(Vec<u8>, String), Error> {
-    if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        let read = std::io::stdin().lock().read_to_end(&mut bytes);
-        read.map_err(|e| Error::usage(format!("failed to read standard input: {e}")))?;
-        return Ok((bytes, "standard input".to_owned()));
+    let (read, shown) = match path == Path::new("-") {
+        true => (within(std::io::stdin().lock(), 0, LIMIT), "standard input".to_owned()),
+        false => {
+            let file = fs::File::open(path);
+            let size = |file: &fs::File| file.metadata().map_or(0, |about| about.len());
+            let read = file.and_then(|file| within(&file, size(&file), LIMIT));
+            (read, path.display().to_string())
+        }
+    };
+    match read {
+        Ok(bytes) => Ok((bytes, shown)),
+        Err(e) => Err(Error::usage(format!("failed to read {shown}: {}", plain(&e)))),
     }
-    let shown = path.display().to_string();
-    let bytes = fs::read(path)
-        .map_err(|e| Error::usage(format!("failed to read {shown}: {}", plain(&e))))?;
-    Ok((bytes, shown))
+}
+
+/// Everything, of which there may be `size` bytes, unless it is more than `limit`.
+fn within(from: impl Read, size: u64, limit: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or_default());
+    from.take(limit + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 <= limit {
+        true => Ok(bytes),
+        false => Err(std::io::Error::other(format!("it has more than {limit} bytes"))),
+    }
 }
 
 /// Whether reading a name, as [`read`] does it, reads this file, or would if it were there.
@@ -70,8 +86,9 @@ fn is_listed(file: &Path) -> bool {
     matches!(extension, Some("json" | "yaml" | "yml"))
 }
 
-/// The files behind a name.
-fn expand(name: &str) -> Result<Vec<PathBuf>, Error> {
+/// The files behind a name. In a folder, what is none, such as a pipe, is skipped with a note: nobody
+/// may ever write to it.
+fn expand(name: &str, notes: &mut Vec<String>) -> Result<Vec<PathBuf>, Error> {
     let path = Path::new(name);
     let about = match fs::metadata(path) {
         Ok(about) => about,
@@ -92,7 +109,13 @@ fn expand(name: &str) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     for entry in fs::read_dir(path).map_err(list)? {
         let file = entry.map_err(list)?.path();
-        if is_listed(&file) && !file.is_dir() {
+        if !is_listed(&file) || file.is_dir() {
+            continue;
+        }
+        // What cannot be looked at is told by reading it.
+        if fs::metadata(&file).is_ok_and(|about| !about.is_file()) {
+            notes.push(format!("{} is skipped: it is no regular file", file.display()));
+        } else {
             files.push(file);
         }
     }

@@ -27,6 +27,8 @@ pub const OWN_API_VERSION: &str = "kubectl-hpa/v1alpha1";
 /// Everything that was read.
 #[derive(Debug, Default)]
 pub struct Objects {
+    /// What was not read, in words.
+    pub notes: Vec<String>,
     /// HorizontalPodAutoscalers of any version, as JSON.
     pub hpas: Vec<HpaObject>,
     /// Scales.

@@ -1,7 +1,7 @@
 //! Texts that are read, in every arrangement that kubectl and people give them, and texts that are
 //! not, with what is said of them.
 
-use super::{read_bytes, read_text};
+use super::{read_bytes, read_text, within};
 use crate::error::Error;
 use crate::snapshot::objects::Objects;
 
@@ -244,5 +244,14 @@ fn yaml_numbers_are_read_as_kubectl_would_send_them() {
         let said =
             format!("failed to read in:3:18: spec.replicas: invalid type: {said}, expected i32");
         assert_eq!(refusal(&text), said);
+    }
+}
+
+#[test]
+fn an_input_has_an_end() {
+    assert_eq!(within(&b"abc"[..], 3, 3).expect("as much as may be"), b"abc");
+    for size in [0, 2, 9] {
+        let error = within(std::io::repeat(0), size, 3).expect_err("more than may be");
+        assert_eq!(error.to_string(), "it has more than 3 bytes");
     }
 }

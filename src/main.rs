@@ -1,5 +1,6 @@
 //! The program: parse, run, print, exit code. It decides nothing.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -10,6 +11,7 @@ use clap::FromArgMatches;
 use kubectl_hpa::args::{Cli, Color, Form, command_line};
 use kubectl_hpa::command::{self, Answer, Terminal};
 use kubectl_hpa::error::Error;
+use kubectl_hpa::render::runner;
 use kubectl_hpa::render::style::{clean, point_at};
 
 fn main() -> ExitCode {
@@ -25,23 +27,34 @@ fn main() -> ExitCode {
         Color::Never => ColorChoice::Never.write_global(),
     }
     let terminal = Terminal { tell: Some(tell), ..Terminal::detect() };
-    let Answer { text, messages, errors, exit_code } = match command::run(&cli, &terminal) {
-        Ok(answer) => answer,
-        Err(e) => {
-            let code = e.kind.exit_code();
-            report(&[e], &form, &terminal);
-            return ExitCode::from(code);
-        }
-    };
+    let Answer { text, messages, errors, exit_code, written, annotations } =
+        match command::run(&cli, &terminal) {
+            Ok(answer) => answer,
+            Err(e) => {
+                let code = e.kind.exit_code();
+                report(&[e], &form, &terminal);
+                return ExitCode::from(code);
+            }
+        };
     for message in &messages {
-        // Nothing can be done where even this finds no reader.
-        let _ = writeln!(anstream::stderr(), "{}", clean(message, terminal.ascii));
+        tell(&format!("{}\n", clean(message, terminal.ascii)));
     }
+    // Those are ours, and commands.
+    let mut stderr = anstream::stderr();
+    let _ = stderr.write_all(annotations.as_bytes()).and_then(|()| stderr.flush());
     let heard = answer(&text);
     // What went wrong, such as with a write, is told whether or not the answer is.
     report(&errors, &form, &terminal);
-    if let Err(e) = heard {
-        return unheard(&e);
+    match (heard, written) {
+        (Ok(Heard::Whole), _) | (Ok(Heard::Enough), None) => {}
+        (Err(e), None) => return unheard(&e),
+        // The code stays that of the write, as whoever sees another one may write again.
+        (heard, Some(written)) => {
+            if let Err(e) = heard {
+                unheard(&e);
+            }
+            tell(&format!("{}\n", clean(&written, terminal.ascii)));
+        }
     }
     ExitCode::from(if errors.is_empty() { exit_code } else { exit_code.max(1) })
 }
@@ -56,48 +69,61 @@ fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
 fn usage(e: &clap::Error, form: &Form) -> ExitCode {
     let text = form.speak(&e.render().ansi().to_string());
     if !e.use_stderr() {
-        return answer(&text).map_or_else(|e| unheard(&e), |()| ExitCode::SUCCESS);
+        return answer(&text).map_or_else(|e| unheard(&e), |_| ExitCode::SUCCESS);
     }
     tell(&text);
     ExitCode::from(2)
 }
 
-/// Writes to standard output. A reader that has seen enough, such as `head`, is no failure.
-fn answer(text: &str) -> anyhow::Result<()> {
+/// How much of an answer was read.
+enum Heard {
+    Whole,
+    /// The reader has seen enough, such as `head`, which is no failure.
+    Enough,
+}
+
+/// Writes to standard output.
+fn answer(text: &str) -> anyhow::Result<Heard> {
     let mut stdout = AutoStream::auto(std::io::stdout().lock());
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("failed to write the answer"),
+    match stdout.write_all(harmless(text).as_bytes()).and_then(|()| stdout.flush()) {
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(Heard::Enough),
+        written => written.map(|()| Heard::Whole).context("failed to write the answer"),
     }
 }
 
 /// There is an answer, and nobody gets it.
 fn unheard(e: &anyhow::Error) -> ExitCode {
-    let _ = writeln!(anstream::stderr(), "error: {e:#}");
+    tell(&format!("error: {e:#}\n"));
     ExitCode::from(1)
+}
+
+/// Text as it may stand in a log, which what runs a pipeline may read commands from.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if runner::VARIABLES.iter().any(is_set) { runner::disarmed(text) } else { text.into() }
+}
+
+/// Writes to standard error. Nothing can be done where even this finds no reader.
+fn tell(text: &str) {
+    let mut stderr = anstream::stderr();
+    let _ = stderr.write_all(harmless(text).as_bytes()).and_then(|()| stderr.flush());
 }
 
 /// Errors, and what to do about them, each once.
 fn report(errors: &[Error], form: &Form, terminal: &Terminal) {
-    let mut stderr = anstream::stderr().lock();
     let mut hints = Vec::new();
     for e in errors {
         for note in &e.notes {
-            let _ = writeln!(stderr, "{}", clean(note, terminal.ascii));
+            tell(&format!("{}\n", clean(note, terminal.ascii)));
         }
         let sort = if e.bare { "" } else { "error: " };
-        let _ = writeln!(stderr, "{sort}{}", clean(&form.speak(&e.message), terminal.ascii));
+        tell(&format!("{sort}{}\n", clean(&form.speak(&e.message), terminal.ascii)));
         if let Some((text, place)) = &e.place {
-            let _ = writeln!(stderr, "{}", point_at(text, *place, terminal.ascii));
+            tell(&format!("{}\n", point_at(text, *place, terminal.ascii)));
         }
         hints.extend(e.hint.as_ref().filter(|hint| !hints.contains(hint)));
     }
     for hint in hints {
-        let _ = writeln!(stderr, "hint: {}", clean(&form.speak(hint), terminal.ascii));
+        tell(&format!("hint: {}\n", clean(&form.speak(hint), terminal.ascii)));
     }
-}
-
-fn tell(text: &str) {
-    let mut stderr = anstream::stderr();
-    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }

@@ -70,7 +70,7 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
         }
     }
     let _ = writeln!(text, ":{directive}");
-    Answer { text, messages: Vec::new(), errors: Vec::new(), exit_code: 0 }
+    Answer { text, messages: Vec::new(), errors: Vec::new(), exit_code: 0, ..Answer::default() }
 }
 
 fn candidates(typing: &Typing) -> Vec<Candidate> {

@@ -19,7 +19,8 @@ use crate::report::{self, Explanation};
 use crate::snapshot::assemble::{Input, Options, assemble, save_command};
 use crate::snapshot::live::ScaleAt;
 use crate::snapshot::objects::Flags;
-use crate::snapshot::{Snapshot, Unread, file, live, save};
+use crate::snapshot::save::Saved;
+use crate::snapshot::{Snapshot, Unread, file, live};
 use crate::version::Version;
 use crate::whatif::expect::Facts;
 
@@ -57,11 +58,17 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
         }
     };
     if let Some(path) = &args.save {
-        write_saved(path, &save::to_json(&[&pass.input], &[])?)?;
+        write_saved(path, &Saved::of(&[&pass.input], &[])?)?;
     }
     let unanswered = pass.unanswered();
     let exit_code = unanswered.as_ref().map_or(0, |e| e.kind.exit_code());
-    Ok(Answer { text, messages, errors: Vec::from_iter(unanswered), exit_code })
+    Ok(Answer {
+        text,
+        messages,
+        errors: Vec::from_iter(unanswered),
+        exit_code,
+        ..Answer::default()
+    })
 }
 
 /// Where the state of one HPA comes from.

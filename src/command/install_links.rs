@@ -70,7 +70,7 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
     let found =
         if is_found { "on the PATH" } else { "not on the PATH: kubectl does not look there" };
     let _ = writeln!(text, "in {}, which is {found}", folder.display());
-    Ok(Answer { text, messages: Vec::new(), errors, exit_code: 0 })
+    Ok(Answer { text, messages: Vec::new(), errors, exit_code: 0, ..Answer::default() })
 }
 
 /// The program as kubectl or the shell found it, which may be a link that a package manager renews;

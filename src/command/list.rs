@@ -14,7 +14,8 @@ use crate::render::{page, structured};
 use crate::report::list::{ExplanationList, table};
 use crate::selector::Selector;
 use crate::snapshot::assemble::{Input, Options, assemble_all};
-use crate::snapshot::{Listed, file, live, save};
+use crate::snapshot::save::Saved;
+use crate::snapshot::{Listed, file, live};
 
 /// Explains all that are asked for; the text is for standard output.
 pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
@@ -76,7 +77,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
         let message = format!("{}: {}", listed.key(), e.message);
         Some(Error { message, bare: false, ..e })
     });
-    Ok(Answer { text, messages, errors: errors.collect(), exit_code: 0 })
+    Ok(Answer { text, messages, errors: errors.collect(), exit_code: 0, ..Answer::default() })
 }
 
 /// What there is to explain, the namespace that was looked in where it is one, and messages.
@@ -119,7 +120,7 @@ fn save_all(path: &str, passes: &[Listed<Pass>]) -> Result<Vec<String>, Error> {
     if inputs.is_empty() {
         return Ok(vec![format!("Warning: there is nothing to save in {path}")]);
     }
-    write_saved(path, &save::to_json(&inputs, &[])?)?;
+    write_saved(path, &Saved::of(&inputs, &[])?)?;
     let missing = passes.iter().filter(|listed| listed.result.is_err());
     Ok(missing.map(|it| format!("Warning: {} is not in {path}", it.key())).collect())
 }

@@ -6,11 +6,11 @@ pub mod explain;
 mod install_links;
 mod interrupt;
 mod list;
+mod output_file;
 pub mod predict;
 mod progress;
 mod remember;
 
-use std::fs;
 use std::io::IsTerminal;
 use std::num::NonZero;
 use std::path::Path;
@@ -23,9 +23,10 @@ use crate::render::page::Layout;
 use crate::render::style::Styles;
 use crate::report::page::Symbols;
 use crate::snapshot::file;
+use crate::snapshot::save::Saved;
 
 /// What a command has to say.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// For standard output.
     pub text: String,
@@ -36,6 +37,10 @@ pub struct Answer {
     /// The exit code where nothing is wrong: what is expected of the answer may not hold. Other
     /// than 0 it also goes before that of the errors.
     pub exit_code: u8,
+    /// What was written to a cluster: to be told, and in the exit code, whether or not the text can be.
+    pub written: Option<String>,
+    /// Lines for standard error that a runner of pipelines is to obey.
+    pub annotations: String,
 }
 
 /// Runs what was typed.
@@ -127,8 +132,8 @@ fn check_written<'a>(
     }
 }
 
-fn write_saved(path: &str, saved: &str) -> Result<(), Error> {
-    fs::write(path, saved).map_err(|e| Error::failed(format!("failed to write {path}: {e}")))
+fn write_saved(path: &str, saved: &Saved<'_>) -> Result<(), Error> {
+    output_file::replace(path, |out| saved.write(out))
 }
 
 /// What is known of the place where the answer goes.

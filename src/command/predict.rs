@@ -5,20 +5,21 @@ use std::fs;
 use std::io::Write;
 
 use super::explain::{Pass, Source, hpa_name, options};
+use super::output_file::replace;
 use super::{Answer, Terminal, check_save, check_written, write_saved};
 use crate::args::{Predict, PredictOutput, Report, TimelineArgs};
 use crate::error::Error;
-use crate::render::github::annotations;
 use crate::render::junit::junit;
 use crate::render::markdown::markdown;
 use crate::render::svg::svg;
-use crate::render::{page, structured};
+use crate::render::{github, page, structured};
 use crate::report::chart::Chart;
 use crate::report::page::Page;
 use crate::report::prediction::Prediction;
 use crate::report::timeline::Played;
 use crate::snapshot::assemble::Options;
-use crate::snapshot::{file, save};
+use crate::snapshot::file;
+use crate::snapshot::save::Saved;
 use crate::whatif::expect::Gate;
 use crate::whatif::overrides::{Assumptions, Candidate, Wanted};
 use crate::whatif::thresholds::{Found, thresholds};
@@ -74,7 +75,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     }
     let source =
         Source { filenames: &args.filenames, memory: &args.memory, connection: &args.connection };
-    let (input, mut messages) = source.input(&options, terminal)?;
+    let (input, messages) = source.input(&options, terminal)?;
     let observed = Pass::run(input);
     let applied = assumptions.apply(observed.input.clone(), &observed.decision);
     let (mut input, mut overrides) = applied.map_err(|e| with_right(e, &observed.input.notes))?;
@@ -118,16 +119,19 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         }
     };
     if let Some(path) = &args.save {
-        write_saved(path, &save::to_json(&[&observed.input], &options.also)?)?;
+        write_saved(path, &Saved::of(&[&observed.input], &options.also)?)?;
     }
     let hpa = assumed.input.snapshot.hpa.key();
+    let mut annotations = String::new();
     for report in &args.expect.reports {
         match report {
-            Report::Junit(path) => write_report(path, &junit(&hpa, &prediction.expectations))?,
+            Report::Junit(path) => {
+                let xml = junit(&hpa, &prediction.expectations);
+                replace(path, |out| out.write_all(xml.as_bytes()))?;
+            }
             Report::Github => {
                 // The runner obeys commands on either stream, and the answer is on the other.
-                let annotations = annotations(&hpa, &prediction.expectations);
-                messages.extend(annotations.lines().map(str::to_owned));
+                annotations += &github::annotations(&hpa, &prediction.expectations);
                 if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY") {
                     append(&path, &as_markdown(&prediction, terminal))?;
                 }
@@ -137,7 +141,14 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     // What is expected is judged with what is not known, which has codes of its own.
     let unanswered = if gate.is_empty() { assumed.unanswered() } else { None };
     let exit_code = unanswered.as_ref().map_or(verdict.exit_code(), |e| e.kind.exit_code());
-    Ok(Answer { text, messages, errors: Vec::from_iter(unanswered), exit_code })
+    Ok(Answer {
+        text,
+        messages,
+        errors: Vec::from_iter(unanswered),
+        exit_code,
+        annotations,
+        written: None,
+    })
 }
 
 /// What cannot be assumed of what may not be read, with the right that is missing.
@@ -185,10 +196,6 @@ fn plan(args: &TimelineArgs) -> Result<Plan, Error> {
 fn as_markdown(prediction: &Prediction<'_>, terminal: &Terminal) -> String {
     let page = Page::of_prediction(prediction, false, terminal.symbols());
     markdown(&page, &prediction.overrides_table(), &prediction.expectations)
-}
-
-fn write_report(path: &str, text: &str) -> Result<(), Error> {
-    fs::write(path, text).map_err(|e| Error::failed(format!("failed to write {path}: {e}")))
 }
 
 fn append(path: &OsStr, text: &str) -> Result<(), Error> {

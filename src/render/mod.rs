@@ -5,6 +5,7 @@ pub mod github;
 pub mod junit;
 pub mod markdown;
 pub mod page;
+pub mod runner;
 pub mod structured;
 pub mod style;
 pub mod svg;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use super::runner;
 use super::style::is_unsafe;
 use crate::error::Error;
 
@@ -14,7 +15,8 @@ pub fn json<T: Serialize>(value: &T) -> Result<String, Error> {
         .map_err(|e| Error::failed(format!("failed to write JSON: {e}")))?;
     let mut json = String::with_capacity(text.len() + 1);
     for letter in text.chars() {
-        if is_raw(letter) {
+        // Of a runner's command too, the value stays.
+        if is_raw(letter) || (letter == '#' && json.ends_with('#')) {
             for unit in letter.encode_utf16(&mut [0; 2]) {
                 let _ = write!(json, "\\u{unit:04x}");
             }
@@ -32,7 +34,7 @@ pub fn yaml<T: Serialize>(value: &T) -> Result<String, Error> {
         .map_err(|e| Error::failed(format!("failed to write YAML: {e}")))?;
     // Only quoted scalars have escapes, and the writer does not quote for all of these. The JSON
     // is YAML as well.
-    if text.contains(is_raw) {
+    if text.contains(is_raw) || runner::is_obeyed(&text) {
         return json(value);
     }
     if !text.ends_with('\n') {
@@ -58,6 +60,8 @@ mod tests {
             "\u{9b}31m",
             "a\u{202e}b\u{2028}c\r\nd\te",
             "\u{e0041}größe",
+            "##[set-output name=a]b",
+            "a\n::error::b\n",
         ] {
             let json = json(&[text]).unwrap();
             let yaml = yaml(&[text]).unwrap();

@@ -118,9 +118,11 @@ pub enum Unread {
     },
 }
 
-/// Documents of an input that the metrics of a pass are read from.
+/// Documents of an input that a pass is read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Documents {
+    /// The scale of the target, or the target itself.
+    Scale,
     /// The pods.
     Pod,
     /// The answer of the resource metrics API.
@@ -135,6 +137,7 @@ impl Documents {
     /// Their kind.
     pub fn kind(self) -> &'static str {
         match self {
+            Self::Scale => "Scale",
             Self::Pod => "Pod",
             Self::PodMetrics => "PodMetrics",
             Self::MetricValueList => "MetricValueList",

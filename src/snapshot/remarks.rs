@@ -165,6 +165,11 @@ fn command(documents: Documents, namespace: &str, spec: &MetricSpec) -> String {
     };
     let name = spec.name();
     match documents {
+        // A metric needs none; who says so all the same gets what scales are made of.
+        Documents::Scale => {
+            let kinds = "deployments,statefulsets,replicasets";
+            format!("kubectl get {kinds} -n {} -o yaml", names::shell_word(namespace))
+        }
         Documents::Pod => {
             format!("kubectl get pods -n {} -o yaml", names::shell_word(namespace))
         }

@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::iter;
+use std::{io, iter};
 
 use jiff::Timestamp;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::assemble::{Input, Request, asked};
@@ -18,89 +19,128 @@ use super::metric::PodMetrics;
 use super::objects::{Api, Flags, OWN_API_VERSION};
 use super::pod::{Container, Phase, Pod, Requests};
 use super::stated::{Recommendation, ScaleEvent};
-use super::{ExternalValue, MetricAnswer, PodValue, Scale, ScaleError, Snapshot, Unread};
+use super::{
+    Documents, ExternalValue, MetricAnswer, PodValue, Scale, ScaleError, Snapshot, Unread,
+};
 use crate::error::Error;
 use crate::go;
 use crate::selector::Selector;
 use crate::version::Stage;
 
-/// The snapshots of one clock and controller as a JSON `List`, one object to a line. Where no memory is
-/// stated, the reader takes it as unknown again. `also` are the metrics whose answers stand behind
-/// those of the HPA.
+/// The snapshots of one clock and controller, to be written as a JSON `List`, one object to a line.
+/// Where no memory is stated, the reader takes it as unknown again.
+#[derive(Debug)]
+pub struct Saved<'a> {
+    inputs: &'a [&'a Input],
+    /// The metrics whose answers stand behind those of the HPA.
+    also: &'a [MetricSpec],
+    hpas: Vec<&'a Hpa>,
+    targets: Vec<(&'a Hpa, &'a Scale, Option<Counted>)>,
+    /// With their namespaces.
+    pods: Vec<(&'a str, &'a Pod)>,
+}
+
+impl<'a> Saved<'a> {
+    /// Chooses what is written, each object once.
+    ///
+    /// # Errors
+    ///
+    /// An HPA, a scale or a pod changed between two looks.
+    pub fn of(inputs: &'a [&'a Input], also: &'a [MetricSpec]) -> Result<Self, Error> {
+        let mut saved =
+            Self { inputs, also, hpas: Vec::new(), targets: Vec::new(), pods: Vec::new() };
+        let mut seen = HashMap::new();
+        for Input { snapshot, .. } in inputs {
+            // Without its scale a pass gets nowhere near the other HPAs, and the error that stands for
+            // the scale in the format may hide theirs, too.
+            let others = snapshot.other_hpas.iter().filter(|_| snapshot.scale.is_ok());
+            for own in iter::once(&snapshot.hpa).chain(others.map(|other| &other.hpa)) {
+                match seen.entry((&*own.namespace, &*own.name)) {
+                    Entry::Vacant(place) => saved.hpas.push(place.insert(own)),
+                    Entry::Occupied(place) if hpa(place.get()) == hpa(own) => {}
+                    Entry::Occupied(_) => {
+                        return Err(changed("HorizontalPodAutoscaler", &own.key()));
+                    }
+                }
+            }
+        }
+        for Input { snapshot, evidence, .. } in inputs {
+            let Ok(own) = &snapshot.scale else { continue };
+            let others = snapshot.other_hpas.iter().map(|other| (&other.hpa, &other.scale, None));
+            for (hpa, scale, counted) in
+                iter::once((&snapshot.hpa, own, evidence.counted)).chain(others)
+            {
+                let target = |hpa: &Hpa| (hpa.namespace.clone(), hpa.spec.scale_target_ref.clone());
+                let targets = &mut saved.targets;
+                match targets.iter_mut().find(|(other, ..)| target(other) == target(hpa)) {
+                    None => targets.push((hpa, scale, counted)),
+                    Some((_, earlier, known)) if *earlier == scale => *known = known.or(counted),
+                    Some(_) => return Err(changed("target of", &hpa.key())),
+                }
+            }
+        }
+        let mut seen = HashMap::new();
+        for Input { snapshot, .. } in inputs {
+            let namespace = &*snapshot.hpa.namespace;
+            if let Ok(own) = &snapshot.scale
+                && let Ok(selector) = Selector::parse(&own.selector)
+            {
+                for used in snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels)) {
+                    match seen.entry((namespace, &*used.name)) {
+                        Entry::Vacant(place) => saved.pods.push((namespace, place.insert(used))),
+                        Entry::Occupied(place)
+                            if pod(place.get(), namespace) == pod(used, namespace) => {}
+                        Entry::Occupied(_) => {
+                            return Err(changed("Pod", &format!("{namespace}/{}", used.name)));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(saved)
+    }
+
+    /// Writes it, an object at a time.
+    ///
+    /// # Errors
+    ///
+    /// Those of writing.
+    pub fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        out.write_all(br#"{"apiVersion":"v1","kind":"List","items":["#)?;
+        let mut before = "\n";
+        if let Some(first) = self.inputs.first() {
+            out.write_all(before.as_bytes())?;
+            before = ",\n";
+            serde_json::to_writer(&mut *out, &state(self.inputs, first, self.also))?;
+        }
+        let inputs = self.inputs;
+        let hpas = self.hpas.iter().map(|own| hpa(own));
+        let targets = self.targets.iter().map(|(hpa, own, counted)| scale(hpa, own, *counted));
+        let pods = self.pods.iter().map(|(namespace, own)| pod(own, namespace));
+        let events = inputs.iter().flat_map(|input| &input.evidence.events);
+        let events = events.map(|it| event("HorizontalPodAutoscaler", it));
+        let scaled = inputs.iter().flat_map(|input| &input.evidence.scaled);
+        let scaled = scaled.map(|it| event(DEPLOYMENT, it));
+        let lease = inputs.iter().find_map(|input| input.evidence.lease).map(lease);
+        for item in hpas.chain(targets).chain(pods).chain(events).chain(scaled).chain(lease) {
+            out.write_all(before.as_bytes())?;
+            before = ",\n";
+            serde_json::to_writer(&mut *out, &item)?;
+        }
+        out.write_all(b"\n]}\n")
+    }
+}
+
+/// What [`Saved`] writes, as text.
 ///
 /// # Errors
 ///
-/// A scale or a pod changed between two looks.
+/// Those of [`Saved::of`].
 pub fn to_json(inputs: &[&Input], also: &[MetricSpec]) -> Result<String, Error> {
-    let mut items = Items::default();
-    if let Some(first) = inputs.first() {
-        items.list.push(state(inputs, first, also));
-    }
-    for Input { snapshot, .. } in inputs {
-        items.add("HorizontalPodAutoscaler", &snapshot.hpa.key(), hpa(&snapshot.hpa))?;
-        // Without its scale a pass gets nowhere near the other HPAs, and the error that stands for
-        // the scale in the format may hide theirs, too.
-        if snapshot.scale.is_ok() {
-            for other in &snapshot.other_hpas {
-                items.add("HorizontalPodAutoscaler", &other.hpa.key(), hpa(&other.hpa))?;
-            }
-        }
-    }
-    let mut targets: Vec<(&Hpa, &Scale, Option<Counted>)> = Vec::new();
-    for Input { snapshot, evidence, .. } in inputs {
-        let Ok(own) = &snapshot.scale else { continue };
-        let others = snapshot.other_hpas.iter().map(|other| (&other.hpa, &other.scale, None));
-        for (hpa, scale, counted) in
-            iter::once((&snapshot.hpa, own, evidence.counted)).chain(others)
-        {
-            let target = |hpa: &Hpa| (hpa.namespace.clone(), hpa.spec.scale_target_ref.clone());
-            match targets.iter_mut().find(|(other, ..)| target(other) == target(hpa)) {
-                None => targets.push((hpa, scale, counted)),
-                Some((_, earlier, known)) if *earlier == scale => *known = known.or(counted),
-                Some(_) => return Err(changed("target of", &hpa.key())),
-            }
-        }
-    }
-    items.list.extend(targets.iter().map(|(hpa, own, counted)| scale(hpa, own, *counted)));
-    for Input { snapshot, .. } in inputs {
-        let namespace = &snapshot.hpa.namespace;
-        if let Ok(own) = &snapshot.scale
-            && let Ok(selector) = Selector::parse(&own.selector)
-        {
-            for used in snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels)) {
-                let key = format!("{namespace}/{}", used.name);
-                items.add("Pod", &key, pod(used, namespace))?;
-            }
-        }
-    }
-    let events = inputs.iter().flat_map(|input| &input.evidence.events);
-    items.list.extend(events.map(|it| event("HorizontalPodAutoscaler", it)));
-    let scaled = inputs.iter().flat_map(|input| &input.evidence.scaled);
-    items.list.extend(scaled.map(|it| event(DEPLOYMENT, it)));
-    items.list.extend(inputs.iter().find_map(|input| input.evidence.lease).map(lease));
-    Ok(lines(&items.list))
-}
-
-/// What is written, each object once.
-#[derive(Default)]
-struct Items {
-    list: Vec<Value>,
-    /// Where those with a name are, by kind and key.
-    places: HashMap<(&'static str, String), usize>,
-}
-
-impl Items {
-    fn add(&mut self, kind: &'static str, key: &str, item: Value) -> Result<(), Error> {
-        match self.places.entry((kind, key.to_owned())) {
-            Entry::Vacant(place) => {
-                place.insert(self.list.len());
-                self.list.push(item);
-                Ok(())
-            }
-            Entry::Occupied(place) if self.list[*place.get()] == item => Ok(()),
-            Entry::Occupied(_) => Err(changed(kind, key)),
-        }
-    }
+    let mut json = Vec::new();
+    let written = Saved::of(inputs, also)?.write(&mut json);
+    written.map_err(|e| Error::failed(format!("failed to save: {e}")))?;
+    Ok(String::from_utf8_lossy(&json).into_owned())
 }
 
 /// Something that was read twice and is not the same.
@@ -108,13 +148,41 @@ fn changed(kind: &str, key: &str) -> Error {
     Error::failed(format!("failed to save: the {kind} {key} changed meanwhile")).hint("try again")
 }
 
-fn lines(items: &[Value]) -> String {
-    let items: Vec<String> = items.iter().map(Value::to_string).collect();
-    let head = r#"{"apiVersion":"v1","kind":"List","items":["#;
-    format!("{head}\n{}\n]}}\n", items.join(",\n"))
+/// The document of our own. Its answers may be as many as there are pods.
+#[derive(Serialize)]
+struct State<'a> {
+    #[serde(flatten)]
+    head: Value,
+    answers: Vec<Answer<'a>>,
 }
 
-fn state(inputs: &[&Input], first: &Input, also: &[MetricSpec]) -> Value {
+/// The answer to a request.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    #[serde(flatten)]
+    head: Value,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "each_pod_metrics")]
+    pod_metrics: Option<&'a [PodMetrics]>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "each_pod_value")]
+    values: Option<&'a [PodValue]>,
+}
+
+fn each_pod_metrics<S: Serializer>(
+    items: &Option<&[PodMetrics]>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(items.iter().copied().flatten().map(pod_metrics))
+}
+
+fn each_pod_value<S: Serializer>(
+    values: &Option<&[PodValue]>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(values.iter().copied().flatten().map(pod_value))
+}
+
+fn state<'a>(inputs: &'a [&Input], first: &Input, also: &'a [MetricSpec]) -> State<'a> {
     let Input { snapshot, stated_memory, known, .. } = first;
     let controller = &snapshot.controller;
     let mut state = json!({
@@ -124,7 +192,6 @@ fn state(inputs: &[&Input], first: &Input, also: &[MetricSpec]) -> Value {
         "flags": flags(&known.flags),
         "featureGates": gates(controller, &known.gates),
         "errors": errors(inputs, also),
-        "answers": inputs.iter().flat_map(|input| answers(&input.snapshot, also)).collect::<Vec<_>>(),
     });
     if let Some(version) = controller.version.stated() {
         state["kubernetesVersion"] = json!(version);
@@ -147,7 +214,8 @@ fn state(inputs: &[&Input], first: &Input, also: &[MetricSpec]) -> Value {
             state["scaleDownEvents"] = memory.scale_down_events.iter().map(scale_event).collect();
         }
     }
-    state
+    let answers = inputs.iter().flat_map(|input| answers(&input.snapshot, also)).collect();
+    State { head: state, answers }
 }
 
 /// Flags that are known. The others are to be assumed again rather than stated.
@@ -221,7 +289,8 @@ fn errors_of(snapshot: &Snapshot, also: &[MetricSpec], hpa: Option<&str>) -> Vec
         Err(ScaleError::Mapping(message)) => add("mapping", None, message, None),
         Err(ScaleError::Get(message)) => add("scale", None, message, None),
         Err(ScaleError::Missing(target)) => {
-            add("scale", None, &format!("the input has no {target}"), None);
+            let unread = Unread::Missing { documents: Documents::Scale };
+            add("scale", None, &format!("the input has no {target}"), Some(&unread));
         }
         Ok(_) => {}
     }
@@ -251,7 +320,7 @@ fn answered<'a>(
 }
 
 /// What the metrics APIs answered, as it was answered. Before the scale is known, nothing is asked.
-fn answers(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<Value> {
+fn answers<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<Answer<'a>> {
     let mut answers = Vec::new();
     if snapshot.scale.is_err() {
         return answers;
@@ -259,8 +328,11 @@ fn answers(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<Value> {
     let hpa = snapshot.hpa.key();
     let of_resources = |(spec, _): (&MetricSpec, _)| asked(spec).0 == Api::Resource;
     if !snapshot.pod_metrics.is_empty() || answered(snapshot, also).any(of_resources) {
-        let items: Vec<Value> = snapshot.pod_metrics.iter().map(pod_metrics).collect();
-        answers.push(json!({"hpa": hpa, "api": "resource", "podMetrics": items}));
+        answers.push(Answer {
+            head: json!({"hpa": hpa, "api": "resource"}),
+            pod_metrics: Some(&snapshot.pod_metrics),
+            values: None,
+        });
     }
     for (spec, answer) in answered(snapshot, also) {
         let Some(request) = Request::of(spec) else { continue };
@@ -272,8 +344,9 @@ fn answers(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<Value> {
             Request::External(metric) => json!({"api": "external", "metric": metric}),
         };
         saved["hpa"] = json!(hpa);
+        let mut pod_values = None;
         match answer {
-            MetricAnswer::Pods(values) => saved["values"] = values.iter().map(pod_value).collect(),
+            MetricAnswer::Pods(values) => pod_values = Some(values.as_slice()),
             MetricAnswer::Object(values) => {
                 saved["values"] =
                     values.iter().map(|value| json!({"value": milli(*value)})).collect();
@@ -290,7 +363,7 @@ fn answers(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<Value> {
             }
             MetricAnswer::PodMetrics => continue,
         }
-        answers.push(saved);
+        answers.push(Answer { head: saved, pod_metrics: None, values: pod_values });
     }
     answers
 }

@@ -189,6 +189,12 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     let object: Value = serde_json::from_str(&object).expect("JSON is printed");
     assert_eq!([&object["outcome"]["status"], &object["outcome"]["events"]], [&Value::Null; 2]);
     assert_eq!(object["hpa"]["spec"]["minReplicas"], 1);
+    // Saved, it is missing again, and not something that a server said.
+    let path = folder("without_target").join("state.json");
+    let path = path.to_str().expect("a path in UTF-8");
+    answer(&["explain", "web", "-f", "-", "--save", path], &missing, &[]);
+    let saved = outcome(&["explain", "web", "-f", path, "-o", "json"], "");
+    assert_eq!(saved, object["outcome"]);
     // Of a complete capture, or one with other Deployments, it was not there.
     for parts in [vec![&*missing, STATE], vec![HPA, &other]] {
         let page = answer(&["explain", "web", "-f", "-"], &documents(&parts), &[]);
@@ -886,6 +892,94 @@ fn what_is_saved_gives_the_same_outcome() {
     }
 }
 
+/// An empty list replaces the default, one that is not stated does not.
+#[test]
+fn policies_that_are_none_are_saved_as_such() {
+    let path = folder("no_policies").join("state.json");
+    let path = path.to_str().expect("a path in UTF-8");
+    let behavior = "behavior: {scaleUp: {policies: [], selectPolicy: Disabled}}\n  metrics:";
+    // One that a server holds is not judged.
+    let input = good().replace("metrics:", behavior).replace("name: web, ", "name: web, uid: u, ");
+    let first = run(&["explain", "web", "-f", "-", "-o", "json", "--save", path], &input, &[]);
+    let again = run(&["explain", "web", "-f", path, "-o", "json"], "", &[]);
+    assert!(!first.stdout.is_empty(), "{}", text(&first.stderr));
+    let spec = |ran: &Output| {
+        let object: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+        (object["hpa"]["spec"].clone(), object["outcome"].clone())
+    };
+    assert_eq!(spec(&first).0["behavior"]["scaleUp"]["policies"], json!([]));
+    assert_eq!(spec(&first), spec(&again));
+}
+
+/// What a runner of pipelines would obey in a log, it does not find; what is for it, it does.
+#[test]
+fn a_runner_obeys_nothing_that_was_read() {
+    let metric = |name: &str| {
+        format!(
+            "metrics:\n  - type: External\n    external: {{metric: {{name: {}}}, target: {{type: \
+             Value, value: 1}}}}\n",
+            quoted(name)
+        )
+    };
+    let metrics = &HPA[HPA.find("metrics:").expect("metrics")..];
+    let obeyed = |line: &str, command: &str| match command.starts_with("::") {
+        true => line.trim_start().starts_with("::"),
+        false => line.contains("##["),
+    };
+    for command in ["::stop-commands::x", "##[set-output name=a]b"] {
+        let input = documents(&[HPA, REST, STATE]).replace(metrics, &metric(command));
+        let forms =
+            [&[][..], &["-o", "wide"], &["-o", "markdown"], &["-o", "json"], &["-o", "yaml"]];
+        for form in forms {
+            let args = [&["explain", "web", "-f", "-"], form].concat();
+            let ran = run(&args, &input, &[("GITHUB_ACTIONS", "true")]);
+            assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+            for printed in [&ran.stdout, &ran.stderr] {
+                let found = text(printed).lines().find(|line| obeyed(line, command));
+                assert_eq!(found, None, "{form:?}");
+            }
+            if let ["-o", "json" | "yaml"] = form {
+                let object: Value = serde_yaml::from_str(text(&ran.stdout)).expect("YAML");
+                let name = &object["hpa"]["spec"]["metrics"][0]["external"]["metric"]["name"];
+                assert_eq!(name, command);
+            }
+        }
+        // Elsewhere a text is as it is.
+        let ran = run(&["explain", "web", "-f", "-"], &input, &[]);
+        assert!(text(&ran.stdout).lines().any(|line| obeyed(line, command)), "{command}");
+        let expect = ["--expect", "desired == 99", "--report", "github"];
+        let args = [&["predict", "web", "-f", "-"], &expect[..]].concat();
+        let ran = run(&args, &input, &[("GITHUB_ACTIONS", "true")]);
+        let mut lines = text(&ran.stderr).lines();
+        assert!(lines.any(|line| line.starts_with("::error title=")), "{}", text(&ran.stderr));
+    }
+    let path = "::add-mask::x";
+    let ran = run(&["explain", "web", "--tolerance", path], "", &[("GITHUB_ACTIONS", "true")]);
+    assert!(!ran.stderr.is_empty() && ran.status.code() == Some(2));
+    assert!(!text(&ran.stderr).lines().any(|line| obeyed(line, path)), "{}", text(&ran.stderr));
+}
+
+/// A pipe in a folder may never be written to; one that is named is what the shell makes of `<(…)`.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_read_only_by_its_name() {
+    let folder = folder("pipes");
+    let path = |name: &str| folder.join(name).to_str().expect("a path in UTF-8").to_owned();
+    let pipe = path("pipe.json");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    fs::write(path("in.yaml"), good()).expect("a file");
+    let args = ["explain", "web", "-f", &path("."), "-o", "json"];
+    let object: Value = serde_json::from_str(&answer(&args, "", &[])).expect("JSON");
+    let note = format!("{} is skipped: it is no regular file", path("./pipe.json"));
+    assert!(object["notes"].as_array().expect("notes").contains(&json!(note)), "{object:#}");
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::write(pipe, good())
+    });
+    answer(&["explain", "web", "-f", &pipe], "", &[]);
+    writer.join().expect("a thread").expect("a reader");
+}
+
 #[test]
 fn values_are_found_whatever_namespace_they_leave_out() {
     let of = |type_: &str, source: &Value| {
@@ -1024,6 +1118,12 @@ fn nothing_that_is_read_is_saved_over() {
     assert!(!Path::new(&other).exists());
     // A file next to it is not read.
     answer(&["explain", "web", "-f", &state, "--save", &other], "", &[]);
+    // Another name of the file that is read gets a file of its own.
+    fs::remove_file(&link).expect("a link");
+    fs::hard_link(&state, &link).expect("a link");
+    answer(&["explain", "web", "-f", &state, "--save", &link], "", &[]);
+    assert_eq!(fs::read_to_string(&state).expect("the file"), good());
+    assert_ne!(fs::read_to_string(&link).expect("the file"), good());
     // Both are states of their own.
     let (error, _, code) = refusal(&run(&["explain", "web", "-f", &state, "-f", &other], "", &[]));
     assert_eq!(code, Some(2));

@@ -34,8 +34,10 @@ impl Target<'_> {
             let text = format!("no matches for kind {kind:?} in group {group:?}");
             return Ok(Err(ScaleError::Mapping(text)));
         }
+        let missing = || ScaleError::Missing(format!("{} {}", target.kind, target.name));
         if let Some(e) = find_error(self.errors, hpa, Api::Scale, None) {
-            return Ok(Err(ScaleError::Get(e.message.clone())));
+            let got = || ScaleError::Get(e.message.clone());
+            return Ok(Err(e.missing.map_or_else(got, |_| missing())));
         }
         let mut scales = self.scales(hpa);
         if let Some(scale) = scales.next() {
@@ -60,7 +62,7 @@ impl Target<'_> {
             }
             let same_kind = |workload: &Workload| workload.kind.eq_ignore_ascii_case(kind);
             if !self.is_complete && !self.workloads.iter().any(same_kind) {
-                return Ok(Err(ScaleError::Missing(format!("{} {}", target.kind, target.name))));
+                return Ok(Err(missing()));
             }
             let resource = resource_of(group, kind);
             let text = format!("{resource} {:?} not found", target.name);

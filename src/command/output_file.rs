@@ -1,0 +1,108 @@
+//! Files that the program writes: beside their place first, and renamed when they are whole, so that
+//! whatever happens there is the old one or the new one. Only their owner reads them.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use crate::error::Error;
+
+/// Puts a file in the place of what has its name. Other names of an old file keep that one. A link is
+/// not followed, except to what no file can take the place of: a pipe or a device.
+pub(super) fn replace(
+    path: &str,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Error> {
+    let file = Path::new(path);
+    let fail = |e: io::Error| Error::failed(format!("failed to write {path}: {e}"));
+    match fs::symlink_metadata(file) {
+        Ok(about) if about.is_file() => beside(file, fill).map_err(fail),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => beside(file, fill).map_err(fail),
+        Err(e) => Err(fail(e)),
+        Ok(about) if about.is_symlink() && !leads_to_stream(file) => Err(Error::failed(format!(
+            "failed to write {path}: it is a link, which is not followed"
+        ))
+        .hint("name the file that it leads to, or remove it")),
+        Ok(about) if about.is_dir() => Err(fail(io::ErrorKind::IsADirectory.into())),
+        Ok(_) => File::options()
+            .write(true)
+            .open(file)
+            .and_then(|out| filled(out, fill).map(drop))
+            .map_err(fail),
+    }
+}
+
+/// Whether a link is one of the system's to a pipe or a device, such as `/dev/stderr`.
+fn leads_to_stream(link: &Path) -> bool {
+    let is_stream = |about: fs::Metadata| !about.is_file() && !about.is_dir();
+    link.starts_with("/dev") && fs::metadata(link).is_ok_and(is_stream)
+}
+
+fn beside(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let folder = match file.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    // Another ending, so that no folder is read with it.
+    let new =
+        tempfile::Builder::new().prefix(".kubectl-hpa-").suffix(".tmp").tempfile_in(folder)?;
+    let (out, place) = new.into_parts();
+    filled(out, fill)?.sync_all()?;
+    place.persist(file).map_err(|e| e.error)
+}
+
+fn filled(out: File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<File> {
+    let mut out = BufWriter::new(out);
+    fill(&mut out)?;
+    out.into_inner().map_err(io::IntoInnerError::into_error)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::io;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::replace;
+
+    #[test]
+    fn an_old_file_stays_whole_until_a_new_one_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, other, link, pipe] =
+            ["a.json", "b.json", "c.json", "d.json"].map(|name| folder.path().join(name));
+        let at = |file: &std::path::Path| file.to_str().unwrap().to_owned();
+        let read = |file: &std::path::Path| fs::read_to_string(file).unwrap();
+        fs::write(&file, "old").unwrap();
+        fs::hard_link(&file, &other).unwrap();
+
+        // What does not get to its end changes nothing and leaves nothing.
+        let failed = replace(&at(&file), |out| {
+            out.write_all(&vec![b'x'; 100_000])?;
+            Err(io::Error::other("no more"))
+        });
+        assert!(failed.unwrap_err().message.ends_with("a.json: no more"));
+        assert_eq!((&*read(&file), fs::read_dir(folder.path()).unwrap().count()), ("old", 2));
+
+        replace(&at(&file), |out| out.write_all(b"new")).unwrap();
+        assert_eq!((&*read(&file), &*read(&other)), ("new", "old"));
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+
+        for target in [&other, &folder.path().join("nowhere")] {
+            symlink(target, &link).unwrap();
+            let error = replace(&at(&link), |out| out.write_all(b"new")).unwrap_err();
+            assert!(error.message.ends_with("it is a link, which is not followed"), "{error}");
+            fs::remove_file(&link).unwrap();
+        }
+        assert_eq!(read(&other), "old");
+        assert!(replace(&at(folder.path()), |_| Ok(())).is_err());
+
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read_to_string(pipe).unwrap()
+        });
+        replace(&at(&pipe), |out| out.write_all(b"new")).unwrap();
+        assert_eq!(reader.join().unwrap(), "new");
+        assert!(!fs::metadata(&pipe).unwrap().is_file());
+    }
+}

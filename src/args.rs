@@ -44,7 +44,8 @@ pub struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid input, 3 an expectation \
 is false, 4 not certain enough to tell, 5 a change is due (with --exit-code), 6 apply: nothing \
-written, as something stands against it, 7 apply: not known whether it is written";
+written, as something stands against it, 7 apply: not known whether it is written, 8 apply: \
+the server wrote another count";
 
 /// The definition of the command line, with the name under which most know it, and what holds for all
 /// verbs alike.

@@ -6,7 +6,7 @@ pub mod next;
 
 use serde::Serialize;
 
-use crate::cluster::scale::Told;
+use crate::cluster::settle::Told;
 use crate::error::Error;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::live::{ScaleAt, ScaleState};
@@ -41,10 +41,10 @@ pub struct Applied {
     pub next: Option<Result<Next, Error>>,
     /// What came of it.
     pub result: Outcome,
-    /// Whether the status of the HPA was written, where that was asked for, or why not.
-    pub status: Option<Result<(), Error>>,
-    /// The same for the event.
-    pub event: Option<Result<(), Error>>,
+    /// What came of the status of the HPA, where it was to be written.
+    pub status: Option<Extra>,
+    /// The same of the event.
+    pub event: Option<Extra>,
     /// How the wait for the replicas ended, where that was asked for.
     pub wait: Option<Result<Waited, Error>>,
 }
@@ -71,6 +71,8 @@ pub enum Outcome {
     Accepted(ScaleState),
     /// It is written.
     Written(ScaleState, Told),
+    /// The server took it and made another count of it.
+    Altered(ScaleState, Told),
     /// The server refused it, or it could not be sent.
     NotWritten(Error),
     /// Whether it is written is not known: why there is no answer, and why reading did not tell.
@@ -90,8 +92,31 @@ impl Outcome {
             Self::Planned => "planned",
             Self::Accepted(_) => "accepted",
             Self::Written(..) => "written",
+            Self::Altered(..) => "altered",
             Self::NotWritten(_) => "notWritten",
             Self::Unknown(..) => "unknown",
+        }
+    }
+}
+
+/// What came of what is written beside the scale.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Extra {
+    /// It is written.
+    Written,
+    /// It is not.
+    NotWritten(Error),
+    /// Whether it is, is not known, or it was overwritten; in words.
+    Unknown(String),
+}
+
+impl Extra {
+    /// The exit code, where it is no success.
+    fn exit_code(&self) -> Option<u8> {
+        match self {
+            Self::Written => None,
+            Self::NotWritten(e) => Some(e.kind.exit_code()),
+            Self::Unknown(_) => Some(7),
         }
     }
 }
@@ -133,17 +158,25 @@ impl Applied {
         self.concerns.iter().filter(|concern| concern.forced)
     }
 
+    /// What was sent, where the server made another count of it.
+    pub fn made(&self, state: &ScaleState) -> Option<i32> {
+        self.change.map(|change| change.to).filter(|to| *to != state.replicas)
+    }
+
     /// The exit code.
     pub fn exit_code(&self) -> u8 {
-        let failed = |extra: &Option<Result<(), Error>>| matches!(extra, Some(Err(_)));
+        let extras = [&self.status, &self.event].into_iter().flatten();
+        let extra = extras.filter_map(Extra::exit_code).min_by_key(|code| *code != 7);
         match &self.result {
             Outcome::Refused if self.concerns.iter().any(|it| it.code == "cannotScale") => 1,
             Outcome::Refused | Outcome::Unmet(_) | Outcome::Moved(_) => 6,
-            Outcome::Declined | Outcome::NotWritten(_) => 1,
+            Outcome::Declined => 1,
+            Outcome::NotWritten(e) => e.kind.exit_code(),
+            Outcome::Altered(..) => 8,
+            Outcome::Accepted(state) if self.made(state).is_some() => 8,
             // It may have been written, and overwritten since: 6 would say that it was not.
             Outcome::Superseded(_) | Outcome::Unknown(..) => 7,
-            _ if failed(&self.status) || failed(&self.event) => 1,
-            _ => match &self.wait {
+            _ => extra.unwrap_or(match &self.wait {
                 None => 0,
                 Some(Ok(waited)) => match waited.end {
                     WaitEnd::Ready | WaitEnd::Changed => 0,
@@ -151,7 +184,7 @@ impl Applied {
                     WaitEnd::Interrupted => waited.signal,
                 },
                 Some(Err(_)) => 1,
-            },
+            }),
         }
     }
 }

@@ -108,6 +108,8 @@ pub enum FailureKind {
     },
     /// The answer cannot be read.
     Body(String),
+    /// It was not sent, as the user interrupts.
+    Interrupted,
 }
 
 /// What a request was waiting for when its time was over.
@@ -223,6 +225,7 @@ impl Failure {
             }
             FailureKind::Lost(cause) | FailureKind::Body(cause) => cause.clone(),
             FailureKind::Credentials { cause, .. } => format!("getting credentials: {cause}"),
+            FailureKind::Interrupted => "interrupted before it was sent".to_owned(),
         }
     }
 
@@ -273,6 +276,7 @@ impl fmt::Display for Failure {
                  port?",
                 self.host
             ),
+            FailureKind::Interrupted => f.write_str(&self.cause()),
             FailureKind::Body(cause) => {
                 write!(f, "invalid response for {} {}: {cause}", self.method, self.path)
             }
@@ -292,7 +296,7 @@ impl From<Failure> for Error {
         // Only these have `error: ` before them in kubectl.
         let plain = match &failure.kind {
             FailureKind::Api(status) => status.html || status.reason == "Unauthorized",
-            FailureKind::Body(_) => true,
+            FailureKind::Body(_) | FailureKind::Interrupted => true,
             _ => false,
         };
         let error = if plain { Self::failed(text) } else { Self::bare(text) };

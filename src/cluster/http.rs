@@ -13,8 +13,9 @@ use http::{HeaderMap, Request, header};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 use kube::client::Body;
+use tokio::sync::watch;
 use tokio::task::{JoinHandle, spawn_blocking};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::body::{self, Packed};
 use super::connect::{self, Plan};
@@ -110,6 +111,8 @@ struct Inner {
     notices: Vec<String>,
     notes: Mutex<Vec<(u8, String)>>,
     warnings: Mutex<Vec<String>>,
+    /// Whether nothing is to be written any more.
+    stopped: watch::Sender<bool>,
 }
 
 /// The clients with the present credentials.
@@ -160,6 +163,7 @@ impl Session {
                 notices,
                 notes: Mutex::new(notes.into_iter().map(|note| (RETRIES, note)).collect()),
                 warnings: Mutex::default(),
+                stopped: watch::Sender::new(false),
             }),
         }
     }
@@ -221,6 +225,19 @@ impl Session {
         if let Some(end) = lock(&self.inner.deadline).as_mut() {
             *end += time;
         }
+    }
+
+    /// From now on nothing more is written; what waits for another try gives up.
+    pub fn stop(&self) {
+        self.inner.stopped.send_replace(true);
+    }
+
+    /// Waits, with a write no longer than until nothing is to be written.
+    async fn pause(&self, method: Method, time: Duration) {
+        let mut stopped = self.inner.stopped.subscribe();
+        let stopped = stopped.wait_for(|stopped| *stopped && method != Method::Get);
+        // Either way the next try finds out.
+        let _ = timeout(time, stopped).await;
     }
 
     /// Asks for a path with its query, with our own patience.
@@ -370,7 +387,7 @@ impl Session {
                 return Err(self.after_tries(failure, tries, begun));
             };
             self.note(format!("{method} {path}: {failure}; trying again in {wait:.1?}"));
-            sleep(wait).await;
+            self.pause(method, wait).await;
         }
     }
 
@@ -425,6 +442,9 @@ impl Session {
             };
             (failure, None)
         };
+        if method != Method::Get && *inner.stopped.borrow() {
+            return Err(fail(FailureKind::Interrupted));
+        }
         let mut request =
             Request::builder().method(method.as_str()).uri(path).header(header::ACCEPT, accept);
         if !body.is_empty() {

@@ -21,6 +21,7 @@ mod proxy;
 mod resolve;
 mod retry;
 pub mod scale;
+pub mod settle;
 mod status;
 mod tls;
 pub mod wait;

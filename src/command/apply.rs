@@ -16,10 +16,11 @@ use super::explain::{hpa_name, options};
 use super::interrupt::Interrupts;
 use super::progress::shown;
 use super::{Answer, Terminal, connected_whatever};
-use crate::apply::{Change, Outcome, WaitEnd, Waited, moved};
+use crate::apply::{Change, Extra, Outcome, WaitEnd, Waited, moved};
 use crate::args::{Apply, ApplyOutput, DryRun, How};
 use crate::cluster::hpa::{self, Happened, Read};
-use crate::cluster::scale::{self, Fate};
+use crate::cluster::scale;
+use crate::cluster::settle::Fate;
 use crate::cluster::wait::{End, wait};
 use crate::cluster::{Session, denied};
 use crate::error::Error;
@@ -31,6 +32,10 @@ use crate::snapshot::live::ScaleAt;
 
 /// After a signal the answer to a write is waited for this long.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// The pause before it starts over the first time, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LAST_PAUSE: Duration = Duration::from_secs(5);
 
 /// A whole run takes as many requests, one after the other, and a custom kind one more.
 const ROUNDS: u32 = 6;
@@ -54,7 +59,7 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
     let options =
         Options { name: hpa_name(&args.name)?, ..options(&args.controller, &args.connection) };
     let (plan, mut messages, warned) = connected_whatever(&args.connection, async |session| {
-        let interrupts = Interrupts::listen()?;
+        let interrupts = Interrupts::listen(session)?;
         let run = Run { session, args, options: &options, terminal, interrupts };
         run.attempts(asks).await
     })?;
@@ -89,7 +94,14 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
         }
     };
     let errors = result.errors().into_iter().chain(warned).collect();
-    Ok(Answer { text, messages, errors, exit_code: plan.applied.exit_code() })
+    Ok(Answer {
+        text,
+        messages,
+        errors,
+        exit_code: plan.applied.exit_code(),
+        written: result.written(),
+        ..Answer::default()
+    })
 }
 
 /// One run of the verb.
@@ -109,7 +121,7 @@ impl Run<'_> {
     /// Tries until it is written or stands, and starts over where something has moved, as often as
     /// is allowed. Whoever is asked takes time, so a yes is to the change, which is then decided anew.
     async fn attempts(&self, asks: bool) -> Result<Plan, Error> {
-        let mut agreed: Option<(Change, Vec<&str>)> = None;
+        let mut agreed: Option<Agreed> = None;
         let mut is_told = false;
         let mut again = 0;
         loop {
@@ -119,11 +131,10 @@ impl Run<'_> {
             let writes =
                 plan.applied.result == Outcome::Planned && self.how().dry_run != DryRun::Client;
             if let (true, Some(change)) = (writes, plan.applied.change) {
-                let forced: Vec<&str> = plan.applied.forced().map(|it| it.code).collect();
                 match &agreed {
                     None if asks => {
                         if self.ask(&plan).await? {
-                            agreed = Some((change, forced));
+                            agreed = Some(Agreed::to(&plan, change));
                             is_told = true;
                             self.session.allow(ROUNDS);
                             continue;
@@ -131,23 +142,13 @@ impl Run<'_> {
                         plan.is_told = true;
                         plan.applied.result = Outcome::Declined;
                     }
-                    Some((Change { from, to }, _)) if (*from, *to) != (change.from, change.to) => {
-                        plan.applied.result = Outcome::Moved(format!(
-                            "agreed was to go from {from} to {to}, and by now it is from {} to {}",
-                            change.from, change.to
-                        ));
-                        agreed = None;
-                    }
-                    Some((_, known)) if forced.iter().any(|code| !known.contains(code)) => {
-                        let new = plan.applied.forced().filter(|it| !known.contains(&it.code));
-                        let new: Vec<&str> = new.map(|concern| &*concern.message).collect();
-                        let new = new.join("; ");
-                        plan.applied.result = Outcome::Moved(format!(
-                            "what would be forced by now was not shown: {new}"
-                        ));
-                        agreed = None;
-                    }
-                    _ => self.write(&mut plan).await?,
+                    agreement => match agreement.as_ref().and_then(|it| it.broken(&plan, change)) {
+                        Some(how) => {
+                            plan.applied.result = Outcome::Moved(how);
+                            agreed = None;
+                        }
+                        None => self.write(&mut plan).await?,
+                    },
                 }
             }
             match &plan.applied.result {
@@ -156,6 +157,9 @@ impl Run<'_> {
                     let all = self.how().retry;
                     let what = clean(what, self.terminal.ascii);
                     self.tell(&format!("{what}: starting over ({again} of {all})\n"));
+                    let pause = pause(again);
+                    self.interrupts.before(sleep(pause)).await?;
+                    self.session.wait(pause);
                     self.session.allow(ROUNDS);
                 }
                 _ => return Ok(plan),
@@ -175,7 +179,10 @@ impl Run<'_> {
         let page = ApplyPage::plan(&explanation, &plan.applied, self.terminal.symbols());
         let layout = self.terminal.layout();
         let text = page::page(&page.plan, &layout) + &page::sections(&page.sections, &layout);
-        self.tell(&format!("{text}\nWrite it? [y/N] "));
+        self.tell(&text);
+        // What was typed before it could be read is no answer to it.
+        forget_typed();
+        self.tell("\nWrite it? [y/N] ");
         let begun = Instant::now();
         let (sender, answer) = oneshot::channel();
         // Where a signal comes first, the thread goes with the program.
@@ -215,18 +222,22 @@ impl Run<'_> {
                 Err(e) => Outcome::NotWritten(denied(&e)),
             }
         } else {
-            match self.fate(&at, change.to).await {
-                Fate::Written { state, told } => Outcome::Written(state, told),
+            let written = scale::write(self.session, &at, change.to, self.cut());
+            match self.insisting(written).await {
+                Fate::Written { state, told } if state.replicas == change.to => {
+                    Outcome::Written(state, told)
+                }
+                Fate::Written { state, told } => Outcome::Altered(state, told),
                 Fate::Overtaken(message) => Outcome::Moved(message),
                 Fate::Superseded(message) => Outcome::Superseded(message),
-                Fate::Refused(e) => Outcome::NotWritten(denied(&e)),
+                Fate::Refused(e) => Outcome::NotWritten(self.interrupts.refused(&e)),
                 Fate::Unknown(lost, why) => Outcome::Unknown(lost, why),
             }
         };
-        if matches!(plan.applied.result, Outcome::Written(..) | Outcome::Accepted(_)) {
-            self.rest(plan, &read, dry_run).await;
-        }
-        if let (Outcome::Written(state, _), Some(time)) = (&plan.applied.result, self.how().wait) {
+        self.rest(plan, &read, dry_run).await;
+        if let (Outcome::Written(state, _) | Outcome::Altered(state, _), Some(time)) =
+            (&plan.applied.result, self.how().wait)
+        {
             plan.applied.wait = Some(self.wait(&at, state.replicas, time).await);
         }
         Ok(())
@@ -248,13 +259,14 @@ impl Run<'_> {
         }
     }
 
-    /// Writes. A first signal ends the waiting for the answer, a second one the looking for it.
-    async fn fate(&self, at: &ScaleAt, replicas: i32) -> Fate {
-        let cut = async {
-            self.interrupts.come(1).await;
-            sleep(GRACE).await;
-        };
-        let written = scale::write(self.session, at, replicas, cut);
+    /// The end of the waiting for an answer, soon after a first signal.
+    async fn cut(&self) {
+        self.interrupts.come(1).await;
+        sleep(GRACE).await;
+    }
+
+    /// Waits for what becomes of a write. A second signal ends the looking for it.
+    async fn insisting<T>(&self, written: impl Future<Output = Fate<T>>) -> Fate<T> {
         let insisted = self.interrupts.come(2);
         pin!(written, insisted);
         match select(written, insisted).await {
@@ -266,16 +278,23 @@ impl Run<'_> {
         }
     }
 
-    /// The status and the event, where they are asked for.
+    /// The status and the event, where they are asked for. They say what was sent, so they are not
+    /// written where the server made something else of it.
     async fn rest(&self, plan: &mut Plan, read: &Read, dry_run: bool) {
+        let is_as_sent = match &plan.applied.result {
+            Outcome::Written(..) => true,
+            Outcome::Accepted(state) => plan.applied.made(state).is_none(),
+            Outcome::Altered(..) => false,
+            _ => return,
+        };
         let How { write_status, event, .. } = *self.how();
         let outcome = &plan.pass.decision.outcome;
-        // What was begun is done; a signal is for what is waited for.
-        self.session.allow(2);
+        let other =
+            || Extra::NotWritten(Error::failed("the server made another count of replicas"));
         // The gate lets nothing pass whose status is asked for and not known.
         if let Some(status) = outcome.status.as_ref().filter(|_| write_status) {
-            let written = hpa::write_status(self.session, read, status, dry_run).await;
-            plan.applied.status = Some(written.map_err(|e| denied(&e)));
+            let write = hpa::write_status(self.session, read, status, dry_run, self.cut());
+            plan.applied.status = Some(if is_as_sent { self.extra(write).await } else { other() });
         }
         if let Some(rescale) = outcome.rescale().filter(|_| event) {
             let happened = Happened {
@@ -284,8 +303,20 @@ impl Run<'_> {
                 message: &rescale.message,
                 time: plan.pass.input.snapshot.now,
             };
-            let sent = hpa::send_event(self.session, &read.hpa, happened, dry_run).await;
-            plan.applied.event = Some(sent.map_err(|e| denied(&e)));
+            let send = hpa::send_event(self.session, &read.hpa, happened, dry_run, self.cut());
+            plan.applied.event = Some(if is_as_sent { self.extra(send).await } else { other() });
+        }
+    }
+
+    async fn extra(&self, written: impl Future<Output = Fate<()>>) -> Extra {
+        match self.insisting(written).await {
+            Fate::Written { .. } => Extra::Written,
+            Fate::Overtaken(message) => Extra::NotWritten(Error::failed(message)),
+            Fate::Refused(e) => Extra::NotWritten(self.interrupts.refused(&e)),
+            Fate::Superseded(message) => Extra::Unknown(message),
+            Fate::Unknown(lost, why) => {
+                Extra::Unknown(format!("{lost}: whether it is written is not known: {why}"))
+            }
         }
     }
 
@@ -305,11 +336,80 @@ impl Run<'_> {
             Some(End::Changed(replicas, by)) => (WaitEnd::Changed, replicas, by),
             Some(End::Gone) => (WaitEnd::Gone, 0, None),
             Some(End::TimedOut(ready)) => (WaitEnd::TimedOut, ready, None),
+            Some(End::Unread(failure)) => {
+                let e = denied(&failure);
+                let message = format!(
+                    "in time no look found the replicas ready, the last one none \
+                                       at all: {}",
+                    e.message
+                );
+                return Err(Error { message, ..e });
+            }
             None => (WaitEnd::Interrupted, ready.get(), None),
         };
         Ok(Waited { end, replicas, by, signal })
     }
 }
+
+/// What a yes was to.
+struct Agreed {
+    change: Change,
+    /// The codes of what is forced.
+    forced: Vec<&'static str>,
+    /// The uids of HPA and target.
+    uids: [Option<String>; 2],
+}
+
+impl Agreed {
+    fn to(plan: &Plan, change: Change) -> Self {
+        let forced = plan.applied.forced().map(|it| it.code).collect();
+        Self { change, forced, uids: uids(plan) }
+    }
+
+    /// What is another thing by now than what was agreed.
+    fn broken(&self, plan: &Plan, change: Change) -> Option<String> {
+        let [hpa, target] = uids(plan);
+        let again = "was deleted and created again since it was agreed to";
+        if hpa != self.uids[0] {
+            return Some(format!("the HPA {} {again}", plan.pass.input.snapshot.hpa.key()));
+        }
+        if target != self.uids[1] {
+            return Some(format!("the target {again}"));
+        }
+        if change != self.change {
+            let Change { from, to } = self.change;
+            return Some(format!(
+                "agreed was to go from {from} to {to}, and by now it is from {} to {}",
+                change.from, change.to
+            ));
+        }
+        let new = plan.applied.forced().filter(|it| !self.forced.contains(&it.code));
+        let new: Vec<&str> = new.map(|concern| &*concern.message).collect();
+        let message = || format!("what would be forced by now was not shown: {}", new.join("; "));
+        (!new.is_empty()).then(message)
+    }
+}
+
+fn uids(plan: &Plan) -> [Option<String>; 2] {
+    let target = plan.applied.at.as_ref().map(|at| at.state.uid.clone());
+    [plan.pass.input.snapshot.hpa.uid.clone(), target]
+}
+
+/// The time before it starts over, which grows: what moves it may need some, and so may a server that
+/// many ask.
+fn pause(again: u32) -> Duration {
+    (FIRST_PAUSE * 2_u32.pow(again.min(8) - 1)).min(LAST_PAUSE)
+}
+
+/// Forgets what waits to be read from the terminal.
+#[cfg(unix)]
+fn forget_typed() {
+    // What cannot be forgotten is no terminal.
+    let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
+}
+
+#[cfg(not(unix))]
+fn forget_typed() {}
 
 /// Whether an answer is a yes.
 fn is_yes(line: &str) -> bool {

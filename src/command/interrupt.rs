@@ -5,12 +5,15 @@ use futures_util::future::{Either, select};
 use tokio::pin;
 use tokio::sync::watch;
 
+use crate::cluster::{Failure, FailureKind, Session, denied};
 use crate::error::{Error, ErrorKind};
 
 /// The exit codes of a shell for programs that these signals ended.
 const INTERRUPTED: u8 = 130;
 #[cfg(unix)]
 const TERMINATED: u8 = 143;
+#[cfg(unix)]
+const HUNG_UP: u8 = 129;
 
 /// How many signals have come, and the code of the last.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,13 +27,16 @@ struct Come {
 pub(super) struct Interrupts(watch::Receiver<Come>);
 
 impl Interrupts {
-    /// Listens; from then on no signal ends the program by itself. It needs a runtime.
-    pub(super) fn listen() -> Result<Self, Error> {
+    /// Listens; from then on no signal ends the program by itself, and the first one lets a session
+    /// write no more. It needs a runtime.
+    pub(super) fn listen(session: &Session) -> Result<Self, Error> {
         let fail = |e: std::io::Error| Error::failed(format!("failed to listen for signals: {e}"));
         let (sender, receiver) = watch::channel(Come::default());
         let mut signals = Signals::new().map_err(fail)?;
+        let session = session.clone();
         tokio::spawn(async move {
             while let Some(code) = signals.next().await {
+                session.stop();
                 sender.send_modify(|come| *come = Come { times: come.times + 1, code });
             }
         });
@@ -54,10 +60,21 @@ impl Interrupts {
         pin!(work, come);
         match select(work, come).await {
             Either::Left((done, _)) => Ok(done),
-            Either::Right((code, _)) => Err(Error {
-                kind: ErrorKind::Signal(code),
-                ..Error::failed("interrupted, nothing written")
-            }),
+            Either::Right((code, _)) => {
+                let message = "interrupted, nothing written";
+                Err(Error { kind: ErrorKind::Signal(code), ..Error::failed(message) })
+            }
+        }
+    }
+
+    /// Why a write is not written; and that is a signal where one kept it from being sent.
+    pub(super) fn refused(&self, failure: &Failure) -> Error {
+        let code = self.0.borrow().code;
+        match failure.kind {
+            FailureKind::Interrupted => {
+                Error { kind: ErrorKind::Signal(code), ..Error::failed("interrupted") }
+            }
+            _ => denied(failure),
         }
     }
 }
@@ -66,6 +83,8 @@ impl Interrupts {
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
+    /// None where whoever started the program has it ignored, as `nohup` does.
+    hangup: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
@@ -75,15 +94,36 @@ impl Signals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            hangup: match ignores_hangup() {
+                true => None,
+                false => Some(signal(SignalKind::hangup())?),
+            },
         })
     }
 
     async fn next(&mut self) -> Option<u8> {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
+            come = hangup => come.map(|()| HUNG_UP),
             come = self.interrupt.recv() => come.map(|()| INTERRUPTED),
             come = self.terminate.recv() => come.map(|()| TERMINATED),
         }
     }
+}
+
+/// Whether SIGHUP, the first of the signals, is ignored. Only Linux tells without a system call that
+/// Rust calls unsafe.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & 1 == 1)
 }
 
 #[cfg(not(unix))]

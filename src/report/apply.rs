@@ -8,13 +8,13 @@ use super::page::{Page, Symbols, Table};
 use super::words::{count, distance, sentence};
 use crate::apply::gate::{Concern, Leader};
 use crate::apply::next::{Next, Verdict};
-use crate::apply::{Applied, Change, Outcome, WaitEnd, Waited};
+use crate::apply::{Applied, Change, Extra, Outcome, WaitEnd, Waited};
 use crate::cluster::managed::MANAGER;
-use crate::cluster::scale::Told;
+use crate::cluster::settle::Told;
 use crate::engine::decision::Range;
 use crate::error::Error;
 use crate::memory::Knowledge;
-use crate::snapshot::live::ScaleAt;
+use crate::snapshot::live::{ScaleAt, ScaleState};
 
 /// An application. Serializes as the contract's object: an explanation with more fields.
 #[derive(Debug, Serialize)]
@@ -66,7 +66,8 @@ struct ResultView {
 
 #[derive(Debug, Serialize)]
 struct ExtraView<'a> {
-    written: bool,
+    /// None where that is not known.
+    written: Option<bool>,
     error: Option<&'a str>,
 }
 
@@ -100,7 +101,9 @@ impl<'a> ApplyResult<'a> {
             Err(e) => NextView { verdict: None, replicas: None, message: unforeseen(e) },
         });
         let state = match &applied.result {
-            Outcome::Written(state, _) | Outcome::Accepted(state) => Some(state),
+            Outcome::Written(state, _) | Outcome::Altered(state, _) | Outcome::Accepted(state) => {
+                Some(state)
+            }
             _ => None,
         };
         let result = ResultView {
@@ -140,10 +143,23 @@ impl<'a> ApplyResult<'a> {
         let how = match &self.applied.result {
             Outcome::Written(..) => "",
             Outcome::Planned => " (dry run)",
-            Outcome::Accepted(_) => " (server dry run)",
+            Outcome::Accepted(state) if self.applied.made(state).is_none() => " (server dry run)",
             _ => return None,
         };
         Some(if name_only { target } else { format!("{target} scaled{how}") })
+    }
+
+    /// What was written to the cluster, whatever else is told.
+    pub fn written(&self) -> Option<String> {
+        let state = match &self.applied.result {
+            Outcome::Written(state, _) | Outcome::Altered(state, _) => state,
+            _ => return None,
+        };
+        let count = count(state.replicas, "replica");
+        let extras = [("status", &self.applied.status), ("event", &self.applied.event)];
+        let extras = extras.into_iter().filter(|(_, extra)| **extra == Some(Extra::Written));
+        let extras: String = extras.map(|(what, _)| format!(", {what} written")).collect();
+        Some(format!("{} is written and has {count}{extras}", name(&self.explanation)))
     }
 
     /// What is to be told beside it on standard error.
@@ -181,16 +197,24 @@ impl<'a> ApplyResult<'a> {
             Outcome::Unmet(_) | Outcome::Declined => {
                 vec![Error::failed(self.result.message.clone())]
             }
+            Outcome::Altered(state, _) | Outcome::Accepted(state) => {
+                altered(self.applied, state).map(Error::failed).into_iter().collect()
+            }
             _ => Vec::new(),
         };
         let extras = [("the status of the HPA", status), ("the event", event)];
-        let extras = extras.into_iter().filter_map(|(what, extra)| {
-            let e = extra.as_ref()?.as_ref().err()?;
-            Some(Error { message: format!("{what} is not written: {}", e.message), ..e.clone() })
+        let extras = extras.into_iter().filter_map(|(what, extra)| match extra.as_ref()? {
+            Extra::Written => None,
+            Extra::NotWritten(e) => {
+                let message = format!("{what} is not written: {}", e.message);
+                Some(Error { message, bare: false, ..e.clone() })
+            }
+            Extra::Unknown(message) => Some(Error::failed(format!("{what}: {message}"))),
         });
         let wait = wait.iter().filter_map(|wait| match wait {
             Err(e) => {
-                Some(Error { message: format!("failed to wait: {}", e.message), ..e.clone() })
+                let message = format!("failed to wait: {}", e.message);
+                Some(Error { message, bare: false, ..e.clone() })
             }
             Ok(waited) if matches!(waited.end, WaitEnd::Ready | WaitEnd::Changed) => None,
             Ok(waited) => Some(Error::failed(ended(waited))),
@@ -254,14 +278,13 @@ impl ApplyPage {
         let applied = result.applied;
         let mut lines = Vec::new();
         let mut line = |label: &str, text: String| lines.push((label.to_owned(), text));
-        if let Outcome::Written(state, _) | Outcome::Accepted(state) = &applied.result
-            && let Some(change) = applied.change.filter(|it| it.to != state.replicas)
+        if let Outcome::Altered(state, _) | Outcome::Accepted(state) = &applied.result
+            && let Some(to) = applied.made(state)
         {
-            let (to, is) = (change.to, state.replicas);
-            line("replicas", format!("{is}: the server made that of {to}"));
+            line("replicas", format!("{}: the server made that of {to}", state.replicas));
         }
         match &applied.result {
-            Outcome::Written(state, told) => {
+            Outcome::Written(state, told) | Outcome::Altered(state, told) => {
                 line("resourceVersion", state.resource_version.clone());
                 match told {
                     Told::Answer => {}
@@ -284,7 +307,7 @@ impl ApplyPage {
             _ => {}
         }
         for (label, extra) in [("status", &applied.status), ("event", &applied.event)] {
-            if let Some(Ok(())) = extra {
+            if let Some(Extra::Written) = extra {
                 line(label, "written".to_owned());
             }
         }
@@ -310,8 +333,19 @@ fn write(Change { from, to }: Change, at: &ScaleAt, symbols: Symbols) -> String 
     format!("{from} {arrow} {to} replicas, in the place of resourceVersion {version}, as {MANAGER}")
 }
 
-fn extra(extra: &Result<(), Error>) -> ExtraView<'_> {
-    ExtraView { written: extra.is_ok(), error: extra.as_ref().err().map(|e| &*e.message) }
+fn extra(extra: &Extra) -> ExtraView<'_> {
+    match extra {
+        Extra::Written => ExtraView { written: Some(true), error: None },
+        Extra::NotWritten(e) => ExtraView { written: Some(false), error: Some(&e.message) },
+        Extra::Unknown(message) => ExtraView { written: None, error: Some(message) },
+    }
+}
+
+/// What the server made of the replicas that were sent.
+fn altered(applied: &Applied, state: &ScaleState) -> Option<String> {
+    let to = applied.made(state)?;
+    let is = state.replicas;
+    Some(format!("the server made {is} of the {to} replicas that were sent, as a webhook may"))
 }
 
 /// What came of it, in a sentence.
@@ -334,7 +368,11 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
         Outcome::Superseded(what) => what.clone(),
         Outcome::Declined => "declined; nothing written".to_owned(),
         Outcome::Planned => "not sent".to_owned(),
-        Outcome::Accepted(_) => "the server would write it".to_owned(),
+        Outcome::Accepted(state) => {
+            let other = altered(applied, state);
+            other.unwrap_or_else(|| "the server would write it".to_owned())
+        }
+        Outcome::Altered(state, _) => altered(applied, state).unwrap_or_default(),
         Outcome::Written(_, Told::Answer) => "written".to_owned(),
         Outcome::Written(_, Told::Again(lost)) => format!("written at the second try; {lost}"),
         Outcome::Written(_, Told::Reading(lost, true)) => format!("written, by reading; {lost}"),

@@ -138,11 +138,16 @@ fn hpa_status(
 }
 
 fn event(cluster: &mut Cluster, request: &Request, target: &Target, mut event: Value) -> Answer {
-    let prefix = string(&event, "/metadata/generateName").to_owned();
-    event["metadata"]["name"] = json!(format!("{prefix}{:05x}", cluster.revision + 1));
     event["metadata"]["namespace"] = json!(target.namespace);
     event["kind"] = json!("Event");
     event["apiVersion"] = json!("v1");
+    let name = string(&event, "/metadata/name").to_owned();
+    let key = (target.namespace.clone().unwrap_or_default(), name.clone());
+    let events = cluster.collection("v1", "events");
+    if events.is_some_and(|events| events.objects.contains_key(&key)) {
+        let text = format!("events \"{name}\" already exists");
+        return status(409, "AlreadyExists", &text, Some(details(target)));
+    }
     if request.parameter("dryRun") != Some("All") {
         cluster.put(event.clone());
     }

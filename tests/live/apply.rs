@@ -315,6 +315,8 @@ fn a_server_that_refuses_or_fails_is_settled() {
     let invalid = "Scale.autoscaling \"web\" is invalid: spec.replicas: Invalid value: 4: too many";
     let unheard = |fault: Fault| vec![(put(), Fault::Unheard), (put(), fault)];
     let written = "Error from server (";
+    let open = "and the write may yet arrive while its resourceVersion is ";
+    let deaf = "Internal error occurred: failed calling webhook \"freeze.example.com\": EOF";
     for (name, faults, code, sent, replicas, told) in [
         ("webhook", unheard(refusal(403, "Forbidden", webhook)), 1, 1, 2, webhook),
         ("webhook", unheard(refusal(400, "BadRequest", webhook)), 1, 1, 2, webhook),
@@ -347,23 +349,31 @@ fn a_server_that_refuses_or_fails_is_settled() {
             4,
             "scaled",
         ),
-        (
-            "503",
-            unheard(Fault::Unavailable(None)),
-            1,
-            1,
-            2,
-            "the server is currently unable to handle the request; nothing written\n",
-        ),
+        ("503", unheard(Fault::Unavailable(None)), 7, 2, 2, open),
         ("503, but it acted", vec![(put(), Fault::Unavailable(None))], 0, 1, 4, written),
+        ("500", unheard(Fault::InternalError), 7, 2, 2, open),
         (
-            "500",
-            unheard(Fault::InternalError),
-            1,
-            1,
+            "500 once",
+            vec![(put().first(1), Fault::Unheard), (put().first(1), Fault::InternalError)],
+            0,
             2,
-            "etcdserver: leader changed; nothing written\n",
+            4,
+            "sent again with the same resourceVersion",
         ),
+        (
+            "500, and it acts later",
+            vec![
+                (put(), Fault::Unheard),
+                (put(), Fault::InternalError),
+                (get(6), Fault::Before(|cluster| set(cluster, 4, "kubectl-hpa"))),
+            ],
+            0,
+            2,
+            4,
+            "managedFields show that it is written",
+        ),
+        ("500 of a webhook", unheard(refusal(500, "", webhook)), 1, 1, 2, webhook),
+        ("500, no webhook", unheard(refusal(500, "InternalError", deaf)), 1, 1, 2, deaf),
         ("500, but it acted", vec![(put(), Fault::InternalError)], 0, 1, 4, written),
         // The store may yet do it.
         (
@@ -372,7 +382,7 @@ fn a_server_that_refuses_or_fails_is_settled() {
             7,
             2,
             2,
-            "and the write may yet arrive while its resourceVersion is ",
+            open,
         ),
         (
             "504 once",
@@ -413,11 +423,22 @@ fn a_lost_answer_is_settled_by_reading() {
         ("cut before", unheard(Fault::CutBeforeHead), 0, 2, 4, again),
         (
             "nothing can be read",
-            vec![(put(), Fault::CutBeforeHead), (get(3), Fault::InternalError)],
+            vec![
+                (put(), Fault::CutBeforeHead),
+                (When::on(SCALE).method("GET").from(4), Fault::InternalError),
+            ],
             7,
             1,
             4,
-            "whether it is written is not known: the scale cannot be read either: Error from server",
+            "whether it is written is not known: it cannot be read either: Error from server",
+        ),
+        (
+            "nothing can be read for a moment",
+            vec![(put(), Fault::CutBeforeHead), (get(3), Fault::InternalError)],
+            0,
+            1,
+            4,
+            own,
         ),
         (
             "lost, and another writer",
@@ -491,17 +512,39 @@ fn dry_runs_write_nothing() {
 
 /// A webhook may write something else than it was asked to.
 #[test]
-fn what_the_server_makes_of_it_is_told() {
-    let mut cluster = cluster();
-    let mut other = super::api::exchange("scale put").response.body;
-    other["spec"]["replicas"] = json!(3);
-    cluster.fault(put(), Fault::Answer(Answer::json(200, other.to_string())));
-    let server = Server::start(cluster);
-    for flag in ["--dry-run=server", "--yes"] {
-        let ran = apply(&server, &[flag]);
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        let told = "3: the server made that of 4\n";
-        assert!(ran.stdout.contains(told), "{}", ran.stdout);
+fn what_the_server_makes_of_it_is_an_outcome_of_its_own() {
+    for made in [2, 3] {
+        let mut cluster = cluster();
+        let mut other = super::api::exchange("scale put").response.body;
+        other["spec"]["replicas"] = json!(made);
+        cluster.fault(put(), Fault::Unheard);
+        cluster.fault(put(), Fault::Answer(Answer::json(200, other.to_string())));
+        let server = Server::start(cluster);
+        let told = format!("error: the server made {made} of the 4 replicas that were sent");
+        for flag in ["--dry-run=server", "--yes"] {
+            let ran = apply(&server, &[flag]);
+            assert_eq!(ran.code, Some(8), "{}", ran.stderr);
+            let line = format!("{made}: the server made that of 4\n");
+            assert!(ran.stdout.contains(&line), "{}", ran.stdout);
+            assert!(!ran.stdout.contains("scaled"), "{}", ran.stdout);
+            assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+            let named = apply(&server, &[flag, "-o", "name"]);
+            assert_eq!((named.code, &*named.stdout), (Some(8), ""), "{}", named.stderr);
+            assert!(named.stderr.contains(&told), "{}", named.stderr);
+        }
+        // Status and event would say something else than there is.
+        let flags = ["--yes", "-o", "json", "--event", "--write-status", "--force-write-status"];
+        let before = writes(&server).len();
+        let answer: Value = serde_json::from_str(&apply(&server, &flags).stdout).expect("JSON");
+        assert_eq!(
+            (&answer["result"]["outcome"], &answer["result"]["replicas"]),
+            (&json!("altered"), &json!(made))
+        );
+        let error = "the server made another count of replicas";
+        for extra in ["status", "event"] {
+            assert_eq!(answer[extra], json!({"written": false, "error": error}));
+        }
+        assert_eq!(writes(&server).len(), before + 1);
     }
 }
 

@@ -535,6 +535,34 @@ fn a_signal_before_the_write_or_during_it() {
             "error: interrupted, nothing written\n",
         ),
         ("during, written", vec![(put(), Fault::Hang)], "PUT", "-INT", 0, 1, "managedFields show"),
+        ("hung up", vec![(put(), Fault::Hang)], "PUT", "-HUP", 0, 1, "managedFields show"),
+        (
+            "hung up before",
+            vec![(When::on(pods), Fault::Hang)],
+            pods,
+            "-HUP",
+            129,
+            0,
+            "interrupted",
+        ),
+        (
+            "between two tries",
+            vec![(put(), Fault::Unheard), (put(), Fault::TooManyRequests(Some(1)))],
+            "PUT",
+            "-INT",
+            130,
+            1,
+            "error: interrupted; nothing written\n",
+        ),
+        (
+            "before the status",
+            vec![(put(), Fault::Hang)],
+            "PUT",
+            "-INT",
+            130,
+            1,
+            "error: the status of the HPA is not written: interrupted\n",
+        ),
         (
             "during, not arrived",
             vec![(put(), Fault::Unheard), (put(), Fault::Hang)],
@@ -554,6 +582,9 @@ fn a_signal_before_the_write_or_during_it() {
         let config = server.kubeconfig(&Auth::Token("admin"));
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
         command.args(["apply", "web", "-n", "default", "--yes", "--kubeconfig"]).arg(config.path());
+        if name == "before the status" {
+            command.args(["--write-status", "--force-write-status", "--event"]);
+        }
         away(&mut command);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
         let begun = Instant::now();
@@ -574,6 +605,148 @@ fn a_signal_before_the_write_or_during_it() {
     }
 }
 
+/// A lost answer to the status or the event is settled as that to the scale is.
+#[test]
+fn a_lost_answer_to_the_rest_is_settled_too() {
+    let status = &format!("{HPAS}/web/status");
+    let events = "/api/v1/namespaces/default/events";
+    let flags = |path: &str| {
+        if path == events {
+            vec!["--event"]
+        } else {
+            vec!["--write-status", "--force-write-status"]
+        }
+    };
+    for path in [status, events] {
+        let all = || When::on(path);
+        let write = || if path == events { all().method("POST") } else { all().method("PUT") };
+        let first = || write().first(1);
+        let denied: Change = |cluster| {
+            cluster.deny("bob", "get", "events");
+        };
+        for (name, faults, change, code, sent, written) in [
+            ("cut after", vec![(write(), Fault::CutBeforeHead)], None, 0, 1, json!(true)),
+            ("500 after", vec![(write(), Fault::InternalError)], None, 0, 1, json!(true)),
+            (
+                "cut before",
+                vec![(first(), Fault::Unheard), (first(), Fault::CutBeforeHead)],
+                None,
+                0,
+                2,
+                json!(true),
+            ),
+            (
+                "cut after, unreadable",
+                vec![(first(), Fault::CutBeforeHead)],
+                Some(denied),
+                0,
+                if path == events { 2 } else { 1 },
+                json!(true),
+            ),
+            (
+                "never heard",
+                vec![(write(), Fault::Unheard), (write(), Fault::Unavailable(None))],
+                None,
+                7,
+                2,
+                Value::Null,
+            ),
+        ] {
+            let mut cluster = cluster();
+            cluster.grant("bob");
+            for (when, fault) in faults {
+                cluster.fault(when, fault);
+            }
+            if let Some(change) = change {
+                change(&mut cluster);
+            }
+            let server = Server::start(cluster);
+            let more = [&["--yes", "-o", "json"], &flags(path)[..]].concat();
+            let ran = apply_as(&server, "bob", &more);
+            assert_eq!(ran.code, Some(code), "{name} {path}: {}", ran.stderr);
+            let answer = answer(&ran);
+            let extra = &answer[if path == events { "event" } else { "status" }];
+            assert_eq!(extra["written"], written, "{name} {path}");
+            assert_eq!(answer["result"]["outcome"], "written", "{name} {path}");
+            let known = !ran.stderr.contains("whether it is written is not known");
+            assert_eq!(known, !written.is_null(), "{name} {path}: {}", ran.stderr);
+            assert_eq!(writes(&server).len(), 1 + sent, "{name} {path}");
+        }
+    }
+}
+
+/// What may pass does not end a wait, and nothing makes it longer.
+#[test]
+fn a_wait_rides_out_faults_until_its_own_end() {
+    let target = || When::on(SCALE.strip_suffix("/scale").expect("a subresource")).method("GET");
+    let ready: Change = |cluster| {
+        cluster.edit("apps/v1", "Deployment", WEB, |target| {
+            target["status"] = json!({"replicas": 4, "readyReplicas": 4});
+        });
+    };
+    // Requests to the scale are counted, too: plan, again, and the write.
+    for (name, faults, wait, code, told) in [
+        (
+            "fails",
+            vec![(target().nth(4), Fault::InternalError), (target().nth(5), Fault::Before(ready))],
+            "--wait=30s",
+            0,
+            "all 4 replicas are ready",
+        ),
+        (
+            "fails for long",
+            vec![(target().from(4), Fault::InternalError)],
+            "--wait=300ms",
+            1,
+            "error: failed to wait: in time no look found the replicas ready, the last one none at \
+             all: Error from server (InternalError): ",
+        ),
+        (
+            "hangs",
+            vec![(target().from(4), Fault::Hang)],
+            "--wait=300ms",
+            1,
+            "the last one none at all: Unable to connect to the server: timed out after ",
+        ),
+    ] {
+        let mut cluster = cluster();
+        for (when, fault) in faults {
+            cluster.fault(when, fault);
+        }
+        let server = Server::start(cluster);
+        // Without a limit of the requests only that of the wait is left.
+        let ran = apply(&server, &["--yes", wait, "--request-timeout=0"]);
+        assert_eq!(ran.code, Some(code), "{name}: {}{}", ran.stdout, ran.stderr);
+        let text = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(text.contains(told), "{name}: {text}");
+        assert!(ran.stdout.contains("\ndeployment.apps/web scaled\n"), "{name}");
+    }
+}
+
+/// Where nobody can read what was written, standard error and the exit code still tell.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_was_written_is_told_where_standard_output_is_full() {
+    for (form, flag, code) in
+        [("name", "--event", 0), ("json", "--event", 0), ("name", "--dry-run=server", 1)]
+    {
+        let server = Server::start(cluster());
+        let config = server.kubeconfig(&Auth::Token("admin"));
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
+        command.args(["apply", "web", "-n", "default", "--yes", "-o", form, flag, "--kubeconfig"]);
+        command.arg(config.path());
+        away(&mut command);
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
+        let ran = command.stdout(full).stderr(Stdio::piped()).output().expect("it runs");
+        let told = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(code), "{told}");
+        assert!(told.contains("error: failed to write the answer: No space left"), "{told}");
+        let written =
+            told.contains("deployment.apps/web is written and has 4 replicas, event written\n");
+        assert_eq!(written, code == 0, "{told}");
+    }
+}
+
 /// What is typed at the question, on a terminal of its own.
 #[cfg(target_os = "linux")]
 #[test]
@@ -583,6 +756,10 @@ fn on_a_terminal_it_asks() {
     let smaller: Change = |cluster| hpa(cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(3));
     let blind: Change = |cluster| {
         cluster.deny("admin", "get", "deployments.apps");
+    };
+    let another: Change = |cluster| hpa(cluster, |hpa| hpa["metadata"]["uid"] = json!("another"));
+    let recreated: Change = |cluster| {
+        cluster.edit("apps/v1", "Deployment", WEB, |it| it["metadata"]["uid"] = json!("another"));
     };
     let busy: Change = |cluster| hpa(cluster, |hpa| hpa["status"]["desiredReplicas"] = json!(7));
     for (typed, meanwhile, code, sent, told) in [
@@ -602,6 +779,20 @@ fn on_a_terminal_it_asks() {
             0,
             "error: what would be forced by now was not shown: whether the target is being deleted",
         ),
+        (
+            "y\n",
+            Some(another),
+            6,
+            0,
+            "error: the HPA default/web was deleted and created again since it was agreed to; nothing",
+        ),
+        (
+            "y\n",
+            Some(recreated),
+            6,
+            0,
+            "error: the target was deleted and created again since it was agreed to; nothing written",
+        ),
         ("n\n", None, 1, 0, "error: declined; nothing written\r\n"),
         ("\u{4}", None, 1, 0, "\r\nerror: declined; nothing written\r\n"),
         ("\u{3}", None, 130, 0, "error: interrupted, nothing written\r\n"),
@@ -610,6 +801,8 @@ fn on_a_terminal_it_asks() {
         if let Some(change) = meanwhile {
             cluster.fault(When::on(&format!("{HPAS}/web")).nth(2), Fault::Before(change));
         }
+        let slow = Fault::DelayAnswer(Duration::from_millis(300));
+        cluster.fault(When::on(&format!("{HPAS}/web")).nth(1), slow);
         let server = Server::start(cluster);
         let config = server.kubeconfig(&Auth::Token("admin"));
         let program = env!("CARGO_BIN_EXE_kubectl-hpa");
@@ -623,6 +816,8 @@ fn on_a_terminal_it_asks() {
         let mut child = command.spawn().expect("script of util-linux");
         let (mut input, mut output) =
             (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+        // What is typed before the question is no answer to it.
+        input.write_all(b"y\n").expect("it listens");
         let (mut shown, mut bytes) = (Vec::new(), [0; 4096]);
         let mut has_typed = false;
         while let Ok(read @ 1..) = output.read(&mut bytes) {

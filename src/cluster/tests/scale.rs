@@ -4,12 +4,14 @@
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::task::Poll;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use proptest::prelude::*;
 
 use crate::cluster::managed::MANAGER;
-use crate::cluster::scale::{Fate, Scales, Told, settled};
+use crate::cluster::scale::{Scales, settled};
+use crate::cluster::settle::{Fate, Told};
 use crate::cluster::{ApiStatus, Failure, FailureKind, Method};
 use crate::snapshot::live::ScaleState;
 
@@ -35,8 +37,8 @@ enum Way {
     LostBefore,
     /// It arrives before so many later requests, or in the end.
     Delayed(u8),
-    /// 500 of the server itself, which has acted or not.
-    Fails(bool),
+    /// 500 of the server itself, which has acted, or acts later or in the end.
+    Fails(Option<u8>),
     /// 504: it may still be acting.
     TimesOut(u8),
     /// 403.
@@ -70,7 +72,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Way::LostAfter),
         1 => Just(Way::LostBefore),
         2 => (0..4_u8).prop_map(Way::Delayed),
-        1 => any::<bool>().prop_map(Way::Fails),
+        2 => prop::option::of(0..6_u8).prop_map(Way::Fails),
         1 => (0..4_u8).prop_map(Way::TimesOut),
         1 => Just(Way::Denied),
         1 => (any::<bool>(), 0..4_u8).prop_map(|(acts, later)| Way::Interrupted(acts, later)),
@@ -195,10 +197,9 @@ impl Scales for RefCell<World> {
                 later(requests);
                 Err(lost())
             }
-            Way::Fails(acts) => {
-                if acts {
-                    act()?;
-                }
+            Way::Fails(None) => act().and_then(|_| Err(failure(500, true))),
+            Way::Fails(Some(requests)) => {
+                later(requests);
                 Err(failure(500, true))
             }
             Way::TimesOut(requests) => {
@@ -224,7 +225,7 @@ impl Scales for RefCell<World> {
         world.shows_owner.then(|| world.owner.clone())
     }
 
-    async fn pause(&self) {}
+    async fn pause(&self, _: Duration) {}
 }
 
 proptest! {

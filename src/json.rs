@@ -40,10 +40,33 @@ impl From<serde_json::Error> for DecodeError {
         let text = error.to_string();
         let position = format!(" at line {} column {}", error.line(), error.column());
         match text.strip_suffix(&position) {
-            Some(text) if error.is_data() => Self::new("", shortened(text)),
-            _ => Self::new("", shortened(&text)),
+            Some(text) if error.is_data() => Self::new("", plain(text)),
+            _ => Self::new("", plain(&text)),
         }
     }
+}
+
+/// A reader's message without the names of Rust's types, shortened.
+pub(crate) fn plain(message: &str) -> String {
+    let Some((head, expected)) = message.rsplit_once(", expected ") else {
+        return shortened(message).into_owned();
+    };
+    let head = match head {
+        "invalid type: map" => "invalid type: object",
+        "invalid type: sequence" => "invalid type: list",
+        other => other,
+    };
+    let expected = match expected {
+        "i32" => "a 32-bit integer",
+        "i64" => "a 64-bit integer",
+        "f64" => "a number",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        of if of.starts_with("struct ") => "an object",
+        other => other,
+    };
+    format!("{}, expected {expected}", shortened(head))
 }
 
 /// A message with its middle left out where it is long: readers put the values that they refuse

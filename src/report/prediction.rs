@@ -8,7 +8,7 @@ use super::page::{Page, Symbols, Table, changes};
 use super::timeline::Played;
 use super::{Certainty, Explanation, Range};
 use crate::whatif::expect::{Expectation, Truth};
-use crate::whatif::overrides::Override;
+use crate::whatif::overrides::{Override, Reported};
 use crate::whatif::thresholds::Thresholds;
 use crate::whatif::timeline::Timeline;
 
@@ -88,7 +88,11 @@ impl<'a> Prediction<'a> {
     pub fn overrides_table(&self) -> Table {
         let row = |it: &Override| {
             let assumed = assumed(it, Symbols::UNICODE);
-            vec![it.item.clone(), assumed, it.observed.clone().unwrap_or_default()]
+            vec![
+                it.item.clone(),
+                assumed,
+                it.observed.as_ref().map(Reported::plain).unwrap_or_default(),
+            ]
         };
         Table {
             columns: vec![("ITEM", false), ("ASSUMED", false), ("OBSERVED", false)],
@@ -103,7 +107,7 @@ impl Page {
     pub fn of_prediction(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
         let assuming = prediction.overrides.iter().map(|own| {
             let observed = own.observed.as_ref();
-            let observed = observed.map(|observed| format!(" (observed {observed})"));
+            let observed = observed.map(|observed| format!(" (observed {})", observed.plain()));
             let assumed = assumed(own, symbols);
             format!("assuming {} {assumed}{}", own.item, observed.unwrap_or_default())
         });
@@ -133,7 +137,7 @@ impl Page {
 /// What is assumed, with what it comes to.
 fn assumed(own: &Override, symbols: Symbols) -> String {
     match &own.result {
-        Some(result) => format!("{} {} {result}", own.assumed, symbols.arrow),
+        Some(result) => format!("{} {} {}", own.assumed, symbols.arrow, result.plain()),
         None => own.assumed.clone(),
     }
 }

@@ -14,11 +14,12 @@ use kubectl_hpa::error::Error;
 use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::quantity::{Format, Quantity};
 use kubectl_hpa::selector::Selector;
-use kubectl_hpa::snapshot::MetricAnswer;
 use kubectl_hpa::snapshot::assemble::{Input, Options, assemble};
 use kubectl_hpa::snapshot::file::read_text;
 use kubectl_hpa::snapshot::hpa::{Behavior, MetricSpec, MetricTarget};
 use kubectl_hpa::snapshot::objects::Objects;
+use kubectl_hpa::snapshot::pod::Phase;
+use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, Unread};
 use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
 use recorded::Case;
 use serde_json::{Value, json};
@@ -461,6 +462,62 @@ fn running_pods_get_values_where_there_are_none() {
 }
 
 #[test]
+fn why_no_pod_can_have_a_value_is_said() {
+    let message = |change: fn(&mut Snapshot), flag: &str| {
+        let mut input = several();
+        input.snapshot.pod_metrics.clear();
+        change(&mut input.snapshot);
+        let e = predict(&input, &[flag.to_owned()]).expect_err("no pod");
+        assert_eq!(e.kind.exit_code(), 2);
+        (e.message, e.hint)
+    };
+    let stop = |snapshot: &mut Snapshot| {
+        snapshot.pods.iter_mut().for_each(|pod| pod.phase = Phase::Pending);
+    };
+    assert_eq!(
+        message(stop, "--cpu=side=1m"),
+        ("cpu in side: no pod of the target is running".to_owned(), None)
+    );
+    let rename = |snapshot: &mut Snapshot| {
+        for pod in &mut snapshot.pods {
+            pod.containers.iter_mut().for_each(|own| own.name = "web".into());
+        }
+    };
+    assert_eq!(
+        message(rename, "--cpu=side=1m"),
+        (
+            "cpu in side: no running pod has a container side".to_owned(),
+            Some("they have web".to_owned())
+        )
+    );
+    let refuse = |snapshot: &mut Snapshot| {
+        snapshot.pods.clear();
+        let message = "forbidden".to_owned();
+        snapshot.metrics[1] = MetricAnswer::Unread(Unread::Refused { message });
+    };
+    assert_eq!(
+        message(refuse, "--cpu=side=1m").0,
+        "cpu in side: the pods of the target are not known: you may not read them"
+    );
+}
+
+/// Amounts are plain numbers for people, and exact in the JSON.
+#[test]
+fn amounts_are_plain_beside_what_is_assumed() {
+    let mut input = web();
+    let exact = Quantity::from_milli(937_872_588_800, Format::BinarySI);
+    let target = &mut input.snapshot.hpa.spec.metrics[0].resource.as_mut().expect("cpu").target;
+    (target.average_utilization, target.average_value) = (None, Some(exact));
+    target.type_ = "AverageValue".to_owned();
+    let flags = ["--target=cpu=1".to_owned()];
+    let (_, overrides) =
+        assume(&flags).expect("flags").apply(input.clone(), &decide(&input)).expect("it is");
+    let observed = overrides[0].observed.as_ref().expect("a target");
+    assert_eq!((&*observed.plain(), &*observed.to_string()), ("894.4Mi", "937872588800m"));
+    assert_eq!(json!(observed), json!("937872588800m"));
+}
+
+#[test]
 fn a_metric_that_is_missing_fails_as_an_api_that_is_down() {
     let decision = predict(&web(), &["--cpu=missing".to_owned()]).expect("a decision");
     let expected = "failed to get cpu utilization: unable to get metrics for resource cpu: unable \
@@ -723,8 +780,12 @@ fn a_candidate_for_another_target_is_refused() {
         "--set=behavior.scaleUp=null",
     ];
     let (_, overrides) = manifest("web", &flags).expect("the same target");
-    let observed: Vec<_> = overrides.iter().map(|own| own.observed.as_deref()).collect();
-    assert_eq!(observed, [Some("the running one"), Some("50%"), Some("100"), None, None]);
+    let observed: Vec<_> =
+        overrides.iter().map(|own| own.observed.as_ref().map(ToString::to_string)).collect();
+    assert_eq!(
+        observed.iter().map(Option::as_deref).collect::<Vec<_>>(),
+        [Some("the running one"), Some("50%"), Some("100"), None, None]
+    );
     assert!(Candidate::find(&Objects::default(), "web", "web.yaml", Validate::Strict).is_err());
     assert_eq!(input.notes, web().notes);
 }

@@ -759,8 +759,8 @@ cpu asks for 2 replicas; a higher recommendation of 4 still counts, by what the 
 stabilization: 4 was recommended in the last 5m, by what the API shows
 "#);
     insta::assert_snapshot!(said_of_memory(&with(r#""scaleDownEvents":[]"#)), @r#"
-cpu asks for 2 replicas; a controller that has just started takes the current 4 as its last recommendation.
-stabilization: just started, so the current 4 count for 5m
+cpu asks for 2 replicas; the controller has no earlier recommendation and takes the current 4 as its last.
+stabilization: no recommendation yet, so the current 4 count for 5m
 just started: the current replicas count as its only recommendation (none is stated)
 "#);
     let event = r#""scaleUpEvents":[{"replicas":1,"time":"2026-11-21T05:59:30Z"}]"#;

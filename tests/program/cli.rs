@@ -376,7 +376,7 @@ fn bad_input_is_refused_with_one_clear_line() {
         (
             wrong_type.as_bytes(),
             "IN: HorizontalPodAutoscaler web: spec.maxReplicas: invalid type: string \"5\", \
-             expected i32",
+             expected a 32-bit integer",
             None,
         ),
         (

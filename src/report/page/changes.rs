@@ -34,7 +34,7 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
     let bands = &changes.bands[..];
     let mut parts = Vec::new();
     // What the metric asks for, where the pass does not do just that.
-    let asks = |ask: Ask, done: Option<Span>| {
+    let asks = |ask: Ask, done: &[Span]| {
         let all = changes.asks.iter().filter(|asks| asks.asks == ask).map(|asks| asks.span);
         let all: Vec<Span> = all.collect();
         let asked = all.iter().map(|span| match (span.from, span.to) {
@@ -45,11 +45,11 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
         });
         let what = if ask == Ask::More { "more" } else { "fewer" };
         let asked = format!("asks for {what} {}", words::list(&asked.collect::<Vec<_>>()));
-        (!all.is_empty() && all != Vec::from_iter(done)).then_some(asked)
+        (!all.is_empty() && all != done).then_some(asked)
     };
     // What the pass does not do at all, with when a later one does, and why.
     let nothing = |ask: Ask, verb: &str, end: &End| {
-        let asks = asks(ask, None).map_or_else(String::new, |asked| format!("{asked}, but "));
+        let asks = asks(ask, &[]).map_or_else(String::new, |asked| format!("{asked}, but "));
         let when = match end.changes_at {
             Some(at) => format!("before {}", words::future(now, at)),
             None => "at any value".to_owned(),
@@ -61,26 +61,26 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
         match (of(Effect::Adds), of(Effect::Removes)) {
             (adds @ Some(Span { from: 0, .. }), _) => {
                 parts.push(format!("adds at any value{}", why(&changes.lowest, changes)));
-                parts.extend(asks(Ask::More, adds));
-                parts.extend(asks(Ask::Fewer, None));
+                parts.extend(asks(Ask::More, adds.as_slice()));
+                parts.extend(asks(Ask::Fewer, &[]));
             }
             (_, removes @ Some(Span { to, .. })) if to == changes.up_to => {
                 parts.push(format!("removes at any value{}", why(&changes.highest, changes)));
-                parts.extend(asks(Ask::More, None));
-                parts.extend(asks(Ask::Fewer, removes));
+                parts.extend(asks(Ask::More, &[]));
+                parts.extend(asks(Ask::Fewer, removes.as_slice()));
             }
             (adds, removes) => {
                 match adds {
                     Some(Span { from, .. }) => {
                         parts.push(format!("adds above {}", value(from - 1)));
-                        parts.extend(asks(Ask::More, adds));
+                        parts.extend(asks(Ask::More, adds.as_slice()));
                     }
                     None => parts.push(nothing(Ask::More, "adds", &changes.highest)),
                 }
                 match removes {
                     Some(Span { to, .. }) => {
                         parts.push(format!("removes up to {}", value(to)));
-                        parts.extend(asks(Ask::Fewer, removes));
+                        parts.extend(asks(Ask::Fewer, removes.as_slice()));
                     }
                     None => parts.push(nothing(Ask::Fewer, "removes", &changes.lowest)),
                 }
@@ -99,6 +99,10 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
                 false => format!("{effect} {}", span(*values)),
             }
         }));
+        for (ask, effect) in [(Ask::More, Effect::Adds), (Ask::Fewer, Effect::Removes)] {
+            let done = bands.iter().filter(|band| band.effect == effect).map(|band| band.span);
+            parts.extend(asks(ask, &Vec::from_iter(done)));
+        }
     }
     if let Some(tolerance) = changes.tolerance {
         parts.push(format!("tolerance {}", span(tolerance).trim_start_matches("from ")));

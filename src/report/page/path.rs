@@ -79,7 +79,7 @@ impl Words<'_> {
         let (replicas, window) = (past.replicas, duration(window));
         match self.origin(past) {
             Origin::Start => {
-                format!("just started, so the current {replicas} count for {window}")
+                format!("no recommendation yet, so the current {replicas} count for {window}")
             }
             Origin::NoneStated => {
                 format!("none is stated, so the current {replicas} count for {window}")

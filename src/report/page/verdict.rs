@@ -334,8 +334,8 @@ impl Words<'_> {
         let replicas = past.replicas;
         match self.origin(&past) {
             Origin::Start => format!(
-                "; a controller that has just started takes the current {replicas} as its last \
-                 recommendation"
+                "; the controller has no earlier recommendation and takes the current {replicas} as its \
+                 last"
             ),
             Origin::NoneStated => format!(
                 "; no past recommendation is stated, so the controller takes the current {replicas} \

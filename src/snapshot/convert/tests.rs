@@ -144,7 +144,7 @@ fn null_is_the_zero_value() {
 fn what_cannot_be_read_names_the_field() {
     for (json, want) in [
         ("", "EOF while parsing a value at line 1 column 0"),
-        ("[]", "invalid type: sequence, expected struct TypeMeta"),
+        ("[]", "invalid type: list, expected an object"),
         ("{}x", "trailing characters at line 1 column 3"),
         (r#"{"kind": "Pod"}"#, r#"kind: "Pod" is not "HorizontalPodAutoscaler""#),
         (
@@ -176,22 +176,22 @@ fn what_cannot_be_read_names_the_field() {
         (
             "autoscaling/v2",
             json!({"behavior": []}),
-            "spec.behavior: invalid type: sequence, expected struct Behavior",
+            "spec.behavior: invalid type: list, expected an object",
         ),
         (
             "autoscaling/v2",
             json!({"maxReplicas": "3"}),
-            "spec.maxReplicas: invalid type: string \"3\", expected i32",
+            "spec.maxReplicas: invalid type: string \"3\", expected a 32-bit integer",
         ),
         (
             "autoscaling/v2",
             json!({"minReplicas": 2_147_483_648_i64}),
-            "spec.minReplicas: invalid value: integer `2147483648`, expected i32",
+            "spec.minReplicas: invalid value: integer `2147483648`, expected a 32-bit integer",
         ),
         (
             "autoscaling/v1",
             json!({"targetCPUUtilizationPercentage": 1.5}),
-            "spec.targetCPUUtilizationPercentage: invalid type: floating point `1.5`, expected i32",
+            "spec.targetCPUUtilizationPercentage: invalid type: floating point `1.5`, expected a 32-bit integer",
         ),
         (
             "autoscaling/v2beta1",
@@ -369,7 +369,7 @@ fn unreadable_annotations_are_ignored_with_a_note() {
             "behavior",
             r#"{"ScaleUp": 1}"#,
             "behavior is ignored, as the API server does: scaleUp: invalid type: integer `1`, \
-             expected struct ScalingRules",
+             expected an object",
         ),
     ] {
         let hpa = read_v1(&[(name, json!(text))], &json!({"targetCPUUtilizationPercentage": 50}));

@@ -124,7 +124,7 @@ fn a_fault_is_told_with_its_place_and_field() {
         ),
         (
             r#"{"kind": "Pod", "metadata": ["a"]}"#,
-            "in:1:28: metadata: invalid type: sequence, expected struct Meta",
+            "in:1:28: metadata: invalid type: list, expected an object",
         ),
         (
             r#"{"kind": "List", "items": [{"a": 1}]}"#,
@@ -132,7 +132,7 @@ fn a_fault_is_told_with_its_place_and_field() {
         ),
         (
             r#"{"kind": "List", "items": {"items": []}}"#,
-            "in:1:27: items: invalid type: map, expected a list of Kubernetes objects",
+            "in:1:27: items: invalid type: object, expected a list of Kubernetes objects",
         ),
         // YAML: likewise, though its values are read from elsewhere.
         ("a: b\n c: d", "in:2:3: mapping values are not allowed in this context"),
@@ -142,12 +142,12 @@ fn a_fault_is_told_with_its_place_and_field() {
         ),
         (
             "---\n---\nkind: Pod\n---\nkind: List\nitems:\n- kind: Pod\n- kind: PodList\n  items: {}\n",
-            "in:9:10: items[1].items: invalid type: map, expected a list of Kubernetes objects",
+            "in:9:10: items[1].items: invalid type: object, expected a list of Kubernetes objects",
         ),
         ("kind: Pod\n---\nmetadata: {}\n", "in:3:1: not a Kubernetes object: it has no kind"),
-        ("- kind: Pod\n", "in: invalid type: sequence, expected a Kubernetes object"),
+        ("- kind: Pod\n", "in: invalid type: list, expected a Kubernetes object"),
         ("hello", "in: invalid type: string \"hello\", expected a Kubernetes object"),
-        (&long, "in: invalid type: sequence, expected a Kubernetes object"),
+        (&long, "in: invalid type: list, expected a Kubernetes object"),
         ("a: .nan\nkind: Pod\n", "in:1:4: value `.nan` is not a finite number"),
         // Nothing at all.
         ("", "in: it is empty"),
@@ -195,7 +195,7 @@ fn a_fault_is_told_with_its_place_and_field() {
         ),
         // However deep it goes.
         (&"[".repeat(100_000), "in:1:256: recursion limit exceeded"),
-        (&"- ".repeat(100_000), "in: invalid type: sequence, expected a Kubernetes object"),
+        (&"- ".repeat(100_000), "in: invalid type: list, expected a Kubernetes object"),
         (&r#"{"a":"#.repeat(100_000), "in:1:500000: EOF while parsing a value"),
     ] {
         assert_eq!(refusal(text), format!("failed to read {said}"));
@@ -241,8 +241,9 @@ fn yaml_numbers_are_read_as_kubectl_would_send_them() {
     {
         let text =
             format!("kind: Scale\napiVersion: autoscaling/v1\nspec: {{replicas: {written}}}");
-        let said =
-            format!("failed to read in:3:18: spec.replicas: invalid type: {said}, expected i32");
+        let said = format!(
+            "failed to read in:3:18: spec.replicas: invalid type: {said}, expected a 32-bit integer"
+        );
         assert_eq!(refusal(&text), said);
     }
 }

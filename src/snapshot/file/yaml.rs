@@ -11,7 +11,7 @@ use serde_yaml::Spanned;
 use super::{path_of, read_json, unreadable};
 use crate::error::Error;
 use crate::go;
-use crate::json::shortened;
+use crate::json::plain;
 use crate::snapshot::objects::Objects;
 use crate::snapshot::objects::reader::NO_KIND;
 use crate::snapshot::place::{FieldPath, Step};
@@ -205,7 +205,7 @@ fn message_of(error: &serde_yaml::Error) -> String {
             let end = error.location().and_then(|at| {
                 text.strip_suffix(&format!(" at line {}, column {}", at.line(), at.column()))
             });
-            shortened(end.unwrap_or(text)).into_owned()
+            plain(end.unwrap_or(text))
         }
     }
 }

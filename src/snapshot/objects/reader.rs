@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::{
     ControllerState, HpaObject, OWN_API_VERSION, Objects, ScaleObject, TargetMeta, Workload,
 };
-use crate::json::{self, UniqueMap, null_as_default, shortened, string_map};
+use crate::json::{self, UniqueMap, null_as_default, plain, string_map};
 use crate::selector::LabelSelector;
 use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ManagerPod;
@@ -44,7 +44,7 @@ impl Fault {
         Self {
             read: bytes_until(text, line, column),
             is_value: error.is_data(),
-            message: shortened(message).into_owned(),
+            message: plain(message),
         }
     }
 

@@ -2,17 +2,19 @@
 //! engine's own trace, so that the shares taken here are those that it finds.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use super::Reported;
 use super::samples::{Source, change, fill, is_running, samples, selector};
 use crate::engine;
 use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, PodRow, Step};
 use crate::error::Error;
 use crate::memory::Memory;
 use crate::quantity::{Format, Quantity};
+use crate::selector::Selector;
 use crate::snapshot::hpa::{MetricSpec, MetricTarget};
 use crate::snapshot::pod::Pod;
-use crate::snapshot::{ExternalValue, MetricAnswer, Snapshot};
+use crate::snapshot::{ExternalValue, MetricAnswer, Snapshot, Unread};
 use crate::whatif::value::{Ratio, Value};
 
 /// Makes a metric say something else than was observed. `index` is its place in the spec,
@@ -259,9 +261,10 @@ impl Metric {
                 return Err(self.nothing_observed());
             }
             let selector = selector(snapshot).map_err(|e| self.unknown_pods(&e))?;
+            let was = snapshot.metrics[index].clone();
             fill(snapshot, index, source, |pod| is_running(pod) && selector.matches(&pod.labels));
             if samples(snapshot, index, source).is_empty() {
-                return Err(self.unknown_pods("none is seen to run"));
+                return Err(self.no_pods(snapshot, &selector, &was));
             }
         }
         let ratio = match value {
@@ -378,6 +381,27 @@ impl Metric {
             .hint("an amount such as 250m needs no request")
     }
 
+    /// Why no pod can be given a value, where that many are known and `was` is what was read of the metric.
+    fn no_pods(&self, snapshot: &Snapshot, selector: &Selector, was: &MetricAnswer) -> Error {
+        let pods = snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels));
+        let running: Vec<&Pod> = pods.filter(|pod| is_running(pod)).collect();
+        match (&self.source, was) {
+            (Source::Resource { container: Some(name), .. }, _) if !running.is_empty() => {
+                let own = running.iter().flat_map(|pod| &pod.containers);
+                let known: BTreeSet<&str> = own.map(|own| &*own.name).collect();
+                Error::usage(format!("{}: no running pod has a container {name}", self.label))
+                    .hint(format!("they have {}", Vec::from_iter(known).join(", ")))
+            }
+            (_, MetricAnswer::Unread(Unread::Refused { .. })) => {
+                self.unknown_pods("you may not read them")
+            }
+            (_, MetricAnswer::Unread(Unread::Missing { .. })) => {
+                self.unknown_pods("the input lacks them")
+            }
+            _ => Error::usage(format!("{}: no pod of the target is running", self.label)),
+        }
+    }
+
     fn unknown_pods(&self, why: &str) -> Error {
         Error::usage(format!("{}: the pods of the target are not known: {why}", self.label))
     }
@@ -458,14 +482,14 @@ pub(in crate::whatif) fn share_usage(snapshot: &Snapshot, one: usize, other: usi
 }
 
 /// What a metric says of a pod.
-pub(super) fn observed_of(snapshot: &Snapshot, index: usize, pod: &str) -> Option<String> {
+pub(super) fn observed_of(snapshot: &Snapshot, index: usize, pod: &str) -> Option<Reported> {
     let spec = &snapshot.hpa.spec.metrics[index];
     let samples = samples(snapshot, index, &Source::of(&snapshot.hpa, spec));
     let (_, value) = samples.into_iter().find(|(name, _)| **name == *pod)?;
     let binary =
         matches!(&*spec.type_, "Resource" | "ContainerResource") && spec.name() == "memory";
     let format = if binary { Format::BinarySI } else { Format::DecimalSI };
-    Some(Quantity::from_milli(value, format).to_string())
+    Some(Reported::Amount(Quantity::from_milli(value, format)))
 }
 
 /// A pass that looks at one metric only, compared with the requests where that can be, whatever else

@@ -8,7 +8,9 @@ mod samples;
 mod spec;
 mod typed;
 
-use serde::Serialize;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
 
 pub(super) use metric::share_usage;
 pub use metric::{Dial, set_metric, set_pod};
@@ -21,6 +23,8 @@ use super::value::Value;
 use crate::engine;
 use crate::engine::decision::{Decision, MetricResult};
 use crate::error::Error;
+use crate::numbers;
+use crate::quantity::Quantity;
 use crate::snapshot::Snapshot;
 use crate::snapshot::assemble::Input;
 use metric::step_of;
@@ -35,9 +39,9 @@ pub struct Override {
     pub assumed: String,
     /// What it comes to, where that is not what is assumed in these words: of a metric, what the
     /// status reports then.
-    pub result: Option<String>,
+    pub result: Option<Reported>,
     /// What was observed; none where nothing was.
-    pub observed: Option<String>,
+    pub observed: Option<Reported>,
     /// The metric by its place in the spec, with the value as it was typed.
     #[serde(skip)]
     metric: Option<(usize, String)>,
@@ -46,11 +50,45 @@ pub struct Override {
     pub pods: Vec<Box<str>>,
 }
 
+/// What was observed of something, or what an assumption comes to. Serialized as it is displayed: exactly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reported {
+    /// An amount of a metric.
+    Amount(Quantity),
+    /// Anything else.
+    Text(String),
+}
+
+impl Reported {
+    /// As people read it.
+    pub fn plain(&self) -> String {
+        match self {
+            Self::Amount(amount) => numbers::quantity(amount),
+            Self::Text(text) => text.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Reported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Amount(amount) => amount.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+impl Serialize for Reported {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl Override {
     pub(super) fn new(
         item: impl Into<String>,
         assumed: impl Into<String>,
-        observed: Option<String>,
+        observed: Option<Reported>,
     ) -> Self {
         Self {
             item: item.into(),
@@ -70,7 +108,8 @@ impl Override {
     /// Adds what it comes to in the pass over what is assumed.
     pub fn came_to(&mut self, decision: &Decision) {
         if let Some((place, typed)) = &self.metric {
-            self.result = current(decision, *place).filter(|reported| reported != typed);
+            self.result =
+                current(decision, *place).filter(|reported| reported.to_string() != *typed);
         }
     }
 
@@ -168,7 +207,7 @@ impl Assumptions {
             }
             let now = metric::observed_of(snapshot, first, pod);
             let own = Override {
-                result: now.filter(|now| *now != assigned.text),
+                result: now.filter(|now| now.to_string() != assigned.text),
                 ..Override::new(format!("{label} of {pod}"), assigned.words(), before)
             };
             overrides.push(own.of_pods([pod.as_str().into()]));
@@ -182,18 +221,18 @@ impl Assumptions {
 }
 
 /// What a metric said, as the status reports it.
-pub(super) fn current(decision: &Decision, index: usize) -> Option<String> {
+pub(super) fn current(decision: &Decision, index: usize) -> Option<Reported> {
     let step = step_of(decision, index)?;
     let MetricResult::Proposal(proposal) = &step.result else {
         return None;
     };
     let current = &proposal.current;
     if let Some(percent) = current.average_utilization {
-        return Some(format!("{percent}%"));
+        return Some(Reported::Text(format!("{percent}%")));
     }
     let value =
         proposal.total.as_ref().or(current.value.as_ref()).or(current.average_value.as_ref());
-    value.map(ToString::to_string)
+    value.cloned().map(Reported::Amount)
 }
 
 /// A pass over a changed snapshot, for what it tells of the pods. What the controller remembers plays

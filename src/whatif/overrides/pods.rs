@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 
 use super::samples::{is_running, selector};
-use super::{Override, look};
+use super::{Override, Reported, look};
 use crate::engine::decision::{Decision, Group, Step};
 use crate::error::Error;
 use crate::snapshot::metric::PodMetrics;
@@ -136,9 +136,11 @@ impl PodChanges {
             scale_to(snapshot, count, decision, notes)?;
             let (assumed, result) = match replicas {
                 Replicas::To(_) => (count.to_string(), None),
-                Replicas::By(change) => (format!("{change:+}"), Some(count.to_string())),
+                Replicas::By(change) => {
+                    (format!("{change:+}"), Some(Reported::Text(count.to_string())))
+                }
             };
-            let own = Override::new("replicas", assumed, Some(before.to_string()));
+            let own = Override::new("replicas", assumed, Some(Reported::Text(before.to_string())));
             overrides.push(Override { result, ..own });
         }
         let lists = [

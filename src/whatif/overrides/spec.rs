@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::Override;
 use super::typed::{Wanted, split};
+use super::{Override, Reported};
 use crate::args::{Overrides, Validate};
 use crate::error::Error;
 use crate::quantity::Quantity;
@@ -229,7 +229,7 @@ impl SpecChanges {
             overrides.push(Override::new(
                 "HPA",
                 format!("that of {origin}"),
-                Some("the running one".to_owned()),
+                Some(Reported::Text("the running one".to_owned())),
             ));
         }
         if self.fields.is_empty() && self.targets.is_empty() {
@@ -258,7 +258,7 @@ impl SpecChanges {
                 }
                 let source = source_of(&spec.metrics[place]);
                 let running = before.metrics.iter().find(|metric| source_of(metric) == source);
-                let observed = running.and_then(MetricSpec::target).map(target_text);
+                let observed = running.and_then(MetricSpec::target).map(reported);
                 target.set(&mut spec.metrics[place], &label)?;
                 overrides.push(Override::new(
                     format!("target of {label}"),
@@ -277,7 +277,7 @@ impl SpecChanges {
                 return Err(field.unknown());
             }
             field.set(&mut json)?;
-            overrides.push(Override::new(&*field.item, &*field.text, observed));
+            overrides.push(Override::new(&*field.item, &*field.text, observed.map(Reported::Text)));
         }
         let text = json.to_string();
         let spec: HpaSpec = crate::json::decode(&text).map_err(|e| {
@@ -402,11 +402,11 @@ fn target_mut(metric: &mut MetricSpec) -> Option<&mut MetricTarget> {
     }
 }
 
-fn target_text(target: &MetricTarget) -> String {
+fn reported(target: &MetricTarget) -> Reported {
     match (target.average_utilization, &target.average_value, &target.value) {
-        (Some(percent), ..) => format!("{percent}%"),
-        (_, Some(value), _) | (.., Some(value)) => value.to_string(),
-        _ => String::new(),
+        (Some(percent), ..) => Reported::Text(format!("{percent}%")),
+        (_, Some(value), _) | (.., Some(value)) => Reported::Amount(value.clone()),
+        _ => Reported::Text(String::new()),
     }
 }
 

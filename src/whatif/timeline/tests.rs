@@ -269,6 +269,7 @@ fn a_trace_states_the_load_of_all_pods() {
         let timeline = play_with(world.snapshot(), plan("15s", &trace), &mut overrides).unwrap();
         assert_eq!(proposals(&timeline)[0], Some(proposal), "{value}");
         let [Override { item, observed, .. }] = &overrides[..] else { panic!("{overrides:?}") };
+        let observed = observed.as_ref().map(ToString::to_string);
         assert_eq!((&**item, observed.as_deref()), ("cpu", Some("50%")));
     }
     // 400m by two are 200 %, by four 100 %. Two of the four are measured at 15 s: with nothing for the

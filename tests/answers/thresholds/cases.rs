@@ -242,5 +242,5 @@ fn what_no_value_can_change_has_no_thresholds() {
     assert_eq!(Case { spec: "maxReplicas: 3", ..PLAIN }.thresholds(), []);
     let failing = Case { pods: "", ..PLAIN }.thresholds();
     let Found::Nothing { error } = &failing[0].found else { panic!("{failing:?}") };
-    assert!(error.contains("the pods of the target are not known"), "{error}");
+    assert!(error.contains("no pod of the target is running"), "{error}");
 }

@@ -23,6 +23,7 @@ use crate::snapshot::save::Saved;
 use crate::snapshot::{Snapshot, Unread, file, live};
 use crate::version::Version;
 use crate::whatif::expect::Facts;
+use crate::whatif::overrides::Assumptions;
 
 /// Explains the HPA, or all that are asked for; the text is for standard output.
 pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
@@ -39,8 +40,12 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
         return Err(Error::usage("name cannot be provided when a selector is specified"));
     }
     let options = Options { name: hpa_name(name)?, ..options(&args.controller, &args.connection) };
-    let source =
-        Source { filenames: &args.filenames, memory: &args.memory, connection: &args.connection };
+    let source = Source {
+        filenames: &args.filenames,
+        memory: &args.memory,
+        connection: &args.connection,
+        assumptions: None,
+    };
     let (input, messages) = source.input(&options, terminal)?;
     let pass = Pass::run(input);
     let explanation = pass.explanation();
@@ -76,6 +81,8 @@ pub(super) struct Source<'a> {
     pub(super) filenames: &'a [String],
     pub(super) memory: &'a MemoryArgs,
     pub(super) connection: &'a ConnectionFlags,
+    /// What the answer is given under.
+    pub(super) assumptions: Option<&'a Assumptions>,
 }
 
 impl Source<'_> {
@@ -91,7 +98,7 @@ impl Source<'_> {
             return Ok((input, Vec::new()));
         }
         connected(self.connection, async |session| {
-            Ok(ask(session, self.memory, options, terminal).await?.input)
+            Ok(ask(session, self.memory, options, self.assumptions, terminal).await?.input)
         })
     }
 }
@@ -110,6 +117,7 @@ pub(super) async fn ask(
     session: &Session,
     memory: &MemoryArgs,
     options: &Options,
+    assumptions: Option<&Assumptions>,
     terminal: &Terminal,
 ) -> Result<Asked, Error> {
     let states = watch(memory, session, &options.name, terminal).await?;
@@ -120,7 +128,7 @@ pub(super) async fn ask(
     let Snapshot { hpa, controller, .. } = &input.snapshot;
     input.evidence.seen = states::seen(hpa, controller, &states, &[], Chain::Glimpses);
     remember(memory, &mut input)?;
-    look_further(session, &mut input, scale_at.as_ref()).await;
+    look_further(session, &mut input, scale_at.as_ref(), assumptions).await;
     Ok(Asked { input, doubts, scale_at })
 }
 

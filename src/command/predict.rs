@@ -73,8 +73,12 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         options.also = candidate.metrics().to_vec();
         assumptions.replace_hpa(candidate);
     }
-    let source =
-        Source { filenames: &args.filenames, memory: &args.memory, connection: &args.connection };
+    let source = Source {
+        filenames: &args.filenames,
+        memory: &args.memory,
+        connection: &args.connection,
+        assumptions: Some(&assumptions),
+    };
     let (input, messages) = source.input(&options, terminal)?;
     let observed = Pass::run(input);
     let applied = assumptions.apply(observed.input.clone(), &observed.decision);

@@ -24,6 +24,7 @@ use crate::snapshot::file;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::live::ScaleAt;
 use crate::snapshot::stated::{Recommendation, StatedMemory};
+use crate::whatif::overrides::Assumptions;
 
 /// More often than a controller passes, whatever its sync period may be.
 const EVERY: Duration = Duration::from_secs(5);
@@ -87,10 +88,22 @@ pub(super) async fn watch(
     shown(observe(session, namespace, name, time, EVERY), line, terminal).await
 }
 
-/// Looks for what is worth its requests only where the answer depends on it: earlier states of the HPA
-/// and its target, and else the target's events.
-pub(super) async fn look_further(session: &Session, input: &mut Input, at: Option<&ScaleAt>) {
-    look_at_states(session, input, at).await;
+/// Looks for what is worth its requests only where the answer depends on it, as the input is or as it
+/// is assumed to be: earlier states of the HPA and its target, and else the target's events.
+pub(super) async fn look_further(
+    session: &Session,
+    input: &mut Input,
+    at: Option<&ScaleAt>,
+    assumptions: Option<&Assumptions>,
+) {
+    let is_assumed_open = |assumptions: &Assumptions| {
+        let decision = engine::reconcile(&input.snapshot, &Remembered::of(input).likely);
+        let assumed = assumptions.apply(input.clone(), &decision);
+        assumed.is_ok_and(|(assumed, _)| is_open(&assumed))
+    };
+    if is_open(input) || assumptions.is_some_and(is_assumed_open) {
+        look_at_states(session, input, at).await;
+    }
     if infer::trusts_events(input) {
         match scaled(session, &input.snapshot.hpa).await {
             Ok(events) => input.evidence.scaled = events,
@@ -99,18 +112,18 @@ pub(super) async fn look_further(session: &Session, input: &mut Input, at: Optio
     }
 }
 
-async fn look_at_states(session: &Session, input: &mut Input, at: Option<&ScaleAt>) {
+/// Whether the replicas after the pass depend on what is not known of the history.
+fn is_open(input: &Input) -> bool {
     let remembered = Remembered::of(input);
-    if !remembered.is_open() {
-        return;
-    }
+    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
+    let Outlook { extremes, .. } = engine::outlook(&input.snapshot, &remembered, &decision);
+    let replicas = decision.replicas_after();
+    remembered.is_open() && extremes.iter().any(|extreme| Some(extreme.replicas) != replicas)
+}
+
+async fn look_at_states(session: &Session, input: &mut Input, at: Option<&ScaleAt>) {
     let Input { snapshot, evidence, notes, .. } = input;
     let Snapshot { hpa, controller, now, .. } = &*snapshot;
-    let decision = engine::reconcile(snapshot, &remembered.likely);
-    let Outlook { extremes, .. } = engine::outlook(snapshot, &remembered, &decision);
-    if extremes.iter().all(|extreme| Some(extreme.replicas) == decision.replicas_after()) {
-        return;
-    }
     let target = at.filter(|_| infer::averages_over_target(&hpa.spec));
     if let (Some(target), Ok(scale)) = (target, &snapshot.scale) {
         match count(session, target, scale, *now).await {

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::api::{Cluster, CustomMetric, ExternalMetric, Server, exchange};
+use super::api::{Auth, Cluster, CustomMetric, ExternalMetric, Server, exchange};
 use super::metrics::{external_metric, namespace_metric, pods_metric, with_metrics};
+use super::predict::predict;
 use super::{Change, NAME, Ran, condition, explain, folder, notes, program, recorded, run};
 
 fn object_metric(api_version: &str, kind: &str, name: &str, metric: &str, target: &Value) -> Value {
@@ -329,51 +330,70 @@ fn lease(cluster: &mut Cluster) {
     }));
 }
 
+/// An HPA of at most ten, which held ten until half a minute ago; by what its pods use, it needs more at a
+/// target of 10m, and five at 250m.
+fn held(target: &str) -> Cluster {
+    let mut cluster = recorded();
+    let metrics = json!([{"type": "Resource", "resource": {
+        "name": "cpu",
+        "target": {"type": "AverageValue", "averageValue": target},
+    }}]);
+    for (time, reason) in [
+        ("2026-11-21T06:40:00Z", "ReadyForNewScale"),
+        ("2026-11-21T07:06:44Z", "ScaleDownStabilized"),
+        ("2026-11-21T07:06:59Z", "ScaleDownStabilized"),
+    ] {
+        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", NAME], |hpa| {
+            hpa["spec"]["metrics"] = metrics.clone();
+            hpa["metadata"]["creationTimestamp"] = json!("2026-11-20T07:05:00Z");
+            // The recorded events are about another one.
+            hpa["metadata"]["uid"] = json!("held");
+            for entry in hpa["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
+                let status = entry["subresource"] == "status";
+                entry["time"] = json!(if status { time } else { "2026-11-20T07:05:00Z" });
+            }
+            let status = &mut hpa["status"];
+            status["currentReplicas"] = json!(10);
+            status["lastScaleTime"] = json!("2026-11-21T06:00:00Z");
+            status["conditions"][0]["reason"] = json!(reason);
+            status["conditions"][2]["reason"] = json!("DesiredWithinRange");
+            status["conditions"][2]["status"] = json!("False");
+        });
+    }
+    lease(&mut cluster);
+    cluster
+}
+
+/// How the server answered requests for a state at a time.
+fn states_asked_for(server: &Server) -> Vec<u16> {
+    let exact = server.requests().into_iter();
+    let exact = exact.filter(|it| it.parameter("resourceVersionMatch") == Some("Exact"));
+    exact.map(|request| request.status).collect()
+}
+
+/// The answer as the HPA is does not depend on its history, and that under a candidate does.
+#[test]
+fn states_are_looked_at_for_what_is_assumed() {
+    let server = Server::start(held("10m"));
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let answer = predict(&config, &[]).answer();
+    assert_eq!(answer["range"], json!({"min": 10, "max": 10}));
+    assert!(states_asked_for(&server).is_empty());
+    let answer = predict(&config, &["--target=cpu=250m"]).answer();
+    assert_eq!(answer["proposal"], 5);
+    assert_eq!(answer["range"], json!({"min": 10, "max": 10}), "{:#}", answer["basis"]);
+    assert_eq!(states_asked_for(&server), [200, 200]);
+}
+
 /// What earlier states of the HPA tell is asked for where the answer is open without it.
 #[test]
 fn states_that_the_server_still_has_are_looked_at() {
-    let held = || {
-        let mut cluster = recorded();
-        let hpa = ["default", NAME];
-        // Five replicas of ten.
-        let less = json!([{"type": "Resource", "resource": {
-            "name": "cpu",
-            "target": {"type": "AverageValue", "averageValue": "250m"},
-        }}]);
-        for (time, reason) in [
-            ("2026-11-21T06:40:00Z", "ReadyForNewScale"),
-            ("2026-11-21T07:06:44Z", "ScaleDownStabilized"),
-            ("2026-11-21T07:06:59Z", "ScaleDownStabilized"),
-        ] {
-            cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
-                hpa["spec"]["metrics"] = less.clone();
-                hpa["metadata"]["creationTimestamp"] = json!("2026-11-20T07:05:00Z");
-                // The recorded events are about another one.
-                hpa["metadata"]["uid"] = json!("held");
-                for entry in hpa["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
-                    let status = entry["subresource"] == "status";
-                    entry["time"] = json!(if status { time } else { "2026-11-20T07:05:00Z" });
-                }
-                let status = &mut hpa["status"];
-                status["currentReplicas"] = json!(10);
-                status["lastScaleTime"] = json!("2026-11-21T06:00:00Z");
-                status["conditions"][0]["reason"] = json!(reason);
-                status["conditions"][2]["reason"] = json!("DesiredWithinRange");
-                status["conditions"][2]["status"] = json!("False");
-            });
-        }
-        lease(&mut cluster);
-        cluster
-    };
     let look = |cluster: Cluster| {
         let server = Server::start(cluster);
-        let answer = explain(&server, &["-o", "json"]).answer();
-        let exact = server.requests().into_iter();
-        let exact = exact.filter(|it| it.parameter("resourceVersionMatch") == Some("Exact"));
-        (answer, exact.map(|request| request.status).collect::<Vec<u16>>())
+        (explain(&server, &["-o", "json"]).answer(), states_asked_for(&server))
     };
     // The ten were recommended until 07:06:44; nothing before that matters any more.
-    let (answer, asked) = look(held());
+    let (answer, asked) = look(held("250m"));
     assert_eq!(answer["range"], json!({"min": 10, "max": 10}), "{:#}", answer["basis"]);
     assert_eq!(asked, [200, 200]);
     // Up to nine were since.
@@ -386,7 +406,7 @@ fn states_that_the_server_still_has_are_looked_at() {
     assert_eq!(*upcoming, wanted);
 
     // A server that has compacted them away leaves it open.
-    let mut compacted = held();
+    let mut compacted = held("250m");
     compacted.compact();
     let (answer, asked) = look(compacted);
     assert_eq!(answer["range"], json!({"min": 5, "max": 10}));

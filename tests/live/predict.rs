@@ -11,7 +11,7 @@ use super::metrics::external_metric;
 use super::{NAME, Ran, folder, program, recorded, run};
 use crate::api::Auth;
 
-fn predict(config: &Kubeconfig, more: &[&str]) -> Ran {
+pub(super) fn predict(config: &Kubeconfig, more: &[&str]) -> Ran {
     let mut command = program();
     command.args(["predict", NAME, "-n", "default", "-o", "json"]).args(more);
     run(command.arg("--kubeconfig").arg(config.path()))

@@ -30,7 +30,7 @@ impl Plan {
         terminal: &Terminal,
     ) -> Result<Self, Error> {
         let Asked { input, doubts, scale_at } =
-            ask(session, &args.memory, options, terminal).await?;
+            ask(session, &args.memory, options, None, terminal).await?;
         let going = match &scale_at {
             Some(at) => going(session, at).await?,
             None => Going::No,

@@ -20,6 +20,7 @@ use crate::json::{DecodeError, decode, list, null_as_default, nullable_list, opt
 use crate::quantity::Quantity;
 use annotations::read_annotation;
 pub use fields::UnknownField;
+pub(crate) use fields::unknown_fields;
 
 /// The versions of a HorizontalPodAutoscaler that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +131,7 @@ pub fn hpa_with_unknown_fields(json: &str) -> Result<(HpaObject, Vec<UnknownFiel
             object.convert(version, |spec| spec, |status| status)
         }),
     }?;
-    let unknown = fields::unknown_fields(&serde_json::from_str(json)?, version);
+    let unknown = unknown_fields(&serde_json::from_str(json)?, version);
     Ok((object, unknown))
 }
 

@@ -587,7 +587,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         (
             "--set=behavior.scaleDwn=null",
             "--set behavior.scaleDwn: the spec has no such field",
-            "a path such as",
+            "did you mean behavior.scaleDown?",
         ),
         (
             "--set=scaleTargetRef.name=other",
@@ -598,7 +598,11 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--target=cpu=x2", "--target cpu=x2: x2 is not a target", "a target is a whole"),
         ("--target=cpu=70.5%", "--target cpu=70.5%: 70.5% is not a target", "a whole percentage"),
         ("--set=maxReplicas", "--set maxReplicas: there is no = in it", "PATH=VALUE"),
-        ("--set=maxreplicas=3", "--set maxreplicas: the spec has no such field", "a path such as"),
+        (
+            "--set=maxreplicas=3",
+            "--set maxreplicas: the spec has no such field",
+            "did you mean maxReplicas?",
+        ),
         ("--set=maxReplicas=x", "the API server would reject the spec", ""),
         ("--set=metrics[2].type=Pods", "the list has 1 entries, so there is no [2]", ""),
         ("--set=maxReplicas.a=1", "there are no fields where a is looked for", ""),

@@ -114,6 +114,7 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
     let errors = |more: &str| format!("{STATE}errors: [{{api: resource, message: down{more}}}]\n");
     let (failed, refused) = (errors(""), errors(", denied: true"));
     let list = "{kind: PodMetricsList, apiVersion: metrics.k8s.io/v1beta1, items: []}";
+    let elsewhere = metrics.replace("namespace: shop", "namespace: other");
     let (stays, not_known) = ("CANNOT DECIDE, STAYS AT 2", "NOT KNOWN: ");
     for (name, parts, code, headline, finding) in [
         ("failed", vec![HPA, workload, &failed], 0, stays, "FailedGetResourceMetric"),
@@ -129,6 +130,13 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
         (
             "no metrics",
             vec![HPA, workload],
+            2,
+            "NOT KNOWN: THE INPUT HAS NO METRICS",
+            "the input has no PodMetrics for cpu",
+        ),
+        (
+            "metrics of another namespace",
+            vec![HPA, workload, &elsewhere],
             2,
             "NOT KNOWN: THE INPUT HAS NO METRICS",
             "the input has no PodMetrics for cpu",

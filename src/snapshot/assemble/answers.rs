@@ -80,8 +80,15 @@ impl Answers<'_> {
         }
         let (api, name) = asked(spec);
         let name = name?;
+        // Those of another namespace say nothing of this one.
+        let is_ours = |namespace: &Option<Box<str>>| {
+            namespace.as_deref().is_none_or(|namespace| namespace == self.hpa.namespace)
+        };
         let (documents, is_there) = match api {
-            Api::Resource => (Documents::PodMetrics, !pod_metrics.is_empty()),
+            Api::Resource => {
+                let is_there = pod_metrics.iter().any(|item| is_ours(&item.namespace));
+                (Documents::PodMetrics, is_there)
+            }
             Api::Custom => {
                 let mut values = self.objects.metric_values.iter();
                 (Documents::MetricValueList, values.any(|value| value.name == name))
@@ -95,7 +102,9 @@ impl Answers<'_> {
         if !is_there && !lists.contains(&documents) {
             return Some(documents);
         }
-        let has_pods = !pods.is_empty() || lists.contains(&Documents::Pod) || !self.has_replicas;
+        let has_pods = pods.iter().any(|pod| is_ours(&pod.namespace))
+            || lists.contains(&Documents::Pod)
+            || !self.has_replicas;
         (spec.needs_pods() && !has_pods).then_some(Documents::Pod)
     }
 

@@ -173,7 +173,7 @@ const V2: &[(&str, Shape)] = &[
 
 /// The fields that an object of a version should not have, its status aside: a pass over a manifest
 /// does not look at that.
-pub(super) fn unknown_fields(object: &Value, version: HpaVersion) -> Vec<UnknownField> {
+pub(crate) fn unknown_fields(object: &Value, version: HpaVersion) -> Vec<UnknownField> {
     let spec = match version {
         HpaVersion::V1 => V1,
         HpaVersion::V2beta1 => V2BETA1,

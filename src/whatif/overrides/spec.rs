@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::quantity::Quantity;
 use crate::snapshot::Snapshot;
 use crate::snapshot::admit::{self, AdmissionError};
-use crate::snapshot::convert::{HpaObject, HpaVersion, hpa_with_unknown_fields};
+use crate::snapshot::convert::{HpaObject, HpaVersion, hpa_with_unknown_fields, unknown_fields};
 use crate::snapshot::default::{AdmissionRules, Dropped, drop_disabled, set_on_decode};
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
 use crate::snapshot::objects::{HpaObject as Manifest, Objects};
@@ -274,7 +274,7 @@ impl SpecChanges {
                 || field.path.iter().all(|step| matches!(step, Step::Name(_)));
             let observed = field.find(&running).filter(|_| is_own).map(plain);
             if field.value.is_null() && field.find(&json).is_none() && !field.is_of_spec(&json)? {
-                return Err(field.unknown());
+                return Err(field.unknown(&json));
             }
             field.set(&mut json)?;
             overrides.push(Override::new(&*field.item, &*field.text, observed.map(Reported::Text)));
@@ -289,7 +289,7 @@ impl SpecChanges {
             let empty = matches!(&field.value, Json::Null)
                 || field.value.as_array().is_some_and(Vec::is_empty);
             if !empty && field.find(&kept).is_none() {
-                return Err(field.unknown());
+                return Err(field.unknown(&json));
             }
         }
         same_target(&before, &spec, "--set scaleTargetRef")?;
@@ -518,11 +518,24 @@ impl Field {
         Ok(false)
     }
 
-    fn unknown(&self) -> Error {
-        Error::usage(format!("--set {}: the spec has no such field", self.item)).hint(
-            "a path such as maxReplicas, metrics[0].resource.target.averageUtilization, \
-             behavior.scaleDown.policies",
-        )
+    /// That a spec has no such field, with the one that may be meant.
+    fn unknown(&self, spec: &Json) -> Error {
+        let mut typed = spec.clone();
+        let meant = match self.set(&mut typed) {
+            Ok(()) => {
+                let unknown = unknown_fields(&json!({"spec": typed}), HpaVersion::V2);
+                unknown.into_iter().find_map(|field| field.meant)
+            }
+            Err(_) => None,
+        };
+        let error = Error::usage(format!("--set {}: the spec has no such field", self.item));
+        match meant.as_deref().and_then(|meant| meant.strip_prefix("spec.")) {
+            Some(meant) => error.hint(format!("did you mean {meant}?")),
+            None => error.hint(
+                "a path such as maxReplicas, metrics[0].resource.target.averageUtilization, \
+                 behavior.scaleDown.policies",
+            ),
+        }
     }
 
     fn find<'j>(&self, json: &'j Json) -> Option<&'j Json> {

@@ -36,7 +36,7 @@ pub struct Error {
     pub place: Option<(String, usize)>,
     /// What to do.
     pub hint: Option<String>,
-    /// What went on before, where it was asked for with `-v`.
+    /// What is to be known before: warnings, and what went on as far as `-v` asks for it.
     pub notes: Vec<String>,
     /// Whether the message stands alone: kubectl puts no `error: ` before some of its sentences.
     pub bare: bool,

@@ -23,6 +23,11 @@ impl Secret {
         &self.0
     }
 
+    /// A text without it, as where somebody repeats what was sent to them.
+    pub(crate) fn struck_from(&self, text: String) -> String {
+        if self.is_empty() { text } else { text.replace(&self.0, "***") }
+    }
+
     /// Whether there is nothing to hide.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -52,5 +57,7 @@ mod tests {
         let secret = Secret::new("s3cr3t");
         assert_eq!(format!("{secret:?} {:?}", Secret::default()), "*** \"\"");
         assert_eq!(secret.expose(), "s3cr3t");
+        assert_eq!(secret.struck_from("Bearer s3cr3t, s3cr3t.".to_owned()), "Bearer ***, ***.");
+        assert_eq!(Secret::default().struck_from("as it is".to_owned()), "as it is");
     }
 }

@@ -7,13 +7,14 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::{ACCEPT_ENCODING, USER_AGENT};
 use http::{HeaderValue, Uri};
 use jiff::Timestamp;
+use kube::client::RustlsTlsError;
 use kube::config::AuthInfo;
 
 use super::body::ENCODINGS;
 use super::config_file::{Cluster, User};
 use super::environment::Environment;
 use super::exec::{self, Credentials, Fault};
-use super::http::{Limits, Session};
+use super::http::{Clients, Limits, Session};
 use super::kubeconfig::{self, words};
 use super::proxy::{self, Proxy};
 use super::resolve::{self, Target};
@@ -66,9 +67,8 @@ pub async fn connect(flags: &ConnectionFlags, env: &Environment) -> Result<Sessi
         env: env.clone(),
     };
     let credentials = plan.credentials().await?;
-    let config = plan.config(credentials)?;
-    let client = client(&config)?;
-    Ok(Session::new(plan, config, client, notices, notes))
+    let clients = plan.clients(credentials)?;
+    Ok(Session::new(plan, clients, notices, notes))
 }
 
 impl Plan {
@@ -93,8 +93,8 @@ impl Plan {
         exec::run(plugin, &self.target.cluster, &self.policy, &self.env).await.map(Some)
     }
 
-    /// What clients with these credentials are built from.
-    pub(crate) fn config(&self, credentials: Option<Credentials>) -> Result<kube::Config, Error> {
+    /// The clients with these credentials.
+    pub(crate) fn clients(&self, credentials: Option<Credentials>) -> Result<Clients, Error> {
         // Fails only if some other part of the program was first, which then has chosen.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let cluster = &self.target.cluster;
@@ -113,12 +113,13 @@ impl Plan {
         if !cluster.disable_compression {
             config.headers.push((ACCEPT_ENCODING, ENCODINGS));
         }
-        config.auth_info = self.auth_info(credentials)?;
-        Ok(config)
+        let sent;
+        (config.auth_info, sent) = self.auth_info(credentials)?;
+        Ok(Clients { age: 0, reads: client(&config)?, config, sent })
     }
 
-    /// Who to be.
-    fn auth_info(&self, credentials: Option<Credentials>) -> Result<AuthInfo, Error> {
+    /// Who to be, and what of it every request shows to the server.
+    fn auth_info(&self, credentials: Option<Credentials>) -> Result<(AuthInfo, Secret), Error> {
         let user = &self.target.user;
         let mut auth = AuthInfo {
             impersonate: some(&user.impersonate),
@@ -145,11 +146,15 @@ impl Plan {
             }
             None => self.token()?,
         };
+        let mut sent = Secret::default();
         if let Some(token) = token {
             auth.token = Some(token.expose().to_owned().into());
+            sent = token;
         } else if !user.username.is_empty() {
             auth.username = Some(user.username.clone());
             auth.password = Some(user.password.expose().to_owned().into());
+            let pair = format!("{}:{}", user.username, user.password.expose());
+            sent = Secret::new(STANDARD.encode(pair));
         } else if let Some(provider) = &user.auth_provider {
             if provider.name != "oidc" {
                 let name = &provider.name;
@@ -159,8 +164,9 @@ impl Plan {
             let token = oidc::id_token(&provider.config, Timestamp::now())?;
             let token = sendable(token, "the OIDC id-token of the kubeconfig")?;
             auth.token = Some(token.expose().to_owned().into());
+            sent = token;
         }
-        Ok(auth)
+        Ok((auth, sent))
     }
 
     /// The user's token: the file's, where it can be read and has one.
@@ -320,7 +326,11 @@ fn sendable(token: Secret, source: &str) -> Result<Secret, Error> {
 /// What the client says about credentials that it cannot use; never what they are.
 fn client_error(e: &kube::Error) -> Error {
     let cause = match e {
-        // These texts are about the form of a key or a name, and hold nothing of a key.
+        // Its text has the line with the fault, which may be the key.
+        kube::Error::RustlsTls(RustlsTlsError::InvalidIdentityPem(_)) => {
+            "unable to set up TLS: the client certificate or key is not PEM"
+        }
+        // The others are about the form of a key or a name, and hold nothing of a key.
         kube::Error::RustlsTls(e) => return Error::failed(format!("unable to set up TLS: {e}")),
         kube::Error::InferKubeconfig(_) => "unable to load the client certificate or key",
         kube::Error::Auth(_) => "the credentials of the kubeconfig are not usable",

@@ -84,7 +84,7 @@ impl Discovery {
         let path = "/apis";
         let response = session.get(path, ACCEPT).await?;
         let list: GroupList = serde_json::from_slice(&response.body)
-            .map_err(|e| Failure::unreadable(session.host(), path, e.to_string()))?;
+            .map_err(|e| session.unreadable(path, e.to_string()))?;
         match list.kind.as_str() {
             "APIGroupDiscoveryList" => {
                 let mut groups = list.items;
@@ -96,12 +96,12 @@ impl Discovery {
             // Of servers before v1.27, which know of no staleness.
             "APIGroupList" => {
                 let cause = "the server has no aggregated discovery; it is older than v1.27";
-                let plain = Some(Failure::unreadable(session.host(), path, cause));
+                let plain = Some(session.unreadable(path, cause.to_owned()));
                 Ok(Self { groups: list.groups.into_iter().map(Group::from).collect(), plain })
             }
             other => {
                 let cause = format!("neither groups nor resources, but the kind {other:?}");
-                Err(Failure::unreadable(session.host(), path, cause))
+                Err(session.unreadable(path, cause))
             }
         }
     }

@@ -307,7 +307,7 @@ impl Fetch<'_> {
     }
 
     pub(super) fn unreadable(&self, path: &str, cause: String) -> Failure {
-        Failure::unreadable(self.session.host(), path, cause)
+        self.session.unreadable(path, cause)
     }
 
     pub(super) fn hpas_path(&self) -> String {

@@ -76,7 +76,7 @@ impl Write for StatusWrite<'_> {
     async fn send(&self) -> Result<(), Failure> {
         let Self { session, read, .. } = *self;
         let path = format!("{}/status?{}", path_of(session, &read.hpa), query(self.dry_run));
-        let fail = |e: serde_json::Error| Failure::unreadable(session.host(), &path, e.to_string());
+        let fail = |e: serde_json::Error| session.unreadable(&path, e.to_string());
         // What a write leaves out is removed, labels for one.
         let mut object: Value = serde_json::from_slice(&read.body).map_err(fail)?;
         object["status"] = json!(self.status);

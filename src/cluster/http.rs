@@ -25,6 +25,7 @@ use super::retry::{self, Ending, Patience};
 use super::status::ApiStatus;
 use super::warning;
 use crate::error::Error;
+use crate::secret::Secret;
 
 /// The time for one request where none is given.
 const REQUEST: Duration = Duration::from_secs(10);
@@ -117,13 +118,15 @@ struct Inner {
 
 /// The clients with the present credentials.
 #[derive(Clone)]
-struct Clients {
+pub(crate) struct Clients {
     /// How many credentials there were before.
-    age: u32,
+    pub(crate) age: u32,
     /// The one for reads, which keeps its connections.
-    reads: kube::Client,
+    pub(crate) reads: kube::Client,
     /// What others are built from.
-    config: kube::Config,
+    pub(crate) config: kube::Config,
+    /// What they send in their `Authorization`. A server that repeats it must not make it show.
+    pub(crate) sent: Secret,
 }
 
 impl Inner {
@@ -141,8 +144,7 @@ impl std::fmt::Debug for Session {
 impl Session {
     pub(crate) fn new(
         plan: Plan,
-        config: kube::Config,
-        client: kube::Client,
+        clients: Clients,
         notices: Vec<String>,
         notes: Vec<String>,
     ) -> Self {
@@ -152,7 +154,7 @@ impl Session {
             inner: Arc::new(Inner {
                 plan,
                 host: host.unwrap_or_default(),
-                clients: RwLock::new(Clients { age: 0, reads: client, config }),
+                clients: RwLock::new(clients),
                 renewal: tokio::sync::Mutex::new(()),
                 begun: Instant::now(),
                 deadline: Mutex::new(deadline),
@@ -287,6 +289,11 @@ impl Session {
         done.unwrap_or_else(|e| Err(e.into()))
     }
 
+    /// An answer that a caller could not read; `cause` may be in its words.
+    pub(super) fn unreadable(&self, path: &str, cause: String) -> Failure {
+        Failure::unreadable(self.host(), path, self.clients().sent.struck_from(cause))
+    }
+
     async fn unpacked(
         &self,
         method: Method,
@@ -300,7 +307,7 @@ impl Session {
         };
         let body = body.map_err(|e| {
             let cause = format!("failed to inflate the answer: {e}");
-            Failure { method, ..Failure::unreadable(self.host(), path, cause) }
+            Failure { method, ..self.unreadable(path, cause) }
         })?;
         Ok(Response { status, body, date, content_type })
     }
@@ -361,7 +368,7 @@ impl Session {
             tries += 1;
             let clients = self.clients();
             let client = match method {
-                Method::Get => clients.reads,
+                Method::Get => clients.reads.clone(),
                 // A kept connection may be one that the server is closing at this moment, and then
                 // no one could tell whether the write arrived.
                 _ => connect::client(&clients.config).map_err(|e| {
@@ -369,7 +376,7 @@ impl Session {
                 })?,
             };
             let sent = Instant::now();
-            let tried = self.try_once(&client, ask).await;
+            let tried = self.try_once(&client, &clients.sent, ask).await;
             self.keep_pace(path, tried.as_ref().map_or_else(|(e, _)| Some(e), |_| None));
             let (failure, retry_after) = match tried {
                 Ok(response) => return Ok(response),
@@ -426,6 +433,7 @@ impl Session {
     async fn try_once(
         &self,
         client: &kube::Client,
+        credential: &Secret,
         ask: &Ask<'_>,
     ) -> Result<Response<Packed>, (Failure, Option<Duration>)> {
         let inner = &self.inner;
@@ -480,7 +488,7 @@ impl Session {
                 classify(&e, &inner.host, proxy.as_deref())
             })?;
             let (parts, mut body) = answer.into_parts();
-            self.keep_warnings(&parts.headers);
+            self.keep_warnings(&parts.headers, credential);
             let most = match parts.status.is_success() {
                 true => body::MOST,
                 false => body::MOST_OF_ERROR,
@@ -525,7 +533,9 @@ impl Session {
         if !(200..=206).contains(&code) {
             // What cannot be inflated, or is too long, says as much as what is empty.
             let body = body.unpack().unwrap_or_default();
-            let status = ApiStatus::read(code, method.as_str(), path, &content_type, &body);
+            let body = credential.struck_from(String::from_utf8_lossy(&body).into_owned());
+            let body = body.as_bytes();
+            let status = ApiStatus::read(code, method.as_str(), path, &content_type, body);
             let (failure, _) = fail(FailureKind::Api(Box::new(status)));
             let seconds = text(header::RETRY_AFTER).and_then(|text| text.parse().ok());
             return Err((failure, seconds.map(Duration::from_secs)));
@@ -555,10 +565,9 @@ impl Session {
         let fail = |fault| self.without_credentials(fault, begun);
         let credentials = inner.plan.credentials().await.map_err(fail)?;
         let unusable = |e: Error| fail(Fault { cause: e.message, hint: e.hint });
-        let config = inner.plan.config(credentials).map_err(unusable)?;
-        let reads = connect::client(&config).map_err(unusable)?;
+        let clients = inner.plan.clients(credentials).map_err(unusable)?;
         *inner.clients.write().unwrap_or_else(PoisonError::into_inner) =
-            Clients { age: now + 1, reads, config };
+            Clients { age: now + 1, ..clients };
         // Someone may have had to type something.
         if let Some(end) = lock(&inner.deadline).as_mut() {
             *end += begun.elapsed();
@@ -605,10 +614,12 @@ impl Session {
         lock(&self.inner.notes).push((REQUESTS, note));
     }
 
-    fn keep_warnings(&self, headers: &HeaderMap) {
+    fn keep_warnings(&self, headers: &HeaderMap, credential: &Secret) {
         let mut kept = lock(&self.inner.warnings);
         for value in headers.get_all(header::WARNING) {
-            for text in warning::texts(&String::from_utf8_lossy(value.as_bytes())) {
+            let value = String::from_utf8_lossy(value.as_bytes());
+            let value = credential.struck_from(value.into_owned());
+            for text in warning::texts(&value) {
                 if !kept.contains(&text) {
                     kept.push(text);
                 }

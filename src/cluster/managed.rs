@@ -115,6 +115,5 @@ impl Target {
 /// It cannot be read.
 pub async fn target(session: &Session, at: &ScaleAt) -> Result<Target, Failure> {
     let response = session.get(&at.path, "application/json").await?;
-    let unreadable = |cause| Failure::unreadable(session.host(), &at.path, cause);
-    read("", &response.body).map_err(unreadable)
+    read("", &response.body).map_err(|cause| session.unreadable(&at.path, cause))
 }

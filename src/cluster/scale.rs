@@ -61,10 +61,8 @@ struct Remote<'s> {
 impl Remote<'_> {
     fn state(&self, body: &[u8], method: Method) -> Result<ScaleState, Failure> {
         let path = format!("{}/scale", self.at.path);
-        let scale: WireScale = read("Scale", body).map_err(|cause| Failure {
-            method,
-            ..Failure::unreadable(self.session.host(), &path, cause)
-        })?;
+        let scale: WireScale = read("Scale", body)
+            .map_err(|cause| Failure { method, ..self.session.unreadable(&path, cause) })?;
         Ok(scale.state())
     }
 }

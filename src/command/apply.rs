@@ -418,7 +418,16 @@ fn is_yes(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_yes;
+    use super::{FIRST_PAUSE, LAST_PAUSE, is_yes, pause};
+
+    #[test]
+    fn the_pauses_between_attempts_grow_up_to_a_limit() {
+        let pauses: Vec<_> = (1..=100).map(pause).collect();
+        assert_eq!((pauses[0], pauses[99]), (FIRST_PAUSE, LAST_PAUSE));
+        for pair in pauses.windows(2) {
+            assert!(pair[1] == (pair[0] * 2).min(LAST_PAUSE), "{pair:?}");
+        }
+    }
 
     #[test]
     fn only_a_yes_is_one() {

@@ -82,18 +82,17 @@ fn connected_whatever<T>(
     let answer = runtime.block_on(async {
         let session = connect(args, &Environment::of_process(false)).await?;
         let answer = ask(&session).await;
-        let notes = session.notes(args.verbosity);
-        let answer = answer.map_err(|e| Error { notes: notes.clone(), ..e })?;
         let warnings = session.warnings();
+        let warned = session.notices().iter().chain(&warnings);
+        let mut messages: Vec<String> = warned.map(|text| format!("Warning: {text}")).collect();
+        messages.extend(session.notes(args.verbosity));
+        let answer = answer.map_err(|e| Error { notes: messages.clone(), ..e })?;
         let as_errors = args.warnings_as_errors == Some(true) && !warnings.is_empty();
         let error = as_errors.then(|| {
             let (count, s) = (warnings.len(), if warnings.len() == 1 { "" } else { "s" });
             let warned = warnings.join("; ");
             Error::failed(format!("{count} warning{s} received: {warned}"))
         });
-        let warned = session.notices().iter().chain(&warnings);
-        let mut messages: Vec<String> = warned.map(|text| format!("Warning: {text}")).collect();
-        messages.extend(notes);
         Ok((answer, messages, error))
     });
     // A name may still be looked up, for longer than anyone is ready to wait.

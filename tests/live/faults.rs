@@ -526,23 +526,6 @@ fn each_request_is_said_with_its_status_size_and_time() {
     assert_eq!((failed.code, requests(&failed).len()), (Some(1), 1), "{}", failed.stderr);
 }
 
-#[test]
-fn nothing_tells_a_secret_however_much_is_asked_for() {
-    // Every run looks for them; this one says as much as there is to say.
-    for auth in [Auth::Token("admin"), Auth::Exec(super::api::Exec::Token("admin"))] {
-        for path in ["/none", HPA, SCALE, super::POD_METRICS] {
-            let mut cluster = recorded();
-            cluster.fault(When::on(path), Fault::InternalError);
-            let server = Server::start(cluster);
-            let config = server.kubeconfig(&auth);
-            for flags in [["-v", "9"], ["-v=9", "-ojson"]] {
-                let ran = super::explain_with(&config, &flags);
-                assert!(ran.code.is_some_and(|code| code < 2), "{}", ran.stderr);
-            }
-        }
-    }
-}
-
 /// Row 51.
 #[cfg(target_os = "linux")]
 #[test]

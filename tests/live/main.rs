@@ -22,6 +22,7 @@ mod rounds;
 mod saved;
 #[path = "../common/schema.rs"]
 mod schema;
+mod secrets;
 
 use std::path::Path;
 use std::process::Output;

@@ -100,6 +100,41 @@ fn long_tests_are_described() {
 }
 
 #[test]
+fn promises_of_security_are_tested() {
+    let text = read("SECURITY.md");
+    let code = text.split('`').skip(1).step_by(2);
+    let is_name = |text: &&str| text.bytes().all(|b| b.is_ascii_lowercase() || b"_:".contains(&b));
+    let tests: Vec<&str> =
+        code.filter(is_name).filter(|name| name.matches('_').count() > 1).collect();
+    assert!(tests.len() > 15, "{tests:?}");
+    let mut sources = Vec::new();
+    for folder in ["src", "tests"] {
+        collect(&root().join(folder), &mut sources);
+    }
+    for test in tests {
+        let (suite, name) = test.rsplit_once("::").unwrap_or(("", test));
+        let is_there = |(path, text): &(PathBuf, String)| {
+            let fits = suite.is_empty() || path.file_stem().is_some_and(|stem| stem == suite);
+            fits && text.contains(&format!("#[test]\nfn {name}()"))
+                || suite.is_empty() && text.contains(&format!("#[test]\n    fn {name}()"))
+        };
+        assert!(sources.iter().any(is_there), "SECURITY.md: there is no test {test}");
+    }
+}
+
+fn collect(folder: &Path, sources: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            collect(&path, sources);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            let text = fs::read_to_string(&path).expect("a source");
+            sources.push((path, text));
+        }
+    }
+}
+
+#[test]
 fn the_pipeline_downloads_this_version() {
     let version = concat!("VERSION: v", env!("CARGO_PKG_VERSION"), "\n");
     assert!(read("README.md").contains(version), "README.md does not have {version}");

@@ -558,7 +558,7 @@ fn seen_text(markdown: &str) -> Result<String, String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_in_markdown_is_more_than_text(text in hostile()) {

@@ -48,24 +48,34 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
         (!all.is_empty() && all != done).then_some(asked)
     };
     // What the pass does not do at all, with when a later one does, and why.
-    let nothing = |ask: Ask, verb: &str, end: &End| {
+    let nothing = |ask: Ask, verb: &str| {
+        let (end, bound) = match ask {
+            Ask::More => (&changes.highest, "at most"),
+            _ => (&changes.lowest, "at least"),
+        };
         let asks = asks(ask, &[]).map_or_else(String::new, |asked| format!("{asked}, but "));
         let when = match end.changes_at {
             Some(at) => format!("before {}", words::future(now, at)),
             None => "at any value".to_owned(),
         };
-        format!("{asks}{verb} nothing {when}{}", why(end, changes))
+        format!("{asks}{verb} nothing {when}{}", why(end, bound, changes))
     };
     if bands.windows(2).all(|pair| pair[0].effect < pair[1].effect) {
         let of = |effect| bands.iter().find(|band| band.effect == effect).map(|band| band.span);
         match (of(Effect::Adds), of(Effect::Removes)) {
             (adds @ Some(Span { from: 0, .. }), _) => {
-                parts.push(format!("adds at any value{}", why(&changes.lowest, changes)));
+                parts.push(format!(
+                    "adds at any value{}",
+                    why(&changes.lowest, "at least", changes)
+                ));
                 parts.extend(asks(Ask::More, adds.as_slice()));
                 parts.extend(asks(Ask::Fewer, &[]));
             }
             (_, removes @ Some(Span { to, .. })) if to == changes.up_to => {
-                parts.push(format!("removes at any value{}", why(&changes.highest, changes)));
+                parts.push(format!(
+                    "removes at any value{}",
+                    why(&changes.highest, "at most", changes)
+                ));
                 parts.extend(asks(Ask::More, &[]));
                 parts.extend(asks(Ask::Fewer, removes.as_slice()));
             }
@@ -75,14 +85,14 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
                         parts.push(format!("adds above {}", value(from - 1)));
                         parts.extend(asks(Ask::More, adds.as_slice()));
                     }
-                    None => parts.push(nothing(Ask::More, "adds", &changes.highest)),
+                    None => parts.push(nothing(Ask::More, "adds")),
                 }
                 match removes {
                     Some(Span { to, .. }) => {
                         parts.push(format!("removes up to {}", value(to)));
                         parts.extend(asks(Ask::Fewer, removes.as_slice()));
                     }
-                    None => parts.push(nothing(Ask::Fewer, "removes", &changes.lowest)),
+                    None => parts.push(nothing(Ask::Fewer, "removes")),
                 }
             }
         }
@@ -124,8 +134,9 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
     format!("{all}{}", parts.join("; "))
 }
 
-/// Why a pass does not follow a metric to the end.
-fn why(end: &End, changes: &Changes) -> String {
+/// Why a pass does not follow a metric to an end; `bound` says what the proposal there is: "at most" at the
+/// highest values, "at least" at the lowest.
+fn why(end: &End, bound: &str, changes: &Changes) -> String {
     // What is raised or held above what another metric asks for does not depend on that.
     let matters =
         |hold: &&Hold| !matches!(hold, Hold::Metric { replicas, .. } if *replicas < end.replicas);
@@ -145,7 +156,7 @@ fn why(end: &End, changes: &Changes) -> String {
         }
     }
     if holds.is_empty() {
-        let asked = end.proposal.map(|asked| format!("it asks for {asked} at most"));
+        let asked = end.proposal.map(|asked| format!("it asks for {asked} {bound}"));
         holds.extend(asked.filter(|_| end.proposal == Some(end.replicas)));
     }
     if holds.is_empty() {

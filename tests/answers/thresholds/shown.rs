@@ -22,6 +22,18 @@ fn part<'t>(page: &'t str, from: &str, to: &str) -> &'t str {
     rest.split_once(to).expect("the next heading").0.trim_end()
 }
 
+/// A pod without metrics counts as if it used nothing, so that no value asks for fewer than there are.
+#[test]
+fn the_lowest_proposal_is_a_lower_bound() {
+    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        .args(["predict", "cart", "-f", "examples/shop", "--cpu", "90%"])
+        .output()
+        .expect("it runs");
+    let page = String::from_utf8(output.stdout).expect("text");
+    let expected = "removes nothing at any value: it asks for 3 at least;";
+    assert!(page.contains(expected), "{page}");
+}
+
 #[test]
 fn a_curve_is_drawn() {
     let (_, page, _) = predict("C.UTF-8", &["--curve", "cpu"]);

@@ -57,6 +57,8 @@ pub(crate) enum Fault {
     CutWhereKept,
     /// The server does not act on it: it gets lost on the way, or somebody before it answers.
     Unheard,
+    /// The server acts on it only so much later, whatever it answers.
+    Late(Duration),
     /// Somebody else does this right before.
     Before(fn(&mut Cluster)),
 }
@@ -141,6 +143,8 @@ pub(crate) struct Effects {
     pub(crate) cut_where_kept: bool,
     /// Whether the server never acts on it.
     pub(crate) unheard: bool,
+    /// How much later it acts on it.
+    pub(crate) late: Option<Duration>,
     /// What others do before.
     pub(crate) before: Vec<fn(&mut Cluster)>,
     changes: Vec<Fault>,
@@ -162,6 +166,7 @@ impl Effects {
                 Fault::CutInBody => effects.extent = Extent::HalfTheBody,
                 Fault::CutWhereKept => effects.cut_where_kept = true,
                 Fault::Unheard => effects.unheard = true,
+                Fault::Late(time) => (effects.unheard, effects.late) = (true, Some(*time)),
                 Fault::Before(change) => effects.before.push(*change),
                 change => effects.changes.push(change.clone()),
             }
@@ -241,6 +246,7 @@ fn changed(fault: &Fault, request: &Request, mut answer: Answer) -> Answer {
         | Fault::CutInBody
         | Fault::CutWhereKept
         | Fault::Unheard
+        | Fault::Late(_)
         | Fault::Before(_) => answer,
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Cluster {
     pub(super) documents: BTreeMap<String, String>,
     /// By group version and resource.
     collections: BTreeMap<(String, String), Collection>,
+    /// How many writes of a scale took effect.
+    pub(crate) scaled: usize,
     /// The present `resourceVersion`.
     pub(super) revision: i64,
     /// Continue tokens from before this revision have expired.
@@ -115,6 +117,7 @@ impl Cluster {
             overrides: BTreeMap::new(),
             documents: BTreeMap::from([("/version".to_owned(), version)]),
             collections: BTreeMap::new(),
+            scaled: 0,
             revision: RECORDED_REVISION,
             compacted: 0,
         }

@@ -172,7 +172,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
 
-fn serve(tcp: TcpStream, number: usize, shared: &Shared) -> io::Result<()> {
+fn serve(tcp: TcpStream, number: usize, shared: &Arc<Shared>) -> io::Result<()> {
     tcp.set_nodelay(true)?;
     tcp.set_read_timeout(Some(POLL))?;
     tcp.set_write_timeout(Some(PATIENCE))?;
@@ -214,7 +214,7 @@ fn converse<S: Stream>(
     stream: &mut S,
     bearer: Bearer<'_, S>,
     number: usize,
-    shared: &Shared,
+    shared: &Arc<Shared>,
 ) -> io::Result<End> {
     let mut buffer = Vec::new();
     let mut is_kept = false;
@@ -254,6 +254,14 @@ fn converse<S: Stream>(
         } else {
             shared.write(|cluster| write(cluster, &request, certificate))
         };
+        if let Some(late) = effects.late {
+            let (shared, request) = (Arc::clone(shared), request.clone());
+            let certificate = bearer(stream);
+            std::thread::spawn(move || {
+                shared.sleep(late);
+                shared.write(|cluster| drop(write(cluster, &request, certificate)));
+            });
+        }
         let answer = effects.change(&request, answer);
         let answer = dated(answer, shared.read(|cluster| cluster.clock));
         if effects.hangs {

@@ -95,6 +95,7 @@ fn scale(
     let manager = request.parameter("fieldManager").unwrap_or("unknown");
     if collection.objects.contains_key(&key) {
         cluster.set_replicas(&group_version, &kind, [&key.0, &name], replicas, manager);
+        cluster.scaled += 1;
     } else {
         cluster.revision += 1;
         scale["metadata"]["resourceVersion"] = json!(cluster.revision.to_string());

@@ -15,6 +15,7 @@ mod control_plane;
 mod faults;
 mod list;
 mod metrics;
+mod model;
 mod names;
 mod predict;
 mod roles;

@@ -329,7 +329,8 @@ fn no_credentials_show() {
     ];
     for (case, lets_in, user) in cases {
         let config = guarded_config(&server, user);
-        let traces = traces(&config, ALL, &[], None);
+        let verbs = if lets_in { ALL } else { &[EXPLAIN, APPLY, COMPLETE] };
+        let traces = traces(&config, verbs, &[], None);
         traces.hold_no_secret(case);
         // What is no secret is where it should be, so the others would be found there, too.
         assert_eq!(traces.has(0, "web\t"), lets_in, "{case}: completed");
@@ -351,6 +352,8 @@ fn no_credentials_show() {
         ] {
             assert_eq!(has(name, text), lets_in, "{case}: {name}");
         }
+        // Nothing else is left on the machine.
+        assert_eq!(files.len(), if lets_in { 4 } else { 0 }, "{case}");
     }
 }
 

@@ -15,6 +15,10 @@ test *NAMES:
 long:
     cargo test --release --test answers --test program -- --ignored --nocapture
 
+# any bytes for each target of fuzz/, or those of a name, for so many seconds: just fuzz 600 selector
+fuzz SECONDS='60' *NAMES:
+    FUZZ_SECONDS={{ SECONDS }} cargo test --release --test fuzz -- --ignored --nocapture {{ NAMES }}
+
 # format and lint
 lint:
     cargo fmt

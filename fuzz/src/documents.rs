@@ -1,0 +1,67 @@
+//! Objects as they are saved: an HPA of any version, and everything that `-f` takes.
+
+use kubectl_hpa::error::ErrorKind;
+use kubectl_hpa::snapshot::admit::admit;
+use kubectl_hpa::snapshot::convert::hpa_from_json;
+use kubectl_hpa::snapshot::default::AdmissionRules;
+use kubectl_hpa::snapshot::file::read_text;
+use kubectl_hpa::snapshot::objects::Objects;
+use serde_json::json;
+
+use super::{as_text, assert_told};
+
+/// An HPA in JSON: its spec is the same when it is written as `autoscaling/v2` and read again, and so
+/// is what an API server makes of it.
+pub fn hpa(data: &[u8]) {
+    let Some(text) = as_text(data) else { return };
+    let object = match hpa_from_json(text) {
+        Ok(object) => object,
+        Err(e) => {
+            assert!(!e.to_string().is_empty(), "an error without words");
+            return;
+        }
+    };
+    let written = |spec| {
+        let metadata = json!({"name": "web", "namespace": "default"});
+        let (api, kind) = ("autoscaling/v2", "HorizontalPodAutoscaler");
+        json!({"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}).to_string()
+    };
+    let copy = written(serde_json::to_value(&object.spec).expect("a spec is JSON"));
+    let back = hpa_from_json(&copy).unwrap_or_else(|e| panic!("{e}: {copy}"));
+    // Not the specs themselves: an empty list is left out.
+    assert_eq!(written(serde_json::to_value(&back.spec).expect("a spec is JSON")), copy);
+    assert!(back.notes.is_empty(), "{:?}: {copy}", back.notes);
+    for newer in [false, true] {
+        let rules = AdmissionRules {
+            zero_replicas: newer,
+            tolerance: newer,
+            container_metrics: newer,
+            api_version: newer,
+            max_replicas_required: newer,
+            zero_value_dropped: newer,
+        };
+        match admit(text, "default", rules) {
+            Ok(admitted) => {
+                assert_eq!(admitted.version, object.version);
+                let copy = written(serde_json::to_value(&admitted.spec).expect("a spec is JSON"));
+                // What has a uid is taken as it is, right or wrong.
+                let again = admit(&copy, "default", rules);
+                if let Some(again) = again.ok().filter(|_| !object.is_admitted()) {
+                    assert_eq!(again.spec, admitted.spec, "admitted again: {copy}");
+                }
+            }
+            Err(e) => assert!(!e.to_string().is_empty(), "an error without words"),
+        }
+    }
+}
+
+/// A file of `-f`: it is read, or refused as what was typed.
+pub fn document(data: &[u8]) {
+    let Some(text) = as_text(data) else { return };
+    let mut objects = Objects::default();
+    if let Err(e) = read_text(text, "state.yaml", &mut objects) {
+        assert_told(&e);
+        assert_eq!(e.kind, ErrorKind::Usage, "{e}");
+        assert!(e.message.contains("state.yaml"), "{e}");
+    }
+}

@@ -1,0 +1,234 @@
+//! What comes from outside while there is a cluster: a kubeconfig, and the answers of an API server,
+//! which are sent to the client over the loopback interface.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use kubectl_hpa::args::ConnectionFlags;
+use kubectl_hpa::cluster::fetch::list::{Progress, fetch_all};
+use kubectl_hpa::cluster::fetch::{complete, fetch, history, past};
+use kubectl_hpa::cluster::{Environment, Session, connect, managed, names, scale};
+use kubectl_hpa::selector::Selector;
+use kubectl_hpa::snapshot::assemble::Options;
+use kubectl_hpa::snapshot::live;
+use serde_json::value::RawValue;
+use tokio::runtime::{Builder, Runtime};
+
+use super::passes::Pass;
+use super::{as_text, assert_told};
+
+/// What stands where a kubeconfig has secrets.
+const SECRET: &str = "c2VjcmV0LWluLXRoZS1zZWVkcw";
+
+/// A kubeconfig: it is read, or refused without what is in it; and a client is made of it.
+pub fn kubeconfig(data: &[u8]) {
+    HOME.with(|home| {
+        fs::write(&home.kubeconfig, data).expect("a file of one's own");
+        let path = home.kubeconfig.to_str();
+        if let Err(e) = names(path, &home.environment) {
+            assert_told(&e);
+            assert!(!e.message.contains(SECRET), "{e}");
+            return;
+        }
+        let flags = ConnectionFlags { kubeconfig: path.map(str::to_owned), ..Default::default() };
+        match home.runtime.block_on(connect(&flags, &home.environment)) {
+            Ok(session) => {
+                let told = format!("{session:?} {:?} {:?}", session.notices(), session.notes(9));
+                assert!(!told.contains(SECRET), "{told}");
+            }
+            Err(e) => assert_told(&e),
+        }
+    });
+}
+
+/// A folder with a kubeconfig, in which no credential plugin may run.
+struct Home {
+    runtime: Runtime,
+    kubeconfig: PathBuf,
+    environment: Environment,
+}
+
+thread_local! {
+    static HOME: Home = Home::new();
+}
+
+impl Home {
+    fn new() -> Self {
+        let name = format!("kubectl-hpa-fuzz-{}-{:?}", std::process::id(), thread::current().id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).expect("a folder of one's own");
+        let kuberc = folder.join("kuberc");
+        fs::write(&kuberc, "credentialPluginPolicy: DenyAll\n").expect("a file of one's own");
+        let kuberc = kuberc.to_str().expect("a path in UTF-8").to_owned();
+        let variables = BTreeMap::from([("KUBERC".to_owned(), kuberc)]);
+        let environment = Environment { variables, ..Environment::default() };
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let kubeconfig = folder.join("config");
+        fs::write(&kubeconfig, "").expect("a file of one's own");
+        Self { runtime, kubeconfig, environment }
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        if let Some(folder) = self.kubeconfig.parent() {
+            let _ = fs::remove_dir_all(folder);
+        }
+    }
+}
+
+/// The HPA that is asked for.
+const NAME: &str = "nginx-deployment";
+
+/// What an API server answers: an object of bodies by path. Those of the kind Status are failures with
+/// their code; what is not there is not found. Everything that asks a cluster is asked.
+pub fn answers(data: &[u8]) {
+    let Some(bodies) = as_text(data).and_then(|text| serde_json::from_str(text).ok()) else {
+        return;
+    };
+    HOME.with(|home| {
+        SERVER.with_borrow_mut(|server| {
+            *server.bodies.lock().unwrap_or_else(PoisonError::into_inner) = bodies;
+            let session = server.session(home);
+            home.runtime.block_on(ask(&session));
+        });
+    });
+}
+
+type Bodies = BTreeMap<String, Box<RawValue>>;
+
+/// A server with the client that asks it.
+struct Server {
+    bodies: Arc<Mutex<Bodies>>,
+    address: String,
+    /// With how often it was used; what a session has noted grows with its requests.
+    session: Option<(Session, u32)>,
+}
+
+thread_local! {
+    static SERVER: RefCell<Server> = RefCell::new(Server::start());
+}
+
+impl Server {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("a bound address").to_string();
+        let bodies = Arc::new(Mutex::new(Bodies::new()));
+        let shared = Arc::clone(&bodies);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let bodies = Arc::clone(&shared);
+                thread::spawn(move || serve(stream, &bodies));
+            }
+        });
+        Self { bodies, address, session: None }
+    }
+
+    fn session(&mut self, home: &Home) -> Session {
+        let flags = ConnectionFlags {
+            server: Some(format!("http://{}", self.address)),
+            namespace: Some("default".to_owned()),
+            request_timeout: Some(Duration::ZERO),
+            ..ConnectionFlags::default()
+        };
+        let (session, used) =
+            self.session.take().filter(|(_, used)| *used < 200).unwrap_or_else(|| {
+                let connected = home.runtime.block_on(connect(&flags, &home.environment));
+                (connected.expect("an address is enough"), 0)
+            });
+        self.session = Some((session.clone(), used + 1));
+        session
+    }
+}
+
+/// Answers one request after the other until the client hangs up.
+fn serve(mut stream: TcpStream, bodies: &Mutex<Bodies>) {
+    let _ = stream.set_nodelay(true);
+    let Ok(mut reader) = stream.try_clone().map(BufReader::new) else { return };
+    let mut line = String::new();
+    loop {
+        line.clear();
+        if !matches!(reader.read_line(&mut line), Ok(1..)) {
+            return;
+        }
+        let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+        while line.trim_end() != "" {
+            line.clear();
+            if !matches!(reader.read_line(&mut line), Ok(1..)) {
+                return;
+            }
+        }
+        let path = path.split('?').next().unwrap_or_default();
+        let answer = {
+            let bodies = bodies.lock().unwrap_or_else(PoisonError::into_inner);
+            answer(bodies.get(path).map(AsRef::as_ref))
+        };
+        if stream.write_all(answer.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+const NOT_FOUND: &str =
+    r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}"#;
+
+fn answer(body: Option<&RawValue>) -> String {
+    #[derive(serde::Deserialize)]
+    struct Status {
+        kind: String,
+        code: u16,
+    }
+    let body = body.map_or(NOT_FOUND, RawValue::get);
+    let status = serde_json::from_str::<Status>(body).ok().filter(|it| it.kind == "Status");
+    // What is answered with other codes is asked for again, after a while.
+    let code = status.map(|it| if matches!(it.code, 400..=500) { it.code } else { 500 });
+    format!(
+        "HTTP/1.1 {} Answered\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+         Date: Sat, 21 Nov 2026 07:07:13 GMT\r\n\r\n{body}",
+        code.unwrap_or(200),
+        body.len()
+    )
+}
+
+async fn ask(session: &Session) {
+    match fetch(session, "default", NAME, &[]).await {
+        Err(e) => assert_told(&e),
+        Ok(observed) => {
+            let at = observed.scale_at.clone();
+            if let Ok(input) = live::input(observed, &Options::default()) {
+                let hpa = &input.snapshot.hpa;
+                let since = jiff::Timestamp::UNIX_EPOCH;
+                history::look_back(session, hpa, since, at.as_ref(), None).await;
+                if let Err(e) = past::scaled(session, hpa).await {
+                    assert_told(&e);
+                }
+                if let Some(at) = &at {
+                    let _ = managed::target(session, at).await;
+                    let _ = scale::read_again(session, at).await;
+                }
+                Pass::run(input).assert_worded();
+            }
+        }
+    }
+    match fetch_all(session, None, &Selector::default(), &Progress::default()).await {
+        Err(e) => assert_told(&e),
+        Ok(list) => {
+            for observed in list {
+                match observed.result.and_then(|it| live::input(it, &Options::default())) {
+                    Ok(input) => Pass::run(input).assert_worded(),
+                    Err(e) => assert_told(&e),
+                }
+            }
+        }
+    }
+    let _ = complete::namespaces(session).await;
+    let _ = complete::hpas(session).await;
+    let _ = complete::pods(session, NAME).await;
+}

@@ -1,0 +1,261 @@
+//! Whole passes: from a saved state through the engine to everything that can be printed of it.
+
+use clap::{Command, FromArgMatches};
+use jiff::Timestamp;
+use kubectl_hpa::args::{Cli, Predict, Verb, command_line};
+use kubectl_hpa::engine;
+use kubectl_hpa::engine::decision::{Decision, Outlook};
+use kubectl_hpa::error::Error;
+use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::render::github::annotations;
+use kubectl_hpa::render::junit::junit;
+use kubectl_hpa::render::markdown::markdown;
+use kubectl_hpa::render::page::{Layout, page, table};
+use kubectl_hpa::render::structured;
+use kubectl_hpa::render::svg::svg;
+use kubectl_hpa::report::Explanation;
+use kubectl_hpa::report::list::{self, ExplanationList};
+use kubectl_hpa::report::page::{Page, Symbols, Table};
+use kubectl_hpa::report::prediction::Prediction;
+use kubectl_hpa::report::timeline::Played;
+use kubectl_hpa::selector::Selector;
+use kubectl_hpa::snapshot::assemble::{Input, Options, assemble, assemble_all};
+use kubectl_hpa::snapshot::file::read_text;
+use kubectl_hpa::snapshot::objects::Objects;
+use kubectl_hpa::snapshot::{Listed, save};
+use kubectl_hpa::whatif::expect::{Expectation, Facts, Gate};
+use kubectl_hpa::whatif::overrides::{Assumptions, Wanted};
+use kubectl_hpa::whatif::thresholds::thresholds;
+use kubectl_hpa::whatif::timeline::{JoinTimes, Plan, Player, Trace};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{as_text, assert_harmless, assert_told};
+
+/// A state with any number of HPAs: each is explained in every form, and explained alike when it has
+/// been saved and read again.
+pub fn snapshot(data: &[u8]) {
+    let Some(inputs) = as_text(data).and_then(|text| read(text).ok()) else { return };
+    let mut passes = Vec::new();
+    for listed in inputs {
+        passes.push(listed.and_then(|input| {
+            let pass = Pass::run(input);
+            pass.assert_worded();
+            pass.assert_saved();
+            Ok(pass)
+        }));
+    }
+    passes.iter().filter_map(|listed| listed.result.as_ref().err()).for_each(assert_told);
+    let explained = passes.iter().map(|listed| Listed {
+        namespace: listed.namespace.clone(),
+        name: listed.name.clone(),
+        reference: listed.reference.clone(),
+        result: listed.result.as_ref().map(Pass::explanation).map_err(Clone::clone),
+    });
+    let list = ExplanationList(explained.collect());
+    assert_structured(&list);
+    for (layout, ..) in layouts() {
+        assert_harmless(&table(&list::table(&list, true, true), None, &layout));
+    }
+}
+
+/// What is typed after `predict web`, an argument a line, and after a line `---` the state: it is
+/// predicted in every form, with what follows where that is asked for.
+pub fn predict(data: &[u8]) {
+    let Some((typed, state)) = as_text(data).and_then(|text| text.split_once("\n---\n")) else {
+        return;
+    };
+    let words = ["kubectl-hpa", "predict", "web"].into_iter().chain(typed.lines());
+    let definition = DEFINITION.with(Command::clone);
+    let Ok(matches) = definition.try_get_matches_from(words) else { return };
+    let Ok(Verb::Predict(args)) = Cli::from_arg_matches(&matches).map(|cli| cli.verb) else {
+        return;
+    };
+    if let Err(e) = predicted(&args, state) {
+        assert_told(&e);
+    }
+}
+
+thread_local! {
+    static DEFINITION: Command = command_line();
+}
+
+/// As the command does, but for what it reads and writes beside the state. The argument of `--trace` is
+/// the table itself, with `;` for the ends of its lines.
+fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
+    let gate = Gate::new(&args.expect)?;
+    let curve = args.curve.as_ref().map(|text| Wanted::read(text, "--curve")).transpose()?;
+    let assumptions = Assumptions::read(&args.overrides)?;
+    let trace = args.timeline.trace.as_ref();
+    let trace = trace.map(|text| Trace::read(text.replace(';', "\n").as_bytes(), "load.csv"));
+    let trace = trace.transpose()?;
+    let mut objects = Objects::default();
+    read_text(state, "state.yaml", &mut objects)?;
+    let options =
+        Options { name: "web".to_owned(), now: args.controller.now, ..Options::default() };
+    let observed = Pass::run(assemble(objects, &options, Timestamp::UNIX_EPOCH)?);
+    let (mut input, mut overrides) =
+        assumptions.apply(observed.input.clone(), &observed.decision)?;
+    // Longer ones only take longer.
+    let span = args.timeline.span.filter(|span| span.as_secs() < 1000);
+    let player = if span.is_some() || trace.is_some() {
+        let times =
+            JoinTimes { ready: args.timeline.ready_after, measured: args.timeline.metrics_after };
+        let plan = Plan { span: span.or(Some(PLAYED)), trace, times };
+        Some(Player::new(plan, &mut input.snapshot, &mut overrides)?)
+    } else {
+        None
+    };
+    let assumed = Pass::run(input);
+    overrides.iter_mut().for_each(|own| own.came_to(&assumed.decision));
+    let Pass { input: Input { snapshot, .. }, remembered, decision, outlook } = &assumed;
+    let timeline = match &player {
+        Some(player) => player.play(snapshot, decision)?,
+        None => None,
+    };
+    gate.check(&snapshot.hpa.spec)?;
+    let (expectations, _) = gate.judge(&Facts::new(snapshot, remembered, decision, outlook));
+    let curve = curve.map(|wanted| wanted.place(snapshot)).transpose()?;
+    let thresholds = thresholds(snapshot, remembered, decision, curve);
+    assert_reported(&snapshot.hpa.key(), &expectations);
+    let prediction = Prediction::new(
+        assumed.explanation(),
+        overrides,
+        timeline.as_ref(),
+        expectations,
+        thresholds,
+        &observed.explanation(),
+    );
+    assert_structured(&prediction);
+    for (layout, wide, symbols) in layouts() {
+        assert_harmless(&page(&Page::of_prediction(&prediction, wide, symbols), &layout));
+    }
+    let drawn = Page::of_prediction(&prediction, false, Symbols::UNICODE);
+    let (table, expectations) = (prediction.overrides_table(), &prediction.expectations);
+    assert_harmless(&markdown(&drawn, &table, expectations));
+    let played = prediction.timeline.as_ref().map(Played::chart);
+    for chart in prediction.curve().into_iter().chain(played) {
+        assert_xml(&svg(&chart));
+    }
+    Ok(())
+}
+
+const PLAYED: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
+
+fn read(text: &str) -> Result<Vec<Listed<Input>>, Error> {
+    let mut objects = Objects::default();
+    read_text(text, "state.yaml", &mut objects)?;
+    let (options, all) = (Options::default(), Selector::default());
+    assemble_all(&objects, &options, None, &all, Timestamp::UNIX_EPOCH)
+}
+
+/// A pass with what it ran on.
+#[derive(Debug)]
+pub(super) struct Pass {
+    input: Input,
+    remembered: Remembered,
+    decision: Decision,
+    outlook: Outlook,
+}
+
+impl Pass {
+    pub(super) fn run(input: Input) -> Self {
+        let remembered = Remembered::of(&input);
+        let decision = engine::reconcile(&input.snapshot, &remembered.likely);
+        let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+        Self { input, remembered, decision, outlook }
+    }
+
+    fn explanation(&self) -> Explanation<'_> {
+        Explanation::new(&self.input, &self.remembered, &self.decision, &self.outlook)
+    }
+
+    /// That it can be told in every form.
+    pub(super) fn assert_worded(&self) {
+        let explanation = self.explanation();
+        assert_structured(&explanation);
+        for (layout, wide, symbols) in layouts() {
+            assert_harmless(&page(&Page::new(&explanation, wide, symbols), &layout));
+        }
+        let shown = Page::new(&explanation, false, Symbols::UNICODE);
+        assert_harmless(&markdown(&shown, &Table::default(), &[]));
+        if let (Some(range), Some(replicas)) = (explanation.range, self.decision.replicas_after()) {
+            let inside = (range.min..=range.max).contains(&replicas);
+            assert!(inside, "{replicas} is outside of {range:?}");
+        }
+    }
+
+    /// That it is the same pass after it was saved and read, and is saved alike again.
+    fn assert_saved(&self) {
+        let saved = save::to_json(&[&self.input], &[]).expect("one HPA is read once");
+        let mut objects = Objects::default();
+        let read = read_text(&saved, "saved.json", &mut objects).and_then(|()| {
+            let hpa = &self.input.snapshot.hpa;
+            let (name, namespace) = (hpa.name.clone(), Some(hpa.namespace.clone()));
+            let options = Options { name, namespace, ..Options::default() };
+            assemble(objects, &options, Timestamp::UNIX_EPOCH)
+        });
+        let back = Self::run(read.unwrap_or_else(|e| panic!("{e}: {saved}")));
+        assert_same(&back.answer(), &self.answer(), &saved);
+        let again = save::to_json(&[&back.input], &[]).expect("one HPA is read once");
+        assert_eq!(again, saved, "saved twice");
+    }
+
+    /// What it says about the controller, apart from how it came about.
+    fn answer(&self) -> Value {
+        let mut object = serde_json::to_value(self.explanation()).expect("an explanation is JSON");
+        let parts = ["hpa", "outcome", "proposal", "certainty", "range", "memory"];
+        parts.iter().map(|part| ((*part).to_owned(), object[*part].take())).collect()
+    }
+}
+
+/// Much room, and little of it.
+fn layouts() -> [(Layout, bool, Symbols); 2] {
+    let narrow = Layout { width: Some(20), ascii: true, ..Layout::default() };
+    [(Layout::default(), false, Symbols::UNICODE), (narrow, true, Symbols::ASCII)]
+}
+
+/// That JSON and YAML are what they claim, and the same.
+fn assert_structured<T: Serialize>(value: &T) {
+    let json = structured::json(value).expect("it is JSON");
+    assert_harmless(&json);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    let yaml = structured::yaml(value).expect("it is YAML");
+    assert_harmless(&yaml);
+    let back: Value = serde_yaml::from_str(&yaml).unwrap_or_else(|e| panic!("{e}: {yaml}"));
+    assert_same(&back, &json, &yaml);
+}
+
+/// That two values are the same; else the first place where they are not.
+#[track_caller]
+fn assert_same(left: &Value, right: &Value, text: &str) {
+    if let Some(difference) = difference("", left, right) {
+        panic!("{difference}: {text}");
+    }
+}
+
+fn difference(path: &str, left: &Value, right: &Value) -> Option<String> {
+    match (left, right) {
+        (Value::Object(one), Value::Object(two)) if one.keys().eq(two.keys()) => {
+            one.keys().find_map(|key| difference(&format!("{path}.{key}"), &one[key], &two[key]))
+        }
+        (Value::Array(one), Value::Array(two)) if one.len() == two.len() => {
+            let mut pairs = one.iter().zip(two).enumerate();
+            pairs.find_map(|(at, (one, two))| difference(&format!("{path}[{at}]"), one, two))
+        }
+        _ => (left != right).then(|| format!("{path} is {left}, and {right}")),
+    }
+}
+
+fn assert_reported(hpa: &str, expectations: &[Expectation]) {
+    assert_xml(&junit(hpa, expectations));
+    let annotations = annotations(hpa, expectations);
+    assert_harmless(&annotations);
+    assert!(annotations.lines().all(|line| line.starts_with("::error ")), "{annotations}");
+}
+
+fn assert_xml(text: &str) {
+    if let Err(e) = roxmltree::Document::parse(text) {
+        panic!("{e}: {text}");
+    }
+}

@@ -1,0 +1,182 @@
+//! The small languages: quantities, selectors, durations, expectations, traces, and text that is shown.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use kubectl_hpa::quantity::{Amount, Quantity};
+use kubectl_hpa::render::structured;
+use kubectl_hpa::render::style::{clean, point_at};
+use kubectl_hpa::selector::{LabelSelector, Labels, Selector};
+use kubectl_hpa::snapshot::objects::Flags;
+use kubectl_hpa::whatif::expect::{Expression, Node, Number, Operand};
+use kubectl_hpa::whatif::timeline::Trace;
+use serde_json::{Value, json};
+
+use super::{as_text, assert_harmless, assert_told};
+
+/// Two quantities, a line each: each reads back as it prints, and they are ordered and added as
+/// numbers are.
+pub fn quantity(data: &[u8]) {
+    let Some(text) = as_text(data) else { return };
+    let read: Vec<Quantity> =
+        text.splitn(2, '\n').filter_map(|text| Quantity::parse(text).ok()).collect();
+    let most = Amount::parse("9P").expect("a quantity");
+    for one in &read {
+        let printed = one.to_string();
+        let back = one.canonicalized();
+        assert_eq!(back.to_string(), printed, "{one:?} changes in print");
+        if is_usual(one) {
+            assert_eq!(back, *one, "{one:?} prints as {printed}");
+        }
+        assert_eq!(one.signum(), one.amount().cmp(&Amount::ZERO) as i32, "{one:?}");
+        // Beyond that upstream gives 0.
+        if one.signum() >= 0 && *one.amount() < most {
+            let milli = one.milli_value();
+            let up = Quantity::from_milli(milli, one.format());
+            assert!(up.amount() >= one.amount(), "{one:?} is {milli} thousandths");
+        }
+    }
+    let [one, two] = &read[..] else { return };
+    let (left, right) = (one.amount(), two.amount());
+    assert_eq!(left.cmp(right), right.cmp(left).reverse(), "{one:?} and {two:?}");
+    let (mut sum, mut other) = (left.clone(), right.clone());
+    sum.add(right);
+    other.add(left);
+    assert_eq!(sum, other, "{one:?} + {two:?}");
+    if is_usual(one) && is_usual(two) {
+        assert_eq!(sum.cmp(left) as i32, two.signum(), "{one:?} + {two:?}");
+    }
+}
+
+/// There is no decimal suffix beyond `E`, and upstream prints larger numbers without any. Numbers that
+/// are further apart are not added exactly.
+fn is_usual(quantity: &Quantity) -> bool {
+    let limit = Amount::parse("1000E").expect("a quantity");
+    let mut size = quantity.amount().clone();
+    if quantity.signum() < 0 {
+        // Adding the limit to what is above its negative leaves more than nothing.
+        size.add(&limit);
+        return size.signum() > 0;
+    }
+    size < limit
+}
+
+/// A selector, or a LabelSelector in JSON: it reads back as it prints and selects the same.
+pub fn selector(data: &[u8]) {
+    let Some(text) = as_text(data) else { return };
+    let object = serde_json::from_str::<LabelSelector>(text);
+    let is_object = object.is_ok();
+    let read = object.map_or_else(|_| Selector::parse(text), |object| object.to_selector());
+    let selector = match read {
+        Ok(selector) => selector,
+        Err(e) => {
+            assert!(!e.to_string().is_empty(), "an error without words");
+            return;
+        }
+    };
+    let printed = selector.to_string();
+    let back = Selector::parse(&printed);
+    let back = back.unwrap_or_else(|e| panic!("{text:?} prints as {printed:?}: {e}"));
+    let again = Selector::parse(&back.to_string());
+    assert_eq!(again.as_ref(), Ok(&back), "{text:?}");
+    // An object may list a value several times, which is one when it is read.
+    assert!(is_object || back.to_string() == printed, "{printed:?} prints as {back}");
+    let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+    let labels: Labels = words.windows(2).map(|pair| (pair[0], pair[1])).collect();
+    assert_eq!(back.matches(&labels), selector.matches(&labels), "{printed} and {labels:?}");
+    if selector.is_empty() {
+        assert!(selector.matches(&labels), "nothing is required");
+    }
+    if let Ok(normal) = selector.normalized() {
+        let again = normal.normalized().map(|again| again.to_string());
+        assert_eq!(again, Ok(normal.to_string()), "{printed}");
+    }
+}
+
+/// A duration: as a flag of the controller it is the same as its nanoseconds, and as the time of a
+/// trace it is read alike.
+pub fn duration(data: &[u8]) {
+    let Some(text) = as_text(data) else { return };
+    let Some(span) = flag(text) else { return };
+    assert!(!span.is_negative(), "{text}");
+    let nanos = format!("{}ns", span.as_nanos());
+    assert_eq!(flag(&nanos), Some(span), "{text}");
+    assert!(Duration::try_from(span).is_ok(), "{text}");
+    let row = |time: &str| Trace::read(format!("time,cpu\n{time},1\n").as_bytes(), "a trace");
+    row(text).unwrap_or_else(|e| panic!("no trace has the time {text}: {e}"));
+}
+
+fn flag(text: &str) -> Option<SignedDuration> {
+    let flags: Flags = serde_json::from_value(json!({"syncPeriod": text})).ok()?;
+    flags.sync_period
+}
+
+/// An expectation: it reads back as it prints, and what is wrong with another has a place in it.
+pub fn expression(data: &[u8]) {
+    let Some(text) = as_text(data) else { return };
+    match Expression::parse(text) {
+        Ok(read) => {
+            let printed = read.root.to_string();
+            let back = Expression::parse(&printed);
+            let back = back.unwrap_or_else(|e| panic!("{text:?} prints as {printed:?}: {e:?}"));
+            assert_eq!(back.root, read.root, "{text:?} prints as {printed:?}");
+            for number in numbers(&read.root) {
+                let digits = number.text.strip_suffix('%').unwrap_or(&number.text);
+                let value = Quantity::parse(digits).expect("it was read");
+                assert_eq!(value, number.quantity, "{text:?}");
+            }
+        }
+        Err(e) => {
+            assert!(text.is_char_boundary(e.at), "{} is not in {text:?}", e.at);
+            assert!(!e.message.is_empty() && !e.hint.is_empty(), "{text:?}: {e:?}");
+            assert_harmless(&point_at(text, e.at, false));
+        }
+    }
+}
+
+fn numbers<'n>(node: &'n Node) -> Vec<&'n Number> {
+    match node {
+        Node::Any(parts) | Node::All(parts) => parts.iter().flat_map(numbers).collect(),
+        Node::Not(inner) => numbers(inner),
+        Node::Flag(_) => Vec::new(),
+        Node::Compare(left, _, right) => {
+            let operands = [left, right].into_iter();
+            let number = |operand: &'n Operand| match operand {
+                Operand::Number(number) => Some(number),
+                Operand::Field(_) => None,
+            };
+            operands.filter_map(number).collect()
+        }
+    }
+}
+
+/// The table of a load: it is read, or refused at a line.
+pub fn trace(data: &[u8]) {
+    if let Err(e) = Trace::read(data, "load.csv") {
+        assert_told(&e);
+        let lines = data.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count() + 1;
+        let place = e.message.split("load.csv:").nth(1).expect("a place");
+        let digits = place.split(|c: char| !c.is_ascii_digit()).next().expect("a line");
+        let line: usize = digits.parse().expect("the number of a line");
+        assert!((1..=lines).contains(&line), "line {line} of {lines}");
+    }
+}
+
+/// Any text: on a screen it is harmless, and JSON and YAML hold it unchanged.
+pub fn text(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    for ascii in [false, true] {
+        let shown = clean(&text, ascii);
+        assert_eq!(clean(&shown, ascii), shown);
+        assert!(!shown.contains(char::is_control), "{shown:?}");
+        assert!(!ascii || shown.is_ascii(), "{shown:?}");
+    }
+    let value = json!({"text": text, "list": [text]});
+    let json = structured::json(&value).expect("text is JSON");
+    assert_harmless(&json);
+    assert_eq!(serde_json::from_str::<Value>(&json).expect("JSON"), value);
+    let yaml = structured::yaml(&value).expect("text is YAML");
+    assert_harmless(&yaml);
+    let back: Value = serde_yaml::from_str(&yaml).unwrap_or_else(|e| panic!("{yaml:?}: {e}"));
+    assert_eq!(back, value, "{yaml:?}");
+}

@@ -1,5 +1,5 @@
-//! When a GET is worth another try, and how long to wait for it. It decides only; it must never be
-//! asked about a write. Narrower than kube's own policy, which retries for minutes; follows
+//! When a GET is worth another try, and how long to wait for it. It decides only, and of a
+//! write only where the server says that it did not act (429). Narrower than kube's own policy, which retries for minutes; follows
 //! client-go's `with_retry.go` in what it takes as transient.
 
 use std::hash::{BuildHasher, RandomState};

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use tokio::pin;
+use tokio::time::timeout;
 
 use super::{ApiStatus, Failure, FailureKind, Waiting};
 
@@ -74,6 +75,9 @@ pub(super) const PAUSES: [Duration; 4] = [
     Duration::from_millis(800),
     Duration::from_millis(1600),
 ];
+/// The longest that is looked, however long a look takes: a server that does not answer must not hold up
+/// whoever wants to know.
+const LOOKING: Duration = Duration::from_secs(15);
 /// The most requests that finding out takes, the write and its repetition included.
 pub(super) const REQUESTS: u32 = PAUSES.len() as u32 + 4;
 
@@ -128,29 +132,49 @@ fn is_refusal(status: &ApiStatus) -> bool {
 /// nothing is sent again.
 pub(super) async fn settled<W: Write>(write: &W, cut: impl Future<Output = ()>) -> Fate<W::State> {
     pin!(cut);
-    let sent = write.send();
-    pin!(sent);
-    let (lost, mut again) = match select(sent, cut.as_mut()).await {
-        Either::Left((Ok(state), _)) => return Fate::Written { state, told: Told::Answer },
-        Either::Left((Err(failure), _)) => match after(&failure) {
+    // A write that is cut ends here, with all that it holds, or a look could wait for it for ever.
+    let sent = {
+        let sent = write.send();
+        pin!(sent);
+        match select(sent, cut.as_mut()).await {
+            Either::Left((sent, _)) => Some(sent),
+            Either::Right(_) => None,
+        }
+    };
+    let (lost, again) = match sent {
+        Some(Ok(state)) => return Fate::Written { state, told: Told::Answer },
+        Some(Err(failure)) => match after(&failure) {
             After::Refused => return Fate::Refused(failure),
             After::Overtaken => return Fate::Overtaken(failure.to_string()),
             After::UnderWay => (failure.to_string(), true),
         },
-        Either::Right(_) => ("interrupted while waiting for the answer".to_owned(), false),
+        None => ("interrupted while waiting for the answer".to_owned(), false),
     };
+    match timeout(LOOKING, looked_for(write, cut, &lost, again)).await {
+        Ok(fate) => fate,
+        Err(_) => Fate::Unknown(lost, format!("no look has shown it within {LOOKING:?}")),
+    }
+}
+
+/// Looks for a write whose answer was lost, and sends it once more if `again`.
+async fn looked_for<W: Write>(
+    write: &W,
+    mut cut: Pin<&mut impl Future<Output = ()>>,
+    lost: &str,
+    mut again: bool,
+) -> Fate<W::State> {
     let mut pauses = PAUSES.into_iter();
     loop {
         let why = match write.look().await {
             Ok(Seen::Written(state, ours)) => {
-                return Fate::Written { state, told: Told::Reading(lost, ours) };
+                return Fate::Written { state, told: Told::Reading(lost.to_owned(), ours) };
             }
             Ok(Seen::Replaced(what)) => return Fate::Superseded(format!("{lost}; {what}")),
             Err(e) if e.is_not_found() => return Fate::Superseded(format!("{lost}; by now {e}")),
             Ok(Seen::Still) if again => {
                 again = false;
                 if let Some(Ok(state)) = unless(cut.as_mut(), write.send()).await {
-                    return Fate::Written { state, told: Told::Again(lost) };
+                    return Fate::Written { state, told: Told::Again(lost.to_owned()) };
                 }
                 continue;
             }
@@ -159,7 +183,7 @@ pub(super) async fn settled<W: Write>(write: &W, cut: impl Future<Output = ()>) 
         };
         match pauses.next() {
             Some(time) => write.pause(time).await,
-            None => return Fate::Unknown(lost, why),
+            None => return Fate::Unknown(lost.to_owned(), why),
         }
     }
 }
@@ -176,5 +200,57 @@ async fn unless<T>(
     match select(work, cut).await {
         Either::Left((done, _)) => Some(done),
         Either::Right(((), _)) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::Mutex;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// A write that is never answered, holds something while it is under way, and whose looks need
+    /// that, and take as long as is said.
+    struct Stuck {
+        held: Mutex<()>,
+        look: Duration,
+    }
+
+    impl Write for Stuck {
+        type State = ();
+
+        async fn send(&self) -> Result<(), Failure> {
+            let _held = self.held.lock().await;
+            std::future::pending().await
+        }
+
+        async fn look(&self) -> Result<Seen<()>, Failure> {
+            let _held = self.held.lock().await;
+            tokio::time::sleep(self.look).await;
+            Ok(Seen::Still)
+        }
+
+        async fn pause(&self, time: Duration) {
+            tokio::time::sleep(time).await;
+        }
+
+        fn open(&self) -> String {
+            "not there".to_owned()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_is_cut_is_settled_in_time() {
+        for (look, seconds, why) in [
+            (Duration::ZERO, 3, "not there"),
+            (Duration::from_secs(60), 15, "no look has shown it within 15s"),
+        ] {
+            let begun = Instant::now();
+            let write = Stuck { held: Mutex::default(), look };
+            let fate = settled(&write, tokio::time::sleep(Duration::from_secs(1))).await;
+            let Fate::Unknown(_, said) = fate else { panic!("{fate:?}") };
+            assert_eq!((begun.elapsed().as_secs(), &*said), (1 + seconds, why));
+        }
     }
 }

@@ -53,7 +53,7 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
     }
     let asks = !args.how.yes && !is_dry;
     if asks && !terminal.asks {
-        return Err(Error::usage("nobody can be asked whether to write: this is no terminal")
+        return Err(Error::usage("cannot ask for confirmation: stdin is not a terminal")
             .hint("--yes writes without asking, --dry-run=server or --dry-run=client not at all"));
     }
     let options =
@@ -339,8 +339,8 @@ impl Run<'_> {
             Some(End::Unread(failure)) => {
                 let e = denied(&failure);
                 let message = format!(
-                    "in time no look found the replicas ready, the last one none \
-                                       at all: {}",
+                    "the replicas were not seen ready in time, and the last check \
+                                       failed: {}",
                     e.message
                 );
                 return Err(Error { message, ..e });

@@ -37,7 +37,7 @@ pub struct Answer {
     /// The exit code where nothing is wrong: what is expected of the answer may not hold. Other
     /// than 0 it also goes before that of the errors.
     pub exit_code: u8,
-    /// What was written to a cluster: to be told, and in the exit code, whether or not the text can be.
+    /// What was written to a cluster, or may have been: to be told, and in the exit code, whether or not the text can be.
     pub written: Option<String>,
     /// Lines for standard error that a runner of pipelines is to obey.
     pub annotations: String,

@@ -32,10 +32,12 @@ pub(super) fn replace(
     }
 }
 
-/// Whether a link is one of the system's to a pipe or a device, such as `/dev/stderr`.
+/// Whether a link is one of the system's to a pipe or a device, such as `/dev/stderr`; in zsh, those
+/// of a process substitution are in `/proc`.
 fn leads_to_stream(link: &Path) -> bool {
     let is_stream = |about: fs::Metadata| !about.is_file() && !about.is_dir();
-    link.starts_with("/dev") && fs::metadata(link).is_ok_and(is_stream)
+    ["/dev", "/proc"].iter().any(|of| link.starts_with(of))
+        && fs::metadata(link).is_ok_and(is_stream)
 }
 
 fn beside(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

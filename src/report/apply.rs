@@ -149,10 +149,13 @@ impl<'a> ApplyResult<'a> {
         Some(if name_only { target } else { format!("{target} scaled{how}") })
     }
 
-    /// What was written to the cluster, whatever else is told.
+    /// What was written to the cluster, or may have been, whatever else is told.
     pub fn written(&self) -> Option<String> {
         let state = match &self.applied.result {
             Outcome::Written(state, _) | Outcome::Altered(state, _) => state,
+            Outcome::Superseded(_) | Outcome::Unknown(..) => {
+                return Some(format!("{} may have been written", name(&self.explanation)));
+            }
             _ => return None,
         };
         let count = count(state.replicas, "replica");
@@ -185,7 +188,7 @@ impl<'a> ApplyResult<'a> {
             ],
             Outcome::Superseded(_) => vec![
                 Error::failed(self.result.message.clone())
-                    .hint("it cannot arrive any more; run it again to decide anew"),
+                    .hint("the write can no longer arrive; run apply again"),
             ],
             Outcome::NotWritten(e) => {
                 vec![Error { message: format!("{}; nothing written", e.message), ..e.clone() }]
@@ -330,7 +333,7 @@ fn name(explanation: &Explanation<'_>) -> String {
 fn write(Change { from, to }: Change, at: &ScaleAt, symbols: Symbols) -> String {
     let arrow = symbols.arrow;
     let version = &at.state.resource_version;
-    format!("{from} {arrow} {to} replicas, in the place of resourceVersion {version}, as {MANAGER}")
+    format!("{from} {arrow} {to} replicas, replacing resourceVersion {version}, as {MANAGER}")
 }
 
 fn extra(extra: &Extra) -> ExtraView<'_> {

@@ -137,7 +137,7 @@ fn it_is_written_once() {
     let want = Want { code: 0, sent: 1, replicas: 4, told: "\ndeployment.apps/web scaled\n" };
     let ran = check("plain", vec![], &[], &want);
     assert!(ran.stdout.contains("\n  SCALE UP 2 "), "{}", ran.stdout);
-    let line = " 4 replicas, in the place of resourceVersion ";
+    let line = " 4 replicas, replacing resourceVersion ";
     assert!(ran.stdout.contains(line), "{}", ran.stdout);
     let ran = check("name", vec![], &["-o", "name"], &Want { told: "", ..want });
     assert_eq!(
@@ -551,7 +551,7 @@ fn what_the_server_makes_of_it_is_an_outcome_of_its_own() {
 #[test]
 fn what_cannot_be_meant_is_refused_before_anything_is_asked() {
     let server = Server::start(cluster());
-    apply(&server, &[]).fails(2, &["this is no terminal", "hint: --yes writes without asking"]);
+    apply(&server, &[]).fails(2, &["stdin is not a terminal", "hint: --yes writes without asking"]);
     let now = ["--yes", "--now=2026-11-21T06:00:00Z"];
     apply(&server, &now).fails(2, &["apply works on the present"]);
     for (flags, told) in [

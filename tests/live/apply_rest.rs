@@ -698,15 +698,15 @@ fn a_wait_rides_out_faults_until_its_own_end() {
             vec![(target().from(4), Fault::InternalError)],
             "--wait=300ms",
             1,
-            "error: failed to wait: in time no look found the replicas ready, the last one none at \
-             all: Error from server (InternalError): ",
+            "error: failed to wait: the replicas were not seen ready in time, and the last check \
+             failed: Error from server (InternalError): ",
         ),
         (
             "hangs",
             vec![(target().from(4), Fault::Hang)],
             "--wait=300ms",
             1,
-            "the last one none at all: Unable to connect to the server: timed out after ",
+            "the last check failed: Unable to connect to the server: timed out after ",
         ),
     ] {
         let mut cluster = cluster();

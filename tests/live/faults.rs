@@ -13,7 +13,7 @@
 //! | 9 | proxies | `connect::a_proxy_leads_to_the_server`, `connect::proxies_that_do_not_let_through`, `connect::proxies_are_named_without_their_users` |
 //! | 10 | odd `NO_PROXY` | `connect::proxies_are_named_without_their_users` |
 //! | 11, 12, 13 | credential plugins | `connect::credential_plugins`; the minute that one has: `a_plugin_has_a_minute` in the crate |
-//! | 14 | 401 | `connect::credentials_that_are_wrong`, `connect::a_plugin_is_asked_again_once`, `connect::a_token_of_an_identity_provider_is_renewed` |
+//! | 14 | 401 | `connect::credentials_that_are_wrong`, `connect::a_plugin_is_asked_again_once` |
 //! | 15 | 403 on the HPA | `a_missing_right_is_named` |
 //! | 16 | 403 on the scale | `without_the_right_to_a_scale_the_target_itself_speaks` |
 //! | 17 | 403 on pods | `metrics::without_the_right_to_list_pods_metrics_that_need_none_go_on` |

@@ -259,7 +259,12 @@ proptest! {
             return Ok(());
         }
         let cut = poll_fn(|_| if world.borrow().cut.is_some() { Poll::Ready(()) } else { Poll::Pending });
+        // For the limit of the looks, which takes no part, as none of them takes time.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let runtime = runtime.expect("a runtime");
+        let entered = runtime.enter();
         let fate = settled(&world, &decided_on, to, cut).now_or_never().expect("at once");
+        drop(entered);
         let (told_at, told_ours) = (world.borrow().done.len(), world.borrow().ours);
         world.borrow_mut().arrive(true);
         let world = world.into_inner();

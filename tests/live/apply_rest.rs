@@ -547,7 +547,7 @@ fn a_signal_before_the_write_or_during_it() {
         ),
         (
             "between two tries",
-            vec![(put(), Fault::Unheard), (put(), Fault::TooManyRequests(Some(1)))],
+            vec![(put(), Fault::Unheard), (put(), Fault::TooManyRequests(Some(5)))],
             "PUT",
             "-INT",
             130,

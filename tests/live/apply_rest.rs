@@ -597,7 +597,7 @@ fn a_signal_before_the_write_or_during_it() {
         let killed = std::process::Command::new("kill").args([signal, &id]).status();
         assert!(killed.expect("kill").success());
         let ran = Ran::of(&child.wait_with_output().expect("it ends"));
-        assert!(begun.elapsed() < Duration::from_secs(8), "{name}: it went on");
+        assert!(begun.elapsed() < Duration::from_secs(20), "{name}: it went on");
         assert_eq!(ran.code, Some(code), "{name}: {}{}", ran.stdout, ran.stderr);
         let text = format!("{}{}", ran.stdout, ran.stderr);
         assert!(text.contains(told), "{name}: {text}");

@@ -28,7 +28,8 @@ pub fn hpa(data: &[u8]) {
     };
     let copy = written(serde_json::to_value(&object.spec).expect("a spec is JSON"));
     let back = hpa_from_json(&copy).unwrap_or_else(|e| panic!("{e}: {copy}"));
-    assert_eq!(back.spec, object.spec, "{copy}");
+    // As text, for upstream prints amounts beyond the suffix E without any.
+    assert_eq!(written(serde_json::to_value(&back.spec).expect("a spec is JSON")), copy);
     assert!(back.notes.is_empty(), "{:?}: {copy}", back.notes);
     for newer in [false, true] {
         let rules = AdmissionRules {
@@ -46,7 +47,8 @@ pub fn hpa(data: &[u8]) {
                 // What has a uid is taken as it is, right or wrong.
                 let again = admit(&copy, "default", rules);
                 if let Some(again) = again.ok().filter(|_| !object.is_admitted()) {
-                    assert_eq!(again.spec, admitted.spec, "admitted again: {copy}");
+                    let again = serde_json::to_value(&again.spec).expect("a spec is JSON");
+                    assert_eq!(written(again), copy, "admitted again");
                 }
             }
             Err(e) => assert!(!e.to_string().is_empty(), "an error without words"),

@@ -9,9 +9,10 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::engine;
 use kubectl_hpa::memory::{Memory, Remembered};
-use kubectl_hpa::snapshot::assemble::{Input, Options, assemble};
-use kubectl_hpa::snapshot::file::read_text;
-use kubectl_hpa::snapshot::objects::Objects;
+use kubectl_hpa::saved::assemble::assemble;
+use kubectl_hpa::saved::file::read_text;
+use kubectl_hpa::saved::objects::Objects;
+use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::pod::Pod;
 use kubectl_hpa::snapshot::stated::StatedMemory;
 use kubectl_hpa::snapshot::{MetricAnswer, PodValue, Snapshot};

@@ -14,7 +14,7 @@ use clap::{
 };
 use jiff::{SignedDuration, Timestamp};
 
-use crate::go;
+use crate::apimachinery::go;
 use crate::version::Version;
 
 pub use apply::{Apply, ApplyOutput, DryRun, How};

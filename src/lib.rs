@@ -18,9 +18,10 @@
 //! use jiff::Timestamp;
 //! use kubectl_hpa::engine;
 //! use kubectl_hpa::memory::Remembered;
-//! use kubectl_hpa::snapshot::assemble::{Options, assemble};
-//! use kubectl_hpa::snapshot::file::read_text;
-//! use kubectl_hpa::snapshot::objects::Objects;
+//! use kubectl_hpa::snapshot::input::Options;
+//! use kubectl_hpa::saved::assemble::assemble;
+//! use kubectl_hpa::saved::file::read_text;
+//! use kubectl_hpa::saved::objects::Objects;
 //!
 //! let objects_as_kubectl_prints_them = r#"
 //! apiVersion: autoscaling/v2
@@ -59,23 +60,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod apimachinery;
+pub mod apiserver;
 pub mod apply;
 pub mod args;
 pub mod cluster;
 pub mod command;
 pub mod engine;
 pub mod error;
-mod go;
-pub mod json;
 pub mod memory;
-mod names;
 mod numbers;
-pub mod quantity;
+pub mod outlook;
 pub mod render;
 pub mod report;
+pub mod saved;
 pub mod secret;
-pub mod selector;
 pub mod snapshot;
 pub mod version;
 pub mod whatif;
-mod yaml;

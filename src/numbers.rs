@@ -4,7 +4,7 @@
 
 use jiff::SignedDuration;
 
-use crate::quantity::{Format, Quantity};
+use crate::apimachinery::quantity::{Format, Quantity};
 
 /// `5m`, `1h30m`, `17.068s`: a duration without its zero parts.
 pub(crate) fn duration(duration: SignedDuration) -> String {
@@ -81,8 +81,8 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::{age, duration, percent, quantity};
-    use crate::go;
-    use crate::quantity::{Format, Quantity};
+    use crate::apimachinery::go;
+    use crate::apimachinery::quantity::{Format, Quantity};
 
     #[test]
     fn durations_leave_out_zero_parts() {

@@ -1,11 +1,11 @@
 //! Objects as they are saved: an HPA of any version, and everything that `-f` takes.
 
+use kubectl_hpa::apiserver::admit::admit;
+use kubectl_hpa::apiserver::convert::hpa_from_json;
+use kubectl_hpa::apiserver::default::AdmissionRules;
 use kubectl_hpa::error::ErrorKind;
-use kubectl_hpa::snapshot::admit::admit;
-use kubectl_hpa::snapshot::convert::hpa_from_json;
-use kubectl_hpa::snapshot::default::AdmissionRules;
-use kubectl_hpa::snapshot::file::read_text;
-use kubectl_hpa::snapshot::objects::Objects;
+use kubectl_hpa::saved::file::read_text;
+use kubectl_hpa::saved::objects::Objects;
 use serde_json::json;
 
 use super::{as_text, assert_told};

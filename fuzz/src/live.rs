@@ -11,13 +11,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use kubectl_hpa::apimachinery::selector::Selector;
 use kubectl_hpa::args::ConnectionFlags;
 use kubectl_hpa::cluster::fetch::list::{Progress, fetch_all};
 use kubectl_hpa::cluster::fetch::{complete, fetch, history, past};
-use kubectl_hpa::cluster::{Environment, Session, connect, managed, names, scale};
-use kubectl_hpa::selector::Selector;
-use kubectl_hpa::snapshot::assemble::Options;
-use kubectl_hpa::snapshot::live;
+use kubectl_hpa::cluster::observed;
+use kubectl_hpa::cluster::write::{managed, scale};
+use kubectl_hpa::cluster::{Environment, Session, connect, names};
+use kubectl_hpa::snapshot::input::Options;
 use serde_json::value::RawValue;
 use tokio::runtime::{Builder, Runtime};
 
@@ -202,7 +203,7 @@ async fn ask(session: &Session) {
         Err(e) => assert_told(&e),
         Ok(observed) => {
             let at = observed.scale_at.clone();
-            if let Ok(input) = live::input(observed, &Options::default()) {
+            if let Ok(input) = observed::input(observed, &Options::default()) {
                 let hpa = &input.snapshot.hpa;
                 let since = jiff::Timestamp::UNIX_EPOCH;
                 history::look_back(session, hpa, since, at.as_ref(), None).await;
@@ -221,7 +222,7 @@ async fn ask(session: &Session) {
         Err(e) => assert_told(&e),
         Ok(list) => {
             for observed in list {
-                match observed.result.and_then(|it| live::input(it, &Options::default())) {
+                match observed.result.and_then(|it| observed::input(it, &Options::default())) {
                     Ok(input) => Pass::run(input).assert_worded(),
                     Err(e) => assert_told(&e),
                 }

@@ -2,12 +2,14 @@
 
 use clap::{Command, FromArgMatches};
 use jiff::Timestamp;
+use kubectl_hpa::apimachinery::quantity::Quantity;
+use kubectl_hpa::apimachinery::selector::Selector;
 use kubectl_hpa::args::{Cli, Predict, Verb, command_line};
 use kubectl_hpa::engine;
-use kubectl_hpa::engine::decision::{Decision, Outlook};
+use kubectl_hpa::engine::decision::Decision;
 use kubectl_hpa::error::Error;
 use kubectl_hpa::memory::Remembered;
-use kubectl_hpa::quantity::Quantity;
+use kubectl_hpa::outlook::Outlook;
 use kubectl_hpa::render::github::annotations;
 use kubectl_hpa::render::junit::junit;
 use kubectl_hpa::render::markdown::markdown;
@@ -19,11 +21,12 @@ use kubectl_hpa::report::list::{self, ExplanationList};
 use kubectl_hpa::report::page::{Page, Symbols, Table};
 use kubectl_hpa::report::prediction::Prediction;
 use kubectl_hpa::report::timeline::Played;
-use kubectl_hpa::selector::Selector;
-use kubectl_hpa::snapshot::assemble::{Input, Options, assemble, assemble_all};
-use kubectl_hpa::snapshot::file::read_text;
-use kubectl_hpa::snapshot::objects::Objects;
-use kubectl_hpa::snapshot::{Listed, save};
+use kubectl_hpa::saved::assemble::{assemble, assemble_all};
+use kubectl_hpa::saved::file::read_text;
+use kubectl_hpa::saved::objects::Objects;
+use kubectl_hpa::saved::save;
+use kubectl_hpa::snapshot::Listed;
+use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::whatif::expect::{Expectation, Facts, Gate};
 use kubectl_hpa::whatif::overrides::{Assumptions, Wanted};
 use kubectl_hpa::whatif::thresholds::thresholds;
@@ -163,7 +166,7 @@ impl Pass {
     pub(super) fn run(input: Input) -> Self {
         let remembered = Remembered::of(&input);
         let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-        let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+        let outlook = Outlook::new(&input.snapshot, &remembered, &decision);
         Self { input, remembered, decision, outlook }
     }
 

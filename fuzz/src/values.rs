@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use kubectl_hpa::quantity::{Amount, Quantity};
+use kubectl_hpa::apimachinery::quantity::{Amount, Quantity};
+use kubectl_hpa::apimachinery::selector::{LabelSelector, Labels, Selector};
 use kubectl_hpa::render::structured;
 use kubectl_hpa::render::style::{clean, point_at};
-use kubectl_hpa::selector::{LabelSelector, Labels, Selector};
-use kubectl_hpa::snapshot::objects::Flags;
+use kubectl_hpa::snapshot::controller::Flags;
 use kubectl_hpa::whatif::expect::{Expression, Node, Number, Operand};
 use kubectl_hpa::whatif::timeline::Trace;
 use serde_json::{Value, json};

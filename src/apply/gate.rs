@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::Change;
 use crate::args::How;
-use crate::engine;
-use crate::engine::decision::{Decision, MetricResult, Outlook, Path, Range, Step};
+use crate::engine::decision::{Decision, MetricResult, Path, Step};
 use crate::memory::{Knowledge, Remembered};
+use crate::outlook::{Outlook, Range};
 use crate::snapshot::{Snapshot, Unread};
 
 /// What stands against writing.
@@ -218,7 +218,7 @@ impl Facts<'_> {
                 metric.result = MetricResult::Unread(Unread::Refused { message });
             }
         }
-        let outlook = engine::outlook(self.snapshot, self.remembered, &decision);
+        let outlook = Outlook::new(self.snapshot, self.remembered, &decision);
         outlook.range(&decision)
     }
 

@@ -6,10 +6,10 @@ pub mod next;
 
 use serde::Serialize;
 
-use crate::cluster::settle::Told;
+use crate::cluster::observed::{ScaleAt, ScaleState};
+use crate::cluster::write::settle::Told;
 use crate::error::Error;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::live::{ScaleAt, ScaleState};
 use gate::Concern;
 use next::Next;
 

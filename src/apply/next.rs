@@ -10,10 +10,11 @@ use super::Change;
 use super::gate::Leader;
 use crate::args::Overrides;
 use crate::engine;
-use crate::engine::decision::{Decision, Outlook, Range};
+use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::memory::Remembered;
-use crate::snapshot::assemble::Input;
+use crate::outlook::{Outlook, Range};
+use crate::snapshot::input::Input;
 use crate::snapshot::pod::{ConditionStatus, Phase, ReadyCondition};
 use crate::snapshot::stated::StatedMemory;
 use crate::snapshot::{MetricAnswer, Snapshot};
@@ -94,7 +95,7 @@ pub fn next(
         Leader::Holds(_) | Leader::Unknown => remembered.clone(),
     };
     let decision = engine::reconcile(&then.snapshot, &remembered.likely);
-    let outlook = engine::outlook(&then.snapshot, &remembered, &decision);
+    let outlook = Outlook::new(&then.snapshot, &remembered, &decision);
     let kept = Range { min: change.to, max: change.to };
     let mut replicas = outlook.range(&decision).unwrap_or(kept);
     if replicas == kept {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::go;
+use crate::apimachinery::go;
 use crate::secret::Secret;
 
 pub(super) const CONNECTION: &str =

@@ -18,17 +18,18 @@ use super::progress::shown;
 use super::{Answer, Terminal, connected_whatever};
 use crate::apply::{Change, Extra, Outcome, WaitEnd, Waited, moved};
 use crate::args::{Apply, ApplyOutput, DryRun, How};
-use crate::cluster::hpa::{self, Happened, Read};
-use crate::cluster::scale;
-use crate::cluster::settle::Fate;
-use crate::cluster::wait::{End, wait};
+use crate::cluster::observed::ScaleAt;
+use crate::cluster::write::hpa;
+use crate::cluster::write::hpa::{Happened, Read};
+use crate::cluster::write::scale;
+use crate::cluster::write::settle::Fate;
+use crate::cluster::write::wait::{End, wait};
 use crate::cluster::{Session, denied};
 use crate::error::Error;
 use crate::render::style::clean;
 use crate::render::{page, structured};
 use crate::report::apply::{ApplyPage, ApplyResult};
-use crate::snapshot::assemble::Options;
-use crate::snapshot::live::ScaleAt;
+use crate::snapshot::input::Options;
 
 /// After a signal the answer to a write is waited for this long.
 const GRACE: Duration = Duration::from_secs(1);

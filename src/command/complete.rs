@@ -11,14 +11,14 @@ use clap::Command;
 
 use super::Answer;
 use super::explain::bare_name;
+use crate::apiserver::convert::hpa_from_json;
 use crate::args::Typing;
 use crate::cluster::fetch::complete as fetch;
 use crate::cluster::{self, Environment, connect};
 use crate::render::style::clean;
-use crate::snapshot::convert::hpa_from_json;
-use crate::snapshot::file;
+use crate::saved::file;
+use crate::saved::objects::Objects;
 use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSpec};
-use crate::snapshot::objects::Objects;
 use crate::version::GATES;
 use crate::whatif::expect::fields;
 

@@ -7,20 +7,24 @@ use super::{Answer, Terminal, check_save, connected, list, write_saved};
 use crate::args::{ConnectionFlags, ControllerArgs, Explain, MemoryArgs, Output};
 use crate::cluster::Session;
 use crate::cluster::fetch::fetch;
+use crate::cluster::observed;
+use crate::cluster::observed::ScaleAt;
 use crate::engine;
-use crate::engine::decision::{Decision, Extreme, Outlook, UnreadMetric};
+use crate::engine::decision::{Decision, UnreadMetric};
 use crate::error::Error;
 use crate::memory::Remembered;
 use crate::memory::states::{self, Chain};
+use crate::outlook::{Extreme, Outlook};
 use crate::render::markdown::markdown;
 use crate::render::{page, structured};
 use crate::report::page::{Page, Table};
 use crate::report::{self, Explanation};
-use crate::snapshot::assemble::{Input, Options, assemble, save_command};
-use crate::snapshot::live::ScaleAt;
-use crate::snapshot::objects::Flags;
-use crate::snapshot::save::Saved;
-use crate::snapshot::{Snapshot, Unread, file, live};
+use crate::saved::assemble::{assemble, save_command};
+use crate::saved::file;
+use crate::saved::save::Saved;
+use crate::snapshot::controller::Flags;
+use crate::snapshot::input::{Input, Options};
+use crate::snapshot::{Snapshot, Unread};
 use crate::version::Version;
 use crate::whatif::expect::Facts;
 use crate::whatif::overrides::Assumptions;
@@ -124,7 +128,7 @@ pub(super) async fn ask(
     let mut observed = fetch(session, session.namespace(), &options.name, &options.also).await?;
     let doubts = std::mem::take(&mut observed.doubts);
     let scale_at = observed.scale_at.take();
-    let mut input = live::input(observed, options)?;
+    let mut input = observed::input(observed, options)?;
     let Snapshot { hpa, controller, .. } = &input.snapshot;
     input.evidence.seen = states::seen(hpa, controller, &states, &[], Chain::Glimpses);
     remember(memory, &mut input)?;
@@ -151,7 +155,7 @@ impl Pass {
 
     pub(super) fn with(mut input: Input, remembered: Remembered) -> Self {
         let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-        let mut outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+        let mut outlook = Outlook::new(&input.snapshot, &remembered, &decision);
         let time = input.clock_doubt.and_then(|doubt| doubt.alternative());
         let elsewhen = time.map(|time| Self::at(time, &input));
         if let Some(Self { decision, outlook: other, .. }) = &elsewhen {

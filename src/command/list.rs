@@ -7,15 +7,18 @@ use super::explain::{Pass, options};
 use super::progress::{reading, shown};
 use super::remember::remember;
 use super::{Answer, Terminal, connected, write_saved};
+use crate::apimachinery::selector::Selector;
 use crate::args::{Explain, MemoryArgs, Output};
 use crate::cluster::fetch::list::{Progress, fetch_all};
+use crate::cluster::observed;
 use crate::error::Error;
 use crate::render::{page, structured};
 use crate::report::list::{ExplanationList, table};
-use crate::selector::Selector;
-use crate::snapshot::assemble::{Input, Options, assemble_all};
-use crate::snapshot::save::Saved;
-use crate::snapshot::{Listed, file, live};
+use crate::saved::assemble::assemble_all;
+use crate::saved::file;
+use crate::saved::save::Saved;
+use crate::snapshot::Listed;
+use crate::snapshot::input::{Input, Options};
 
 /// Explains all that are asked for; the text is for standard output.
 pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
@@ -93,14 +96,14 @@ fn observed(
     options: &Options,
     terminal: &Terminal,
 ) -> Result<Asked, Error> {
-    live::check(options)?;
+    observed::check(options)?;
     let ((observed, namespace), messages) = connected(&args.connection, async |session| {
         let namespace = (!args.all_namespaces).then(|| session.namespace().to_owned());
         let progress = Progress::default();
         let fetched = fetch_all(session, namespace.as_deref(), selector, &progress);
         Ok((shown(fetched, || reading(&progress), terminal).await?, namespace))
     })?;
-    let inputs = observed.into_iter().map(|it| it.and_then(|it| live::input(it, options)));
+    let inputs = observed.into_iter().map(|it| it.and_then(|it| observed::input(it, options)));
     Ok(Asked { inputs: inputs.collect(), namespace, messages })
 }
 

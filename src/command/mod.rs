@@ -22,8 +22,8 @@ use crate::error::Error;
 use crate::render::page::Layout;
 use crate::render::style::Styles;
 use crate::report::page::Symbols;
-use crate::snapshot::file;
-use crate::snapshot::save::Saved;
+use crate::saved::file;
+use crate::saved::save::Saved;
 
 /// What a command has to say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

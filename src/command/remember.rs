@@ -12,17 +12,17 @@ use crate::cluster::Session;
 use crate::cluster::fetch::history::{Past, count, look_back};
 use crate::cluster::fetch::observe::observe;
 use crate::cluster::fetch::past::scaled;
+use crate::cluster::observed::ScaleAt;
 use crate::engine;
-use crate::engine::decision::Outlook;
 use crate::error::Error;
 use crate::memory::states::{self, Chain};
 use crate::memory::{Remembered, infer};
 use crate::numbers;
+use crate::outlook::Outlook;
+use crate::saved::file;
 use crate::snapshot::Snapshot;
-use crate::snapshot::assemble::Input;
-use crate::snapshot::file;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::live::ScaleAt;
+use crate::snapshot::input::Input;
 use crate::snapshot::stated::{Recommendation, StatedMemory};
 use crate::whatif::overrides::Assumptions;
 
@@ -116,7 +116,7 @@ pub(super) async fn look_further(
 fn is_open(input: &Input) -> bool {
     let remembered = Remembered::of(input);
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let Outlook { extremes, .. } = engine::outlook(&input.snapshot, &remembered, &decision);
+    let Outlook { extremes, .. } = Outlook::new(&input.snapshot, &remembered, &decision);
     let replicas = decision.replicas_after();
     remembered.is_open() && extremes.iter().any(|extreme| Some(extreme.replicas) != replicas)
 }

@@ -5,17 +5,17 @@
 use jiff::{SignedDuration, Timestamp};
 
 /// Go's `int32(f)`: truncation toward zero; NaN, infinities and overflow give `i32::MIN`.
-pub(super) fn to_i32(f: f64) -> i32 {
+pub(crate) fn to_i32(f: f64) -> i32 {
     if f > -2_147_483_649.0 && f < 2_147_483_648.0 { f as i32 } else { i32::MIN }
 }
 
 /// The same, but what is too large gives `i32::MAX`. NaN and what is too small still give `i32::MIN`.
-pub(super) fn to_i32_capped(f: f64) -> i32 {
+pub(crate) fn to_i32_capped(f: f64) -> i32 {
     if f > f64::from(i32::MAX) { i32::MAX } else { to_i32(f) }
 }
 
 /// Go's `int64(f)`: truncation toward zero; NaN, infinities and overflow give `i64::MIN`.
-pub(super) fn to_i64(f: f64) -> i64 {
+pub(crate) fn to_i64(f: f64) -> i64 {
     if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&f) {
         f as i64
     } else {
@@ -24,7 +24,7 @@ pub(super) fn to_i64(f: f64) -> i64 {
 }
 
 /// Go's `t.Add(d)`, kept inside the representable times.
-pub(super) fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
+pub(crate) fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
     time.checked_add(duration).unwrap_or(if duration.is_negative() {
         Timestamp::MIN
     } else {
@@ -34,7 +34,7 @@ pub(super) fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
 
 /// The cutoff `duration` before `now`. The controller reads its clock anew for each comparison, so
 /// an entry exactly as old as a window counts as older: the clock has moved on by then.
-pub(super) fn cutoff(now: Timestamp, duration: SignedDuration) -> Timestamp {
+pub(crate) fn cutoff(now: Timestamp, duration: SignedDuration) -> Timestamp {
     let later = add(now, SignedDuration::from_nanos(1));
     // Not `-duration`, which the smallest duration does not have.
     later.checked_sub(duration).unwrap_or(if duration.is_negative() {

@@ -13,27 +13,27 @@ use crate::snapshot::stated::{Recommendation, ScaleEvent};
 
 /// What both algorithms look at.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
-    pub(super) current: i32,
-    pub(super) desired: i32,
-    pub(super) min: i32,
-    pub(super) max: i32,
-    pub(super) now: Timestamp,
-    pub(super) downscale_stabilization: SignedDuration,
+pub(crate) struct Wanted {
+    pub(crate) current: i32,
+    pub(crate) desired: i32,
+    pub(crate) min: i32,
+    pub(crate) max: i32,
+    pub(crate) now: Timestamp,
+    pub(crate) downscale_stabilization: SignedDuration,
 }
 
 /// What is left after stabilization and limits, with the two steps. The reasons of the conditions
 /// are in the steps.
-pub(super) struct Normalized {
-    pub(super) replicas: i32,
-    pub(super) able_reason: &'static str,
-    pub(super) limited_reason: &'static str,
-    pub(super) limited: bool,
-    pub(super) steps: [Step; 2],
+pub(crate) struct Normalized {
+    pub(crate) replicas: i32,
+    pub(crate) able_reason: &'static str,
+    pub(crate) limited_reason: &'static str,
+    pub(crate) limited: bool,
+    pub(crate) steps: [Step; 2],
 }
 
 /// Normalizes without `behavior`.
-pub(super) fn without_behavior(wanted: Wanted, memory: &mut Memory) -> Normalized {
+pub(crate) fn without_behavior(wanted: Wanted, memory: &mut Memory) -> Normalized {
     let Wanted { current, desired, min, max, now, downscale_stabilization } = wanted;
     let list = &mut memory.recommendations;
     let oldest = cutoff(now, downscale_stabilization);
@@ -94,7 +94,7 @@ pub(super) fn without_behavior(wanted: Wanted, memory: &mut Memory) -> Normalize
 }
 
 /// Normalizes with `behavior`.
-pub(super) fn with_behavior(
+pub(crate) fn with_behavior(
     wanted: Wanted,
     behavior: &Behavior,
     rules: &Rules,
@@ -262,7 +262,7 @@ impl Events<'_> {
 }
 
 /// The replicas that a policy allows, from the count at the start of its period.
-pub(super) fn allowed_by(
+pub(crate) fn allowed_by(
     policy: &ScalingPolicy,
     start: i32,
     direction: Direction,
@@ -281,7 +281,7 @@ pub(super) fn allowed_by(
 }
 
 /// The start with the highest limit: beyond it, the limit leaves the integers.
-pub(super) fn highest_start(policy: &ScalingPolicy, direction: Direction) -> i32 {
+pub(crate) fn highest_start(policy: &ScalingPolicy, direction: Direction) -> i32 {
     let most = f64::from(i32::MAX);
     let share = f64::from(policy.value) / 100.0;
     // Here saturation is what is wanted.
@@ -302,7 +302,7 @@ fn changed_since(events: &[ScaleEvent], since: Timestamp) -> i32 {
 }
 
 /// Remembers a rescale that succeeded (`storeScaleEvent`); only with `behavior`.
-pub(super) fn store_scale_event(
+pub(crate) fn store_scale_event(
     behavior: &Behavior,
     memory: &mut Memory,
     from: i32,

@@ -5,9 +5,8 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
-use crate::json::time;
+use crate::apimachinery::quantity::Quantity;
 use crate::memory::Memory;
-use crate::quantity::Quantity;
 use crate::snapshot::Unread;
 use crate::snapshot::controller::Tolerances;
 use crate::snapshot::hpa::{HpaSpec, HpaStatus, MetricTarget, MetricValueStatus, ScalingPolicy};
@@ -44,65 +43,6 @@ impl Decision {
             })
         })
     }
-}
-
-/// What is open about a decision, and what follows on it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outlook {
-    /// The pass at each bound of what is unknown; empty where nothing is.
-    pub extremes: Vec<Extreme>,
-    /// The counts that follow, by time.
-    pub upcoming: Vec<Upcoming>,
-}
-
-impl Outlook {
-    /// Whether there is no answer here: metrics that are not known decide, and what they may say
-    /// leads to different replicas.
-    pub fn is_unanswered(&self, decision: &Decision) -> bool {
-        decision.is_unread() && self.range(decision).is_some_and(|range| range.min != range.max)
-    }
-
-    /// The replicas after the pass, over everything that is unknown; none where its scale could not
-    /// be read.
-    pub fn range(&self, decision: &Decision) -> Option<Range> {
-        let likely = decision.replicas_after()?;
-        let all = self.extremes.iter().map(|extreme| extreme.replicas);
-        Some(all.fold(Range { min: likely, max: likely }, |range, replicas| Range {
-            min: range.min.min(replicas),
-            max: range.max.max(replicas),
-        }))
-    }
-}
-
-/// From the proposal to the replicas, at a bound of what is unknown.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Extreme {
-    /// The replicas after the pass.
-    pub replicas: i32,
-    /// Stabilization and limits, as in the trace of a decision.
-    pub steps: Vec<Step>,
-}
-
-/// The replicas after the pass, over everything that the controller may remember, and may read where
-/// we may not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Range {
-    /// The fewest.
-    pub min: i32,
-    /// The most.
-    pub max: i32,
-}
-
-/// The replicas from a later pass on, if the metrics keep asking for the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Upcoming {
-    /// The time of the pass.
-    #[serde(serialize_with = "time::serialize")]
-    pub time: Timestamp,
-    /// The likeliest count.
-    pub replicas: i32,
-    /// The counts that are possible, over everything that the controller may remember.
-    pub range: Range,
 }
 
 /// What the controller would do in this pass. Where a metric is unread, only the replicas are

@@ -6,8 +6,8 @@ use super::decision::{MetricError, MetricResult, MetricStep, PodRow, Proposal};
 use super::pods::{Grouped, Sample, Selected};
 use super::replicas::{self, Calculated, NO_PODS, Target, Terms, Usage};
 use super::rules::Rules;
-use crate::quantity::{Format, Quantity};
-use crate::selector::LabelSelector;
+use crate::apimachinery::quantity::{Format, Quantity};
+use crate::apimachinery::selector::LabelSelector;
 use crate::snapshot::controller::Tolerances;
 use crate::snapshot::hpa::{
     ContainerResourceMetricSource, ContainerResourceMetricStatus, CrossVersionObjectReference,
@@ -152,7 +152,8 @@ impl<'s> Context<'s> {
                 self.external(source, answer, &mut seen),
             ),
             Source::Unknown(type_) => {
-                let error = format!("unknown metric source type {}", crate::go::quote(type_));
+                let error =
+                    format!("unknown metric source type {}", crate::apimachinery::go::quote(type_));
                 (
                     describe("", None, &MetricTarget::default()),
                     Err(Failure::Error(MetricError {

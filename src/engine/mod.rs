@@ -2,29 +2,24 @@
 //! the rules of the snapshot's version. It knows no cluster, clock or command line, and returns each
 //! step that it took, so that whatever explains the decision only has to word it.
 
-mod ahead;
-mod arith;
-mod behavior;
-mod bounds;
+pub(crate) mod arith;
+pub(crate) mod behavior;
 mod conditions;
 pub mod decision;
 mod metrics;
 mod pods;
 mod replicas;
-mod rules;
+pub(crate) mod rules;
 
-pub use ahead::longest_wait;
 use jiff::Timestamp;
 
 use conditions::{ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of};
-use decision::{
-    Decision, Event, Extreme, MetricError, MetricResult, Outcome, Outlook, Path, Step, UnreadMetric,
-};
+use decision::{Decision, Event, MetricError, MetricResult, Outcome, Path, Step, UnreadMetric};
 use rules::Rules;
 
-use crate::memory::{Memory, Remembered};
-use crate::names;
-use crate::selector::Selector;
+use crate::apimachinery::names;
+use crate::apimachinery::selector::Selector;
+use crate::memory::Memory;
 use crate::snapshot::hpa::{Condition, Hpa, HpaStatus, MetricStatus};
 use crate::snapshot::stated::Recommendation;
 use crate::snapshot::{Scale, ScaleError, Snapshot};
@@ -49,62 +44,22 @@ pub fn reconcile_in(version: &Version, snapshot: &Snapshot, memory: &Memory) -> 
     }
 }
 
-/// What is open about a decision, and what follows on it.
-pub fn outlook(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Outlook {
-    Outlook {
-        extremes: at_bounds(snapshot, remembered, decision),
-        upcoming: ahead::ahead(snapshot, remembered, decision),
-    }
-}
-
-/// The replicas after the pass, over everything that is unknown, as [`outlook`] tells them but
-/// without what follows; none where its scale could not be read.
-pub fn range(
+/// From what the metrics ask for to the replicas that stabilization and limits allow, with a memory;
+/// with the steps that led there.
+pub(crate) fn normalize(
     snapshot: &Snapshot,
-    remembered: &Remembered,
-    decision: &Decision,
-) -> Option<decision::Range> {
-    let extremes = at_bounds(snapshot, remembered, decision);
-    Outlook { extremes, upcoming: Vec::new() }.range(decision)
-}
-
-/// The pass at each bound of what is unknown: the memory, and metrics that are unread here and
-/// that the controller may have read. Empty where nothing is, or it plays no part.
-/// `decision` is that of the same snapshot with any memory: the metrics do not depend on it, so they
-/// are not evaluated again.
-fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<Extreme> {
-    let (Ok(scale), None) = (&snapshot.scale, &snapshot.scale_update_error) else {
-        return Vec::new();
-    };
-    let current = scale.spec_replicas;
-    let controller = &snapshot.controller;
-    let rules = Rules::of(&controller.version, controller.gates);
-    let proposals = match bounds::proposals(decision, current) {
-        Some(proposals) => proposals,
-        None if remembered.possible.is_none() => return Vec::new(),
-        None => Vec::from_iter(decision.proposal),
-    };
-    let mut extremes = Vec::new();
-    for proposal in proposals {
-        let desired = proposal.max(0);
-        let memories = match &remembered.possible {
-            Some(possible) => {
-                let spec = &snapshot.hpa.spec;
-                bounds::memories(spec, current, desired, snapshot.now, possible, &rules)
-            }
-            None => vec![seeded(&remembered.likely, current, snapshot.now)],
-        };
-        for memory in memories {
-            let mut pass = Pass::new(snapshot, rules, memory);
-            let replicas = pass.normalize(current, desired).replicas;
-            extremes.push(Extreme { replicas, steps: pass.trace });
-        }
-    }
-    extremes
+    rules: Rules,
+    memory: Memory,
+    current: i32,
+    desired: i32,
+) -> (i32, Vec<Step>) {
+    let mut pass = Pass::new(snapshot, rules, memory);
+    let replicas = pass.normalize(current, desired).replicas;
+    (replicas, pass.trace)
 }
 
 /// A memory as a pass finds it: without a recommendation, the count is taken for one.
-fn seeded(memory: &Memory, current: i32, now: Timestamp) -> Memory {
+pub(crate) fn seeded(memory: &Memory, current: i32, now: Timestamp) -> Memory {
     let mut memory = memory.clone();
     // Go does not tell an empty list from none.
     if memory.recommendations.is_empty() {
@@ -563,7 +518,7 @@ impl<'s> Pass<'s> {
     /// A message that the controller takes from elsewhere.
     fn as_format(&self, message: &str) -> String {
         if self.rules.messages_are_formats {
-            crate::go::sprintf(message)
+            crate::apimachinery::go::sprintf(message)
         } else {
             message.to_owned()
         }

@@ -10,8 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::arith::add;
 use super::decision::{Clause, Group, PodCounts, PodRow};
 use super::rules::Rules;
-use crate::quantity::Amount;
-use crate::selector::Selector;
+use crate::apimachinery::quantity::Amount;
+use crate::apimachinery::selector::Selector;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::pod::{ConditionStatus, Container, Phase, Pod};
 

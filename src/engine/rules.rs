@@ -13,90 +13,90 @@ use crate::version::Version;
 
 /// The rules of one version with its feature gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Rules {
+pub(crate) struct Rules {
     /// The start of a policy's period is reckoned from changes in both directions, not only from
     /// those in the policy's own (1.25; #109058, opened shortly before 1.24's freeze).
-    pub(super) both_directions: bool,
+    pub(crate) both_directions: bool,
     /// Errors of Resource, ContainerResource and External metrics say which metric failed
     /// (1.25: 1.23.0 has them bare, 1.25.9 wrapped).
-    pub(super) errors_name_metric: bool,
+    pub(crate) errors_name_metric: bool,
     /// Two HPAs that select the same pods are an error (1.26; #112011).
-    pub(super) rejects_shared_pods: bool,
+    pub(crate) rejects_shared_pods: bool,
     /// A missing pod counts as what its target asks for, where that is more than its request (1.26).
-    pub(super) missing_at_target: bool,
+    pub(crate) missing_at_target: bool,
     /// Requests are looked at only where some metric is left (1.26).
-    pub(super) requests_last: bool,
+    pub(crate) requests_last: bool,
     /// Raw values are called usage, and a missing request names its container (1.26). The text
     /// about a target without values is that of 1.23.0 until then: 1.24 and 1.25 are not confirmed.
-    pub(super) usage_words: bool,
+    pub(crate) usage_words: bool,
     /// What failed of the metrics is the pass's error even where it scales (1.27).
-    pub(super) partial_error: bool,
+    pub(crate) partial_error: bool,
     /// Texts that tell unready pods and containers apart (1.27).
-    pub(super) container_words: bool,
+    pub(crate) container_words: bool,
     /// The controller itself looks at `HPAContainerMetrics` (1.27 to 1.29), and it is off.
-    pub(super) rejects_container_metrics: bool,
+    pub(crate) rejects_container_metrics: bool,
     /// On a ratio of exactly 1, averages take missing pods as using nothing (before 1.28).
-    pub(super) balanced_fills_zero: bool,
+    pub(crate) balanced_fills_zero: bool,
     /// Requests include those of sidecars (1.29).
-    pub(super) sidecars: bool,
+    pub(crate) sidecars: bool,
     /// What this pass read of the metrics is reported even where it fails (1.29).
-    pub(super) reports_failed_metrics: bool,
+    pub(crate) reports_failed_metrics: bool,
     /// A condition's message is taken for a format without arguments, which garbles `%`
     /// (before 1.29).
-    pub(super) messages_are_formats: bool,
+    pub(crate) messages_are_formats: bool,
     /// A ratio is close to 1 by an interval around it, not by its distance; on the edge, floats
     /// differ (1.33).
-    pub(super) tolerance_interval: bool,
+    pub(crate) tolerance_interval: bool,
     /// A container that a pod's metrics lack leaves out the pod, and does not fail the metric
     /// (1.33; #127193).
-    pub(super) container_may_be_missing: bool,
+    pub(crate) container_may_be_missing: bool,
     /// The average of an Object metric is reported with its object (1.33).
-    pub(super) reports_described_object: bool,
+    pub(crate) reports_described_object: bool,
     /// Memory is reported in powers of 1024 (1.34).
-    pub(super) binary_memory: bool,
+    pub(crate) binary_memory: bool,
     /// The sum and the average of an External metric stop at the largest integers (1.34).
-    pub(super) average_saturates: bool,
+    pub(crate) average_saturates: bool,
     /// Replicas from one value for all stop at the largest integer, and so does the sum of an
     /// External metric (1.35).
-    pub(super) value_saturates: bool,
+    pub(crate) value_saturates: bool,
     /// A pod without the container of the metric is an error, and does not request nothing (1.35).
-    pub(super) container_must_exist: bool,
+    pub(crate) container_must_exist: bool,
     /// At zero replicas the condition ScaledToZero decides, not `minReplicas` (1.36; #135118).
-    pub(super) zero_by_condition: bool,
+    pub(crate) zero_by_condition: bool,
     /// The words of an unreadable Object metric are in the order that was meant (1.37; #139029).
     /// Its release was inferred from the date, May 2026.
-    pub(super) object_words: bool,
+    pub(crate) object_words: bool,
     /// `status.observedGeneration` follows the HPA's generation, and is 0 where that is absent
     /// (1.37; #138228, gate `HPAGeneration`). Without the gate a pass drops the field.
-    pub(super) observes_generation: bool,
+    pub(crate) observes_generation: bool,
     /// A condition may have an `observedGeneration` (1.37; #138653). The controller never sets it,
     /// and keeps one that is there. Before, the API does not know the field.
-    pub(super) condition_generations: bool,
+    pub(crate) condition_generations: bool,
     /// Two HPAs that select the same pods are named as examples, two of them at most, three without
     /// the gate `HPAOptimizedSelectorStore` (1.37; #139142). None before, where all are named.
-    pub(super) shared_pods_examples: Option<usize>,
+    pub(crate) shared_pods_examples: Option<usize>,
     /// Pods that have succeeded are left out (1.38; #141302).
-    pub(super) ignores_succeeded: bool,
+    pub(crate) ignores_succeeded: bool,
     /// A request of the pod as a whole includes its overhead (until 1.37; #142154).
-    pub(super) overhead: bool,
+    pub(crate) overhead: bool,
     /// The average over no replicas is 0, and that of an Object metric stops at the largest integer
     /// as that of an External one does (1.38; #140958). Before, a division by zero is reported.
-    pub(super) averages_are_bounded: bool,
+    pub(crate) averages_are_bounded: bool,
     /// Sums of usage and of requests are exact, and a percentage stops at the ends of an int32 (1.38;
     /// #142192, followed by its text).
-    pub(super) usage_is_exact: bool,
+    pub(crate) usage_is_exact: bool,
     /// Every conversion of a float to replicas stops at the largest int32 (1.38; #141397, followed by
     /// its text).
-    pub(super) replicas_saturate: bool,
+    pub(crate) replicas_saturate: bool,
     /// `HPAScaleToZero` is on.
-    pub(super) scale_to_zero: bool,
+    pub(crate) scale_to_zero: bool,
     /// Requests of the pod as a whole count: `PodLevelResources` is on (1.34; #132430).
-    pub(super) pod_level_requests: bool,
+    pub(crate) pod_level_requests: bool,
 }
 
 impl Rules {
     /// The rules of a version with these gates.
-    pub(super) fn of(version: &Version, gates: Gates) -> Self {
+    pub(crate) fn of(version: &Version, gates: Gates) -> Self {
         let minor = version.minor();
         Self {
             both_directions: minor >= 25,
@@ -139,12 +139,12 @@ impl Rules {
     }
 
     /// Replicas from a float.
-    pub(super) fn replicas(&self, float: f64) -> i32 {
+    pub(crate) fn replicas(&self, float: f64) -> i32 {
         if self.replicas_saturate { to_i32_capped(float) } else { to_i32(float) }
     }
 
     /// Whether a ratio is close enough to 1 to change nothing. Both ends count; NaN is outside.
-    pub(super) fn is_within(&self, tolerances: &Tolerances, ratio: f64) -> bool {
+    pub(crate) fn is_within(&self, tolerances: &Tolerances, ratio: f64) -> bool {
         let Tolerances { down, up } = *tolerances;
         if self.tolerance_interval {
             (1.0 - down) <= ratio && ratio <= (1.0 + up)

@@ -5,7 +5,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::quantity::Quantity;
+use crate::apimachinery::quantity::Quantity;
 use crate::snapshot::controller::{Controller, Tolerances};
 use crate::snapshot::hpa::{Hpa, MetricSpec, MetricValueStatus};
 

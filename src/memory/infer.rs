@@ -9,12 +9,12 @@ use super::known::{Known, minus, periods, windows};
 use super::recommendations::{self, Held};
 use super::rhythm::Rhythm;
 use super::{Extreme, Knowledge, Memory, Possible, Remembered, asked, basis, scale_events, states};
-use crate::json::SecondsTime;
+use crate::apimachinery::json::SecondsTime;
 use crate::snapshot::Scale;
-use crate::snapshot::assemble::{Basis, Input};
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{DEPLOYMENT, Evidence, Written};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
+use crate::snapshot::input::{Basis, Input};
 use crate::snapshot::stated::Recommendation;
 
 /// Infers the memory for the next pass over a target; the evidence is about the HPAs of its name.

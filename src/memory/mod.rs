@@ -16,7 +16,7 @@ pub use scale_events::split;
 use serde::Serialize;
 
 use crate::snapshot::Snapshot;
-use crate::snapshot::assemble::{Basis, Input};
+use crate::snapshot::input::{Basis, Input};
 use crate::snapshot::stated::{Recommendation, ScaleEvent, StatedMemory};
 
 /// The controller's three lists for one HPA.

@@ -9,9 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::known::{Known, RescaleReason, SECOND, minus};
 use super::sighting::Sighting;
 use super::{Ends, Extreme, basis};
-use crate::json::SecondsTime;
-use crate::snapshot::assemble::Basis;
+use crate::apimachinery::json::SecondsTime;
 use crate::snapshot::evidence::Seen;
+use crate::snapshot::input::Basis;
 use crate::snapshot::stated::Recommendation;
 
 /// A recommendation that is surely in the list, unless the controller has started anew.

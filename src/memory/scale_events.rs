@@ -8,9 +8,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::known::{Known, Rescale, RescaleReason, SECOND, minus, periods};
 use super::{basis, sighting};
-use crate::json::SecondsTime;
-use crate::snapshot::assemble::Basis;
+use crate::apimachinery::json::SecondsTime;
 use crate::snapshot::evidence::{Event, SCALED};
+use crate::snapshot::input::Basis;
 use crate::snapshot::stated::ScaleEvent;
 
 /// How many events about one object the controller's recorder lets through at once, and how long

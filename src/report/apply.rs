@@ -9,12 +9,12 @@ use super::words::{count, distance, sentence};
 use crate::apply::gate::{Concern, Leader};
 use crate::apply::next::{Next, Verdict};
 use crate::apply::{Applied, Change, Extra, Outcome, WaitEnd, Waited};
-use crate::cluster::managed::MANAGER;
-use crate::cluster::settle::Told;
-use crate::engine::decision::Range;
+use crate::cluster::observed::{ScaleAt, ScaleState};
+use crate::cluster::write::managed::MANAGER;
+use crate::cluster::write::settle::Told;
 use crate::error::Error;
 use crate::memory::Knowledge;
-use crate::snapshot::live::{ScaleAt, ScaleState};
+use crate::outlook::Range;
 
 /// An application. Serializes as the contract's object: an explanation with more fields.
 #[derive(Debug, Serialize)]

@@ -6,14 +6,15 @@ mod reasons;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::engine::decision::{Decision, Outlook};
-use crate::json::SecondsTime;
+use crate::apimachinery::json::SecondsTime;
+use crate::engine::decision::Decision;
 use crate::memory::Remembered;
-use crate::snapshot::assemble::Input;
+use crate::outlook::Outlook;
 use crate::snapshot::hpa::{
     Condition, CrossVersionObjectReference, HpaStatus, MetricIdentifier, MetricSpec, MetricStatus,
     MetricValueStatus,
 };
+use crate::snapshot::input::Input;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use reasons::{BearsOn, Facts};
 

@@ -8,9 +8,10 @@ use serde::ser::{SerializeStruct, Serializer};
 use super::page::{Table, Words};
 use super::words::count;
 use super::{Certainty, Explanation};
-use crate::engine::decision::{Because, MetricResult, Path, Range, Step};
+use crate::engine::decision::{Because, MetricResult, Path, Step};
 use crate::memory::Knowledge;
-use crate::snapshot::objects::OWN_API_VERSION;
+use crate::outlook::Range;
+use crate::saved::objects::OWN_API_VERSION;
 use crate::snapshot::{Listed, ScaleError};
 
 /// The passes of several HPAs, by namespace and name. Serializes as the contract's object.

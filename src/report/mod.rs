@@ -16,17 +16,16 @@ use serde::{Serialize, Serializer};
 
 use comparison::Comparison;
 
-use crate::engine::decision::{
-    Clause, Decision, Group, MetricStep, Outcome, Outlook, PodRow, Range, Step, Upcoming,
-};
-use crate::json::SecondsTime;
+use crate::apimachinery::json::SecondsTime;
+use crate::apimachinery::quantity::{Format, Quantity};
+use crate::engine::decision::{Clause, Decision, Group, MetricStep, Outcome, PodRow, Step};
 use crate::memory::{Knowledge, Memory, Possible, Remembered};
-use crate::quantity::{Format, Quantity};
+use crate::outlook::{Outlook, Range, Upcoming};
+use crate::saved::objects::OWN_API_VERSION;
 use crate::snapshot::Snapshot;
-use crate::snapshot::assemble::{Basis, Input};
 use crate::snapshot::clock::ClockDoubt;
 use crate::snapshot::hpa::HpaSpec;
-use crate::snapshot::objects::OWN_API_VERSION;
+use crate::snapshot::input::{Basis, Input};
 use crate::snapshot::pod::Pod;
 use crate::version::Version;
 

@@ -16,8 +16,8 @@ use super::Explanation;
 use super::chart::Chart;
 use super::timeline::TimelinePart;
 use super::words::count;
+use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{MetricStep, Step};
-use crate::json::SecondsTime;
 use crate::memory::Knowledge;
 use crate::snapshot::Scale;
 

@@ -11,7 +11,7 @@ use super::chart::{Chart, Series};
 use super::page::{Symbols, Table};
 use super::words::{count, distance, duration, list, time};
 use super::{Certainty, Explanation, Range};
-use crate::json::SecondsTime;
+use crate::apimachinery::json::SecondsTime;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::stated::Recommendation;

@@ -13,8 +13,8 @@ pub(super) fn distance(from: Timestamp, to: Timestamp) -> String {
 
 /// `06:03:20Z`, with the date where it is not today.
 pub(super) fn time(now: Timestamp, at: Timestamp) -> String {
-    let text = crate::json::SecondsTime(at).to_string();
-    let today = crate::json::SecondsTime(now).to_string();
+    let text = crate::apimachinery::json::SecondsTime(at).to_string();
+    let today = crate::apimachinery::json::SecondsTime(now).to_string();
     match text.split_once('T') {
         Some((date, time)) if today.starts_with(date) => time.to_owned(),
         _ => text,

@@ -36,7 +36,7 @@ pub struct ClockDoubt {
 }
 
 fn seconds<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&crate::json::SecondsTime(*time))
+    serializer.collect_str(&crate::apimachinery::json::SecondsTime(*time))
 }
 
 /// What is doubtful about a clock.

@@ -10,9 +10,9 @@ use jiff::SignedDuration;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
 use super::evidence::LEASE_NAMESPACE;
-use super::objects::Flags;
 use super::pod::{Phase, Pod};
-use crate::go;
+use crate::apimachinery::go;
+use crate::snapshot::controller::Flags;
 use crate::version::{GATES, Stage, Version};
 
 /// The label of the controller manager's pods, where kubeadm, kind and minikube run it.
@@ -389,7 +389,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{ControlPlane, ManagerFlag, ManagerPod, ManagerSettings};
-    use crate::snapshot::objects::Flags;
+    use crate::snapshot::controller::Flags;
     use crate::version::Version;
 
     /// What a pod of the controller manager with these parts shows.

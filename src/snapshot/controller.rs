@@ -2,9 +2,11 @@
 //! each value knows where it came from, because most cannot be read and are assumed.
 
 use jiff::SignedDuration;
-use serde::Serialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::hpa::{HpaSpec, ScalingRules};
+use super::metric::GoDuration;
 use crate::version::{Stage, Version};
 
 /// Settings of the kube-controller-manager that a pass depends on.
@@ -24,6 +26,45 @@ pub struct Controller {
     pub sync_period: SignedDuration,
     /// The feature gates.
     pub gates: Gates,
+}
+
+/// Controller flags that are known; the others have their defaults.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Flags {
+    /// `--horizontal-pod-autoscaler-tolerance`.
+    #[serde(deserialize_with = "share")]
+    pub tolerance: Option<f64>,
+    /// `--horizontal-pod-autoscaler-downscale-stabilization`.
+    #[serde(deserialize_with = "span")]
+    pub downscale_stabilization: Option<SignedDuration>,
+    /// `--horizontal-pod-autoscaler-cpu-initialization-period`.
+    #[serde(deserialize_with = "span")]
+    pub cpu_initialization_period: Option<SignedDuration>,
+    /// `--horizontal-pod-autoscaler-initial-readiness-delay`.
+    #[serde(deserialize_with = "span")]
+    pub initial_readiness_delay: Option<SignedDuration>,
+    /// `--horizontal-pod-autoscaler-sync-period`.
+    #[serde(deserialize_with = "span")]
+    pub sync_period: Option<SignedDuration>,
+}
+
+/// The controller takes no negative duration for a flag.
+fn span<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SignedDuration>, D::Error> {
+    match Option::<GoDuration>::deserialize(deserializer)? {
+        Some(GoDuration(span)) if span.is_negative() => {
+            Err(D::Error::custom("a duration must not be negative"))
+        }
+        span => Ok(span.map(|GoDuration(span)| span)),
+    }
+}
+
+/// Nor a negative tolerance.
+fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    match Option::<f64>::deserialize(deserializer)? {
+        Some(share) if share < 0.0 => Err(D::Error::custom("a tolerance must not be negative")),
+        share => Ok(share),
+    }
 }
 
 /// Whether what a feature gate switches is on, be it by the gate or because the version has it

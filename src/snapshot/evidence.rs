@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hpa::Hpa;
 use super::stated::ScaleEvent;
-use crate::json::{null_as_default, optional_time, time};
+use crate::apimachinery::json::{null_as_default, optional_time, time};
 
 /// What is known beside the HPA itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -105,7 +105,7 @@ pub struct ManagedFieldsEntry {
 impl Written {
     /// What creation time and `managedFields` tell. kubectl leaves the latter out unless it is told
     /// to show them.
-    pub(super) fn new(created: Option<Timestamp>, managed: &[ManagedFieldsEntry]) -> Self {
+    pub(crate) fn new(created: Option<Timestamp>, managed: &[ManagedFieldsEntry]) -> Self {
         let status = last_write(managed, true);
         let ours = |entry: &ManagedFieldsEntry| {
             entry.manager == OURS && entry.subresource == "status" && entry.time == status
@@ -276,18 +276,18 @@ impl WireEvent {
 #[serde(default)]
 pub(crate) struct WireLease {
     #[serde(deserialize_with = "null_as_default")]
-    pub(super) metadata: LeaseMeta,
+    pub(crate) metadata: LeaseMeta,
     #[serde(deserialize_with = "null_as_default")]
     spec: LeaseSpec,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct LeaseMeta {
+pub(crate) struct LeaseMeta {
     #[serde(deserialize_with = "null_as_default")]
-    pub(super) name: String,
+    pub(crate) name: String,
     #[serde(deserialize_with = "null_as_default")]
-    pub(super) namespace: String,
+    pub(crate) namespace: String,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -1,17 +1,17 @@
 //! The HorizontalPodAutoscaler in the shape of `autoscaling/v2`, the version that the controller
 //! works on. Fields keep the API's names and laxness: an object that has passed its API server is
 //! taken as the controller would take it, valid or not. Older versions are converted in
-//! [`super::convert`], defaults filled in by [`super::default`], manifests judged by
-//! [`super::validate`].
+//! [`crate::apiserver::convert`], defaults filled in by [`crate::apiserver::default`], manifests judged by
+//! [`crate::apiserver::validate`].
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::evidence::Written;
-use crate::json::{list, null_as_default, nullable_list, optional_time};
-use crate::names;
-use crate::quantity::Quantity;
-use crate::selector::{LabelSelector, Labels};
+use crate::apimachinery::json::{list, null_as_default, nullable_list, optional_time};
+use crate::apimachinery::names;
+use crate::apimachinery::quantity::Quantity;
+use crate::apimachinery::selector::{LabelSelector, Labels};
 
 /// A HorizontalPodAutoscaler: identity, spec and the status that the controller last wrote.
 #[derive(Debug, Clone, PartialEq)]

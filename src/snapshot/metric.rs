@@ -9,10 +9,10 @@ use serde::de::Error as _;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
 use super::pod::{Meta, Name, ResourceName, ZERO_TIME};
-use crate::go;
-use crate::json::{duplicate, null_as_default};
-use crate::quantity::Amount;
-use crate::selector::{LabelSelector, Labels};
+use crate::apimachinery::go;
+use crate::apimachinery::json::{duplicate, null_as_default};
+use crate::apimachinery::quantity::Amount;
+use crate::apimachinery::selector::{LabelSelector, Labels};
 
 /// The usage of one pod's containers: an item of the resource metrics API.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,32 +2,22 @@
 //! edge: the HPA, its target's scale, the pods, what the metrics APIs answered, and the
 //! controller's settings. [`mod@file`] reads it from saved objects. Nothing here computes replicas.
 
-pub mod admit;
-pub mod assemble;
 pub mod clock;
 pub mod control_plane;
 pub mod controller;
-pub mod convert;
-pub mod default;
 pub mod evidence;
-pub mod file;
 pub mod hpa;
-pub mod live;
-pub mod metadata;
+pub mod input;
 pub mod metric;
-pub mod objects;
-mod place;
 pub mod pod;
-mod remarks;
-pub mod save;
+pub mod settings;
 pub mod stated;
-pub mod validate;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::apimachinery::selector::{Labels, Selector};
 use crate::error::Error;
-use crate::selector::{Labels, Selector};
 use controller::Controller;
 use hpa::Hpa;
 use metric::PodMetrics;

@@ -9,9 +9,9 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::control_plane::ManagerSettings;
-use crate::json::{duplicate, null_as_default};
-use crate::quantity::Amount;
-use crate::selector::Labels;
+use crate::apimachinery::json::{duplicate, null_as_default};
+use crate::apimachinery::quantity::Amount;
+use crate::apimachinery::selector::Labels;
 
 /// A resource's name, such as `cpu`; the two common ones are not allocated.
 pub type ResourceName = Cow<'static, str>;
@@ -186,7 +186,7 @@ impl<'de> Deserialize<'de> for Requests {
 }
 
 /// A map key read as a resource name without an intermediate string.
-pub(super) struct Name(pub(super) ResourceName);
+pub(crate) struct Name(pub(super) ResourceName);
 
 impl<'de> Deserialize<'de> for Name {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -223,7 +223,7 @@ pub struct Meta {
 }
 
 /// The Go zero time stands for a transition that no one has stated.
-pub(super) const ZERO_TIME: Timestamp = Timestamp::constant(-62_135_596_800, 0);
+pub(crate) const ZERO_TIME: Timestamp = Timestamp::constant(-62_135_596_800, 0);
 
 impl<'de> Deserialize<'de> for Pod {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -258,41 +258,41 @@ mod wire {
 
     #[derive(Deserialize, Default)]
     #[serde(default)]
-    pub(super) struct Pod {
+    pub(crate) struct Pod {
         #[serde(deserialize_with = "null_as_default")]
-        pub(super) metadata: Meta,
+        pub(crate) metadata: Meta,
         #[serde(deserialize_with = "null_as_default")]
-        pub(super) spec: Spec,
+        pub(crate) spec: Spec,
         #[serde(deserialize_with = "null_as_default")]
-        pub(super) status: Status,
+        pub(crate) status: Status,
     }
 
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
-    pub(super) struct Spec {
+    pub(crate) struct Spec {
         #[serde(deserialize_with = "null_as_default")]
-        pub(super) containers: Containers,
+        pub(crate) containers: Containers,
         #[serde(deserialize_with = "null_as_default")]
-        pub(super) init_containers: Containers,
+        pub(crate) init_containers: Containers,
         #[serde(deserialize_with = "null_as_default")]
-        pub(super) resources: Resources,
-        pub(super) overhead: Requests,
+        pub(crate) resources: Resources,
+        pub(crate) overhead: Requests,
     }
 
     #[derive(Deserialize, Default)]
     #[serde(default)]
-    pub(super) struct Resources {
-        pub(super) requests: Requests,
+    pub(crate) struct Resources {
+        pub(crate) requests: Requests,
     }
 
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
-    pub(super) struct Status {
+    pub(crate) struct Status {
         #[serde(deserialize_with = "null_as_default")]
-        pub(super) phase: Phase,
-        pub(super) start_time: Option<Timestamp>,
+        pub(crate) phase: Phase,
+        pub(crate) start_time: Option<Timestamp>,
         #[serde(deserialize_with = "null_as_default")]
-        pub(super) conditions: Conditions,
+        pub(crate) conditions: Conditions,
     }
 
     impl<'de> Deserialize<'de> for Phase {
@@ -315,9 +315,9 @@ mod wire {
 
     /// Containers, and what the controller manager among them runs with.
     #[derive(Default)]
-    pub(super) struct Containers {
-        pub(super) list: Vec<Container>,
-        pub(super) manager: Option<Box<ManagerSettings>>,
+    pub(crate) struct Containers {
+        pub(crate) list: Vec<Container>,
+        pub(crate) manager: Option<Box<ManagerSettings>>,
     }
 
     impl<'de> Deserialize<'de> for Containers {
@@ -367,9 +367,9 @@ mod wire {
     /// What is kept of all conditions: the first of type Ready, the one that the controller finds,
     /// and whether the scheduler found no node.
     #[derive(Default)]
-    pub(super) struct Conditions {
-        pub(super) ready: Option<ReadyCondition>,
-        pub(super) is_unschedulable: bool,
+    pub(crate) struct Conditions {
+        pub(crate) ready: Option<ReadyCondition>,
+        pub(crate) is_unschedulable: bool,
     }
 
     impl<'de> Deserialize<'de> for Conditions {

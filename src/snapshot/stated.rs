@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::json::time;
+use crate::apimachinery::json::time;
 
 /// The lists of a `ControllerState`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::overrides::Dial;
+use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{Decision, MetricResult, MetricStep, Proposal, Step};
 use crate::memory::Remembered;
-use crate::quantity::{Format, Quantity};
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::{Snapshot, Unread};
 use search::{Search, Seen};
@@ -167,7 +167,7 @@ pub struct End {
     pub replicas: i32,
     /// Where the pass changes nothing, the time of the pass that does, if the metric stays there; none
     /// where none does.
-    #[serde(serialize_with = "crate::json::optional_time::serialize")]
+    #[serde(serialize_with = "crate::apimachinery::json::optional_time::serialize")]
     pub changes_at: Option<Timestamp>,
     /// What keeps the pass from following the metric within the bounds, in order.
     pub held_by: Vec<Hold>,

@@ -2,7 +2,7 @@
 //! reader and cores to another, so where the target is a utilization it is neither: the refusal says
 //! how to write each.
 
-use crate::quantity::Amount;
+use crate::apimachinery::quantity::Amount;
 use crate::snapshot::hpa::MetricSpec;
 
 /// A KiB in thousandths of a byte.

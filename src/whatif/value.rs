@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::quantity::{Amount, Quantity};
+use crate::apimachinery::quantity::{Amount, Quantity};
 
 /// A value that stands in the place of an observed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

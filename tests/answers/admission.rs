@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use kubectl_hpa::snapshot::admit::{AdmissionError, admit};
-use kubectl_hpa::snapshot::default::AdmissionRules;
+use kubectl_hpa::apiserver::admit::{AdmissionError, admit};
+use kubectl_hpa::apiserver::default::AdmissionRules;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

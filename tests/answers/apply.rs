@@ -11,16 +11,16 @@ use kubectl_hpa::apply::gate::{Concern, Facts, Going, Leader};
 use kubectl_hpa::apply::next::{Verdict, next};
 use kubectl_hpa::args::How;
 use kubectl_hpa::engine;
-use kubectl_hpa::engine::decision::Range;
 use kubectl_hpa::memory::Remembered;
-use kubectl_hpa::snapshot::assemble::Input;
+use kubectl_hpa::outlook::{Outlook, Range};
+use kubectl_hpa::snapshot::input::Input;
 use serde_json::Value;
 
 /// The change of an input, and what stands against it.
 fn judged(input: &Input, remembered: &Remembered) -> (Option<Change>, Vec<Concern>) {
     let snapshot = &input.snapshot;
     let decision = engine::reconcile(snapshot, &remembered.likely);
-    let outlook = engine::outlook(snapshot, remembered, &decision);
+    let outlook = Outlook::new(snapshot, remembered, &decision);
     let facts = Facts {
         snapshot,
         remembered,

@@ -11,14 +11,16 @@ use jiff::Timestamp;
 use kubectl_hpa::args::{ExpectArgs, FailOn};
 use kubectl_hpa::engine;
 use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::outlook::Outlook;
 use kubectl_hpa::render::github::annotations;
 use kubectl_hpa::render::junit::junit;
 use kubectl_hpa::render::markdown::markdown;
 use kubectl_hpa::render::style::clean;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::{Page, Symbols, Table};
-use kubectl_hpa::snapshot::assemble::{Input, Options, assemble};
-use kubectl_hpa::snapshot::file;
+use kubectl_hpa::saved::assemble::assemble;
+use kubectl_hpa::saved::file;
+use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::whatif::expect::{
     Expectation, Expression, Fact, Facts, Field, Gate, MetricField, Truth, Verdict,
 };
@@ -46,7 +48,7 @@ fn open() -> Input {
 fn with_facts<T>(input: &Input, of: impl FnOnce(&Facts<'_>, &Explanation<'_>) -> T) -> T {
     let remembered = Remembered::of(input);
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+    let outlook = Outlook::new(&input.snapshot, &remembered, &decision);
     let facts = Facts::new(&input.snapshot, &remembered, &decision, &outlook);
     of(&facts, &Explanation::new(input, &remembered, &decision, &outlook))
 }

@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::engine;
-use kubectl_hpa::engine::decision::Range;
 use kubectl_hpa::memory::infer;
 use kubectl_hpa::memory::states::{self, Chain};
+use kubectl_hpa::outlook::{Outlook, Range};
 use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::controller::Controller;
 use kubectl_hpa::snapshot::evidence::Evidence;
@@ -106,7 +106,7 @@ fn run(seed: u64, shape: Shape, behavior: bool, life: Life, sees: Sees, shares: 
         let remembered = infer::infer(&snapshot.hpa, scale, controller, seen_at, &evidence);
         let decision = engine::reconcile(&snapshot, &remembered.likely);
         assert_eq!(decision.proposal, truth.proposal, "the metrics have not changed");
-        let outlook = engine::outlook(&snapshot, &remembered, &decision);
+        let outlook = Outlook::new(&snapshot, &remembered, &decision);
         let range = outlook.range(&decision).expect("the scale was read");
         assert!(
             (range.min..=range.max).contains(&after),
@@ -161,7 +161,7 @@ fn inherits(
     let Snapshot { hpa: Hpa { spec: next, .. }, controller, now, .. } = &snapshot;
     let remembered = infer::inherit(&observed.hpa, next, scale, controller, *now, evidence);
     let decision = engine::reconcile(&snapshot, &remembered.likely);
-    let range = engine::outlook(&snapshot, &remembered, &decision).range(&decision).unwrap();
+    let range = Outlook::new(&snapshot, &remembered, &decision).range(&decision).unwrap();
     assert!(
         (range.min..=range.max).contains(&after),
         "{}: {range:?}, but the pass came to {after} over {next:#?}\n{remembered:#?}\n{:#?}\n{evidence:#?}",
@@ -192,7 +192,7 @@ fn follows(
     let next = &snapshot.hpa.spec;
     let remembered = infer::inherit(observed, next, scale, controller, now, evidence);
     let decision = engine::reconcile(&snapshot, &remembered.likely);
-    let outlook = engine::outlook(&snapshot, &remembered, &decision);
+    let outlook = Outlook::new(&snapshot, &remembered, &decision);
     let range = outlook.range(&decision).unwrap();
     let upcoming = outlook.upcoming;
     for step in &upcoming {

@@ -9,16 +9,18 @@ use crate::common::scenario;
 use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
-use kubectl_hpa::engine::decision::{Because, Decision, MetricResult, Outlook, Path, Step};
-use kubectl_hpa::engine::{outlook, reconcile};
+use kubectl_hpa::engine::decision::{Because, Decision, MetricResult, Path, Step};
+use kubectl_hpa::engine::reconcile;
 use kubectl_hpa::error::{Error, ErrorKind};
 use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::outlook::Outlook;
 use kubectl_hpa::render::page::{Layout, page};
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::{Page, Symbols};
-use kubectl_hpa::snapshot::assemble::Input;
+use kubectl_hpa::saved::save;
 use kubectl_hpa::snapshot::hpa::{Behavior, ScalingRules};
-use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, Unread, save};
+use kubectl_hpa::snapshot::input::Input;
+use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, Unread};
 use kubectl_hpa::whatif::expect::{Expression, Fact, Facts, Field, MetricField};
 use kubectl_hpa::whatif::timeline::{JoinTimes, Plan, Player, Trace};
 use proptest::prelude::*;
@@ -525,7 +527,7 @@ fn is_inside_the_range(scenario: &Scenario) -> TestCaseResult {
     let input = read(scenario)?;
     let unknown = Remembered::unknown(input.snapshot.now);
     let likely = reconcile(&input.snapshot, &unknown.likely);
-    let outlook = outlook(&input.snapshot, &unknown, &likely);
+    let outlook = Outlook::new(&input.snapshot, &unknown, &likely);
     let range = Explanation::new(&input, &unknown, &likely, &outlook).range;
     let (decision, _) = common::explain(&input);
     let remembered = remembered(&input);
@@ -547,7 +549,7 @@ fn holds_refused(scenario: &Scenario, refused: u8) -> TestCaseResult {
         let input = read(scenario)?;
         let remembered = remembered(&input);
         let read = reconcile(&input.snapshot, &remembered.likely);
-        let read_outlook = outlook(&input.snapshot, &remembered, &read);
+        let read_outlook = Outlook::new(&input.snapshot, &remembered, &read);
         let mut snapshot = input.snapshot.clone();
         for (index, answer) in snapshot.metrics.iter_mut().enumerate() {
             if refused >> (index % 8) & 1 == 1 {
@@ -555,7 +557,7 @@ fn holds_refused(scenario: &Scenario, refused: u8) -> TestCaseResult {
             }
         }
         let decision = reconcile(&snapshot, &remembered.likely);
-        let outlook = outlook(&snapshot, &remembered, &decision);
+        let outlook = Outlook::new(&snapshot, &remembered, &decision);
         let known = Facts::new(&input.snapshot, &remembered, &read, &read_outlook);
         holds_facts(&known, &Facts::new(&snapshot, &remembered, &decision, &outlook), &input)?;
         let range = outlook.range(&decision);
@@ -605,7 +607,7 @@ fn is_worded(scenario: &Scenario) -> TestCaseResult {
 fn word(input: &Input) {
     let remembered = remembered(input);
     let decision = reconcile(&input.snapshot, &remembered.likely);
-    let outlook = outlook(&input.snapshot, &remembered, &decision);
+    let outlook = Outlook::new(&input.snapshot, &remembered, &decision);
     let explanation = Explanation::new(input, &remembered, &decision, &outlook);
     serde_json::to_string(&explanation).expect("an explanation is JSON");
     for (width, symbols) in [(None, Symbols::UNICODE), (Some(20), Symbols::ASCII)] {

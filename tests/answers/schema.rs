@@ -14,8 +14,9 @@ use std::{env, fs};
 use jiff::Timestamp;
 use jsonschema::Validator;
 use kubectl_hpa::render::structured;
-use kubectl_hpa::snapshot::assemble::{Input, Options, assemble};
-use kubectl_hpa::snapshot::file;
+use kubectl_hpa::saved::assemble::assemble;
+use kubectl_hpa::saved::file;
+use kubectl_hpa::snapshot::input::{Input, Options};
 use serde_json::{Value, json};
 
 fn schema() -> Value {

@@ -7,17 +7,20 @@ use crate::common::written;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use kubectl_hpa::apimachinery::selector::Selector;
 use kubectl_hpa::engine;
 use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::outlook::Outlook;
 use kubectl_hpa::render::page::{Layout, page, table};
 use kubectl_hpa::render::style::Styles;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::list::{self, ExplanationList};
 use kubectl_hpa::report::page::{Page, Symbols, Table};
-use kubectl_hpa::selector::Selector;
-use kubectl_hpa::snapshot::assemble::{Options, assemble, assemble_all};
-use kubectl_hpa::snapshot::objects::Objects;
-use kubectl_hpa::snapshot::{Listed, file};
+use kubectl_hpa::saved::assemble::{assemble, assemble_all};
+use kubectl_hpa::saved::file;
+use kubectl_hpa::saved::objects::Objects;
+use kubectl_hpa::snapshot::Listed;
+use kubectl_hpa::snapshot::input::Options;
 
 /// The screen for files of the repository.
 fn screen(name: &str, files: &[&str], wide: bool, layout: &Layout) -> String {
@@ -28,7 +31,7 @@ fn screen(name: &str, files: &[&str], wide: bool, layout: &Layout) -> String {
     let input = assemble(file::read(&files).expect("files"), &options, clock).expect("an input");
     let remembered = Remembered::of(&input);
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+    let outlook = Outlook::new(&input.snapshot, &remembered, &decision);
     let explanation = Explanation::new(&input, &remembered, &decision, &outlook);
     let symbols = if layout.ascii { Symbols::ASCII } else { Symbols::UNICODE };
     page(&Page::new(&explanation, wide, symbols), layout)
@@ -450,7 +453,7 @@ fn page_of(json: &str, wide: bool) -> Page {
     let input = assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("an input");
     let remembered = Remembered::of(&input);
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+    let outlook = Outlook::new(&input.snapshot, &remembered, &decision);
     let explanation = Explanation::new(&input, &remembered, &decision, &outlook);
     Page::new(&explanation, wide, Symbols::ASCII)
 }
@@ -600,7 +603,7 @@ fn rows(objects: &Objects, all_namespaces: bool, wide: bool) -> Table {
             listed.and_then(|input| {
                 let remembered = Remembered::of(&input);
                 let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-                let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+                let outlook = Outlook::new(&input.snapshot, &remembered, &decision);
                 Ok((input, remembered, decision, outlook))
             })
         })

@@ -12,10 +12,11 @@ use crate::common::scenario;
 use std::collections::BTreeSet;
 
 use kubectl_hpa::engine::decision::{Because, Decision, MetricResult, Proposal, Step};
-use kubectl_hpa::engine::{range, reconcile};
+use kubectl_hpa::engine::reconcile;
 use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::outlook::range;
 use kubectl_hpa::snapshot::Snapshot;
-use kubectl_hpa::snapshot::assemble::Input;
+use kubectl_hpa::snapshot::input::Input;
 use kubectl_hpa::whatif::overrides::set_metric;
 use kubectl_hpa::whatif::thresholds::{
     Ask, Asks, Band, Changes, Effect, Found, Reached, Unit, thresholds,

@@ -13,6 +13,7 @@ use std::fmt::Write;
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::engine;
 use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::outlook::Outlook;
 use kubectl_hpa::snapshot::pod::ConditionStatus;
 use kubectl_hpa::snapshot::{MetricAnswer, Snapshot};
 use kubectl_hpa::whatif::timeline::{JoinTimes, Plan, Player, Trace};
@@ -177,7 +178,7 @@ fn a_timeline_is_what_is_foretold_of_a_load_that_stays() {
         let remembered = Remembered::of(&input);
         let snapshot = &mut input.snapshot;
         let first = engine::reconcile(snapshot, &remembered.likely);
-        let foretold = engine::outlook(snapshot, &remembered, &first).upcoming;
+        let foretold = Outlook::new(snapshot, &remembered, &first).upcoming;
         let small =
             snapshot.scale.as_ref().is_ok_and(|scale| (1..1000).contains(&scale.spec_replicas));
         if first.proposal.is_none() || !small || snapshot.hpa.spec.max_replicas > 1000 {

@@ -16,14 +16,14 @@ use clap::Parser;
 use jiff::SignedDuration;
 use kubectl_hpa::args::{Cli, Verb};
 use kubectl_hpa::engine;
-use kubectl_hpa::engine::decision::Range;
 use kubectl_hpa::memory::states::{self, Chain};
 use kubectl_hpa::memory::{Memory, Remembered};
+use kubectl_hpa::outlook::{Outlook, Range};
+use kubectl_hpa::saved::save;
 use kubectl_hpa::snapshot::Snapshot;
-use kubectl_hpa::snapshot::assemble::Input;
 use kubectl_hpa::snapshot::evidence::{Counted, Lease};
 use kubectl_hpa::snapshot::hpa::Hpa;
-use kubectl_hpa::snapshot::save;
+use kubectl_hpa::snapshot::input::Input;
 use kubectl_hpa::whatif::overrides::Assumptions;
 use serde_json::json;
 use trajectories::{NAMES, Pass, asking_for, moments, passes, replay};
@@ -180,7 +180,7 @@ fn everywhere() -> impl Iterator<Item = (&'static str, Past)> {
 fn range(input: &Input) -> Range {
     let remembered = Remembered::of(input);
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    engine::outlook(&input.snapshot, &remembered, &decision).range(&decision).unwrap()
+    Outlook::new(&input.snapshot, &remembered, &decision).range(&decision).unwrap()
 }
 
 fn assume(input: &Input, flags: &[&str]) -> Input {

@@ -5,8 +5,8 @@
 
 use crate::common;
 
-use kubectl_hpa::snapshot::admit::{AdmissionError, admit};
-use kubectl_hpa::snapshot::default::AdmissionRules;
+use kubectl_hpa::apiserver::admit::{AdmissionError, admit};
+use kubectl_hpa::apiserver::default::AdmissionRules;
 use serde_json::{Value, json};
 
 /// One situation, in which versions differ.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kubectl_hpa::selector::Selector;
+use kubectl_hpa::apimachinery::selector::Selector;
 use serde_json::{Value, json};
 
 use super::answer::status;

@@ -1,6 +1,6 @@
 //! The custom and the external metrics API, as an adapter behind the API server answers them.
 
-use kubectl_hpa::selector::Labels;
+use kubectl_hpa::apimachinery::selector::Labels;
 use serde_json::{Value, json};
 
 use super::answer::{page_not_found, status};

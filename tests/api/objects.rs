@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kubectl_hpa::selector::{LabelSelector, Labels};
+use kubectl_hpa::apimachinery::selector::{LabelSelector, Labels};
 use serde_json::{Value, json};
 
 use super::authorize::Rights;

@@ -1,6 +1,6 @@
 //! Pods, their metrics, events and HPAs in any number, shaped as the recorded ones.
 
-use kubectl_hpa::selector::Labels;
+use kubectl_hpa::apimachinery::selector::Labels;
 use serde_json::{Value, json};
 
 use super::json::{ordered, string};

@@ -13,10 +13,12 @@ use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::Decision;
 use kubectl_hpa::error::Error;
 use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::outlook::Outlook;
 use kubectl_hpa::report::Explanation;
-use kubectl_hpa::snapshot::assemble::{Input, Options, assemble};
-use kubectl_hpa::snapshot::file::read_text;
-use kubectl_hpa::snapshot::objects::Objects;
+use kubectl_hpa::saved::assemble::assemble;
+use kubectl_hpa::saved::file::read_text;
+use kubectl_hpa::saved::objects::Objects;
+use kubectl_hpa::snapshot::input::{Input, Options};
 use serde_json::Value;
 
 /// What the pass over the HPA `web` in `default` needs, from one text.
@@ -45,7 +47,7 @@ pub(crate) fn explain_as<T>(
 ) -> (Decision, T) {
     let remembered = Remembered::of(input);
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let outlook = engine::outlook(&input.snapshot, &remembered, &decision);
+    let outlook = Outlook::new(&input.snapshot, &remembered, &decision);
     let formed = form(&Explanation::new(input, &remembered, &decision, &outlook));
     (decision, formed)
 }

@@ -9,16 +9,17 @@ use std::sync::LazyLock;
 
 use flate2::read::GzDecoder;
 use jiff::Timestamp;
+use kubectl_hpa::apimachinery::quantity::Quantity;
+use kubectl_hpa::apimachinery::selector::Labels;
 use kubectl_hpa::engine;
 use kubectl_hpa::memory::Memory;
-use kubectl_hpa::quantity::Quantity;
-use kubectl_hpa::selector::Labels;
-use kubectl_hpa::snapshot::assemble::{Input, Options, assemble};
-use kubectl_hpa::snapshot::file::read_text;
+use kubectl_hpa::saved::assemble::assemble;
+use kubectl_hpa::saved::file::read_text;
+use kubectl_hpa::saved::objects::Objects;
 use kubectl_hpa::snapshot::hpa::{
     ExternalMetricSource, MetricIdentifier, MetricSpec, MetricTarget,
 };
-use kubectl_hpa::snapshot::objects::Objects;
+use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::{ExternalValue, MetricAnswer};
 use serde::Deserialize;
 

@@ -8,12 +8,23 @@ use std::path::{Path, PathBuf};
 /// The way of the data. A module may know those to its left, never those to its right. The
 /// commands tie them together and may know all. The cluster gives snapshots and so knows what they are
 /// made of; a snapshot knows no network.
-const LAYERS: [&str; 9] =
-    ["args", "snapshot", "cluster", "memory", "engine", "whatif", "apply", "report", "render"];
+const LAYERS: [&str; 12] = [
+    "args",
+    "snapshot",
+    "apiserver",
+    "saved",
+    "cluster",
+    "memory",
+    "engine",
+    "outlook",
+    "whatif",
+    "apply",
+    "report",
+    "render",
+];
 
 /// What the layers share, and which therefore knows none of them.
-const SHARED: [&str; 8] =
-    ["error", "go", "json", "names", "numbers", "quantity", "selector", "version"];
+const SHARED: [&str; 5] = ["apimachinery", "error", "numbers", "secret", "version"];
 
 /// What would make two runs of the engine differ, or tie it to a cluster or a terminal.
 const IMPURE: [&str; 15] = [

@@ -14,10 +14,10 @@ use super::past::Past;
 use super::read::List;
 use super::right::missing;
 use super::scale::Found;
+use crate::apimachinery::selector::Selector;
+use crate::apiserver::convert::HpaObject;
 use crate::error::Error;
-use crate::selector::Selector;
 use crate::snapshot::OtherHpa;
-use crate::snapshot::convert::HpaObject;
 use crate::snapshot::hpa::Hpa;
 
 /// How many scales are asked for at once.

@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{Fetch, Needed};
+use crate::apimachinery::selector::Selector;
 use crate::cluster::{Failure, Session};
-use crate::selector::Selector;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::pod::{Meta, Pod};
 

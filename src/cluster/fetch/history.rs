@@ -11,19 +11,19 @@ use serde_json::value::RawValue;
 use tokio::join;
 use tokio::time::{Instant, timeout_at};
 
-use super::super::discovery::{built_in, segment};
 use super::super::{Failure, Session};
 use super::Fetch;
 use super::beside::told;
 use super::read::List;
+use crate::apimachinery::json::null_as_default;
+use crate::apiserver::convert::HpaObject;
+use crate::cluster::fetch::discovery::{built_in, segment};
+use crate::cluster::observed::ScaleAt;
 use crate::error::Error;
-use crate::json::null_as_default;
+use crate::saved::objects::TargetMeta;
 use crate::snapshot::Scale;
-use crate::snapshot::convert::HpaObject;
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::live::ScaleAt;
-use crate::snapshot::objects::TargetMeta;
 
 /// The requests for one state, after those for another, are not to take longer.
 const PATIENCE: Duration = Duration::from_secs(3);

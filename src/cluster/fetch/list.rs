@@ -11,7 +11,6 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::join;
 
-use super::super::discovery::{Discovery, segment};
 use super::super::{Failure, Session};
 use super::beside::{ServerVersion, other, told, unserved};
 use super::metrics::{Miss, custom_version};
@@ -19,14 +18,15 @@ use super::past::Past;
 use super::right::denied;
 use super::scale::Found;
 use super::{Fetch, Needed, Needs, clock, graceful};
+use crate::apimachinery::selector::Selector;
+use crate::apiserver::convert::HpaObject;
+use crate::cluster::fetch::discovery::{Discovery, segment};
+use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
-use crate::selector::Selector;
 use crate::snapshot::Listed;
 use crate::snapshot::control_plane::ControlPlane;
-use crate::snapshot::convert::HpaObject;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::live::{Now, Observed};
 use crate::snapshot::pod::Meta;
 
 /// How many HPAs are asked about at once.

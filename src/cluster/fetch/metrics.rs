@@ -5,11 +5,11 @@
 use futures_util::{StreamExt, stream};
 
 use super::super::Failure;
-use super::super::discovery::{Discovery, Resource, built_in, segment};
 use super::Fetch;
 use super::read::List;
 use super::right::advice;
-use crate::selector::LabelSelector;
+use crate::apimachinery::selector::LabelSelector;
+use crate::cluster::fetch::discovery::{Discovery, Resource, built_in, segment};
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use crate::snapshot::{ExternalValue, MetricAnswer, PodValue, Unread};

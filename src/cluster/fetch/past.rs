@@ -6,12 +6,12 @@ use std::cell::RefCell;
 
 use tokio::join;
 
-use super::super::discovery::segment;
 use super::super::{Failure, Session};
 use super::Fetch;
 use super::beside::told;
 use super::read::List;
 use super::right::{denied, lacking};
+use crate::cluster::fetch::discovery::segment;
 use crate::error::Error;
 use crate::snapshot::control_plane::{ControlPlane, MANAGER_LABEL, ManagerPod};
 use crate::snapshot::evidence::{

@@ -11,10 +11,10 @@ use serde_json::de::IoRead;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::super::Failure;
-use super::super::body::Packed;
-use super::super::discovery::segment;
 use super::read::{List, next_page};
 use super::{Fetch, JSON};
+use crate::cluster::fetch::discovery::segment;
+use crate::cluster::http::body::Packed;
 use crate::snapshot::pod::Pod;
 
 /// As far as a page is read for what it says about itself: far more than API servers take for it.

@@ -2,14 +2,15 @@
 //! may not look, a built-in target itself says the same; else it is an error of ours.
 
 use super::super::Failure;
-use super::super::discovery::{Discovery, Resource, built_in};
-use super::super::scale::WireScale;
 use super::right::{denied, missing};
 use super::{Fetch, JSON, is_well_formed};
+use crate::cluster::fetch::discovery::{Discovery, Resource, built_in};
+use crate::cluster::observed::ScaleAt;
+use crate::cluster::write::scale::WireScale;
 use crate::error::Error;
-use crate::snapshot::assemble::{Basis, scale_of};
+use crate::saved::assemble::scale_of;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::live::ScaleAt;
+use crate::snapshot::input::Basis;
 use crate::snapshot::{Scale, ScaleError};
 
 /// A scale, or the controller's outcome without one, and what stands for it if not itself.

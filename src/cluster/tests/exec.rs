@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{Folder, wait};
-use crate::cluster::config_file::{Cluster, Exec, Variable};
-use crate::cluster::exec::{Credentials, Fault, run_within};
-use crate::cluster::plugin_policy::Policy;
+use crate::cluster::connect::config_file::{Cluster, Exec, Variable};
+use crate::cluster::connect::exec::{Credentials, Fault, run_within};
+use crate::cluster::connect::plugin_policy::Policy;
 use crate::secret::Secret;
 
 const V1: &str = "client.authentication.k8s.io/v1";
@@ -84,7 +84,7 @@ fn a_plugin_has_a_minute() {
     // The clock goes on whenever there is nothing to do but wait.
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let clock = builder.enable_all().start_paused(true).build().unwrap();
-    let run = super::super::exec::run(&plugin, &cluster, &Policy::AllowAll, &env);
+    let run = crate::cluster::connect::exec::run(&plugin, &cluster, &Policy::AllowAll, &env);
     let begun = std::time::Instant::now();
     let fault = clock.block_on(run).unwrap_err();
     assert_eq!(fault.cause, "exec: executable sh gave nothing in 60s");

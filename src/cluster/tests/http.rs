@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{Folder, wait};
 use crate::args::ConnectionFlags;
-use crate::cluster::failure::{FailureKind, Waiting};
+use crate::cluster::http::failure::{FailureKind, Waiting};
 use crate::cluster::{Failure, Session, connect};
 use crate::error::Error;
 use crate::secret::Secret;
@@ -336,8 +336,8 @@ fn a_body_has_limits() {
         http::header::CONTENT_ENCODING,
         http::HeaderValue::from_static("gzip"),
     )]);
-    let most = crate::cluster::body::MOST;
-    let bomb = crate::cluster::body::Packed::new(member.repeat(129), &headers, most);
+    let most = crate::cluster::http::body::MOST;
+    let bomb = crate::cluster::http::body::Packed::new(member.repeat(129), &headers, most);
     assert_eq!(bomb.unpack().unwrap_err().to_string(), "the answer is longer than 128 MiB");
 }
 

@@ -2,9 +2,9 @@
 
 use super::Folder;
 use crate::args::ConnectionFlags;
-use crate::cluster::environment::Environment;
-use crate::cluster::kubeconfig::load;
-use crate::cluster::resolve::{Target, resolve};
+use crate::cluster::connect::environment::Environment;
+use crate::cluster::connect::kubeconfig::load;
+use crate::cluster::connect::resolve::{Target, resolve};
 use crate::error::Error;
 use crate::secret::Secret;
 

@@ -9,7 +9,7 @@ mod scale;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::environment::Environment;
+use super::connect::environment::Environment;
 
 /// A folder that goes away with its test.
 struct Folder(PathBuf);

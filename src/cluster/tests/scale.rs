@@ -9,11 +9,11 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use proptest::prelude::*;
 
-use crate::cluster::managed::MANAGER;
-use crate::cluster::scale::{Scales, settled};
-use crate::cluster::settle::{Fate, Told};
+use crate::cluster::observed::ScaleState;
+use crate::cluster::write::managed::MANAGER;
+use crate::cluster::write::scale::{Scales, settled};
+use crate::cluster::write::settle::{Fate, Told};
 use crate::cluster::{ApiStatus, Failure, FailureKind, Method};
-use crate::snapshot::live::ScaleState;
 
 /// What others do between two requests of ours.
 #[derive(Debug, Clone, Copy)]

@@ -4,13 +4,14 @@ use crate::apply::gate::{Facts, Going, Leader};
 use crate::apply::next::next;
 use crate::apply::{Applied, Outcome, precondition};
 use crate::args::Apply;
-use crate::cluster::{Session, denied, managed};
+use crate::cluster::observed::ScaleAt;
+use crate::cluster::write::managed;
+use crate::cluster::{Session, denied};
 use crate::command::Terminal;
 use crate::command::explain::{Asked, Pass, ask};
 use crate::error::Error;
 use crate::memory::Remembered;
-use crate::snapshot::assemble::{Input, Options};
-use crate::snapshot::live::ScaleAt;
+use crate::snapshot::input::{Input, Options};
 
 /// A pass with what may be made of it.
 pub(super) struct Plan {

@@ -9,12 +9,13 @@ use jiff::{SignedDuration, Timestamp};
 use super::{
     Code, Item, Measured, Moment, Reason, Row, condition, list_of, name_of_spec, source_of,
 };
-use crate::engine::decision::{Decision, Extreme, MetricStep, Outlook, Range, Step};
+use crate::engine::decision::{Decision, MetricStep, Step};
 use crate::memory::Remembered;
+use crate::outlook::{Extreme, Outlook, Range};
 use crate::report::words::{count, distance, list};
 use crate::snapshot::MetricAnswer;
-use crate::snapshot::assemble::Input;
 use crate::snapshot::hpa::{HpaSpec, HpaStatus};
+use crate::snapshot::input::Input;
 use crate::snapshot::pod::Pod;
 
 /// Which items a reason may change.

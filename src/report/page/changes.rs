@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::quantity::{Format, Quantity};
+use crate::apimachinery::quantity::{Format, Quantity};
 use crate::report::chart::{Chart, Mark, Series, round_numbers};
 use crate::report::words;
 use crate::whatif::thresholds::{

@@ -4,9 +4,9 @@ use jiff::SignedDuration;
 
 use super::metrics::current;
 use super::{Compared, Table, Words};
-use crate::cluster::managed::MANAGER;
+use crate::apimachinery::quantity::{Format, Quantity};
+use crate::cluster::write::managed::MANAGER;
 use crate::numbers;
-use crate::quantity::{Format, Quantity};
 use crate::report::comparison::{Code, Comparison, Measured, Moment, Row, Value};
 use crate::snapshot::hpa::MetricValueStatus;
 

@@ -1,9 +1,9 @@
 //! How the pods of a metric are counted, why, and until when.
 
 use super::{PodTable, Table, Words};
+use crate::apimachinery::go;
+use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{Clause, Group, MetricStep, PodRow};
-use crate::go;
-use crate::quantity::Quantity;
 use crate::report::format_of;
 use crate::report::words::{duration, future, quantity, time};
 use crate::snapshot::pod::{Phase, Pod};

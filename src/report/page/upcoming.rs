@@ -1,7 +1,7 @@
 //! When holds and rate limits end, and what happens then, if the metrics keep asking for the same.
 
 use super::{PathLine, Words};
-use crate::engine::decision::{Range, Upcoming};
+use crate::outlook::{Range, Upcoming};
 use crate::report::words::future;
 
 /// So many lines are read at a glance.

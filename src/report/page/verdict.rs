@@ -1,10 +1,11 @@
 //! What happens in a pass, and why, in a sentence or two.
 
 use super::{Tone, Words};
-use crate::engine::decision::{Because, MetricResult, Path, Range, RateLimit, Step};
-use crate::json::SecondsTime;
+use crate::apimachinery::json::SecondsTime;
+use crate::engine::decision::{Because, MetricResult, Path, RateLimit, Step};
 use crate::memory::Knowledge;
 use crate::numbers::age;
+use crate::outlook::Range;
 use crate::report::Certainty;
 use crate::report::words::{count, distance, duration, list, percent, sentence, time};
 use crate::snapshot::clock::{ClockDoubt, Why};

@@ -9,13 +9,11 @@ use serde::Serialize;
 use serde::ser::SerializeMap;
 
 use super::syntax::{Field, MetricField, PassField, find_metric};
-use crate::engine;
-use crate::engine::decision::{
-    Decision, Group, MetricResult, MetricStep, Outlook, Path, Range, Step,
-};
+use crate::apimachinery::quantity::{Amount, Quantity};
+use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, Path, Step};
 use crate::memory::{Remembered, infer};
 use crate::numbers;
-use crate::quantity::{Amount, Quantity};
+use crate::outlook::{Outlook, Range};
 use crate::snapshot::{MetricAnswer, Snapshot};
 
 /// The value of a field.
@@ -128,7 +126,7 @@ impl<'a> Facts<'a> {
 
     /// What would settle at which of the two times the pass is.
     pub(super) fn time_hint(&self) -> Option<String> {
-        let time = crate::json::SecondsTime(self.elsewhen?.snapshot.now);
+        let time = crate::apimachinery::json::SecondsTime(self.elsewhen?.snapshot.now);
         Some(format!("--now {time} would settle it"))
     }
 
@@ -147,7 +145,7 @@ impl<'a> Facts<'a> {
     /// Asks something of the facts as they were if the history was known.
     pub(super) fn with_history<T>(&self, ask: impl FnOnce(&Facts<'_>) -> T) -> T {
         let remembered = Remembered { possible: None, ..self.remembered.clone() };
-        let outlook = engine::outlook(self.snapshot, &remembered, self.decision);
+        let outlook = Outlook::new(self.snapshot, &remembered, self.decision);
         ask(&Facts { remembered: &remembered, outlook: &outlook, ..*self })
     }
 

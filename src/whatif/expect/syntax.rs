@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::quantity::Quantity;
+use crate::apimachinery::quantity::Quantity;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec};
 
 /// An expectation as it was written, and what it means.

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::quantity::Quantity;
+use crate::apimachinery::quantity::Quantity;
 use crate::snapshot::hpa::MetricSpec;
 
 fn parse(text: &str) -> Node {

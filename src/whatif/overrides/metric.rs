@@ -6,12 +6,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::Reported;
 use super::samples::{Source, change, fill, is_running, samples, selector};
+use crate::apimachinery::quantity::{Format, Quantity};
+use crate::apimachinery::selector::Selector;
 use crate::engine;
 use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, PodRow, Step};
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::quantity::{Format, Quantity};
-use crate::selector::Selector;
 use crate::snapshot::hpa::{MetricSpec, MetricTarget};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{ExternalValue, MetricAnswer, Snapshot, Unread};

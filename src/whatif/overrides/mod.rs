@@ -20,13 +20,13 @@ pub use spec::Candidate;
 pub use typed::{Assumptions, Wanted};
 
 use super::value::Value;
+use crate::apimachinery::quantity::Quantity;
 use crate::engine;
 use crate::engine::decision::{Decision, MetricResult};
 use crate::error::Error;
 use crate::numbers;
-use crate::quantity::Quantity;
 use crate::snapshot::Snapshot;
-use crate::snapshot::assemble::Input;
+use crate::snapshot::input::Input;
 use metric::step_of;
 use typed::Assigned;
 

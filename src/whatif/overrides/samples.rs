@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::SignedDuration;
 
-use crate::selector::Selector;
-use crate::snapshot::assemble::{described_name, resource_of};
+use crate::apimachinery::selector::Selector;
+use crate::saved::assemble::{described_name, resource_of};
 use crate::snapshot::hpa::{Hpa, MetricSpec, ObjectMetricSource};
 use crate::snapshot::metric::{ContainerUsage, PodMetrics};
 use crate::snapshot::pod::{Phase, Pod, resource_name};

@@ -7,15 +7,16 @@ use serde_json::{Map, Value as Json, json};
 
 use super::typed::{Wanted, split};
 use super::{Override, Reported};
+use crate::apimachinery::quantity::Quantity;
+use crate::apiserver::admit;
+use crate::apiserver::admit::AdmissionError;
+use crate::apiserver::convert::{HpaObject, HpaVersion, hpa_with_unknown_fields, unknown_fields};
+use crate::apiserver::default::{AdmissionRules, Dropped, drop_disabled, set_on_decode};
 use crate::args::{Overrides, Validate};
 use crate::error::Error;
-use crate::quantity::Quantity;
+use crate::saved::objects::{HpaObject as Manifest, Objects};
 use crate::snapshot::Snapshot;
-use crate::snapshot::admit::{self, AdmissionError};
-use crate::snapshot::convert::{HpaObject, HpaVersion, hpa_with_unknown_fields, unknown_fields};
-use crate::snapshot::default::{AdmissionRules, Dropped, drop_disabled, set_on_decode};
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
-use crate::snapshot::objects::{HpaObject as Manifest, Objects};
 use crate::whatif::unit;
 
 /// What is assumed of the spec.
@@ -280,7 +281,7 @@ impl SpecChanges {
             overrides.push(Override::new(&*field.item, &*field.text, observed.map(Reported::Text)));
         }
         let text = json.to_string();
-        let spec: HpaSpec = crate::json::decode(&text).map_err(|e| {
+        let spec: HpaSpec = crate::apimachinery::json::decode(&text).map_err(|e| {
             Error::usage(format!("--set: the API server would reject the spec: {e}"))
         })?;
         // What the spec does not have is lost on the way.
@@ -508,7 +509,7 @@ impl Field {
         for probe in [json!(1), json!("1"), json!({}), json!([{}]), json!({"1": "1"})] {
             let mut probed = spec.clone();
             Self { value: probe, ..self.clone() }.set(&mut probed)?;
-            let read = crate::json::decode::<HpaSpec>(&probed.to_string());
+            let read = crate::apimachinery::json::decode::<HpaSpec>(&probed.to_string());
             if let Ok(spec) = read
                 && self.find(&to_json(&spec)?).is_some()
             {

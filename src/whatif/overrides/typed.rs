@@ -2,9 +2,9 @@
 
 use super::pods::{PodChanges, Replicas, Which};
 use super::spec::SpecChanges;
+use crate::apimachinery::selector::Selector;
 use crate::args::Overrides;
 use crate::error::Error;
-use crate::selector::Selector;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
 use crate::whatif::unit;

@@ -13,6 +13,7 @@ use super::{Ask, Asks, Band, Curve, Effect, End, Point, Span, holds, proposal_of
 use crate::engine;
 use crate::engine::decision::{Because, Decision, MetricResult, Step};
 use crate::memory::Remembered;
+use crate::outlook::{self, Outlook};
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::overrides::Dial;
 
@@ -258,7 +259,7 @@ impl<'s> Search<'s> {
     /// When a later pass changes the replicas, if the metric stays at a value.
     fn changes_at(&mut self, value: i64, decision: &Decision) -> Result<Option<Timestamp>, String> {
         let snapshot = self.dial.set(value).map_err(|e| e.message)?;
-        let upcoming = engine::outlook(snapshot, self.remembered, decision).upcoming;
+        let upcoming = Outlook::new(snapshot, self.remembered, decision).upcoming;
         let change = upcoming.iter().find(|step| step.replicas != self.current);
         Ok(change.map(|step| step.time))
     }
@@ -266,7 +267,7 @@ impl<'s> Search<'s> {
     fn is_certain(&mut self, value: i64, effect: Effect) -> Result<bool, String> {
         let snapshot = self.dial.set(value).map_err(|e| e.message)?;
         let decision = engine::reconcile(snapshot, &self.remembered.likely);
-        let range = engine::range(snapshot, self.remembered, &decision);
+        let range = outlook::range(snapshot, self.remembered, &decision);
         let same = |replicas: i32| effect_of(replicas, self.current) == effect;
         Ok(range.is_none_or(|range| same(range.min) && same(range.max)))
     }

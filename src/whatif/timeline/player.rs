@@ -13,6 +13,7 @@ use crate::engine;
 use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::numbers;
+use crate::outlook::longest_wait;
 use crate::snapshot::Snapshot;
 use crate::whatif::overrides::{Override, Source, current, look, words};
 use crate::whatif::value::Value;
@@ -209,7 +210,7 @@ impl Player {
 fn wait(times: JoinTimes, snapshot: &Snapshot) -> SignedDuration {
     let Snapshot { hpa, controller, .. } = snapshot;
     let pods = times.ready.max(times.measured).max(controller.cpu_initialization_period);
-    let rules = engine::longest_wait(&hpa.spec, controller);
+    let rules = longest_wait(&hpa.spec, controller);
     rules.saturating_add(pods).saturating_add(controller.sync_period)
 }
 

@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{JoinTimes, Lack, Stays, after};
+use crate::apimachinery::selector::Selector;
 use crate::error::Error;
-use crate::selector::Selector;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition, Requests};
 use crate::snapshot::{MetricAnswer, PodValue, Snapshot};

@@ -10,10 +10,11 @@ use super::{JoinTimes, Lack, LastValue, Plan, Player, Timeline, Trace, TraceEnd}
 use crate::engine;
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::snapshot::assemble::{Options, assemble};
-use crate::snapshot::file::read_text;
+use crate::saved::assemble::assemble;
+use crate::saved::file::read_text;
+use crate::saved::objects::Objects;
+use crate::snapshot::input::Options;
 use crate::snapshot::metric::ContainerUsage;
-use crate::snapshot::objects::Objects;
 use crate::snapshot::pod::{ConditionStatus, Phase, ReadyCondition};
 use crate::snapshot::{ScaleError, Snapshot};
 use crate::whatif::overrides::Override;
@@ -90,7 +91,8 @@ impl World {
 }
 
 fn plan(span: &str, trace: &str) -> Plan {
-    let duration = |text: &str| -> SignedDuration { crate::go::parse_duration(text).unwrap() };
+    let duration =
+        |text: &str| -> SignedDuration { crate::apimachinery::go::parse_duration(text).unwrap() };
     Plan {
         span: (!span.is_empty()).then(|| duration(span)),
         trace: (!trace.is_empty()).then(|| Trace::read(trace.as_bytes(), "load.csv").unwrap()),

@@ -4,8 +4,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{LastValue, TraceEnd};
+use crate::apimachinery::go;
 use crate::error::Error;
-use crate::go;
 use crate::snapshot::Snapshot;
 use crate::whatif::overrides::{Wanted, share_usage};
 use crate::whatif::unit;

@@ -3,11 +3,11 @@
 //! of it has whole seconds.
 
 use jiff::{SignedDuration, Timestamp};
+use kubectl_hpa::apimachinery::quantity::Quantity;
+use kubectl_hpa::apimachinery::selector::Labels;
 use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::Decision;
 use kubectl_hpa::memory::Memory;
-use kubectl_hpa::quantity::Quantity;
-use kubectl_hpa::selector::Labels;
 use kubectl_hpa::snapshot::controller::{Controller, Gates};
 use kubectl_hpa::snapshot::evidence::{Counted, Evidence, Lease, Written};
 use kubectl_hpa::snapshot::hpa::{

@@ -1,0 +1,9 @@
+//! The formats that all of Kubernetes shares: quantities, label selectors, object names, and JSON and
+//! YAML as Go's decoders read them. Nothing here knows what an HPA is.
+
+pub(crate) mod go;
+pub mod json;
+pub(crate) mod names;
+pub mod quantity;
+pub mod selector;
+pub(crate) mod yaml;

@@ -1,0 +1,125 @@
+//! `metav1.LabelSelector`, the form of selectors in objects. It is kept as lax as the API's type:
+//! whether operators, keys and values make sense shows only in [`LabelSelector::to_selector`].
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Operator, Selector, SelectorError, validate};
+use crate::apimachinery::go;
+use crate::apimachinery::json::{list, null_as_default, string_map};
+
+/// A `metav1.LabelSelector`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LabelSelector {
+    /// Labels that must have these values.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "string_map")]
+    pub match_labels: BTreeMap<String, String>,
+    /// Further requirements.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    pub match_expressions: Vec<LabelSelectorRequirement>,
+}
+
+/// A `metav1.LabelSelectorRequirement`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LabelSelectorRequirement {
+    /// The label.
+    #[serde(deserialize_with = "null_as_default")]
+    pub key: String,
+    /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub operator: String,
+    /// The values for `In` and `NotIn`.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    pub values: Vec<String>,
+}
+
+impl LabelSelector {
+    /// The selector that this describes, `metav1.LabelSelectorAsSelector`. An empty one matches
+    /// everything.
+    ///
+    /// # Errors
+    ///
+    /// Upstream's, for unknown operators and for keys and values that labels cannot have. Of
+    /// several faulty `match_labels` upstream reports any, this the first by key.
+    pub fn to_selector(&self) -> Result<Selector, SelectorError> {
+        let mut requirements = Vec::new();
+        for (key, value) in &self.match_labels {
+            let values = vec![value.as_str().into()];
+            requirements.push(validate::requirement(key, Operator::Equals, values)?);
+        }
+        for LabelSelectorRequirement { key, operator, values } in &self.match_expressions {
+            let operator = match operator.as_str() {
+                "In" => Operator::In,
+                "NotIn" => Operator::NotIn,
+                "Exists" => Operator::Exists,
+                "DoesNotExist" => Operator::DoesNotExist,
+                _ => return Err(unknown_operator(operator)),
+            };
+            let values = values.iter().map(|value| value.as_str().into()).collect();
+            requirements.push(validate::requirement(key, operator, values)?);
+        }
+        Ok(Selector::new(requirements))
+    }
+
+    /// The requirements of `selector`, `metav1.ParseToLabelSelector` after its parse.
+    pub(super) fn from_selector(selector: &Selector) -> Result<Self, SelectorError> {
+        let mut converted = Self::default();
+        for requirement in &selector.requirements {
+            let key = requirement.key.to_string();
+            let mut values: Vec<_> = requirement.values.iter().map(ToString::to_string).collect();
+            values.sort_unstable();
+            values.dedup();
+            let operator = match requirement.operator {
+                Operator::Equals | Operator::DoubleEquals => {
+                    converted.match_labels.insert(key, values.concat());
+                    continue;
+                }
+                Operator::In => "In",
+                Operator::NotIn => "NotIn",
+                Operator::Exists => "Exists",
+                Operator::DoesNotExist => "DoesNotExist",
+                Operator::GreaterThan => return Err(unsupported_operator("gt")),
+                Operator::LessThan => return Err(unsupported_operator("lt")),
+                Operator::NotEquals => return Err(unknown_operator("!=")),
+            };
+            let operator = operator.to_owned();
+            converted.match_expressions.push(LabelSelectorRequirement { key, operator, values });
+        }
+        Ok(converted)
+    }
+
+    /// The text of a `*metav1.LabelSelector` printed with `%v` or `%s`, as messages of the
+    /// controller have it.
+    pub fn go_string(selector: Option<&Self>) -> String {
+        let Some(Self { match_labels, match_expressions }) = selector else {
+            return "nil".into();
+        };
+        let mut text = String::from("&LabelSelector{MatchLabels:map[string]string{");
+        for (key, value) in match_labels {
+            let _ = write!(text, "{key}: {value},");
+        }
+        text.push_str("},MatchExpressions:[]LabelSelectorRequirement{");
+        for LabelSelectorRequirement { key, operator, values } in match_expressions {
+            let values = values.join(" ");
+            let _ = write!(
+                text,
+                "LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{values}],}},"
+            );
+        }
+        text.push_str("},}");
+        text
+    }
+}
+
+fn unknown_operator(operator: &str) -> SelectorError {
+    let operator = go::quote(operator);
+    SelectorError::new(format!("{operator} is not a valid label selector operator"))
+}
+
+fn unsupported_operator(operator: &str) -> SelectorError {
+    SelectorError::new(format!("\"{operator}\" isn't supported in label selectors"))
+}

@@ -1,0 +1,104 @@
+//! The labels of one object, held small because there is a set for every pod. Keys and values are
+//! taken as they come: an API server has validated them.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+use crate::apimachinery::json::duplicate;
+
+/// Labels by key, sorted.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Labels(Box<[(Box<str>, Box<str>)]>);
+
+impl Labels {
+    /// The value of the label `key`.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        // Objects have so few labels that a search by halves would not pay.
+        self.0.iter().find(|(name, _)| **name == *key).map(|(_, value)| &**value)
+    }
+
+    /// Keys and values, by key.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (&**key, &**value))
+    }
+
+    /// Whether there are no labels.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn from_pairs(mut pairs: Vec<(Box<str>, Box<str>)>) -> Self {
+        pairs.sort_by(|a, b| a.0.cmp(&b.0));
+        // Of equal keys, the sort leaves the last one written last.
+        pairs.dedup_by(|later, kept| {
+            let same = later.0 == kept.0;
+            if same {
+                std::mem::swap(later, kept);
+            }
+            same
+        });
+        Self(pairs.into())
+    }
+}
+
+/// The last of equal keys wins.
+impl<K: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(K, V)> for Labels {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
+        Self::from_pairs(pairs.into_iter().map(|(k, v)| (k.into(), v.into())).collect())
+    }
+}
+
+impl fmt::Debug for Labels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+impl Serialize for Labels {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+/// From a map or null; null as a value is the empty string, as in Go. No key may be stated twice.
+impl<'de> Deserialize<'de> for Labels {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_option(LabelsVisitor)
+    }
+}
+
+struct LabelsVisitor;
+
+impl<'de> Visitor<'de> for LabelsVisitor {
+    type Value = Labels;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map of labels")
+    }
+
+    fn visit_none<E>(self) -> Result<Labels, E> {
+        Ok(Labels::default())
+    }
+
+    fn visit_unit<E>(self) -> Result<Labels, E> {
+        Ok(Labels::default())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Labels, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
+        let mut pairs = Vec::<(Box<str>, Box<str>)>::with_capacity(8);
+        while let Some((key, value)) = map.next_entry::<_, Option<Box<str>>>()? {
+            pairs.push((key, value.unwrap_or_default()));
+        }
+        pairs.sort_by(|a, b| a.0.cmp(&b.0));
+        if let Some(twice) = pairs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(duplicate(&twice[0].0));
+        }
+        Ok(Labels(pairs.into()))
+    }
+}

@@ -1,0 +1,199 @@
+//! A HorizontalPodAutoscaler's way through the API server, up to what the controller would see:
+//! decode, default, drop, validate, default once more on the read. The steps are in
+//! [`super::convert`], [`super::default`] and [`super::validate`]; here is only their order. Follows
+//! the generic registry's create.
+
+use jiff::Timestamp;
+
+use super::convert::{self, HpaObject, HpaVersion};
+use super::default::{self, AdmissionRules, Dropped};
+use super::metadata::ObjectMeta;
+use super::validate::{self, Invalid};
+use crate::apimachinery::json::DecodeError;
+use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec, HpaStatus};
+
+/// Why the API server would not take an object.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AdmissionError {
+    /// It cannot be decoded (status 400).
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// It is decoded but invalid (status 422).
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+}
+
+/// Reads a HorizontalPodAutoscaler of any version and takes it through the API server.
+///
+/// A missing namespace is filled in from `namespace`. An object that carries a `uid` has been there
+/// before: it is defaulted, but neither stripped nor validated.
+///
+/// # Errors
+/// As the API server's: the object cannot be decoded or is invalid.
+pub fn admit(
+    json: &str,
+    namespace: &str,
+    rules: AdmissionRules,
+) -> Result<HpaObject, AdmissionError> {
+    admit_object(convert::hpa_from_json(json)?, namespace, rules)
+}
+
+/// Takes an update of the spec of an HPA through the API server: what the HPA uses already stays
+/// allowed, and the spec counts as written at `now`.
+///
+/// # Errors
+/// Those of [`admit`].
+pub fn update(
+    hpa: &Hpa,
+    spec: HpaSpec,
+    version: HpaVersion,
+    rules: AdmissionRules,
+    now: Timestamp,
+) -> Result<Hpa, AdmissionError> {
+    let uses_tolerance = |behavior: &Behavior| {
+        let rules = [&behavior.scale_up, &behavior.scale_down];
+        rules.into_iter().flatten().any(|rules| rules.tolerance.is_some())
+    };
+    let old = &hpa.spec;
+    let rules = AdmissionRules {
+        zero_replicas: rules.zero_replicas || old.min_replicas == Some(0),
+        tolerance: rules.tolerance || old.behavior.as_ref().is_some_and(uses_tolerance),
+        container_metrics: rules.container_metrics
+            || old.metrics.iter().any(|metric| metric.container_resource.is_some()),
+        ..rules
+    };
+    let metadata = ObjectMeta {
+        name: hpa.name.clone(),
+        namespace: hpa.namespace.clone(),
+        ..ObjectMeta::default()
+    };
+    let (status, notes) = (HpaStatus::default(), Vec::new());
+    let object = HpaObject { version, metadata, spec, status, notes };
+    let spec = admit_object(object, &hpa.namespace, rules)?.spec;
+    let mut updated = hpa.clone();
+    if updated.spec != spec {
+        updated.spec = spec;
+        updated.written.spec = Some(now);
+        updated.generation = updated.generation.map(|generation| generation.saturating_add(1));
+    }
+    Ok(updated)
+}
+
+fn admit_object(
+    mut object: HpaObject,
+    namespace: &str,
+    rules: AdmissionRules,
+) -> Result<HpaObject, AdmissionError> {
+    if object.metadata.namespace.is_empty() {
+        namespace.clone_into(&mut object.metadata.namespace);
+    }
+    if object.version == HpaVersion::V1 && (object.is_admitted() || rules.zero_value_dropped) {
+        default::drop_zero_values(&mut object.spec);
+    }
+    default::set_on_decode(&mut object.spec, object.version);
+    if !object.is_admitted() {
+        if object.status != HpaStatus::default() {
+            object.notes.push(
+                "the HPA carries no uid, so it is taken as a new manifest and its status is \
+                 dropped, as the API server does"
+                    .to_owned(),
+            );
+            object.status = HpaStatus::default();
+        }
+        for Dropped { path, gate, .. } in default::drop_disabled(&mut object.spec, rules) {
+            object.notes.push(format!(
+                "{path} is dropped, as the API server does unless the feature gate {gate} is on"
+            ));
+        }
+        let causes = validate::validate(&object.metadata, &object.spec, rules);
+        if !causes.is_empty() {
+            return Err(Invalid { name: object.metadata.name, causes }.into());
+        }
+    }
+    default::set_on_read(&mut object.spec);
+    Ok(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::version::Version;
+
+    fn rules() -> AdmissionRules {
+        AdmissionRules::of(&Version::newest())
+    }
+
+    fn causes(json: &str) -> Vec<String> {
+        match admit(json, "default", rules()) {
+            Err(AdmissionError::Invalid(invalid)) => {
+                invalid.causes.iter().map(ToString::to_string).collect()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    const TARGET: &str = r#""maxReplicas": 3,
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}"#;
+
+    #[test]
+    fn an_admitted_object_is_defaulted_but_not_judged() {
+        let json = r#"{"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "A", "uid": "u"}, "spec": {"minReplicas": 0}}"#;
+        let object = admit(json, "default", rules()).unwrap();
+        assert_eq!(object.metadata.namespace, "default");
+        assert_eq!(object.spec.min_replicas, Some(0));
+        assert_eq!(object.spec.metrics.len(), 1);
+    }
+
+    #[test]
+    fn metadata_is_judged_first() {
+        let json = r#"{"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}"#;
+        assert_eq!(
+            causes(json),
+            [
+                "metadata.name: Required value: name or generateName is required",
+                "spec.maxReplicas: Required value: must be set and greater than 0",
+                "spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`",
+                "spec.scaleTargetRef.kind: Required value",
+                "spec.scaleTargetRef.name: Required value",
+                "spec.scaleTargetRef.apiVersion: Invalid value: \"\": apiVersion must specify API group",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_behavior_in_an_annotation_is_judged_before_it_is_filled() {
+        let object = |behavior: &str| {
+            format!(
+                r#"{{"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler",
+                "metadata": {{"name": "a", "annotations":
+                {{"autoscaling.alpha.kubernetes.io/behavior": {behavior:?}}}}}, "spec": {{{TARGET}}}}}"#
+            )
+        };
+        assert_eq!(
+            causes(&object(r#"{"ScaleUp": {"SelectPolicy": "Min"}}"#)),
+            ["spec.behavior.scaleUp.policies: Required value: must specify at least one Policy"]
+        );
+        let policies =
+            r#"{"ScaleUp": {"Policies": [{"Type": "Pods", "Value": 1, "PeriodSeconds": 1}]}}"#;
+        let read = admit(&object(policies), "default", rules()).unwrap();
+        let behavior = read.spec.behavior.unwrap();
+        assert_eq!(behavior.scale_up.unwrap().select_policy.as_deref(), Some("Max"));
+        assert_eq!(behavior.scale_down.unwrap().policies.unwrap().len(), 1);
+    }
+
+    #[test]
+    fn the_message_lists_each_cause_once() {
+        let json = format!(
+            r#"{{"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+            "metadata": {{"name": "a"}}, "spec": {{{TARGET}, "metrics": [{{"type": "x"}}]}}}}"#
+        );
+        let error = admit(&json, "default", rules()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "HorizontalPodAutoscaler.autoscaling \"a\" is invalid: spec.metrics[0].type: \
+             Unsupported value: \"x\": supported values: \"ContainerResource\", \"External\", \
+             \"Object\", \"Pods\", \"Resource\""
+        );
+    }
+}

@@ -1,0 +1,346 @@
+//! JSON of a HorizontalPodAutoscaler of any version to the shape of `autoscaling/v2`. It sets no
+//! defaults and judges nothing beyond types. Reading is as lax as Go's decoder (unknown fields are
+//! skipped, null is the zero value); what is lost on the way is noted. Follows the conversions in
+//! upstream's `pkg/apis/autoscaling/{v1,v2beta1,v2beta2,v2}`, the betas as of 1.35.
+
+mod annotations;
+mod fields;
+mod legacy;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::metadata::ObjectMeta;
+use crate::apimachinery::json::{
+    DecodeError, decode, list, null_as_default, nullable_list, optional_time,
+};
+use crate::apimachinery::quantity::Quantity;
+use crate::snapshot::evidence::Written;
+use crate::snapshot::hpa::{
+    Behavior, Condition, CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec,
+    MetricStatus, MetricValueStatus, ResourceMetricStatus,
+};
+use annotations::read_annotation;
+pub use fields::UnknownField;
+pub(crate) use fields::unknown_fields;
+
+/// The versions of a HorizontalPodAutoscaler that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HpaVersion {
+    /// `autoscaling/v1`: a CPU percentage, and the rest in annotations.
+    V1,
+    /// `autoscaling/v2beta1`: flat metrics; served through 1.24.
+    V2beta1,
+    /// `autoscaling/v2beta2`: as v2, without tolerances; served through 1.25.
+    V2beta2,
+    /// `autoscaling/v2`.
+    V2,
+}
+
+impl HpaVersion {
+    /// All of them, the oldest first.
+    pub const ALL: [Self; 4] = [Self::V1, Self::V2beta1, Self::V2beta2, Self::V2];
+
+    /// As in `apiVersion`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V1 => "autoscaling/v1",
+            Self::V2beta1 => "autoscaling/v2beta1",
+            Self::V2beta2 => "autoscaling/v2beta2",
+            Self::V2 => "autoscaling/v2",
+        }
+    }
+}
+
+/// A HorizontalPodAutoscaler as it was read: nothing defaulted, nothing judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HpaObject {
+    /// The version that it was written in.
+    pub version: HpaVersion,
+    /// Identity, labels, annotations. A name and namespace may be missing.
+    pub metadata: ObjectMeta,
+    /// The spec in the shape of `autoscaling/v2`.
+    pub spec: HpaSpec,
+    /// The status in the shape of `autoscaling/v2`.
+    pub status: HpaStatus,
+    /// What was ignored while reading, for people.
+    pub notes: Vec<String>,
+}
+
+impl HpaObject {
+    /// Whether an API server has accepted the object: it carries a `uid`.
+    #[must_use]
+    pub fn is_admitted(&self) -> bool {
+        !self.metadata.uid.is_empty()
+    }
+
+    /// The part that the controller sees.
+    #[must_use]
+    pub fn into_hpa(self) -> Hpa {
+        Hpa {
+            name: self.metadata.name,
+            namespace: self.metadata.namespace,
+            uid: Some(self.metadata.uid).filter(|uid| !uid.is_empty()),
+            resource_version: self.metadata.resource_version,
+            written: Written::new(self.metadata.creation_timestamp, &self.metadata.managed_fields),
+            deletion_timestamp: self.metadata.deletion_timestamp,
+            generation: Some(self.metadata.generation).filter(|generation| *generation != 0),
+            labels: self.metadata.labels.into_iter().collect(),
+            spec: self.spec,
+            status: self.status,
+        }
+    }
+}
+
+/// Reads a HorizontalPodAutoscaler of any version from JSON, and notes the fields that it does not know,
+/// such as those of a newer API.
+///
+/// # Errors
+/// The text is not JSON, not of a version that is read, or a field has a value of a wrong type.
+pub fn hpa_from_json(json: &str) -> Result<HpaObject, DecodeError> {
+    let (mut object, unknown) = hpa_with_unknown_fields(json)?;
+    if !unknown.is_empty() {
+        let unknown: Vec<String> = unknown.into_iter().map(|field| field.path).collect();
+        object.notes.push(format!(
+            "not known here and passed over, so the answer may be incomplete: {}",
+            unknown.join(", ")
+        ));
+    }
+    Ok(object)
+}
+
+/// The same with the unknown fields apart.
+///
+/// # Errors
+/// Those of [`hpa_from_json`].
+pub fn hpa_with_unknown_fields(json: &str) -> Result<(HpaObject, Vec<UnknownField>), DecodeError> {
+    let TypeMeta { api_version, kind } = decode(json)?;
+    if kind != "HorizontalPodAutoscaler" {
+        let message = format!("{kind:?} is not \"HorizontalPodAutoscaler\"");
+        return Err(DecodeError::new("kind", message));
+    }
+    let Some(version) = HpaVersion::ALL.into_iter().find(|v| v.as_str() == api_version) else {
+        let known = HpaVersion::ALL.map(HpaVersion::as_str).join(", ");
+        let message = format!("{api_version:?} is not a version that is read ({known})");
+        return Err(DecodeError::new("apiVersion", message));
+    };
+    let object = match version {
+        HpaVersion::V1 => decode(json).map(from_v1),
+        HpaVersion::V2beta1 => decode(json).map(from_v2beta1),
+        HpaVersion::V2beta2 => decode(json).and_then(from_v2beta2),
+        HpaVersion::V2 => decode(json).map(|object: Object<HpaSpec, HpaStatus>| {
+            object.convert(version, |spec| spec, |status| status)
+        }),
+    }?;
+    let unknown = unknown_fields(&serde_json::from_str(json)?, version);
+    Ok((object, unknown))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct TypeMeta {
+    #[serde(deserialize_with = "null_as_default")]
+    api_version: String,
+    #[serde(deserialize_with = "null_as_default")]
+    kind: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound = "Spec: Default + Deserialize<'de>, Status: Default + Deserialize<'de>")]
+struct Object<Spec, Status> {
+    #[serde(deserialize_with = "null_as_default")]
+    metadata: ObjectMeta,
+    #[serde(deserialize_with = "null_as_default")]
+    spec: Spec,
+    #[serde(deserialize_with = "null_as_default")]
+    status: Status,
+}
+
+impl<Spec, Status> Object<Spec, Status> {
+    fn convert(
+        self,
+        version: HpaVersion,
+        spec: impl FnOnce(Spec) -> HpaSpec,
+        status: impl FnOnce(Status) -> HpaStatus,
+    ) -> HpaObject {
+        HpaObject {
+            version,
+            metadata: self.metadata,
+            spec: spec(self.spec),
+            status: status(self.status),
+            notes: Vec::new(),
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct V1Spec {
+    #[serde(deserialize_with = "null_as_default")]
+    scale_target_ref: CrossVersionObjectReference,
+    min_replicas: Option<i32>,
+    #[serde(deserialize_with = "null_as_default")]
+    max_replicas: i32,
+    #[serde(rename = "targetCPUUtilizationPercentage")]
+    target_cpu_utilization_percentage: Option<i32>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct V1Status {
+    observed_generation: Option<i64>,
+    #[serde(with = "optional_time")]
+    last_scale_time: Option<Timestamp>,
+    #[serde(deserialize_with = "null_as_default")]
+    current_replicas: i32,
+    #[serde(deserialize_with = "null_as_default")]
+    desired_replicas: i32,
+    #[serde(rename = "currentCPUUtilizationPercentage")]
+    current_cpu_utilization_percentage: Option<i32>,
+}
+
+/// `Convert_v1_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`.
+fn from_v1(object: Object<V1Spec, V1Status>) -> HpaObject {
+    let mut hpa = object.convert(HpaVersion::V1, v1_spec, v1_status);
+    let (annotations, notes) = (&hpa.metadata.annotations, &mut hpa.notes);
+    if let Some(metrics) = read_annotation::<legacy::MetricSpecs>(annotations, "metrics", notes) {
+        // The percentage of the spec, if there is one, comes last.
+        let metrics = metrics.0.into_iter().map(legacy::MetricSpec::convert);
+        hpa.spec.metrics.splice(..0, metrics);
+    }
+    hpa.spec.behavior = read_annotation(annotations, "behavior", notes)
+        .filter(|behavior| *behavior != Behavior::default());
+    let statuses = read_annotation::<legacy::MetricStatuses>(annotations, "current-metrics", notes);
+    if let Some(statuses) = statuses {
+        let statuses = statuses.0.into_iter().map(legacy::MetricStatus::convert);
+        hpa.status.current_metrics = Some(statuses.collect());
+    }
+    if let Some(Conditions(conditions)) = read_annotation(annotations, "conditions", notes) {
+        hpa.status.conditions = conditions;
+    }
+    hpa
+}
+
+fn v1_spec(spec: V1Spec) -> HpaSpec {
+    let percentage = spec.target_cpu_utilization_percentage;
+    HpaSpec {
+        scale_target_ref: spec.scale_target_ref,
+        min_replicas: spec.min_replicas,
+        max_replicas: spec.max_replicas,
+        metrics: percentage.map(MetricSpec::cpu_utilization).into_iter().collect(),
+        behavior: None,
+    }
+}
+
+fn v1_status(status: V1Status) -> HpaStatus {
+    let cpu = |percentage| MetricStatus {
+        type_: "Resource".to_owned(),
+        resource: Some(ResourceMetricStatus {
+            name: "cpu".to_owned(),
+            current: MetricValueStatus {
+                average_utilization: Some(percentage),
+                ..MetricValueStatus::default()
+            },
+        }),
+        ..MetricStatus::default()
+    };
+    HpaStatus {
+        observed_generation: status.observed_generation,
+        last_scale_time: status.last_scale_time,
+        current_replicas: status.current_replicas,
+        desired_replicas: status.desired_replicas,
+        current_metrics: status.current_cpu_utilization_percentage.map(|value| vec![cpu(value)]),
+        conditions: Vec::new(),
+    }
+}
+
+#[derive(Deserialize)]
+struct Conditions(#[serde(deserialize_with = "list")] Vec<Condition>);
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct V2beta1Spec {
+    #[serde(deserialize_with = "null_as_default")]
+    scale_target_ref: CrossVersionObjectReference,
+    min_replicas: Option<i32>,
+    #[serde(deserialize_with = "null_as_default")]
+    max_replicas: i32,
+    #[serde(deserialize_with = "list")]
+    metrics: Vec<legacy::MetricSpec>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct V2beta1Status {
+    observed_generation: Option<i64>,
+    #[serde(with = "optional_time")]
+    last_scale_time: Option<Timestamp>,
+    #[serde(deserialize_with = "null_as_default")]
+    current_replicas: i32,
+    #[serde(deserialize_with = "null_as_default")]
+    desired_replicas: i32,
+    #[serde(deserialize_with = "nullable_list")]
+    current_metrics: Option<Vec<legacy::MetricStatus>>,
+    #[serde(deserialize_with = "list")]
+    conditions: Vec<Condition>,
+}
+
+/// `Convert_v2beta1_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`.
+fn from_v2beta1(object: Object<V2beta1Spec, V2beta1Status>) -> HpaObject {
+    let spec = |spec: V2beta1Spec| HpaSpec {
+        scale_target_ref: spec.scale_target_ref,
+        min_replicas: spec.min_replicas,
+        max_replicas: spec.max_replicas,
+        metrics: spec.metrics.into_iter().map(legacy::MetricSpec::convert).collect(),
+        behavior: None,
+    };
+    let status = |status: V2beta1Status| HpaStatus {
+        observed_generation: status.observed_generation,
+        last_scale_time: status.last_scale_time,
+        current_replicas: status.current_replicas,
+        desired_replicas: status.desired_replicas,
+        current_metrics: status
+            .current_metrics
+            .map(|statuses| statuses.into_iter().map(legacy::MetricStatus::convert).collect()),
+        conditions: status.conditions,
+    };
+    let mut hpa = object.convert(HpaVersion::V2beta1, spec, status);
+    hpa.spec.behavior = read_annotation(&hpa.metadata.annotations, "behavior", &mut hpa.notes)
+        .filter(|behavior| *behavior != Behavior::default());
+    hpa
+}
+
+/// `Convert_v2beta2_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`.
+fn from_v2beta2(object: Object<HpaSpec, HpaStatus>) -> Result<HpaObject, DecodeError> {
+    let mut hpa = object.convert(HpaVersion::V2beta2, |spec| spec, |status| status);
+    for (direction, annotation) in
+        [("scaleUp", "scale-up-tolerance"), ("scaleDown", "scale-down-tolerance")]
+    {
+        let key = annotations::key(annotation);
+        let text = hpa.metadata.annotations.get(&key);
+        let tolerance = text.map(|text| Quantity::parse(text)).transpose().map_err(|error| {
+            DecodeError::new(&format!("metadata.annotations[{key}]"), error.to_string())
+        })?;
+        if tolerance.is_some() {
+            rules(hpa.spec.behavior.get_or_insert_default(), direction).get_or_insert_default();
+        }
+        let behavior = hpa.spec.behavior.as_mut();
+        let Some(rules) = behavior.and_then(|behavior| rules(behavior, direction).as_mut()) else {
+            continue;
+        };
+        // The field itself is unknown to this version.
+        rules.tolerance = tolerance;
+    }
+    Ok(hpa)
+}
+
+fn rules<'a>(
+    behavior: &'a mut Behavior,
+    direction: &str,
+) -> &'a mut Option<crate::snapshot::hpa::ScalingRules> {
+    if direction == "scaleUp" { &mut behavior.scale_up } else { &mut behavior.scale_down }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! The annotations in which older versions carry what they have no fields for. Text that cannot be
+//! read is ignored, as the API server ignores it, but with a note. Keys are matched without regard
+//! to case, because upstream reads these texts with Go's `encoding/json`, one of them into a type
+//! whose keys are `ScaleUp` and the like. Follows `pkg/apis/autoscaling/annotations.go`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::apimachinery::json::{DecodeError, decode};
+use crate::apiserver::metadata::LabelMap;
+
+/// Every key that the annotations may hold, below the maps of user-given keys.
+const KEYS: &[&str] = &[
+    "apiVersion",
+    "averageValue",
+    "container",
+    "containerResource",
+    "currentAverageUtilization",
+    "currentAverageValue",
+    "currentValue",
+    "external",
+    "key",
+    "kind",
+    "lastTransitionTime",
+    "matchExpressions",
+    "matchLabels",
+    "message",
+    "metricName",
+    "metricSelector",
+    "name",
+    "object",
+    "operator",
+    "periodSeconds",
+    "pods",
+    "policies",
+    "reason",
+    "resource",
+    "scaleDown",
+    "scaleUp",
+    "selectPolicy",
+    "selector",
+    "stabilizationWindowSeconds",
+    "status",
+    "target",
+    "targetAverageUtilization",
+    "targetAverageValue",
+    "targetValue",
+    "tolerance",
+    "type",
+    "value",
+    "values",
+];
+
+/// How deep the JSON may be; the metrics of a well-formed annotation are far shallower.
+const MAX_DEPTH: usize = 64;
+
+/// The full key of an annotation.
+pub(crate) fn key(name: &str) -> String {
+    format!("autoscaling.alpha.kubernetes.io/{name}")
+}
+
+/// Reads the JSON in an annotation; `None` where there is none or it cannot be read.
+pub(crate) fn read_annotation<T: DeserializeOwned>(
+    annotations: &LabelMap,
+    name: &str,
+    notes: &mut Vec<String>,
+) -> Option<T> {
+    let key = key(name);
+    let text = annotations.get(&key)?;
+    match fold_keys(text).and_then(|json| decode::<Option<T>>(&json)) {
+        Ok(value) => value,
+        Err(error) => {
+            notes.push(format!("annotation {key} is ignored, as the API server does: {error}"));
+            None
+        }
+    }
+}
+
+/// Rewrites JSON so that each key is spelled as in [`KEYS`]. Values keep their text, since a
+/// quantity may be a number whose digits matter.
+fn fold_keys(json: &str) -> Result<String, DecodeError> {
+    let mut folded = String::new();
+    fold(json, MAX_DEPTH, &mut folded)?;
+    Ok(folded)
+}
+
+fn fold(json: &str, depth: usize, folded: &mut String) -> Result<(), serde_json::Error> {
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err(serde_json::Error::custom("nested too deeply"));
+    };
+    match json.trim_start().as_bytes().first() {
+        Some(b'{') => {
+            let Entries(entries) = serde_json::from_str(json)?;
+            folded.push('{');
+            for (i, (key, value)) in entries.iter().enumerate() {
+                if i > 0 {
+                    folded.push(',');
+                }
+                folded.push_str(&serde_json::to_string(key)?);
+                folded.push(':');
+                if key == "matchLabels" {
+                    folded.push_str(value.get());
+                } else {
+                    fold(value.get(), depth, folded)?;
+                }
+            }
+            folded.push('}');
+        }
+        Some(b'[') => {
+            let elements: Vec<&RawValue> = serde_json::from_str(json)?;
+            folded.push('[');
+            for (i, element) in elements.iter().enumerate() {
+                if i > 0 {
+                    folded.push(',');
+                }
+                fold(element.get(), depth, folded)?;
+            }
+            folded.push(']');
+        }
+        _ => folded.push_str(json),
+    }
+    Ok(())
+}
+
+/// The entries of a JSON object, keys spelled as in [`KEYS`]. The last of several equal keys wins.
+struct Entries<'a>(BTreeMap<String, &'a RawValue>);
+
+impl<'de> Deserialize<'de> for Entries<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct EntriesVisitor;
+
+        impl<'de> Visitor<'de> for EntriesVisitor {
+            type Value = Entries<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut entries = BTreeMap::new();
+                while let Some((key, value)) = map.next_entry::<String, &RawValue>()? {
+                    let known = KEYS.iter().find(|known| known.eq_ignore_ascii_case(&key));
+                    let key = known.map_or(key, |known| (*known).to_owned());
+                    entries.insert(key, value);
+                }
+                Ok(Entries(entries))
+            }
+        }
+
+        deserializer.deserialize_map(EntriesVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_folded_and_values_kept() {
+        for (json, want) in [
+            ("{}", "{}"),
+            ("null", "null"),
+            (
+                r#" {"SCALEUP" : {"Policies":[ {"Type":"Pods"},null ]}}"#,
+                r#"{"scaleUp":{"policies":[{"type":"Pods"},null]}}"#,
+            ),
+            (r#"{"Unknown":[],"averagevalue":1.50}"#, r#"{"Unknown":[],"averageValue":1.50}"#),
+            (
+                r#"{"matchLabels":{"Type":"a","type":"b"}}"#,
+                r#"{"matchLabels":{"Type":"a","type":"b"}}"#,
+            ),
+            (r#"{"Type":"a","type":"b"}"#, r#"{"type":"b"}"#),
+        ] {
+            assert_eq!(fold_keys(json).unwrap(), want);
+        }
+        for json in ["{", "{1:2}", "[1,]", r#"{"a":}"#] {
+            assert!(fold_keys(json).is_err(), "{json}");
+        }
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(fold_keys(&deep).unwrap_err().to_string(), "nested too deeply");
+    }
+}

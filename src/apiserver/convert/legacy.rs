@@ -1,0 +1,267 @@
+//! The flat metric types of `autoscaling/v2beta1`, which `autoscaling/v1` keeps in annotations, and
+//! their conversion. They have no field for the target's type: it follows from the fields that are
+//! set. Only shapes are converted, nothing is judged. Follows upstream's
+//! `pkg/apis/autoscaling/{v1,v2beta1}/conversion.go`.
+
+use serde::Deserialize;
+
+use crate::apimachinery::json::{list, null_as_default};
+use crate::apimachinery::quantity::Quantity;
+use crate::apimachinery::selector::LabelSelector;
+use crate::snapshot::hpa::{
+    self, CrossVersionObjectReference, MetricIdentifier, MetricTarget, MetricValueStatus,
+};
+
+#[derive(Deserialize)]
+pub(crate) struct MetricSpecs(#[serde(deserialize_with = "list")] pub(super) Vec<MetricSpec>);
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct MetricSpec {
+    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    type_: String,
+    object: Option<ObjectMetricSource>,
+    pods: Option<PodsMetricSource>,
+    resource: Option<ResourceMetricSource>,
+    container_resource: Option<ContainerResourceMetricSource>,
+    external: Option<ExternalMetricSource>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ObjectMetricSource {
+    #[serde(deserialize_with = "null_as_default")]
+    target: CrossVersionObjectReference,
+    #[serde(deserialize_with = "null_as_default")]
+    metric_name: String,
+    target_value: Option<Quantity>,
+    selector: Option<LabelSelector>,
+    average_value: Option<Quantity>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct PodsMetricSource {
+    #[serde(deserialize_with = "null_as_default")]
+    metric_name: String,
+    target_average_value: Option<Quantity>,
+    selector: Option<LabelSelector>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ResourceMetricSource {
+    #[serde(deserialize_with = "null_as_default")]
+    name: String,
+    target_average_utilization: Option<i32>,
+    target_average_value: Option<Quantity>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ContainerResourceMetricSource {
+    #[serde(deserialize_with = "null_as_default")]
+    name: String,
+    target_average_utilization: Option<i32>,
+    target_average_value: Option<Quantity>,
+    #[serde(deserialize_with = "null_as_default")]
+    container: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ExternalMetricSource {
+    #[serde(deserialize_with = "null_as_default")]
+    metric_name: String,
+    metric_selector: Option<LabelSelector>,
+    target_value: Option<Quantity>,
+    target_average_value: Option<Quantity>,
+}
+
+impl MetricSpec {
+    /// Converts a metric. A missing value is zero here, not absent.
+    pub(crate) fn convert(self) -> hpa::MetricSpec {
+        hpa::MetricSpec {
+            type_: self.type_,
+            object: self.object.map(|source| hpa::ObjectMetricSource {
+                described_object: source.target,
+                target: MetricTarget {
+                    type_: either(source.average_value.is_some(), "AverageValue", "Value"),
+                    value: Some(or_zero(source.target_value)),
+                    average_value: source.average_value,
+                    average_utilization: None,
+                },
+                metric: MetricIdentifier { name: source.metric_name, selector: source.selector },
+            }),
+            pods: self.pods.map(|source| hpa::PodsMetricSource {
+                metric: MetricIdentifier { name: source.metric_name, selector: source.selector },
+                target: MetricTarget {
+                    type_: "AverageValue".to_owned(),
+                    average_value: Some(or_zero(source.target_average_value)),
+                    ..MetricTarget::default()
+                },
+            }),
+            resource: self.resource.map(|source| hpa::ResourceMetricSource {
+                name: source.name,
+                target: resource_target(
+                    source.target_average_utilization,
+                    source.target_average_value,
+                ),
+            }),
+            container_resource: self.container_resource.map(|source| {
+                hpa::ContainerResourceMetricSource {
+                    name: source.name,
+                    target: resource_target(
+                        source.target_average_utilization,
+                        source.target_average_value,
+                    ),
+                    container: source.container,
+                }
+            }),
+            external: self.external.map(|source| hpa::ExternalMetricSource {
+                metric: MetricIdentifier {
+                    name: source.metric_name,
+                    selector: source.metric_selector,
+                },
+                target: MetricTarget {
+                    type_: either(source.target_value.is_some(), "Value", "AverageValue"),
+                    value: source.target_value,
+                    average_value: source.target_average_value,
+                    average_utilization: None,
+                },
+            }),
+        }
+    }
+}
+
+fn resource_target(percentage: Option<i32>, average_value: Option<Quantity>) -> MetricTarget {
+    MetricTarget {
+        type_: either(percentage.is_some(), "Utilization", "AverageValue"),
+        value: None,
+        average_value,
+        average_utilization: percentage,
+    }
+}
+
+fn either(condition: bool, yes: &str, no: &str) -> String {
+    if condition { yes } else { no }.to_owned()
+}
+
+fn or_zero(quantity: Option<Quantity>) -> Quantity {
+    quantity.unwrap_or_default()
+}
+
+#[derive(Deserialize)]
+pub(crate) struct MetricStatuses(#[serde(deserialize_with = "list")] pub(super) Vec<MetricStatus>);
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct MetricStatus {
+    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    type_: String,
+    object: Option<ObjectMetricStatus>,
+    pods: Option<PodsMetricStatus>,
+    resource: Option<ResourceMetricStatus>,
+    container_resource: Option<ContainerResourceMetricStatus>,
+    external: Option<ExternalMetricStatus>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ObjectMetricStatus {
+    #[serde(deserialize_with = "null_as_default")]
+    target: CrossVersionObjectReference,
+    #[serde(deserialize_with = "null_as_default")]
+    metric_name: String,
+    current_value: Option<Quantity>,
+    selector: Option<LabelSelector>,
+    average_value: Option<Quantity>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct PodsMetricStatus {
+    #[serde(deserialize_with = "null_as_default")]
+    metric_name: String,
+    current_average_value: Option<Quantity>,
+    selector: Option<LabelSelector>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ResourceMetricStatus {
+    #[serde(deserialize_with = "null_as_default")]
+    name: String,
+    current_average_utilization: Option<i32>,
+    current_average_value: Option<Quantity>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ContainerResourceMetricStatus {
+    #[serde(deserialize_with = "null_as_default")]
+    name: String,
+    current_average_utilization: Option<i32>,
+    current_average_value: Option<Quantity>,
+    #[serde(deserialize_with = "null_as_default")]
+    container: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ExternalMetricStatus {
+    #[serde(deserialize_with = "null_as_default")]
+    metric_name: String,
+    metric_selector: Option<LabelSelector>,
+    current_value: Option<Quantity>,
+    current_average_value: Option<Quantity>,
+}
+
+impl MetricStatus {
+    /// Converts a status of a v1 annotation or of v2beta1.
+    pub(crate) fn convert(self) -> hpa::MetricStatus {
+        let average = |percentage, value| MetricValueStatus {
+            value: None,
+            average_value: Some(or_zero(value)),
+            average_utilization: percentage,
+        };
+        let value = |value, average_value| MetricValueStatus {
+            value: Some(or_zero(value)),
+            average_value,
+            average_utilization: None,
+        };
+        hpa::MetricStatus {
+            type_: self.type_,
+            object: self.object.map(|status| hpa::ObjectMetricStatus {
+                metric: MetricIdentifier { name: status.metric_name, selector: status.selector },
+                current: value(status.current_value, status.average_value),
+                described_object: status.target,
+            }),
+            pods: self.pods.map(|status| hpa::PodsMetricStatus {
+                metric: MetricIdentifier { name: status.metric_name, selector: status.selector },
+                current: average(None, status.current_average_value),
+            }),
+            resource: self.resource.map(|status| hpa::ResourceMetricStatus {
+                name: status.name,
+                current: average(status.current_average_utilization, status.current_average_value),
+            }),
+            container_resource: self.container_resource.map(|status| {
+                hpa::ContainerResourceMetricStatus {
+                    name: status.name,
+                    current: average(
+                        status.current_average_utilization,
+                        status.current_average_value,
+                    ),
+                    container: status.container,
+                }
+            }),
+            external: self.external.map(|status| hpa::ExternalMetricStatus {
+                metric: MetricIdentifier {
+                    name: status.metric_name,
+                    selector: status.metric_selector,
+                },
+                current: value(status.current_value, status.current_average_value),
+            }),
+        }
+    }
+}

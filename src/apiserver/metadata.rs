@@ -1,0 +1,83 @@
+//! The parts of `ObjectMeta` that one pass or the API server's checks look at. Reading is as lax
+//! as Go's decoder: null is the zero value, unknown fields are skipped.
+//! Judging names and keys is the business of [`super::validate`].
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::apimachinery::json::{list, null_as_default, optional_time, string_map};
+use crate::snapshot::evidence::ManagedFieldsEntry;
+
+/// Labels or annotations by key.
+pub type LabelMap = BTreeMap<String, String>;
+
+/// `metav1.ObjectMeta`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ObjectMeta {
+    /// The object's name; empty when only `generateName` is given.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// The prefix from which the API server would make a name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub generate_name: String,
+    /// The namespace; empty where the manifest leaves it to the request.
+    #[serde(deserialize_with = "null_as_default")]
+    pub namespace: String,
+    /// Set by the API server on creation.
+    #[serde(deserialize_with = "null_as_default")]
+    pub uid: String,
+    /// Which state of the object it is.
+    #[serde(deserialize_with = "null_as_default")]
+    pub resource_version: String,
+    /// Counted by the API server.
+    #[serde(deserialize_with = "null_as_default")]
+    pub generation: i64,
+    /// Set by the API server on creation.
+    #[serde(with = "optional_time")]
+    pub creation_timestamp: Option<Timestamp>,
+    /// Set by the API server when the object is to go.
+    #[serde(with = "optional_time")]
+    pub deletion_timestamp: Option<Timestamp>,
+    /// Labels by key.
+    #[serde(deserialize_with = "string_map")]
+    pub labels: LabelMap,
+    /// Annotations by key.
+    #[serde(deserialize_with = "string_map")]
+    pub annotations: LabelMap,
+    /// The objects that own this one.
+    #[serde(deserialize_with = "list")]
+    pub owner_references: Vec<OwnerReference>,
+    /// What has to happen before the object may go.
+    #[serde(deserialize_with = "list")]
+    pub finalizers: Vec<String>,
+    /// Who has written what, and when.
+    #[serde(deserialize_with = "list")]
+    pub managed_fields: Vec<ManagedFieldsEntry>,
+}
+
+/// `metav1.OwnerReference`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OwnerReference {
+    /// Group and version of the owner.
+    #[serde(deserialize_with = "null_as_default")]
+    pub api_version: String,
+    /// The owner's kind.
+    #[serde(deserialize_with = "null_as_default")]
+    pub kind: String,
+    /// The owner's name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// The owner's uid.
+    #[serde(deserialize_with = "null_as_default")]
+    pub uid: String,
+    /// Whether the owner is the managing controller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controller: Option<bool>,
+    /// Whether the owner waits for this object on foreground deletion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_owner_deletion: Option<bool>,
+}

@@ -1,0 +1,9 @@
+//! What the API server does to a HorizontalPodAutoscaler before the controller sees it: conversion
+//! between versions, defaults, dropped fields and validation. [`admit`] runs them in order. No network
+//! here, and no decisions of the controller.
+
+pub mod admit;
+pub mod convert;
+pub mod default;
+pub mod metadata;
+pub mod validate;

@@ -1,0 +1,170 @@
+//! What an API server says of a HorizontalPodAutoscaler on creation: every cause, in its
+//! order and words. It changes nothing and expects defaults to be set. An object that an API server
+//! has accepted is not for it: controllers also run on what an older server let through. Follows
+//! upstream's `ValidateHorizontalPodAutoscaler`.
+
+mod cause;
+mod metadata;
+mod metrics;
+
+pub use cause::{Cause, Invalid};
+use cause::{Path, Shown};
+
+use super::default::AdmissionRules;
+use super::metadata::ObjectMeta;
+use crate::apimachinery::names;
+use crate::apimachinery::quantity::Quantity;
+use crate::snapshot::hpa::{
+    Behavior, CrossVersionObjectReference, HpaSpec, ScalingPolicy, ScalingRules,
+};
+
+/// The longest period of a scaling policy, in seconds.
+const MAX_PERIOD_SECONDS: i32 = 1800;
+/// The longest stabilization window, in seconds.
+const MAX_STABILIZATION_WINDOW_SECONDS: i32 = 3600;
+
+const SELECT_POLICIES: [&str; 3] = ["Disabled", "Max", "Min"];
+const POLICY_TYPES: [&str; 2] = ["Percent", "Pods"];
+
+/// Why the API server would not create this object; empty where it would.
+///
+/// The spec has its defaults ([`super::default::set_on_decode`]) and is rid of what the gates
+/// switch off ([`super::default::drop_disabled`]). Where upstream's order is random (labels,
+/// annotations, surplus metric sources), the causes are sorted.
+#[must_use]
+pub fn validate(meta: &ObjectMeta, spec: &HpaSpec, rules: AdmissionRules) -> Vec<Cause> {
+    let mut causes = metadata::validate(meta, &Path::new("metadata"));
+    causes.extend(validate_spec(spec, rules, &Path::new("spec")));
+    causes
+}
+
+fn validate_spec(spec: &HpaSpec, rules: AdmissionRules, path: &Path) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let lower_bound = if rules.zero_replicas { 0 } else { 1 };
+    if let Some(min) = spec.min_replicas.filter(|min| *min < lower_bound) {
+        let detail = format!("must be greater than or equal to {lower_bound}");
+        causes.push(path.child("minReplicas").invalid(number(min), &detail));
+    }
+    let max = path.child("maxReplicas");
+    if !rules.max_replicas_required && spec.max_replicas < 1 {
+        causes.push(max.invalid(number(spec.max_replicas), "must be greater than 0"));
+    } else if spec.max_replicas == 0 {
+        causes.push(max.required("must be set and greater than 0"));
+    } else if spec.max_replicas < 0 {
+        causes.push(max.invalid(number(spec.max_replicas), "must be greater than or equal to 1"));
+    }
+    if spec.min_replicas.is_some_and(|min| spec.max_replicas < min) {
+        let detail = "must be greater than or equal to `minReplicas`";
+        causes.push(max.invalid(number(spec.max_replicas), detail));
+    }
+    // ReplicationController is the only scalable kind of the group without a name.
+    let needs_group = spec.scale_target_ref.kind != "ReplicationController";
+    let target = path.child("scaleTargetRef");
+    causes.extend(validate_reference(&spec.scale_target_ref, needs_group, rules, &target));
+    causes.extend(metrics::validate(spec, rules, &path.child("metrics")));
+    if let Some(Behavior { scale_up, scale_down }) = &spec.behavior {
+        let path = path.child("behavior");
+        for (rules, direction) in [(scale_up, "scaleUp"), (scale_down, "scaleDown")] {
+            if let Some(rules) = rules {
+                causes.extend(validate_rules(rules, &path.child(direction)));
+            }
+        }
+    }
+    causes
+}
+
+/// `ValidateCrossVersionObjectReference`.
+fn validate_reference(
+    reference: &CrossVersionObjectReference,
+    needs_group: bool,
+    rules: AdmissionRules,
+    path: &Path,
+) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    for (field, value) in [("kind", &reference.kind), ("name", &reference.name)] {
+        causes.extend(validate_path_segment(value, "", &path.child(field)));
+    }
+    let wrong = match names::group_version(&reference.api_version) {
+        _ if !rules.api_version => None,
+        Err(text) => Some(text),
+        Ok(("", _)) if needs_group => Some("apiVersion must specify API group".to_owned()),
+        Ok(_) => None,
+    };
+    if let Some(detail) = wrong {
+        let shown = Shown::Text(&reference.api_version);
+        causes.push(path.child("apiVersion").invalid(shown, &detail));
+    }
+    causes
+}
+
+fn validate_path_segment(name: &str, missing: &str, path: &Path) -> Vec<Cause> {
+    if name.is_empty() {
+        return vec![path.required(missing)];
+    }
+    let wrong = names::path_segment(name);
+    wrong.iter().map(|detail| path.invalid(Shown::Text(name), detail)).collect()
+}
+
+/// `validateScalingRules`.
+fn validate_rules(rules: &ScalingRules, path: &Path) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    if let Some(seconds) = rules.stabilization_window_seconds {
+        let window = path.child("stabilizationWindowSeconds");
+        if seconds < 0 {
+            causes.push(window.invalid(number(seconds), "must be greater than or equal to zero"));
+        }
+        if seconds > MAX_STABILIZATION_WINDOW_SECONDS {
+            let detail =
+                format!("must be less than or equal to {MAX_STABILIZATION_WINDOW_SECONDS}");
+            causes.push(window.invalid(number(seconds), &detail));
+        }
+    }
+    if let Some(select) = &rules.select_policy
+        && !SELECT_POLICIES.contains(&select.as_str())
+    {
+        causes.push(path.child("selectPolicy").not_supported(select, &SELECT_POLICIES));
+    }
+    let (policies, at) = (rules.policies.as_deref().unwrap_or_default(), path.child("policies"));
+    if policies.is_empty() {
+        causes.push(at.required("must specify at least one Policy"));
+    }
+    for (i, policy) in policies.iter().enumerate() {
+        causes.extend(validate_policy(policy, &at.index(i)));
+    }
+    if let Some(tolerance) = rules.tolerance.as_ref().filter(|tolerance| tolerance.signum() < 0) {
+        let detail = "must be greater than or equal to 0";
+        causes.push(invalid_quantity(tolerance, detail, &path.child("tolerance")));
+    }
+    causes
+}
+
+fn validate_policy(policy: &ScalingPolicy, path: &Path) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    if !POLICY_TYPES.contains(&policy.type_.as_str()) {
+        causes.push(path.child("type").not_supported(&policy.type_, &POLICY_TYPES));
+    }
+    if policy.value <= 0 {
+        let field = path.child("value");
+        causes.push(field.invalid(number(policy.value), "must be greater than zero"));
+    }
+    let period = path.child("periodSeconds");
+    if policy.period_seconds <= 0 {
+        causes.push(period.invalid(number(policy.period_seconds), "must be greater than zero"));
+    }
+    if policy.period_seconds > MAX_PERIOD_SECONDS {
+        let detail = format!("must be less than or equal to {MAX_PERIOD_SECONDS}");
+        causes.push(period.invalid(number(policy.period_seconds), &detail));
+    }
+    causes
+}
+
+fn invalid_quantity(quantity: &Quantity, detail: &str, path: &Path) -> Cause {
+    path.invalid(Shown::Json(&quantity.to_string()), detail)
+}
+
+fn number(n: i32) -> Shown<'static> {
+    Shown::Number(n.into())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,216 @@
+//! The checks on the metrics of a spec: the type, the sources and their targets. Whether the type
+//! of a target agrees with the fields that are set is not checked, nor are selectors. Follows
+//! upstream's `validateMetrics`.
+
+use super::cause::{Cause, Path, Shown};
+use super::{invalid_quantity, number, validate_path_segment, validate_reference};
+use crate::apimachinery::names;
+use crate::apiserver::default::AdmissionRules;
+use crate::snapshot::hpa::{
+    ContainerResourceMetricSource, ExternalMetricSource, HpaSpec, MetricIdentifier, MetricSpec,
+    MetricTarget, ObjectMetricSource, PodsMetricSource, ResourceMetricSource,
+};
+
+const METRIC_SOURCE_TYPES: [&str; 5] =
+    ["ContainerResource", "External", "Object", "Pods", "Resource"];
+
+pub(crate) fn validate(spec: &HpaSpec, rules: AdmissionRules, path: &Path) -> Vec<Cause> {
+    let HpaSpec { metrics, min_replicas, .. } = spec;
+    let mut causes = Vec::new();
+    for (i, metric) in metrics.iter().enumerate() {
+        causes.extend(validate_metric(metric, rules, &path.index(i)));
+    }
+    // Only these can say at zero pods that there is work again.
+    let wakes = |metric: &MetricSpec| matches!(metric.type_.as_str(), "Object" | "External");
+    if *min_replicas == Some(0) && !metrics.iter().any(wakes) {
+        let detail = "must specify at least one Object or External metric to support scaling to \
+                      zero replicas";
+        causes.push(path.forbidden(detail));
+    }
+    causes
+}
+
+/// `validateMetricSpec`.
+fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &Path) -> Vec<Cause> {
+    let MetricSpec { type_, object, external, pods, resource, container_resource } = metric;
+    let mut causes = Vec::new();
+    let unsupported = || path.child("type").not_supported(type_, &METRIC_SOURCE_TYPES);
+    let expected = match type_.as_str() {
+        "ContainerResource" => Some("containerResource"),
+        "External" => Some("external"),
+        "Object" => Some("object"),
+        "Pods" => Some("pods"),
+        "Resource" => Some("resource"),
+        _ => None,
+    };
+    if type_.is_empty() {
+        causes.push(path.child("type").required("must specify a metric source type"));
+    }
+    if expected.is_none() {
+        causes.push(unsupported());
+    }
+
+    let mut present = Vec::new();
+    // Upstream judges only the first source that is there, whatever the type says.
+    let mut judge = |field: &'static str, judged: Option<Vec<Cause>>| {
+        if let Some(judged) = judged {
+            if present.is_empty() {
+                causes.extend(judged);
+            }
+            present.push(field);
+        }
+    };
+    let at = |field| path.child(field);
+    judge("object", object.as_ref().map(|source| validate_object(source, rules, &at("object"))));
+    judge("external", external.as_ref().map(|source| validate_external(source, &at("external"))));
+    judge("pods", pods.as_ref().map(|source| validate_pods(source, &at("pods"))));
+    judge("resource", resource.as_ref().map(|source| validate_resource(source, &at("resource"))));
+    judge(
+        "containerResource",
+        container_resource
+            .as_ref()
+            .map(|source| validate_container_resource(source, &at("containerResource"))),
+    );
+
+    match expected {
+        Some(field) if !present.contains(&field) => {
+            let mut detail = "must populate information for the given metric source".to_owned();
+            if field == "containerResource" && !rules.container_metrics {
+                detail += " (only allowed when HPAContainerMetrics feature is enabled)";
+            }
+            causes.push(at(field).required(&detail));
+        }
+        Some(_) => {}
+        // Reported before, and once more here.
+        None => causes.push(unsupported()),
+    }
+    if present.len() != 1 {
+        let surplus = present.into_iter().filter(|field| Some(*field) != expected);
+        let detail = "must populate the given metric source only";
+        causes.extend(surplus.map(|field| at(field).forbidden(detail)));
+    }
+    causes
+}
+
+fn validate_object(source: &ObjectMetricSource, rules: AdmissionRules, path: &Path) -> Vec<Cause> {
+    let described = path.child("describedObject");
+    let mut causes = validate_reference(&source.described_object, false, rules, &described);
+    causes.extend(validate_identifier(&source.metric, &path.child("metric")));
+    let (target, at) = (&source.target, path.child("target"));
+    causes.extend(validate_target(target, &at));
+    if target.value.is_none() && target.average_value.is_none() {
+        let detail = "must set either a target value or averageValue";
+        causes.push(at.child("averageValue").required(detail));
+    }
+    causes
+}
+
+fn validate_external(source: &ExternalMetricSource, path: &Path) -> Vec<Cause> {
+    let mut causes = validate_identifier(&source.metric, &path.child("metric"));
+    let (target, at) = (&source.target, path.child("target"));
+    causes.extend(validate_target(target, &at));
+    match (&target.value, &target.average_value) {
+        (None, None) => {
+            let detail = "must set either a target value for metric or a per-pod target";
+            causes.push(at.child("averageValue").required(detail));
+        }
+        (Some(_), Some(_)) => {
+            let detail = "may not set both a target value for metric and a per-pod target";
+            causes.push(at.child("value").forbidden(detail));
+        }
+        _ => {}
+    }
+    causes
+}
+
+fn validate_pods(source: &PodsMetricSource, path: &Path) -> Vec<Cause> {
+    let mut causes = validate_identifier(&source.metric, &path.child("metric"));
+    let at = path.child("target");
+    causes.extend(validate_target(&source.target, &at));
+    if source.target.average_value.is_none() {
+        let detail = "must specify a positive target averageValue";
+        causes.push(at.child("averageValue").required(detail));
+    }
+    causes
+}
+
+fn validate_resource(source: &ResourceMetricSource, path: &Path) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    if source.name.is_empty() {
+        causes.push(path.child("name").required("must specify a resource name"));
+    }
+    causes.extend(validate_resource_target(&source.target, &path.child("target")));
+    causes
+}
+
+fn validate_container_resource(source: &ContainerResourceMetricSource, path: &Path) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let name = path.child("name");
+    if source.name.is_empty() {
+        causes.push(name.required("must specify a resource name"));
+    } else {
+        let wrong = names::container_resource(&source.name);
+        causes.extend(wrong.iter().map(|wrong| match wrong {
+            names::ContainerResourceError::Format(detail) => {
+                name.invalid(Shown::Text(&source.name), detail)
+            }
+            names::ContainerResourceError::Kind(detail) => {
+                name.invalid(Shown::Json(&source.name), detail)
+            }
+        }));
+    }
+    let container = path.child("container");
+    if source.container.is_empty() {
+        causes.push(container.required("must specify a container"));
+    } else {
+        let shown = Shown::Text(&source.container);
+        let wrong = names::dns_label(&source.container);
+        causes.extend(wrong.iter().map(|detail| container.invalid(shown, detail)));
+    }
+    causes.extend(validate_resource_target(&source.target, &path.child("target")));
+    causes
+}
+
+fn validate_resource_target(target: &MetricTarget, path: &Path) -> Vec<Cause> {
+    let mut causes = validate_target(target, path);
+    match (&target.average_utilization, &target.average_value) {
+        (None, None) => {
+            let detail = "must set either a target raw value or a target utilization";
+            causes.push(path.child("averageUtilization").required(detail));
+        }
+        (Some(_), Some(_)) => {
+            let detail = "may not set both a target raw value and a target utilization";
+            causes.push(path.child("averageValue").forbidden(detail));
+        }
+        _ => {}
+    }
+    causes
+}
+
+/// `validateMetricTarget`. Whether the type agrees with the fields that are set is not checked.
+fn validate_target(target: &MetricTarget, path: &Path) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let type_ = path.child("type");
+    if target.type_.is_empty() {
+        causes.push(type_.required("must specify a metric target type"));
+    }
+    if !matches!(target.type_.as_str(), "Utilization" | "Value" | "AverageValue") {
+        let detail = "must be either Utilization, Value, or AverageValue";
+        causes.push(type_.invalid(Shown::Json(&target.type_), detail));
+    }
+    for (field, value) in [("value", &target.value), ("averageValue", &target.average_value)] {
+        if let Some(value) = value.as_ref().filter(|value| value.signum() <= 0) {
+            causes.push(invalid_quantity(value, "must be positive", &path.child(field)));
+        }
+    }
+    if let Some(percentage) = target.average_utilization.filter(|percentage| *percentage < 1) {
+        let field = path.child("averageUtilization");
+        causes.push(field.invalid(number(percentage), "must be greater than 0"));
+    }
+    causes
+}
+
+/// `validateMetricIdentifier`. The selector is not checked.
+fn validate_identifier(metric: &MetricIdentifier, path: &Path) -> Vec<Cause> {
+    validate_path_segment(&metric.name, "must specify a metric name", &path.child("name"))
+}

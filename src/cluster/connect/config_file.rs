@@ -1,0 +1,239 @@
+//! The shape of a kubeconfig file, read as leniently as kubectl reads it: unknown fields are
+//! skipped, null is absent, nothing is required. Errors name the place, never a value, since values
+//! may be secrets. Follows client-go's `clientcmd/api/v1`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::apimachinery::yaml;
+use crate::secret::Secret;
+
+/// One file, or several merged ones.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Kubeconfig {
+    pub(crate) current_context: String,
+    pub(crate) contexts: BTreeMap<String, Context>,
+    pub(crate) clusters: BTreeMap<String, Cluster>,
+    pub(crate) users: BTreeMap<String, User>,
+}
+
+/// Which cluster, as whom, and where.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Context {
+    pub(crate) cluster: String,
+    pub(crate) user: String,
+    pub(crate) namespace: String,
+}
+
+/// How to reach an API server. The data of certificates is in base64.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct Cluster {
+    pub(crate) server: String,
+    pub(crate) tls_server_name: String,
+    pub(crate) insecure_skip_tls_verify: bool,
+    pub(crate) certificate_authority: String,
+    pub(crate) certificate_authority_data: String,
+    // Its user part may be a password.
+    pub(crate) proxy_url: Secret,
+    pub(crate) disable_compression: bool,
+    pub(crate) extensions: Vec<Extension>,
+}
+
+/// Settings of others about a cluster.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Extension {
+    pub(crate) name: String,
+    pub(crate) extension: Value,
+}
+
+/// Who to be.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct User {
+    pub(crate) client_certificate: String,
+    pub(crate) client_certificate_data: String,
+    pub(crate) client_key: String,
+    pub(crate) client_key_data: Secret,
+    pub(crate) token: Secret,
+    #[serde(rename = "tokenFile")]
+    pub(crate) token_file: String,
+    #[serde(rename = "as")]
+    pub(crate) impersonate: String,
+    #[serde(rename = "as-uid")]
+    pub(crate) impersonate_uid: String,
+    #[serde(rename = "as-groups")]
+    pub(crate) impersonate_groups: Vec<String>,
+    #[serde(rename = "as-user-extra")]
+    pub(crate) impersonate_extra: BTreeMap<String, Vec<String>>,
+    pub(crate) username: String,
+    pub(crate) password: Secret,
+    pub(crate) auth_provider: Option<AuthProvider>,
+    pub(crate) exec: Option<Exec>,
+}
+
+/// A built-in way to log in.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(crate) struct AuthProvider {
+    pub(crate) name: String,
+    pub(crate) config: BTreeMap<String, Secret>,
+}
+
+/// A program that gives credentials.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Exec {
+    pub(crate) command: String,
+    pub(crate) args: Vec<Secret>,
+    pub(crate) env: Vec<Variable>,
+    pub(crate) api_version: String,
+    pub(crate) install_hint: String,
+    pub(crate) provide_cluster_info: bool,
+    pub(crate) interactive_mode: String,
+}
+
+/// A variable for a credential program.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) value: Secret,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+struct File {
+    kind: String,
+    #[serde(rename = "apiVersion")]
+    api_version: String,
+    current_context: String,
+    contexts: Vec<Value>,
+    clusters: Vec<Value>,
+    users: Vec<Value>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Named {
+    name: String,
+    context: Value,
+    cluster: Value,
+    user: Value,
+}
+
+/// Reads a file's text; the error names a line or a field. Paths become relative to `folder`.
+pub(crate) fn parse(text: &str, folder: &Path) -> Result<Kubeconfig, String> {
+    let value = document(text)?;
+    let file: File = typed(value, "")?;
+    let right_kind = matches!(file.kind.as_str(), "" | "Config");
+    if !right_kind || !matches!(file.api_version.as_str(), "" | "v1") {
+        return Err("it is not of kind Config and apiVersion v1".to_owned());
+    }
+    let mut config = Kubeconfig {
+        current_context: file.current_context,
+        contexts: entries(file.contexts, "contexts", |entry| entry.context)?,
+        clusters: entries(file.clusters, "clusters", |entry| entry.cluster)?,
+        users: entries(file.users, "users", |entry| entry.user)?,
+    };
+    resolve_paths(&mut config, folder);
+    Ok(config)
+}
+
+/// The first document of a text, without nulls.
+pub(crate) fn document(text: &str) -> Result<Value, String> {
+    let documents: Vec<Value> =
+        serde_yaml::from_multiple_with_options(text, yaml::options(text.len())).map_err(|e| {
+            let e = e.without_snippet();
+            match e.location() {
+                Some(place) => format!("line {}: not readable as YAML", place.line()),
+                None => "not readable as YAML".to_owned(),
+            }
+        })?;
+    let mut first = documents.into_iter().next().unwrap_or_default();
+    drop_nulls(&mut first);
+    if first.is_null() {
+        first = Value::Object(serde_json::Map::new());
+    }
+    Ok(first)
+}
+
+/// Go leaves a field alone where it reads null.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, member| !member.is_null());
+            members.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
+
+/// A value in its shape; the error says where it has another, not what is there.
+pub(crate) fn typed<T: DeserializeOwned>(value: Value, place: &str) -> Result<T, String> {
+    let wrong = |path: &str| match path {
+        "" => "it is not an object".to_owned(),
+        path => format!("the value of {path} has the wrong type"),
+    };
+    // Otherwise the elements of a list would be taken for fields, by their order.
+    if !value.is_object() {
+        return Err(wrong(place));
+    }
+    serde_path_to_error::deserialize(value).map_err(|e| {
+        let path = e.path().to_string();
+        let dot = if place.is_empty() || path == "." { "" } else { "." };
+        let path = if path == "." { "" } else { path.as_str() };
+        wrong(&format!("{place}{dot}{path}"))
+    })
+}
+
+fn entries<T: DeserializeOwned + Default>(
+    list: Vec<Value>,
+    field: &str,
+    content: fn(Named) -> Value,
+) -> Result<BTreeMap<String, T>, String> {
+    let mut entries = BTreeMap::new();
+    for (place, entry) in list.into_iter().enumerate() {
+        let entry: Named = typed(entry, &format!("{field}[{place}]"))?;
+        let name = entry.name.clone();
+        let content = content(entry);
+        let content = if content.is_null() {
+            T::default()
+        } else {
+            typed(content, &format!("{field}[{place}]"))?
+        };
+        if entries.insert(name.clone(), content).is_some() {
+            return Err(format!("duplicate name {name:?} in {field}"));
+        }
+    }
+    Ok(entries)
+}
+
+/// Follows `clientcmd.ResolveLocalPaths`: commands only where they are paths.
+fn resolve_paths(config: &mut Kubeconfig, folder: &Path) {
+    let resolve = |path: &mut String| {
+        if !path.is_empty() {
+            *path = folder.join(&*path).to_string_lossy().into_owned();
+        }
+    };
+    for cluster in config.clusters.values_mut() {
+        resolve(&mut cluster.certificate_authority);
+    }
+    for user in config.users.values_mut() {
+        resolve(&mut user.client_certificate);
+        resolve(&mut user.client_key);
+        resolve(&mut user.token_file);
+        if let Some(exec) = &mut user.exec
+            && exec.command.contains(std::path::MAIN_SEPARATOR)
+        {
+            resolve(&mut exec.command);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Runs a credential plugin: once, with a time limit, with standard input only where someone can
+//! answer. Its output, arguments and environment must never show in an error; what it says on
+//! standard error is its own. Follows client-go's `plugin/pkg/client/auth/exec`.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use http::HeaderValue;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
+use tokio::process::Command;
+
+use super::config_file::{Cluster, Exec};
+use super::environment::Environment;
+use super::kubeconfig::words;
+use super::look_path::{Unfound, look_path};
+use super::plugin_policy::Policy;
+use crate::error::Error;
+use crate::secret::Secret;
+
+const LIMIT: Duration = Duration::from_secs(60);
+/// The most that a plugin may say.
+const LONGEST: u64 = 1 << 20;
+/// The extension of a cluster that is meant for plugins.
+const EXTENSION: &str = "client.authentication.k8s.io/exec";
+const VERSIONS: [&str; 2] =
+    ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
+
+/// What a plugin gave.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Credentials {
+    pub(crate) token: Option<Secret>,
+    /// A certificate and its private key, in PEM.
+    pub(crate) identity: Option<(String, Secret)>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Answer {
+    kind: String,
+    api_version: String,
+    status: Option<Status>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Status {
+    token: Option<Secret>,
+    client_certificate_data: Option<String>,
+    client_key_data: Option<Secret>,
+}
+
+/// Runs the plugin.
+pub(crate) async fn run(
+    exec: &Exec,
+    cluster: &Cluster,
+    policy: &Policy,
+    env: &Environment,
+) -> Result<Credentials, Fault> {
+    run_within(LIMIT, exec, cluster, policy, env).await
+}
+
+/// What is wrong and what to do, without anything of the plugin's.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Fault {
+    pub(crate) cause: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl From<Fault> for Error {
+    fn from(Fault { cause, hint }: Fault) -> Self {
+        let message = format!("Unable to connect to the server: getting credentials: {cause}");
+        let error = Self::bare(message);
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+}
+
+impl From<String> for Fault {
+    fn from(cause: String) -> Self {
+        Self { cause, hint: None }
+    }
+}
+
+pub(crate) async fn run_within(
+    limit: Duration,
+    exec: &Exec,
+    cluster: &Cluster,
+    policy: &Policy,
+    env: &Environment,
+) -> Result<Credentials, Fault> {
+    if !VERSIONS.contains(&exec.api_version.as_str()) {
+        let known = VERSIONS.join(" or ");
+        return Err(format!("exec plugin: invalid apiVersion, not {known}").into());
+    }
+    let interactive = match exec.interactive_mode.as_str() {
+        "Never" => false,
+        "Always" if !env.interactive => {
+            let cause = "exec plugin cannot support interactive mode: standard input is not a \
+                         terminal";
+            return Err(cause.to_owned().into());
+        }
+        _ => env.interactive,
+    };
+    policy.check(&exec.command, env)?;
+    let path = look_path(&exec.command, env).map_err(|why| not_run(exec, &why))?;
+    let mut command = Command::new(path);
+    command
+        .args(exec.args.iter().map(Secret::expose))
+        .env("KUBERNETES_EXEC_INFO", info(exec, cluster, interactive)?)
+        .stdin(if interactive { Stdio::inherit() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(if env.silent { Stdio::null() } else { Stdio::inherit() })
+        .kill_on_drop(true);
+    for variable in &exec.env {
+        command.env(&variable.name, variable.value.expose());
+    }
+    let mut child = command.spawn().map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => not_run(exec, &Unfound::Missing),
+        _ => format!("exec: executable {}: {}", exec.command, words(&e)).into(),
+    })?;
+    let stdout = child.stdout.take();
+    let finish = async {
+        let mut output = Vec::new();
+        if let Some(stdout) = stdout {
+            stdout.take(LONGEST).read_to_end(&mut output).await?;
+        }
+        Ok::<_, std::io::Error>((child.wait().await?, output))
+    };
+    let (status, output) = tokio::time::timeout(limit, finish)
+        .await
+        .map_err(|_| {
+            let seconds = limit.as_secs();
+            format!("exec: executable {} gave nothing in {seconds}s", exec.command)
+        })?
+        .map_err(|e| format!("exec: executable {}: {}", exec.command, words(&e)))?;
+    if !status.success() {
+        let code = status.code().unwrap_or(-1);
+        let command = &exec.command;
+        return Err(format!("exec: executable {command} failed with exit code {code}").into());
+    }
+    read(&output, exec).map_err(Fault::from)
+}
+
+fn not_run(exec: &Exec, why: &Unfound) -> Fault {
+    let (cause, hint) = match why {
+        Unfound::Relative => (
+            "cannot run executable found relative to current directory",
+            "an entry of PATH is empty or relative: remove it, or name the plugin in the \
+             kubeconfig with its whole path"
+                .to_owned(),
+        ),
+        Unfound::Denied => ("permission denied", "make it executable with chmod +x".to_owned()),
+        Unfound::Missing => ("not found", installing(exec)),
+    };
+    // Go's own words have a colon, and client-go's have none.
+    let colon = if *why == Unfound::Missing { "" } else { ":" };
+    Fault { cause: format!("exec: executable {}{colon} {cause}", exec.command), hint: Some(hint) }
+}
+
+fn installing(exec: &Exec) -> String {
+    match exec.install_hint.trim() {
+        "" => "it is a credential plugin that the kubeconfig names and that is not installed"
+            .to_owned(),
+        hint => readable(hint),
+    }
+}
+
+/// A hint is text from elsewhere: on one line, without what steers a terminal.
+fn readable(hint: &str) -> String {
+    let words: Vec<&str> = hint.split_whitespace().collect();
+    let line = words.join(" ");
+    line.chars().filter(|letter| !letter.is_control()).collect()
+}
+
+/// What a plugin is told: `KUBERNETES_EXEC_INFO`.
+fn info(exec: &Exec, cluster: &Cluster, interactive: bool) -> Result<String, String> {
+    let mut spec = json!({ "interactive": interactive });
+    if exec.provide_cluster_info {
+        spec["cluster"] = cluster_info(cluster)?;
+    }
+    let info = json!({
+        "kind": "ExecCredential",
+        "apiVersion": exec.api_version,
+        "spec": spec,
+    });
+    Ok(info.to_string())
+}
+
+fn cluster_info(cluster: &Cluster) -> Result<Value, String> {
+    let mut info = json!({ "server": cluster.server });
+    let mut authority = cluster.certificate_authority_data.clone();
+    if authority.is_empty() && !cluster.certificate_authority.is_empty() {
+        use base64::Engine;
+        let path = &cluster.certificate_authority;
+        let bytes = std::fs::read(path)
+            .map_err(|e| format!("failed to read certificate-authority {path}: {}", words(&e)))?;
+        authority = base64::engine::general_purpose::STANDARD.encode(bytes);
+    }
+    for (name, text) in [
+        ("tls-server-name", cluster.tls_server_name.as_str()),
+        ("certificate-authority-data", authority.as_str()),
+        ("proxy-url", cluster.proxy_url.expose()),
+    ] {
+        if !text.is_empty() {
+            info[name] = text.into();
+        }
+    }
+    for (name, on) in [
+        ("insecure-skip-tls-verify", cluster.insecure_skip_tls_verify),
+        ("disable-compression", cluster.disable_compression),
+    ] {
+        if on {
+            info[name] = on.into();
+        }
+    }
+    let config = cluster.extensions.iter().find(|extension| extension.name == EXTENSION);
+    if let Some(config) = config {
+        info["config"] = config.extension.clone();
+    }
+    Ok(info)
+}
+
+/// Reads what a plugin printed; the error says what is missing, not what was there.
+fn read(output: &[u8], exec: &Exec) -> Result<Credentials, String> {
+    let answer: Answer = serde_json::from_slice(output)
+        .ok()
+        .filter(|answer: &Answer| answer.kind == "ExecCredential")
+        .ok_or_else(|| {
+            let command = &exec.command;
+            format!("exec: executable {command} did not print an ExecCredential")
+        })?;
+    if answer.api_version != exec.api_version {
+        // The version comes from the plugin, and is shown only as one of those known.
+        let theirs = VERSIONS
+            .into_iter()
+            .find(|version| *version == answer.api_version)
+            .unwrap_or("another one");
+        return Err(format!(
+            "exec plugin is configured to use API version {}, plugin returned version {theirs}",
+            exec.api_version
+        ));
+    }
+    let status = answer.status.ok_or("exec plugin didn't return a status field")?;
+    let token = status.token.filter(|token| !token.is_empty());
+    if token.as_ref().is_some_and(|token| HeaderValue::from_str(token.expose()).is_err()) {
+        let command = &exec.command;
+        return Err(format!(
+            "exec: executable {command} returned a token with a line break or another control \
+             character, so it cannot be sent"
+        ));
+    }
+    let certificate = status.client_certificate_data.unwrap_or_default();
+    let key = status.client_key_data.unwrap_or_default();
+    let identity = match (certificate.is_empty(), key.is_empty()) {
+        (false, false) => Some((certificate, key)),
+        (true, true) if token.is_none() => {
+            return Err("exec plugin didn't return a token or cert/key pair".to_owned());
+        }
+        (true, true) => None,
+        _ => {
+            return Err("exec plugin returned only certificate or key, not both".to_owned());
+        }
+    };
+    Ok(Credentials { token, identity })
+}

@@ -1,0 +1,350 @@
+//! From flags and kubeconfig to a [`Session`]: the one place that hands credentials to the client.
+//! They go nowhere else, and over plain HTTP not at all. Follows `ClientConfig` of client-go's
+//! `clientcmd`, `rest.DefaultServerURL` and `transport.TLSConfigFor`.
+
+pub(super) mod config_file;
+pub(crate) mod environment;
+pub(crate) mod exec;
+pub(crate) mod kubeconfig;
+mod look_path;
+mod oidc;
+pub(super) mod plugin_policy;
+mod proxy;
+pub(super) mod resolve;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{ACCEPT_ENCODING, USER_AGENT};
+use http::{HeaderValue, Uri};
+use jiff::Timestamp;
+use kube::client::RustlsTlsError;
+use kube::config::AuthInfo;
+
+use super::connect::config_file::{Cluster, User};
+use super::connect::environment::Environment;
+use super::connect::exec::{Credentials, Fault};
+use super::connect::kubeconfig::words;
+use super::connect::proxy::Proxy;
+use super::connect::resolve::Target;
+use super::http::body::ENCODINGS;
+use super::http::{Clients, Limits, Session};
+use crate::args::ConnectionFlags;
+use crate::error::Error;
+use crate::secret::Secret;
+
+/// Everything that a client is built from; kept to build another one with fresh credentials.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) server: Uri,
+    pub(crate) proxy: Option<Proxy>,
+    pub(crate) target: Target,
+    pub(crate) limits: Limits,
+    /// Whether `--token` is the user's token.
+    token_flag: bool,
+    policy: plugin_policy::Policy,
+    env: Environment,
+}
+
+/// Connects as kubectl would: loads and merges the kubeconfig, puts the flags over it, and runs the
+/// credential plugin if there is one. No request is sent yet.
+///
+/// # Errors
+///
+/// The configuration is not usable, or credentials could not be had.
+pub async fn connect(flags: &ConnectionFlags, env: &Environment) -> Result<Session, Error> {
+    let loaded = kubeconfig::load(flags.kubeconfig.as_deref(), env)?;
+    let mut notes: Vec<String> =
+        loaded.missing.iter().map(|path| format!("no kubeconfig at {}", path.display())).collect();
+    let mut notices = Vec::new();
+    let mut target = resolve::resolve(flags, &loaded, env)?;
+    let server = server_uri(&target.cluster)?;
+    if server.scheme_str() == Some("http") && forget_credentials(&mut target.user) {
+        notices.push("credentials are not sent over plain HTTP".to_owned());
+    }
+    let proxy = proxy::choose(&server, &target.cluster.proxy_url, env, &mut notices)
+        .map_err(Error::failed)?;
+    if let Some(proxy) = &proxy {
+        notes.push(format!("through the proxy {proxy}"));
+    }
+    let plan = Plan {
+        server,
+        proxy,
+        target,
+        limits: Limits::new(flags.request_timeout),
+        token_flag: flags.token.as_ref().is_some_and(|token| !token.is_empty()),
+        policy: plugin_policy::load(env)?,
+        env: env.clone(),
+    };
+    let credentials = plan.credentials().await?;
+    let clients = plan.clients(credentials)?;
+    Ok(Session::new(plan, clients, notices, notes))
+}
+
+impl Plan {
+    /// Whether credentials come from a plugin, which may be asked again.
+    pub(crate) fn has_plugin(&self) -> bool {
+        self.plugin().is_some()
+    }
+
+    /// The plugin, where nothing goes before it.
+    fn plugin(&self) -> Option<&config_file::Exec> {
+        let user = &self.target.user;
+        let other =
+            !user.token.is_empty() || !user.token_file.is_empty() || !user.username.is_empty();
+        user.exec.as_ref().filter(|_| !other)
+    }
+
+    /// Runs the plugin, if there is one.
+    pub(crate) async fn credentials(&self) -> Result<Option<Credentials>, Fault> {
+        let Some(plugin) = self.plugin() else {
+            return Ok(None);
+        };
+        exec::run(plugin, &self.target.cluster, &self.policy, &self.env).await.map(Some)
+    }
+
+    /// The clients with these credentials.
+    pub(crate) fn clients(&self, credentials: Option<Credentials>) -> Result<Clients, Error> {
+        // Fails only if some other part of the program was first, which then has chosen.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let cluster = &self.target.cluster;
+        let mut config = kube::Config::new(self.server.clone());
+        config.default_namespace.clone_from(&self.target.namespace);
+        config.root_cert = authority(cluster)?;
+        config.accept_invalid_certs = cluster.insecure_skip_tls_verify;
+        config.tls_server_name = some(&cluster.tls_server_name);
+        config.proxy_url = self.proxy.as_ref().map(|proxy| proxy.uri.clone());
+        config.connect_timeout = self.limits.connect();
+        // The whole request has a limit of its own, and so has what it writes.
+        config.read_timeout = None;
+        config.write_timeout = None;
+        config.default_retry = false;
+        config.headers = vec![(USER_AGENT, user_agent())];
+        if !cluster.disable_compression {
+            config.headers.push((ACCEPT_ENCODING, ENCODINGS));
+        }
+        let sent;
+        (config.auth_info, sent) = self.auth_info(credentials)?;
+        Ok(Clients { age: 0, reads: client(&config)?, config, sent })
+    }
+
+    /// Who to be, and what of it every request shows to the server.
+    fn auth_info(&self, credentials: Option<Credentials>) -> Result<(AuthInfo, Secret), Error> {
+        let user = &self.target.user;
+        let mut auth = AuthInfo {
+            impersonate: some(&user.impersonate),
+            impersonate_uid: some(&user.impersonate_uid),
+            impersonate_groups: (!user.impersonate_groups.is_empty())
+                .then(|| user.impersonate_groups.clone()),
+            impersonate_user_extra: (!user.impersonate_extra.is_empty())
+                .then(|| user.impersonate_extra.clone().into_iter().collect()),
+            client_certificate: some(&user.client_certificate),
+            client_certificate_data: some(&compact(&user.client_certificate_data)),
+            client_key: some(&user.client_key),
+            client_key_data: some(&compact(user.client_key_data.expose())).map(Into::into),
+            ..AuthInfo::default()
+        };
+        let token = match credentials {
+            Some(credentials) => {
+                if let Some((certificate, key)) = credentials.identity {
+                    auth.client_certificate = None;
+                    auth.client_key = None;
+                    auth.client_certificate_data = Some(STANDARD.encode(certificate));
+                    auth.client_key_data = Some(STANDARD.encode(key.expose()).into());
+                }
+                credentials.token
+            }
+            None => self.token()?,
+        };
+        let mut sent = Secret::default();
+        if let Some(token) = token {
+            auth.token = Some(token.expose().to_owned().into());
+            sent = token;
+        } else if !user.username.is_empty() {
+            auth.username = Some(user.username.clone());
+            auth.password = Some(user.password.expose().to_owned().into());
+            let pair = format!("{}:{}", user.username, user.password.expose());
+            sent = Secret::new(STANDARD.encode(pair));
+        } else if let Some(provider) = &user.auth_provider {
+            if provider.name != "oidc" {
+                let name = &provider.name;
+                return Err(Error::failed(format!("no Auth Provider found for name {name:?}"))
+                    .hint("its credentials now come from a plugin: see `exec` in the kubeconfig"));
+            }
+            let token = oidc::id_token(&provider.config, Timestamp::now())?;
+            let token = sendable(token, "the OIDC id-token of the kubeconfig")?;
+            auth.token = Some(token.expose().to_owned().into());
+            sent = token;
+        }
+        Ok((auth, sent))
+    }
+
+    /// The user's token: the file's, where it can be read and has one.
+    fn token(&self) -> Result<Option<Secret>, Error> {
+        let user = &self.target.user;
+        let own = match user.token.is_empty() {
+            true => None,
+            false if self.token_flag => Some((user.token.clone(), "--token".to_owned())),
+            false => {
+                let source =
+                    format!("the token of user {:?} in the kubeconfig", self.target.user_name);
+                Some((user.token.clone(), source))
+            }
+        };
+        let path = &user.token_file;
+        let found = match (path.is_empty(), own) {
+            (true, None) => return Ok(None),
+            (true, Some(own)) => own,
+            (false, own) => match (std::fs::read_to_string(path), own) {
+                // As client-go, which trims what it reads from a file and nothing else.
+                (Ok(text), _) if !text.trim().is_empty() => {
+                    (Secret::new(text.trim()), format!("the token in file {path:?}"))
+                }
+                (_, Some(own)) => own,
+                (Ok(_), None) => {
+                    return Err(Error::failed(format!("read empty token from file {path:?}")));
+                }
+                (Err(e), None) => {
+                    let cause = words(&e);
+                    return Err(Error::failed(format!(
+                        "failed to read token file {path:?}: {cause}"
+                    )));
+                }
+            },
+        };
+        sendable(found.0, &found.1).map(Some)
+    }
+}
+
+/// A client with connections of its own.
+pub(crate) fn client(config: &kube::Config) -> Result<kube::Client, Error> {
+    kube::Client::try_from(config.clone()).map_err(|e| client_error(&e))
+}
+
+/// `kubectl-hpa/1.2.3 (linux/amd64)`, with Go's names.
+fn user_agent() -> HeaderValue {
+    let system = match std::env::consts::OS {
+        "macos" => "darwin",
+        other => other,
+    };
+    let machine = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "x86" => "386",
+        other => other,
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let text = format!("kubectl-hpa/{version} ({system}/{machine})");
+    HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("kubectl-hpa"))
+}
+
+/// The server's address: a host and port alone are https if anything about TLS is configured.
+fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
+    let text = cluster.server.trim_end_matches('/');
+    let fail = || Error::failed("the server's address is not a URL or a host:port pair");
+    let has_scheme = text.contains("://");
+    let text = if has_scheme {
+        let end = text.find(['?', '#']).unwrap_or(text.len());
+        text[..end].to_owned()
+    } else if text.contains('/') {
+        return Err(fail());
+    } else if cluster.insecure_skip_tls_verify
+        || !cluster.certificate_authority.is_empty()
+        || !cluster.certificate_authority_data.is_empty()
+    {
+        format!("https://{text}")
+    } else {
+        format!("http://{text}")
+    };
+    let uri: Uri = text.parse().map_err(|_| fail())?;
+    if proxy::has_no_such_port(&uri) {
+        return Err(Error::usage("the port of the server's address is not one from 0 to 65535"));
+    }
+    let usable = matches!(uri.scheme_str(), Some("http" | "https"));
+    if !usable || uri.host().is_none_or(str::is_empty) {
+        return Err(fail());
+    }
+    // A user in the address would be shown with it, and client-go's users have tokens.
+    if uri.authority().is_some_and(|part| part.as_str().contains('@')) {
+        return Err(Error::failed("the server's address must not name a user"));
+    }
+    Ok(uri)
+}
+
+/// Takes everything that identifies the user; says whether there was anything.
+fn forget_credentials(user: &mut User) -> bool {
+    let kept = User {
+        impersonate: std::mem::take(&mut user.impersonate),
+        impersonate_uid: std::mem::take(&mut user.impersonate_uid),
+        impersonate_groups: std::mem::take(&mut user.impersonate_groups),
+        impersonate_extra: std::mem::take(&mut user.impersonate_extra),
+        ..User::default()
+    };
+    let had = *user != User::default();
+    *user = kept;
+    had
+}
+
+fn some(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The certificates that the server's must descend from; the data goes before the file.
+fn authority(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>, Error> {
+    let unreadable = |cause: &str| {
+        Error::failed(format!("unable to load root certificates: {cause}"))
+            .hint("see certificate-authority in the kubeconfig, or --certificate-authority")
+    };
+    let text = if !cluster.certificate_authority_data.is_empty() {
+        let data = compact(&cluster.certificate_authority_data);
+        let bytes = STANDARD.decode(data);
+        bytes.map_err(|_| unreadable("illegal base64 data"))?
+    } else if !cluster.certificate_authority.is_empty() {
+        let bytes = std::fs::read(&cluster.certificate_authority);
+        bytes.map_err(|e| unreadable(&words(&e)))?
+    } else {
+        return Ok(None);
+    };
+    let parts =
+        pem::parse_many(text).map_err(|_| unreadable("unable to parse bytes as PEM block"))?;
+    let certificates: Vec<Vec<u8>> = parts
+        .into_iter()
+        .filter(|part| part.tag() == "CERTIFICATE")
+        .map(pem::Pem::into_contents)
+        .collect();
+    if certificates.is_empty() {
+        return Err(unreadable("unable to parse bytes as PEM block"));
+    }
+    Ok(Some(certificates))
+}
+
+/// Base64 may be broken over lines.
+fn compact(data: &str) -> String {
+    data.split_ascii_whitespace().collect()
+}
+
+/// A token, if a header can hold it; `source` is what it is called in an error, which never shows it.
+fn sendable(token: Secret, source: &str) -> Result<Secret, Error> {
+    if HeaderValue::from_str(token.expose()).is_ok() {
+        return Ok(token);
+    }
+    let cause = "contains a line break or another control character";
+    Err(Error::failed(format!("{source} {cause}, so it cannot be sent"))
+        .hint("a token is one line: look for a second line, or for `token: |` in YAML"))
+}
+
+/// What the client says about credentials that it cannot use; never what they are.
+fn client_error(e: &kube::Error) -> Error {
+    let cause = match e {
+        // Its text has the line with the fault, which may be the key.
+        kube::Error::RustlsTls(RustlsTlsError::InvalidIdentityPem(_)) => {
+            "unable to set up TLS: the client certificate or key is not PEM"
+        }
+        // The others are about the form of a key or a name, and hold nothing of a key.
+        kube::Error::RustlsTls(e) => return Error::failed(format!("unable to set up TLS: {e}")),
+        kube::Error::InferKubeconfig(_) => "unable to load the client certificate or key",
+        kube::Error::Auth(_) => "the credentials of the kubeconfig are not usable",
+        kube::Error::HttpError(_) => "the user to act as is not fit for a header",
+        _ => "the client could not be set up",
+    };
+    Error::failed(cause).hint("see the user of the context in the kubeconfig")
+}

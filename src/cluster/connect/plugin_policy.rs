@@ -1,0 +1,144 @@
+//! Which credential plugins may run: the user's word in kuberc, which goes before any kubeconfig.
+//! Only reads; runs nothing. Follows kubectl's `pkg/kuberc` and `PluginPolicy` of client-go.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::config_file::{document, typed};
+use super::environment::Environment;
+use super::kubeconfig::words;
+use super::look_path::look_path;
+use crate::error::Error;
+
+/// The user's word.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) enum Policy {
+    /// Every plugin may run.
+    #[default]
+    AllowAll,
+    /// None may.
+    DenyAll,
+    /// Only these, by name in PATH or by path.
+    Allowlist(Vec<String>),
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Preference {
+    credential_plugin_policy: String,
+    credential_plugin_allowlist: Vec<Entry>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Entry {
+    name: String,
+    command: String,
+}
+
+/// Reads `KUBERC`, else `~/.kube/kuberc`.
+pub(crate) fn load(env: &Environment) -> Result<Policy, Error> {
+    let off = env.variable("KUBECTL_KUBERC") == Some("false");
+    let path = match env.variable("KUBERC") {
+        Some("off") => return Ok(Policy::AllowAll),
+        _ if off => return Ok(Policy::AllowAll),
+        Some(path) => PathBuf::from(path),
+        None => match env.home() {
+            Some(home) => home.join(".kube").join("kuberc"),
+            None => return Ok(Policy::AllowAll),
+        },
+    };
+    let shown = path.display();
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Policy::AllowAll),
+        Err(e) => {
+            return Err(Error::failed(format!("kuberc error {shown}: {}", words(&e))));
+        }
+    };
+    parse(&text).map_err(|cause| Error::failed(format!("kuberc error {shown}: {cause}")))
+}
+
+fn parse(text: &str) -> Result<Policy, String> {
+    let preference: Preference = typed(document(text)?, "")?;
+    let list: Vec<String> = preference
+        .credential_plugin_allowlist
+        .into_iter()
+        .map(|entry| match entry.command.is_empty() {
+            true => entry.name,
+            false => entry.command,
+        })
+        .collect();
+    match preference.credential_plugin_policy.as_str() {
+        "" | "AllowAll" | "DenyAll" if !list.is_empty() => {
+            Err("credentialPluginAllowlist needs the policy Allowlist".to_owned())
+        }
+        "" | "AllowAll" => Ok(Policy::AllowAll),
+        "DenyAll" => Ok(Policy::DenyAll),
+        "Allowlist" => Ok(Policy::Allowlist(list)),
+        other => Err(format!("invalid credentialPluginPolicy {other:?}")),
+    }
+}
+
+impl Policy {
+    /// Whether a plugin may run; if not, client-go's words for it.
+    pub(crate) fn check(&self, command: &str, env: &Environment) -> Result<(), String> {
+        let denied =
+            |policy: &str| Err(format!("plugin {command:?} not allowed: policy set to {policy:?}"));
+        match self {
+            Self::AllowAll => Ok(()),
+            Self::DenyAll => denied("DenyAll"),
+            Self::Allowlist(list) => {
+                let found = look_path(command, env);
+                let same = |entry: &String| found.is_ok() && look_path(entry, env) == found;
+                if list.iter().any(same) { Ok(()) } else { denied("Allowlist") }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Policy, parse};
+    use crate::cluster::connect::environment::Environment;
+
+    #[test]
+    fn policies() {
+        for (text, want) in [
+            ("", Ok(Policy::AllowAll)),
+            ("kind: Preference\naliases: []", Ok(Policy::AllowAll)),
+            ("credentialPluginPolicy: DenyAll", Ok(Policy::DenyAll)),
+            (
+                "credentialPluginPolicy: Allowlist\n\
+                 credentialPluginAllowlist: [{name: a}, {command: /b}]",
+                Ok(Policy::Allowlist(vec!["a".to_owned(), "/b".to_owned()])),
+            ),
+            ("credentialPluginPolicy: Maybe", Err(())),
+            ("credentialPluginAllowlist: [{name: a}]", Err(())),
+            ("credentialPluginPolicy: [", Err(())),
+        ] {
+            assert_eq!(parse(text).map_err(|_| ()), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_list_goes_by_what_would_run() {
+        let env = Environment {
+            variables: [("PATH".to_owned(), "/bin:/usr/bin".to_owned())].into(),
+            ..Environment::default()
+        };
+        let check = |list: &[&str], command: &str| {
+            let list = list.iter().map(|name| (*name).to_owned()).collect();
+            Policy::Allowlist(list).check(command, &env)
+        };
+        assert!(check(&["sh"], "sh").is_ok());
+        assert!(check(&["/bin/sh"], "sh").is_ok());
+        assert!(check(&["sh"], "/tmp/sh").is_err());
+        assert!(check(&["nowhere"], "nowhere").is_err());
+        assert_eq!(
+            Policy::DenyAll.check("sh", &env),
+            Err("plugin \"sh\" not allowed: policy set to \"DenyAll\"".to_owned())
+        );
+    }
+}

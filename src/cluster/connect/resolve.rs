@@ -1,0 +1,320 @@
+//! Flags over kubeconfig entries: the one cluster, user and namespace to use, checked with
+//! kubectl's words. It does no network I/O and runs nothing. Follows `DirectClientConfig`,
+//! `DeferredLoadingClientConfig` and `validation.go` of client-go's `clientcmd`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::config_file::{Cluster, Context, User};
+use super::environment::Environment;
+use super::kubeconfig::{Loaded, words};
+use crate::apimachinery::names;
+use crate::args::ConnectionFlags;
+use crate::error::Error;
+
+/// What to connect to, as whom.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Target {
+    pub(crate) cluster: Cluster,
+    pub(crate) user: User,
+    pub(crate) user_name: String,
+    pub(crate) namespace: String,
+}
+
+/// Puts the flags over the kubeconfig and checks the result.
+pub(crate) fn resolve(
+    flags: &ConnectionFlags,
+    loaded: &Loaded,
+    env: &Environment,
+) -> Result<Target, Error> {
+    let config = &loaded.config;
+    let context_flag = given(flags.context.as_ref());
+    let context_name = context_flag.unwrap_or(&config.current_context);
+    let context = match config.contexts.get(context_name) {
+        Some(context) => context.clone(),
+        None if context_name.is_empty() => Context::default(),
+        None if context_flag.is_some() => {
+            return Err(unknown("context", context_name, &config.contexts));
+        }
+        None => {
+            let message = format!(
+                "Error in configuration: context was not found for specified context: {context_name}"
+            );
+            return Err(Error::bare(message).hint(listed("--context", &config.contexts)));
+        }
+    };
+    let cluster_name = given(flags.cluster.as_ref()).unwrap_or(&context.cluster);
+    let user_name = given(flags.user.as_ref()).unwrap_or(&context.user);
+    // kubectl goes on to localhost:8080, or as nobody, where a context names what is not there.
+    let user = match config.users.get(user_name) {
+        Some(user) => user.clone(),
+        None if user_name.is_empty() => User::default(),
+        None if flags.user.is_none() && brings_credentials(flags) => User::default(),
+        None => return Err(unknown("auth info", user_name, &config.users)),
+    };
+    let cluster = match config.clusters.get(cluster_name) {
+        Some(cluster) => cluster.clone(),
+        None if cluster_name.is_empty() => Cluster::default(),
+        None if flags.cluster.is_none() && flags.server.is_some() => Cluster::default(),
+        None => return Err(unknown("cluster", cluster_name, &config.clusters)),
+    };
+    let mut target = Target {
+        cluster: with_cluster_flags(cluster, flags),
+        user: with_user_flags(user, flags),
+        user_name: user_name.to_owned(),
+        namespace: String::new(),
+    };
+    let in_cluster = service_account(env);
+    let nothing = target.cluster == Cluster::default() && target.user == User::default();
+    if target.cluster.server.is_empty() {
+        match &in_cluster {
+            Some(own) if nothing => {
+                target.cluster = own.cluster.clone();
+                target.user = own.user.clone();
+            }
+            _ => return Err(no_server(cluster_name, loaded, nothing)),
+        }
+    }
+    target.namespace = given(flags.namespace.as_ref())
+        .or(Some(context.namespace.as_str()).filter(|name| !name.is_empty()))
+        .map(str::to_owned)
+        // In a pod, kubectl prefers its namespace even where a kubeconfig names the cluster.
+        .or(in_cluster.map(|own| own.namespace))
+        .unwrap_or_else(|| "default".to_owned());
+    if let [wrong, ..] = &*names::path_segment(&target.namespace) {
+        let namespace = &target.namespace;
+        return Err(Error::usage(format!("invalid namespace {namespace:?}: {wrong}")));
+    }
+    check(&target, cluster_name)?;
+    Ok(target)
+}
+
+fn given(flag: Option<&String>) -> Option<&str> {
+    flag.map(String::as_str).filter(|text| !text.is_empty())
+}
+
+fn brings_credentials(flags: &ConnectionFlags) -> bool {
+    flags.token.is_some() || flags.client_certificate.is_some()
+}
+
+fn unknown<T>(sort: &str, name: &str, known: &BTreeMap<String, T>) -> Error {
+    let flag = match sort {
+        "auth info" => "--user".to_owned(),
+        _ => format!("--{sort}"),
+    };
+    Error::failed(format!("{sort} {name:?} does not exist")).hint(listed(&flag, known))
+}
+
+fn listed<T>(flag: &str, known: &BTreeMap<String, T>) -> String {
+    if known.is_empty() {
+        return "the kubeconfig has none".to_owned();
+    }
+    let names: Vec<&str> = known.keys().map(String::as_str).collect();
+    format!("{flag} may be one of: {}", names.join(", "))
+}
+
+fn no_server(cluster_name: &str, loaded: &Loaded, nothing: bool) -> Error {
+    let tried: Vec<String> = loaded.tried.iter().map(|path| path.display().to_string()).collect();
+    if !cluster_name.is_empty() {
+        return Error::failed(format!("no server found for cluster {cluster_name:?}"));
+    }
+    if loaded.tried.len() == loaded.missing.len() {
+        let looked = match tried.as_slice() {
+            [] => "neither KUBECONFIG nor HOME is set".to_owned(),
+            paths => format!("looked at {}", paths.join(", ")),
+        };
+        return Error::failed(format!("no kubeconfig found ({looked})"))
+            .hint("name one with --kubeconfig or KUBECONFIG");
+    }
+    let message = if nothing {
+        format!("no current-context is set in {}", tried.join(", "))
+    } else {
+        "default cluster has no server defined".to_owned()
+    };
+    Error::failed(message).hint(listed("--context", &loaded.config.contexts))
+}
+
+fn with_cluster_flags(mut cluster: Cluster, flags: &ConnectionFlags) -> Cluster {
+    if let Some(server) = given(flags.server.as_ref()) {
+        server.clone_into(&mut cluster.server);
+        // What the kubeconfig's server is called says nothing about this one.
+        cluster.tls_server_name.clear();
+    }
+    if let Some(name) = given(flags.tls_server_name.as_ref()) {
+        name.clone_into(&mut cluster.tls_server_name);
+    }
+    let authority = given(flags.certificate_authority.as_ref());
+    let insecure = flags.insecure_skip_tls_verify == Some(true);
+    if insecure || authority.is_some() {
+        cluster.insecure_skip_tls_verify = insecure;
+        cluster.certificate_authority = authority.unwrap_or_default().to_owned();
+        cluster.certificate_authority_data.clear();
+    }
+    if flags.disable_compression == Some(true) {
+        cluster.disable_compression = true;
+    }
+    cluster
+}
+
+fn with_user_flags(mut user: User, flags: &ConnectionFlags) -> User {
+    if let Some(path) = given(flags.client_certificate.as_ref()) {
+        path.clone_into(&mut user.client_certificate);
+        user.client_certificate_data.clear();
+    }
+    if let Some(path) = given(flags.client_key.as_ref()) {
+        path.clone_into(&mut user.client_key);
+        user.client_key_data = crate::secret::Secret::default();
+    }
+    if let Some(token) = flags.token.as_ref().filter(|token| !token.is_empty()) {
+        user.token = token.clone();
+        user.token_file.clear();
+    }
+    if let Some(name) = given(flags.impersonate.as_ref()) {
+        name.clone_into(&mut user.impersonate);
+    }
+    if let Some(uid) = given(flags.impersonate_uid.as_ref()) {
+        uid.clone_into(&mut user.impersonate_uid);
+    }
+    if !flags.impersonate_groups.is_empty() {
+        user.impersonate_groups.clone_from(&flags.impersonate_groups);
+    }
+    let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (key, value) in flags.impersonate_extra.iter().filter_map(|entry| entry.split_once('=')) {
+        extra.entry(key.to_owned()).or_default().push(value.to_owned());
+    }
+    user.impersonate_extra.extend(extra);
+    user
+}
+
+/// The pod's own account; none outside of a cluster.
+fn service_account(env: &Environment) -> Option<Target> {
+    let host = env.variable("KUBERNETES_SERVICE_HOST")?;
+    let port = env.variable("KUBERNETES_SERVICE_PORT")?;
+    let token = env.service_account.join("token");
+    if !token.is_file() {
+        return None;
+    }
+    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+    let authority = env.service_account.join("ca.crt");
+    let namespace = env.variable("POD_NAMESPACE").map_or_else(
+        || std::fs::read_to_string(env.service_account.join("namespace")).unwrap_or_default(),
+        str::to_owned,
+    );
+    let namespace = match namespace.trim() {
+        "" => "default",
+        name => name,
+    };
+    let mut target = Target { namespace: namespace.to_owned(), ..Target::default() };
+    target.cluster.server = format!("https://{host}:{port}");
+    if authority.is_file() {
+        target.cluster.certificate_authority = authority.to_string_lossy().into_owned();
+    }
+    target.user.token_file = token.to_string_lossy().into_owned();
+    Some(target)
+}
+
+/// Follows `ConfirmUsable`; several faults are one message.
+fn check(target: &Target, cluster_name: &str) -> Result<(), Error> {
+    let mut faults = user_faults(&target.user, &target.user_name);
+    let cluster = &target.cluster;
+    let authority = &cluster.certificate_authority;
+    if !authority.is_empty() && !cluster.certificate_authority_data.is_empty() {
+        faults.push(format!(
+            "certificate-authority-data and certificate-authority are both specified for \
+             {cluster_name}. certificate-authority-data will override."
+        ));
+    }
+    readable("certificate-authority", authority, cluster_name, &mut faults);
+    let authority = authority.is_empty() && cluster.certificate_authority_data.is_empty();
+    if cluster.insecure_skip_tls_verify && !authority {
+        faults.push(
+            "specifying a root certificates file with the insecure flag is not allowed".to_owned(),
+        );
+    }
+    match faults.as_slice() {
+        [] => Ok(()),
+        [fault] => Err(Error::failed(fault)),
+        _ => {
+            let message = format!("Error in configuration: {}", faults.join("; "));
+            Err(Error::bare(message))
+        }
+    }
+}
+
+fn readable(what: &str, path: &str, name: &str, faults: &mut Vec<String>) {
+    if path.is_empty() {
+        return;
+    }
+    if let Err(e) = std::fs::File::open(Path::new(path)) {
+        let cause = words(&e);
+        faults.push(format!("unable to read {what} {path} for {name} due to open {path}: {cause}"));
+    }
+}
+
+fn user_faults(user: &User, name: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    let basic = !user.username.is_empty() || !user.password.is_empty();
+    let has_data = !user.client_certificate_data.is_empty();
+    if !user.client_certificate.is_empty() || has_data {
+        if !user.client_certificate.is_empty() && has_data {
+            faults.push(format!(
+                "client-cert-data and client-cert are both specified for {name}. \
+                 client-cert-data will override."
+            ));
+        }
+        match (user.client_key.is_empty(), user.client_key_data.is_empty()) {
+            (false, false) => faults.push(format!(
+                "client-key-data and client-key are both specified for {name}; client-key-data \
+                 will override"
+            )),
+            (true, true) => faults.push(format!(
+                "client-key-data or client-key must be specified for {name} to use the clientCert \
+                 authentication method."
+            )),
+            _ => {}
+        }
+        readable("client-cert", &user.client_certificate, name, &mut faults);
+        readable("client-key", &user.client_key, name, &mut faults);
+    }
+    if let Some(exec) = &user.exec {
+        let mut need = |missing: bool, what: &str| {
+            if missing {
+                faults.push(format!(
+                    "{what} must be specified for {name} to use exec authentication plugin"
+                ));
+            }
+        };
+        need(exec.command.is_empty(), "command");
+        need(exec.api_version.is_empty(), "apiVersion");
+        let nameless = exec.env.iter().any(|variable| variable.name.is_empty());
+        need(nameless, "env variable name");
+        let v1 = exec.api_version == "client.authentication.k8s.io/v1";
+        need(v1 && exec.interactive_mode.is_empty(), "interactiveMode");
+        let mode = exec.interactive_mode.as_str();
+        if !matches!(mode, "" | "Never" | "IfAvailable" | "Always") {
+            faults.push(format!(
+                "invalid interactiveMode for {name}: it must be Never, IfAvailable or Always"
+            ));
+        }
+        if user.auth_provider.is_some() {
+            faults.push(format!(
+                "authProvider cannot be provided in combination with an exec plugin for {name}"
+            ));
+        }
+    }
+    if basic && !user.token.is_empty() {
+        faults.push(format!(
+            "more than one authentication method found for {name}; found [token basicAuth], only \
+             one is allowed"
+        ));
+    }
+    let more = !user.impersonate_uid.is_empty()
+        || !user.impersonate_groups.is_empty()
+        || !user.impersonate_extra.is_empty();
+    if more && user.impersonate.is_empty() {
+        faults.push(format!(
+            "requesting uid, groups or user-extra for {name} without impersonating a user"
+        ));
+    }
+    faults
+}

@@ -1,0 +1,212 @@
+//! Which resource a kind is, and where its scale is found. Built-in kinds are known; for others the
+//! API server's aggregated discovery is asked once. Only group and kind count, as for the
+//! controller's mapper; the version of a reference plays no part. Follows `RESTMappings`.
+
+use serde::Deserialize;
+
+use crate::cluster::{Failure, Session};
+
+/// A resource, with the version that the server prefers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Resource {
+    /// The API group; empty for the core group.
+    pub(crate) group: String,
+    /// The preferred version.
+    pub(crate) version: String,
+    /// The plural name in paths.
+    pub(crate) name: String,
+}
+
+impl Resource {
+    fn new(group: &str, version: &str, name: &str) -> Self {
+        Self { group: group.to_owned(), version: version.to_owned(), name: name.to_owned() }
+    }
+
+    /// The path of an object in a namespace.
+    pub(crate) fn path(&self, namespace: &str, name: &str) -> String {
+        let root = match self.group.as_str() {
+            "" => format!("/api/{}", self.version),
+            group => format!("/apis/{group}/{}", self.version),
+        };
+        let (namespace, name) = (segment(namespace), segment(name));
+        format!("{root}/namespaces/{namespace}/{}/{name}", self.name)
+    }
+
+    /// `resource.group`, or the resource alone in the core group.
+    pub(crate) fn group_resource(&self) -> String {
+        match self.group.as_str() {
+            "" => self.name.clone(),
+            group => format!("{}.{group}", self.name),
+        }
+    }
+}
+
+/// The resource of a kind that every server has; its lower-case form names it, too.
+pub(crate) fn built_in(group: &str, kind: &str) -> Option<Resource> {
+    let resource = match (group, kind.to_lowercase().as_str()) {
+        ("apps", "deployment") => Resource::new("apps", "v1", "deployments"),
+        ("apps", "statefulset") => Resource::new("apps", "v1", "statefulsets"),
+        ("apps", "replicaset") => Resource::new("apps", "v1", "replicasets"),
+        ("", "replicationcontroller") => Resource::new("", "v1", "replicationcontrollers"),
+        ("", "pod") => Resource::new("", "v1", "pods"),
+        ("", "service") => Resource::new("", "v1", "services"),
+        ("", "node") => Resource::new("", "v1", "nodes"),
+        ("networking.k8s.io", "ingress") => Resource::new("networking.k8s.io", "v1", "ingresses"),
+        _ => return None,
+    };
+    let upper = |kind: &str| kind.chars().next().is_some_and(char::is_uppercase);
+    // Discovery knows a kind as it is spelt and in lower case, nothing in between.
+    let spelt = ["Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"];
+    let others = ["Pod", "Service", "Node", "Ingress"];
+    let known = spelt.contains(&kind) || others.contains(&kind) || !upper(kind);
+    (known && (upper(kind) || kind == kind.to_lowercase())).then_some(resource)
+}
+
+/// What the server serves, as the controller's client sees it: stale versions, whose discovery
+/// failed when the server last asked, are left out (`SplitGroupsAndResources`).
+#[derive(Debug, Default)]
+pub(crate) struct Discovery {
+    groups: Vec<Group>,
+    /// Why the resources are not known.
+    plain: Option<Failure>,
+}
+
+const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+    application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
+
+impl Discovery {
+    /// Asks for all groups at once.
+    ///
+    /// # Errors
+    ///
+    /// The server does not answer, or not with groups.
+    pub(crate) async fn ask(session: &Session) -> Result<Self, Failure> {
+        let path = "/apis";
+        let response = session.get(path, ACCEPT).await?;
+        let list: GroupList = serde_json::from_slice(&response.body)
+            .map_err(|e| session.unreadable(path, e.to_string()))?;
+        match list.kind.as_str() {
+            "APIGroupDiscoveryList" => {
+                let mut groups = list.items;
+                for group in &mut groups {
+                    group.versions.retain(|version| version.freshness != "Stale");
+                }
+                Ok(Self { groups, plain: None })
+            }
+            // Of servers before v1.27, which know of no staleness.
+            "APIGroupList" => {
+                let cause = "the server has no aggregated discovery; it is older than v1.27";
+                let plain = Some(session.unreadable(path, cause.to_owned()));
+                Ok(Self { groups: list.groups.into_iter().map(Group::from).collect(), plain })
+            }
+            other => {
+                let cause = format!("neither groups nor resources, but the kind {other:?}");
+                Err(session.unreadable(path, cause))
+            }
+        }
+    }
+
+    /// The versions of a group, the preferred one first; none where the group is not served.
+    pub(crate) fn versions(&self, group: &str) -> Option<impl Iterator<Item = &str>> {
+        let found = self.groups.iter().find(|g| g.metadata.name == group)?;
+        Some(found.versions.iter().map(|version| &*version.version))
+    }
+
+    /// The resource of a kind, in the first version that serves it.
+    ///
+    /// # Errors
+    ///
+    /// The server does not say which resources it has.
+    pub(crate) fn resource(&self, group: &str, kind: &str) -> Result<Option<Resource>, &Failure> {
+        match &self.plain {
+            Some(plain) => Err(plain),
+            None => Ok(self.aggregated(group, kind)),
+        }
+    }
+
+    fn aggregated(&self, group: &str, kind: &str) -> Option<Resource> {
+        let found = self.groups.iter().find(|g| g.metadata.name == group)?;
+        found.versions.iter().find_map(|version| {
+            let resource = version.resources.iter().find(|resource| {
+                let own = &resource.response_kind.kind;
+                *own == kind || own.to_lowercase() == kind
+            })?;
+            Some(Resource::new(group, &version.version, &resource.resource))
+        })
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct GroupList {
+    kind: String,
+    items: Vec<Group>,
+    groups: Vec<PlainGroup>,
+}
+
+/// A group of an `APIGroupList`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct PlainGroup {
+    name: String,
+    preferred_version: Version,
+    versions: Vec<Version>,
+}
+
+impl From<PlainGroup> for Group {
+    fn from(plain: PlainGroup) -> Self {
+        let PlainGroup { name, preferred_version, mut versions } = plain;
+        // Sorting is stable: the others stay in the server's order.
+        versions.sort_by_key(|version| version.version != preferred_version.version);
+        Self { metadata: Name { name }, versions }
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Group {
+    metadata: Name,
+    versions: Vec<Version>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Name {
+    name: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Version {
+    version: String,
+    /// `Current` or `Stale`; empty in plain lists.
+    freshness: String,
+    resources: Vec<ServedResource>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ServedResource {
+    resource: String,
+    response_kind: Kind,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Kind {
+    kind: String,
+}
+
+/// Text as a segment of a path or a value of a query.
+pub(crate) fn segment(text: &str) -> String {
+    let mut segment = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                segment.push(char::from(byte));
+            }
+            _ => segment.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    segment
+}

@@ -1,0 +1,390 @@
+//! Asks an API server for everything that a pass needs, in as few rounds as the answers allow: the
+//! HPA; then its target's scale and what does not depend on it; then pods and metrics, which need
+//! the target's selector. What the controller would take for an outcome is one here, too; only what
+//! leaves the question open is an error. What merely sharpens the answer is not waited for.
+
+mod beside;
+pub mod complete;
+pub(super) mod discovery;
+pub mod history;
+pub mod list;
+mod metrics;
+pub mod observe;
+pub mod past;
+mod pods;
+pub(super) mod read;
+pub(super) mod right;
+mod scale;
+
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use jiff::Timestamp;
+use serde::Deserialize;
+use tokio::time::timeout;
+use tokio::{join, pin};
+
+use self::beside::Beside;
+use self::metrics::{Miss, custom_version};
+use self::read::read;
+use self::right::denied;
+use self::scale::Found;
+use super::fetch::discovery::{Discovery, built_in, segment};
+use super::{Failure, Session};
+use crate::apimachinery::names;
+use crate::apimachinery::selector::Selector;
+use crate::apiserver::admit;
+use crate::apiserver::convert::HpaObject;
+use crate::apiserver::default::AdmissionRules;
+use crate::cluster::observed::{Now, Observed, ScaleAt};
+use crate::error::Error;
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
+use crate::snapshot::input::Basis;
+use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::pod::Pod;
+use crate::snapshot::{MetricAnswer, Scale, ScaleError};
+use crate::version::Version;
+
+const JSON: &str = "application/json";
+
+/// How long the answer waits for what it can do without.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Clocks that are further apart are told of.
+const SKEW: Duration = Duration::from_secs(5);
+
+/// Fetches one HPA and everything that its pass needs, with the answers to further metrics behind
+/// those of its own.
+///
+/// # Errors
+///
+/// The HPA, or something whose absence the controller would not take for an outcome, cannot be
+/// read.
+pub async fn fetch(
+    session: &Session,
+    namespace: &str,
+    name: &str,
+    also: &[MetricSpec],
+) -> Result<Observed, Error> {
+    let asked = Fetch { session, namespace };
+    let beside = Beside::default();
+    // Where there is no HPA of that name, the list has those that there are.
+    let worth =
+        |needed: &Result<_, Absent>| needed.as_ref().map_or_else(|absent| absent.no_hpa, |_| true);
+    let needed = graceful(asked.needed(name, also), asked.beside(name, &beside), worth).await;
+    let needed = needed.map_err(|absent| match absent.no_hpa {
+        true => beside.about_absence(namespace, absent.error),
+        false => absent.error,
+    })?;
+    let Needed {
+        hpa,
+        now,
+        scale,
+        scale_at,
+        pods,
+        pod_metrics,
+        metrics,
+        basis,
+        mut notes,
+        mut doubts,
+    } = needed;
+    let (version, others) = beside.take(&mut notes, &mut doubts);
+    let (evidence, control_plane) = beside.past.take(session, &mut notes);
+    Ok(Observed {
+        now,
+        version,
+        hpa,
+        scale,
+        pods,
+        pod_metrics,
+        metrics,
+        others,
+        evidence,
+        control_plane,
+        basis,
+        notes,
+        doubts,
+        scale_at,
+    })
+}
+
+/// Waits for what is needed, and then a little for what merely sharpens it, where that is worth it.
+/// The latter keeps for itself what has come by then.
+async fn graceful<T>(
+    needed: impl Future<Output = T>,
+    more: impl Future<Output = ()>,
+    worth: impl FnOnce(&T) -> bool,
+) -> T {
+    pin!(needed, more);
+    match select(needed, more).await {
+        Either::Left((needed, more)) => {
+            if worth(&needed) {
+                let _ = timeout(GRACE, more).await;
+            }
+            needed
+        }
+        Either::Right(((), needed)) => needed.await,
+    }
+}
+
+/// What no answer can do without.
+struct Needed {
+    hpa: Hpa,
+    now: Now,
+    scale: Result<Scale, ScaleError>,
+    scale_at: Option<ScaleAt>,
+    pods: Vec<Pod>,
+    pod_metrics: Vec<PodMetrics>,
+    metrics: Vec<MetricAnswer>,
+    basis: Vec<Basis>,
+    notes: Vec<String>,
+    doubts: Vec<String>,
+}
+
+impl Needed {
+    /// Before anything was asked about pods and metrics.
+    fn new(hpa: Hpa, now: Now, found: Found, notes: Vec<String>) -> Self {
+        let metrics = vec![MetricAnswer::PodMetrics; hpa.spec.metrics.len()];
+        let Found { scale, basis, at } = found;
+        Self {
+            hpa,
+            now,
+            scale,
+            scale_at: at,
+            pods: Vec::new(),
+            pod_metrics: Vec::new(),
+            metrics,
+            basis: Vec::from_iter(basis),
+            notes,
+            doubts: Vec::new(),
+        }
+    }
+}
+
+/// Why there is no answer.
+struct Absent {
+    error: Error,
+    /// Whether it is the HPA that is not there.
+    no_hpa: bool,
+}
+
+impl From<Error> for Absent {
+    fn from(error: Error) -> Self {
+        Self { error, no_hpa: false }
+    }
+}
+
+/// What the metrics of a spec need besides the target.
+struct Needs {
+    resource: bool,
+    discovery: bool,
+}
+
+impl Needs {
+    fn of(hpa: &Hpa) -> Self {
+        let metrics = &hpa.spec.metrics;
+        let has = |types: &[&str]| metrics.iter().any(|m| types.contains(&m.type_.as_str()));
+        let described = metrics.iter().filter_map(|metric| metric.object.as_ref());
+        let unknown = |reference: &CrossVersionObjectReference| {
+            !reference.is_namespace() && built_in(reference.group(), &reference.kind).is_none()
+        };
+        let target = &hpa.spec.scale_target_ref;
+        Self {
+            resource: has(&["Resource", "ContainerResource"]),
+            // The version of the custom metrics API, or the resource of a kind.
+            discovery: has(&["Pods", "Object"])
+                || described.map(|source| &source.described_object).any(unknown)
+                || (unknown(target) && is_well_formed(&target.api_version)),
+        }
+    }
+}
+
+pub(super) struct Fetch<'s> {
+    pub(super) session: &'s Session,
+    pub(super) namespace: &'s str,
+}
+
+impl Fetch<'_> {
+    async fn needed(&self, name: &str, also: &[MetricSpec]) -> Result<Needed, Absent> {
+        let (mut hpa, now, notes, doubts) = self.hpa(name).await?;
+        let own = hpa.spec.metrics.len();
+        hpa.spec.metrics.extend_from_slice(also);
+        let needs = Needs::of(&hpa);
+        let discovery = async {
+            match needs.discovery {
+                true => Discovery::ask(self.session).await,
+                false => Ok(Discovery::default()),
+            }
+        };
+        let direct = self.built_in_scale(&hpa);
+        let (discovery, direct) = join!(discovery, direct);
+        let custom = custom_version(&discovery);
+        let found = match direct {
+            Some(found) => found?,
+            None => self.custom_scale(&hpa, &discovery).await?,
+        };
+        let needed = Needed { doubts, ..Needed::new(hpa, now, found, notes) };
+        let mut needed = self.with_pods(needed, &discovery, &custom).await?;
+        needed.hpa.spec.metrics.truncate(own);
+        Ok(needed)
+    }
+
+    /// Adds what depends on the target's selector: pods and metrics.
+    async fn with_pods(
+        &self,
+        mut needed: Needed,
+        discovery: &Result<Discovery, Failure>,
+        custom: &Result<String, Miss>,
+    ) -> Result<Needed, Error> {
+        let Needed { hpa, scale, pods, pod_metrics, metrics, notes, doubts, .. } = &mut needed;
+        let needs = Needs::of(hpa);
+        let selector = scale.as_ref().map_or("", |scale| &*scale.selector);
+        if !selector.is_empty() && Selector::parse(selector).is_ok() {
+            let resource = async {
+                if needs.resource { self.pod_metrics(selector).await } else { Ok(Vec::new()) }
+            };
+            let values = self.values(hpa, selector, discovery, custom);
+            let (listed, resource, values) = join!(self.pods(selector), resource, values);
+            for (answer, value) in metrics.iter_mut().zip(values) {
+                *answer = value.unwrap_or_else(|miss| {
+                    let answer = miss.answer();
+                    notes.extend(miss.advice);
+                    answer
+                });
+            }
+            match resource {
+                Ok(list) => *pod_metrics = list,
+                Err(e) => fail(hpa, metrics, notes, &e, is_resource),
+            }
+            match listed {
+                Ok(list) => *pods = list,
+                Err(e) if e.is_forbidden() => {
+                    fail(hpa, metrics, notes, &e, MetricSpec::needs_pods);
+                    let note =
+                        "whether another HPA selects the same pods is not known without them";
+                    notes.push(note.to_owned());
+                    doubts.push(note.to_owned());
+                }
+                Err(e) => return Err(denied(&e)),
+            }
+        }
+        // Several metrics of one API have one cause.
+        let mut told = Vec::new();
+        notes.retain(|note| {
+            let first = !told.contains(note);
+            told.push(note.clone());
+            first
+        });
+        Ok(needed)
+    }
+
+    async fn json<T: for<'de> Deserialize<'de>>(
+        &self,
+        path: &str,
+        kind: &str,
+    ) -> Result<T, Failure> {
+        Ok(self.dated(path, kind).await?.0)
+    }
+
+    /// With the server's clock when it answered.
+    async fn dated<T: for<'de> Deserialize<'de>>(
+        &self,
+        path: &str,
+        kind: &str,
+    ) -> Result<(T, Option<Timestamp>), Failure> {
+        let response = self.session.get(path, JSON).await?;
+        let value = read(kind, &response.body).map_err(|cause| self.unreadable(path, cause))?;
+        Ok((value, response.date))
+    }
+
+    /// Asks as the controller does, whose outcome the answer is.
+    async fn metrics_json<T: for<'de> Deserialize<'de>>(
+        &self,
+        path: &str,
+        kind: &str,
+    ) -> Result<T, Failure> {
+        let response = self.session.get_as_controller(path, JSON).await?;
+        read(kind, &response.body).map_err(|cause| self.unreadable(path, cause))
+    }
+
+    pub(super) fn unreadable(&self, path: &str, cause: String) -> Failure {
+        self.session.unreadable(path, cause)
+    }
+
+    pub(super) fn hpas_path(&self) -> String {
+        let namespace = segment(self.namespace);
+        format!("/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers")
+    }
+
+    /// The HPA, the server's clock when it answered, what there is to say about that, and what of it
+    /// leaves the outcome open.
+    async fn hpa(&self, name: &str) -> Result<(Hpa, Now, Vec<String>, Vec<String>), Absent> {
+        let path = format!("{}/{}", self.hpas_path(), segment(name));
+        let response = self
+            .session
+            .get(&path, JSON)
+            .await
+            .map_err(|e| Absent { error: denied(&e), no_hpa: e.is_not_found() })?;
+        let object = self
+            .admit(&response.body)
+            .map_err(|cause| Error::from(self.unreadable(&path, cause)))?;
+        let (now, note) = clock(response.date);
+        let doubts = object.notes.clone();
+        let notes = doubts.iter().cloned().chain(note).collect();
+        Ok((object.into_hpa(), now, notes, doubts))
+    }
+
+    pub(super) fn admit(&self, body: &[u8]) -> Result<HpaObject, String> {
+        let text = std::str::from_utf8(body).map_err(|e| e.to_string())?;
+        // An object that the server has accepted is not judged again, by whichever rules.
+        let rules = AdmissionRules::of(&Version::newest());
+        let object = admit::admit(text, self.namespace, rules).map_err(|e| e.to_string())?;
+        if object.is_admitted() { Ok(object) } else { Err("the object carries no uid".to_owned()) }
+    }
+}
+
+/// Lets the metrics that a condition picks fail for one cause, unless they already have another.
+fn fail(
+    hpa: &Hpa,
+    metrics: &mut [MetricAnswer],
+    notes: &mut Vec<String>,
+    cause: &Failure,
+    picks: fn(&MetricSpec) -> bool,
+) {
+    let miss = Miss::from(cause);
+    for (spec, answer) in hpa.spec.metrics.iter().zip(metrics) {
+        if picks(spec) && !matches!(answer, MetricAnswer::Failed(_) | MetricAnswer::Unread(_)) {
+            *answer = miss.answer();
+        }
+    }
+    notes.extend(miss.advice);
+}
+
+fn is_resource(spec: &MetricSpec) -> bool {
+    matches!(spec.type_.as_str(), "Resource" | "ContainerResource")
+}
+
+/// The time by which a pass goes, given the server's, and what there is to say about it.
+fn clock(server: Option<Timestamp>) -> (Now, Option<String>) {
+    let own = Timestamp::now();
+    let now = Now { time: server.unwrap_or(own), by_server: server.is_some() };
+    (now, skew(now.time, own))
+}
+
+/// What to say where the clocks of server and client are far apart.
+fn skew(server: Timestamp, own: Timestamp) -> Option<String> {
+    let apart = server.duration_since(own);
+    // `Date` has whole seconds.
+    let seconds = apart.unsigned_abs().as_secs();
+    (seconds > SKEW.as_secs()).then(|| {
+        let side = if apart.is_negative() { "behind" } else { "ahead of" };
+        let apart = crate::numbers::duration(jiff::SignedDuration::from_secs(
+            i64::try_from(seconds).unwrap_or(i64::MAX),
+        ));
+        format!("the server's clock is {apart} {side} the local one; ages are by the server's")
+    })
+}
+
+fn is_well_formed(api_version: &str) -> bool {
+    names::group_version(api_version).is_ok()
+}

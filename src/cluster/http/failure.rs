@@ -1,0 +1,387 @@
+//! Why a request gave nothing: typed for callers, worded as kubectl words it for people and as
+//! client-go words it for the controller's conditions. It must not carry headers or the user
+//! part of an address. Follows `StandardErrorMessage` of kubectl's `cmd/util`.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::status::ApiStatus;
+use crate::cluster::connect::kubeconfig::words;
+use crate::error::Error;
+
+/// As long as a resolver has to show that it answers.
+const MOMENT: Duration = Duration::from_millis(200);
+
+/// A request that gave nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// What went wrong.
+    pub kind: FailureKind,
+    /// `https` or `http`.
+    pub scheme: String,
+    /// The host and port asked.
+    pub host: String,
+    /// How it was asked.
+    pub method: Method,
+    /// The path and query asked for.
+    pub path: String,
+    /// How often it was asked for.
+    pub tries: u32,
+    /// How long that took.
+    pub took: Duration,
+}
+
+/// An HTTP method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Writes in the place of what is there.
+    Put,
+    /// Adds.
+    Post,
+}
+
+impl Method {
+    /// As requests have it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Put => "PUT",
+            Self::Post => "POST",
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FailureKind {
+    /// The server answered, and not with success.
+    Api(Box<ApiStatus>),
+    /// Nobody listens there.
+    Refused,
+    /// The host's name leads nowhere; in the resolver's words.
+    Dns(String),
+    /// The server's certificate or its TLS is not acceptable; in the words of Go's library.
+    Tls {
+        /// What is wrong.
+        cause: String,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// The proxy does not let through. It is named without its user.
+    Proxy {
+        /// The proxy and who named it.
+        proxy: String,
+        /// What is wrong.
+        cause: String,
+    },
+    /// No answer in time.
+    Timeout {
+        /// The time given, or for all requests of the session the time that it has taken.
+        after: Duration,
+        /// Whether it was the time for all requests that was over.
+        in_all: bool,
+        /// For what.
+        waiting: Waiting,
+    },
+    /// The connection broke.
+    Lost(String),
+    /// Credentials could not be had.
+    Credentials {
+        /// What is wrong, without any output of theirs.
+        cause: String,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// The answer cannot be read.
+    Body(String),
+    /// It was not sent, as the user interrupts.
+    Interrupted,
+}
+
+/// What a request was waiting for when its time was over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Waiting {
+    /// The name server, which is to say where the host is.
+    Name,
+    /// A connection to the server.
+    Connection,
+    /// The server's answer.
+    Answer,
+    /// Nothing: it was not sent, as requests under this path had no answer before.
+    Unanswered(String),
+}
+
+impl Failure {
+    /// The HTTP status, where there was an answer.
+    pub fn status(&self) -> Option<u16> {
+        match &self.kind {
+            FailureKind::Api(status) => Some(status.code),
+            _ => None,
+        }
+    }
+
+    /// The answer, where there was one.
+    pub fn api(&self) -> Option<&ApiStatus> {
+        match &self.kind {
+            FailureKind::Api(status) => Some(status),
+            _ => None,
+        }
+    }
+
+    /// Whether what was asked for is not there (404).
+    pub fn is_not_found(&self) -> bool {
+        self.status() == Some(404)
+    }
+
+    /// Whether it may not be read (403).
+    pub fn is_forbidden(&self) -> bool {
+        self.status() == Some(403)
+    }
+
+    /// Whether a continue token is too old (410).
+    pub fn is_expired(&self) -> bool {
+        self.status() == Some(410)
+    }
+
+    /// A body that a caller could not read, such as one of another kind.
+    pub fn unreadable(host: &str, path: &str, cause: impl Into<String>) -> Self {
+        Self {
+            kind: FailureKind::Body(cause.into()),
+            scheme: String::new(),
+            host: host.to_owned(),
+            method: Method::Get,
+            path: path.to_owned(),
+            tries: 1,
+            took: Duration::ZERO,
+        }
+    }
+
+    /// ` (retried 3 times in 2s)`, where it was; and that the server throttles, where it does.
+    fn patience(&self) -> String {
+        let Some(again @ 1..) = self.tries.checked_sub(1) else {
+            return String::new();
+        };
+        let took = Duration::from_secs_f64((self.took.as_secs_f64() * 10.0).round() / 10.0);
+        let took = crate::apimachinery::go::duration(took.try_into().unwrap_or_default());
+        let throttles = if self.status() == Some(429) { ": the server is throttling" } else { "" };
+        let times = if again == 1 { "time" } else { "times" };
+        format!("{throttles} (retried {again} {times} in {took})")
+    }
+
+    /// The error's text in client-go, which the controller puts into conditions.
+    pub fn client_go(&self) -> String {
+        match &self.kind {
+            FailureKind::Api(status) => status.message.clone(),
+            FailureKind::Body(cause) => cause.clone(),
+            _ => {
+                let Self { scheme, host, path, .. } = self;
+                format!("Get \"{scheme}://{host}{path}\": {}", self.cause())
+            }
+        }
+    }
+
+    fn cause(&self) -> String {
+        match &self.kind {
+            FailureKind::Api(status) => status.message.clone(),
+            FailureKind::Refused => format!("dial tcp {}: connect: connection refused", self.host),
+            FailureKind::Dns(cause) => {
+                format!("cannot resolve host {}: {cause}", bare_host(&self.host))
+            }
+            FailureKind::Tls { cause, .. } => format!("tls: {cause}"),
+            FailureKind::Proxy { proxy, cause } => format!("proxy {proxy}: {cause}"),
+            FailureKind::Timeout { after, in_all, waiting } => {
+                let after =
+                    crate::apimachinery::go::duration((*after).try_into().unwrap_or_default());
+                let in_all = if *in_all { " in all" } else { "" };
+                let host = &self.host;
+                match waiting {
+                    Waiting::Name => {
+                        let name = bare_host(host);
+                        format!("timed out after {after}{in_all} looking up {name} in DNS")
+                    }
+                    Waiting::Connection => {
+                        format!("timed out after {after}{in_all} connecting to {host}")
+                    }
+                    Waiting::Answer => {
+                        format!("timed out after {after}{in_all} waiting for an answer of {host}")
+                    }
+                    Waiting::Unanswered(api) => format!(
+                        "not asked: the last requests to {host}{api} had no answer after {after}"
+                    ),
+                }
+            }
+            FailureKind::Lost(cause) | FailureKind::Body(cause) => cause.clone(),
+            FailureKind::Credentials { cause, .. } => format!("getting credentials: {cause}"),
+            FailureKind::Interrupted => "interrupted before it was sent".to_owned(),
+        }
+    }
+
+    /// What to do about it, where something can be said.
+    pub fn hint(&self) -> Option<String> {
+        match &self.kind {
+            FailureKind::Tls { hint, .. } | FailureKind::Credentials { hint, .. } => hint.clone(),
+            FailureKind::Proxy { cause, .. } if cause.starts_with("407") => {
+                Some("its address may name a user: http://USER:PASSWORD@HOST:PORT".to_owned())
+            }
+            FailureKind::Timeout { in_all: true, .. } => Some(
+                "the limit for all requests is 30s, or --request-timeout where that is longer"
+                    .to_owned(),
+            ),
+            FailureKind::Timeout { .. } => {
+                Some("give it more time with --request-timeout".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            FailureKind::Api(status) if status.html => {
+                let text: Vec<&str> = status.body.split_whitespace().collect();
+                let text = text.join(" ");
+                let safe = text.chars().filter(|letter| !letter.is_control());
+                let text: String = safe.take(200).collect();
+                write!(f, "HTTP {} from {}: {text}", status.code, self.host)
+            }
+            FailureKind::Api(status) if status.reason == "Unauthorized" => {
+                let message = &status.message;
+                write!(f, "You must be logged in to the server ({message})")
+            }
+            FailureKind::Api(status) if status.reason.is_empty() => {
+                write!(f, "Error from server: {}{}", status.message, self.patience())
+            }
+            FailureKind::Api(status) => {
+                let ApiStatus { reason, message, .. } = status.as_ref();
+                let patience = self.patience();
+                write!(f, "Error from server ({reason}): {message}{patience}")
+            }
+            FailureKind::Refused => write!(
+                f,
+                "The connection to the server {} was refused - did you specify the right host or \
+                 port?",
+                self.host
+            ),
+            FailureKind::Interrupted => f.write_str(&self.cause()),
+            FailureKind::Body(cause) => {
+                write!(f, "invalid response for {} {}: {cause}", self.method, self.path)
+            }
+            _ => {
+                let (cause, patience) = (self.cause(), self.patience());
+                write!(f, "Unable to connect to the server: {cause}{patience}")
+            }
+        }
+    }
+}
+
+impl StdError for Failure {}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        let text = failure.to_string();
+        // Only these have `error: ` before them in kubectl.
+        let plain = match &failure.kind {
+            FailureKind::Api(status) => status.html || status.reason == "Unauthorized",
+            FailureKind::Body(_) | FailureKind::Interrupted => true,
+            _ => false,
+        };
+        let error = if plain { Self::failed(text) } else { Self::bare(text) };
+        match failure.hint() {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+}
+
+/// A host without its port.
+fn bare_host(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+/// Whether the resolver answers for the name of a host, with whatever. One that has just let a
+/// connection time out and still says nothing is what the connection waited for.
+pub(crate) async fn resolves(host: &str) -> bool {
+    let name = bare_host(host).to_owned();
+    if name.starts_with('[') || name.parse::<IpAddr>().is_ok() {
+        return true;
+    }
+    let lookup = spawn_blocking(move || (name, 0).to_socket_addrs().map(drop));
+    timeout(MOMENT, lookup).await.is_ok()
+}
+
+/// Reads the reason out of an error of the client and all that it wraps. `proxy` is the proxy in
+/// use, fit to be shown.
+pub(crate) fn classify(
+    e: &(dyn StdError + 'static),
+    host: &str,
+    proxy: Option<&str>,
+) -> FailureKind {
+    let mut texts: Vec<String> = Vec::new();
+    let mut next = Some(e);
+    let mut io_kind = None;
+    while let Some(e) = next {
+        let mut inner = None;
+        if let Some(e) = e.downcast_ref::<io::Error>() {
+            io_kind = Some(e.kind());
+            // An I/O error that wraps another names its cause's cause as its source.
+            inner = e.get_ref().map(|e| e as &(dyn StdError + 'static));
+            if inner.is_none() {
+                texts.push(words(e));
+            }
+        } else if let Some(e) = e.downcast_ref::<rustls::Error>() {
+            return super::tls::explain(e, host);
+        } else {
+            texts.push(e.to_string());
+        }
+        next = inner.or_else(|| e.source());
+    }
+    let last = texts.last().cloned().unwrap_or_default();
+    let says = |part: &str| texts.iter().any(|text| text.contains(part));
+    let timed_out = io_kind == Some(io::ErrorKind::TimedOut);
+    if let Some(proxy) = proxy
+        && says("(Connect)")
+    {
+        let cause = match last.strip_prefix("tunnel error: ") {
+            Some("proxy authorization required") => "407 Proxy Authentication Required".to_owned(),
+            Some("unsuccessful") => format!("it gives no connection to {host}"),
+            _ if timed_out => "no answer in time".to_owned(),
+            _ => last,
+        };
+        return FailureKind::Proxy { proxy: proxy.to_owned(), cause };
+    }
+    if timed_out {
+        // The caller knows how long it was.
+        let waiting = if says("Connect") { Waiting::Connection } else { Waiting::Answer };
+        return FailureKind::Timeout { after: Duration::ZERO, in_all: false, waiting };
+    }
+    match io_kind {
+        _ if says("dns error") => FailureKind::Dns(last),
+        Some(io::ErrorKind::ConnectionRefused) => FailureKind::Refused,
+        Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => {
+            FailureKind::Lost("connection reset by peer".to_owned())
+        }
+        Some(io::ErrorKind::UnexpectedEof) => FailureKind::Lost("EOF".to_owned()),
+        _ if says("connection closed before message completed") => {
+            FailureKind::Lost("EOF".to_owned())
+        }
+        _ => FailureKind::Lost(last),
+    }
+}

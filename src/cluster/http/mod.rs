@@ -1,0 +1,654 @@
+//! A session with an API server: GETs with limits, retries and one renewal of credentials, and
+//! writes. It must not print, and must not repeat a write unless the server says that it did not act
+//! on it. Follows `rest.Request` of client-go.
+
+pub(crate) mod body;
+pub(crate) mod failure;
+mod retry;
+pub(crate) mod status;
+mod tls;
+mod warning;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, header};
+use http_body_util::BodyExt;
+use jiff::Timestamp;
+use kube::client::Body;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::connect::exec::Fault;
+use super::connect::{self, Plan};
+use super::http::body::Packed;
+use super::http::failure::{Failure, FailureKind, Method, Waiting, classify, resolves};
+use super::http::retry::{Ending, Patience};
+use super::http::status::ApiStatus;
+use crate::error::Error;
+use crate::secret::Secret;
+
+/// The time for one request where none is given.
+const REQUEST: Duration = Duration::from_secs(10);
+/// The time for all requests where one may not take longer.
+const OVERALL: Duration = Duration::from_secs(30);
+/// After so many requests in a row without an answer, an API is given up where many objects are read.
+const UNANSWERED: u32 = 4;
+
+/// How long things may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// One request with its body; none is no limit.
+    request: Option<Duration>,
+    /// All requests of the session.
+    overall: Option<Duration>,
+}
+
+impl Limits {
+    /// From `--request-timeout`, where 0 is no limit at all.
+    pub(crate) fn new(flag: Option<Duration>) -> Self {
+        match flag {
+            Some(Duration::ZERO) => Self { request: None, overall: None },
+            given => {
+                let request = given.unwrap_or(REQUEST);
+                Self { request: Some(request), overall: Some(OVERALL.max(request)) }
+            }
+        }
+    }
+
+    /// A little less than a request has, so that it can be told what took so long.
+    pub(crate) fn connect(self) -> Option<Duration> {
+        self.request.map(|request| request * 19 / 20)
+    }
+}
+
+const JSON: &str = "application/json";
+
+/// From which verbosity on it is said what was tried again.
+const RETRIES: u8 = 1;
+/// From which verbosity on each request is said.
+const REQUESTS: u8 = 6;
+
+/// One request.
+struct Ask<'a> {
+    method: Method,
+    path: &'a str,
+    accept: &'a str,
+    body: &'a [u8],
+}
+
+/// An answer with success.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Response<B = Bytes> {
+    /// The HTTP status, 2xx.
+    pub status: u16,
+    /// The body, without its compression unless that is another's to undo.
+    pub body: B,
+    /// The server's clock.
+    pub date: Option<Timestamp>,
+    /// The media type of the body.
+    pub content_type: String,
+}
+
+/// A connection to an API server; its clones share everything.
+#[derive(Clone)]
+pub struct Session {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    plan: Plan,
+    host: String,
+    clients: RwLock<Clients>,
+    renewal: tokio::sync::Mutex<()>,
+    begun: Instant,
+    deadline: Mutex<Option<Instant>>,
+    /// Whether many objects are read; see [`Session::read_many`].
+    reads_many: AtomicBool,
+    /// How many requests in a row an API has not answered, by the start of its paths.
+    unanswered: Mutex<BTreeMap<String, u32>>,
+    sent: AtomicUsize,
+    /// What bodies were in that are done with.
+    memory: Mutex<Vec<Vec<u8>>>,
+    notices: Vec<String>,
+    notes: Mutex<Vec<(u8, String)>>,
+    warnings: Mutex<Vec<String>>,
+    /// Whether nothing is to be written any more.
+    stopped: watch::Sender<bool>,
+}
+
+/// The clients with the present credentials.
+#[derive(Clone)]
+pub(crate) struct Clients {
+    /// How many credentials there were before.
+    pub(crate) age: u32,
+    /// The one for reads, which keeps its connections.
+    pub(crate) reads: kube::Client,
+    /// What others are built from.
+    pub(crate) config: kube::Config,
+    /// What they send in their `Authorization`. A server that repeats it must not make it show.
+    pub(crate) sent: Secret,
+}
+
+impl Inner {
+    fn scheme(&self) -> &str {
+        self.plan.server.scheme_str().unwrap_or("https")
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("server", &self.server()).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    pub(crate) fn new(
+        plan: Plan,
+        clients: Clients,
+        notices: Vec<String>,
+        notes: Vec<String>,
+    ) -> Self {
+        let host = plan.server.authority().map(ToString::to_string);
+        let deadline = plan.limits.overall.map(|time| Instant::now() + time);
+        Self {
+            inner: Arc::new(Inner {
+                plan,
+                host: host.unwrap_or_default(),
+                clients: RwLock::new(clients),
+                renewal: tokio::sync::Mutex::new(()),
+                begun: Instant::now(),
+                deadline: Mutex::new(deadline),
+                reads_many: AtomicBool::new(false),
+                unanswered: Mutex::default(),
+                sent: AtomicUsize::new(0),
+                memory: Mutex::default(),
+                notices,
+                notes: Mutex::new(notes.into_iter().map(|note| (RETRIES, note)).collect()),
+                warnings: Mutex::default(),
+                stopped: watch::Sender::new(false),
+            }),
+        }
+    }
+
+    /// The namespace to look in where none is named.
+    pub fn namespace(&self) -> &str {
+        &self.inner.plan.target.namespace
+    }
+
+    /// The server's address, such as `https://10.0.0.1:6443`.
+    pub fn server(&self) -> String {
+        self.inner.plan.server.to_string()
+    }
+
+    /// The server's host and port, for messages.
+    pub fn host(&self) -> &str {
+        &self.inner.host
+    }
+
+    /// The requests sent so far, repeated ones included.
+    pub fn requests(&self) -> usize {
+        self.inner.sent.load(Ordering::Relaxed)
+    }
+
+    /// What the user should know about the connection, such as credentials that are not sent.
+    pub fn notices(&self) -> &[String] {
+        &self.inner.notices
+    }
+
+    /// The server's warnings, each once, in kubectl's form but for `Warning: `.
+    pub fn warnings(&self) -> Vec<String> {
+        lock(&self.inner.warnings).clone()
+    }
+
+    /// What went on, as far as a verbosity asks for it: from 1 on what was tried again, from 6 on
+    /// every request, as in kubectl.
+    pub fn notes(&self, verbosity: u8) -> Vec<String> {
+        let notes = lock(&self.inner.notes);
+        let asked = notes.iter().filter(|(level, _)| *level <= verbosity);
+        asked.map(|(_, note)| note.clone()).collect()
+    }
+
+    /// Puts the end of all requests off, by as much as so many of them may take one after the other.
+    pub fn allow(&self, requests: u32) {
+        let Some(request) = self.inner.plan.limits.request else { return };
+        if let Some(end) = lock(&self.inner.deadline).as_mut() {
+            *end += request * requests;
+        }
+    }
+
+    /// From now on many objects are read: the time for all requests starts anew with each answer,
+    /// and an API that does not answer is given up.
+    pub(crate) fn read_many(&self) {
+        self.inner.reads_many.store(true, Ordering::Relaxed);
+    }
+
+    /// Puts the end of all requests off by a time in which nothing is asked for.
+    pub fn wait(&self, time: Duration) {
+        if let Some(end) = lock(&self.inner.deadline).as_mut() {
+            *end += time;
+        }
+    }
+
+    /// From now on nothing more is written; what waits for another try gives up.
+    pub fn stop(&self) {
+        self.inner.stopped.send_replace(true);
+    }
+
+    /// Waits, with a write no longer than until nothing is to be written.
+    async fn pause(&self, method: Method, time: Duration) {
+        let mut stopped = self.inner.stopped.subscribe();
+        let stopped = stopped.wait_for(|stopped| *stopped && method != Method::Get);
+        // Either way the next try finds out.
+        let _ = timeout(time, stopped).await;
+    }
+
+    /// Asks for a path with its query, with our own patience.
+    ///
+    /// # Errors
+    ///
+    /// Everything but a 2xx answer with its whole body.
+    pub async fn get(&self, path: &str, accept: &str) -> Result<Response, Failure> {
+        let answer = self.get_with(path, accept, Patience::Own).await?;
+        self.unpacked(Method::Get, path, answer).await
+    }
+
+    /// Asks with our own patience for what another thread is to inflate.
+    pub(crate) async fn get_packed(
+        &self,
+        path: &str,
+        accept: &str,
+    ) -> Result<Response<Packed>, Failure> {
+        self.get_with(path, accept, Patience::Own).await
+    }
+
+    /// Takes the memory of a body back for the next one.
+    pub(crate) fn reuse(&self, body: Packed) {
+        lock(&self.inner.memory).push(body.into_memory());
+    }
+
+    /// Asks as the controller does, for answers that go into its conditions: what it takes for a
+    /// failure is not tried again until it works.
+    ///
+    /// # Errors
+    ///
+    /// Everything but a 2xx answer with its whole body.
+    pub async fn get_as_controller(&self, path: &str, accept: &str) -> Result<Response, Failure> {
+        let answer = self.get_with(path, accept, Patience::Controllers).await?;
+        self.unpacked(Method::Get, path, answer).await
+    }
+
+    /// Waits for what another thread does, as long as there is time for all requests.
+    pub(crate) async fn finished<T>(&self, task: JoinHandle<io::Result<T>>) -> io::Result<T> {
+        let done = match self.deadline() {
+            Some(end) => timeout_at(end, task).await.map_err(|_| {
+                let cause = "the time for all requests was over before it was read";
+                io::Error::new(io::ErrorKind::TimedOut, cause)
+            })?,
+            None => task.await,
+        };
+        done.unwrap_or_else(|e| Err(e.into()))
+    }
+
+    /// An answer that a caller could not read; `cause` may be in its words.
+    pub(crate) fn unreadable(&self, path: &str, cause: String) -> Failure {
+        Failure::unreadable(self.host(), path, self.clients().sent.struck_from(cause))
+    }
+
+    async fn unpacked(
+        &self,
+        method: Method,
+        path: &str,
+        answer: Response<Packed>,
+    ) -> Result<Response, Failure> {
+        let Response { status, body, date, content_type } = answer;
+        let body = match body.is_packed() {
+            true => self.finished(spawn_blocking(|| body.unpack())).await,
+            false => body.unpack(),
+        };
+        let body = body.map_err(|e| {
+            let cause = format!("failed to inflate the answer: {e}");
+            Failure { method, ..self.unreadable(path, cause) }
+        })?;
+        Ok(Response { status, body, date, content_type })
+    }
+
+    /// Sends a write once. It is sent again only where the server has said that it did not act on
+    /// it: its credentials were refused and there are fresh ones, or it is to come back later.
+    ///
+    /// # Errors
+    ///
+    /// Everything but a 2xx answer with its whole body. What the server did may then be open: see
+    /// the failure.
+    pub async fn write(
+        &self,
+        method: Method,
+        path: &str,
+        body: &[u8],
+    ) -> Result<Response, Failure> {
+        let ask = Ask { method, path, accept: JSON, body };
+        let wait = |failure: &Failure, retry_after, tries| match (failure.status(), retry_after) {
+            (Some(429), Some(_)) => {
+                retry::wait(Ending::Answered(429, retry_after), tries, Patience::Controllers)
+            }
+            _ => None,
+        };
+        let answer = self.send(&ask, wait).await?;
+        self.unpacked(method, path, answer).await
+    }
+
+    async fn get_with(
+        &self,
+        path: &str,
+        accept: &str,
+        patience: Patience,
+    ) -> Result<Response<Packed>, Failure> {
+        let ask = Ask { method: Method::Get, path, accept, body: &[] };
+        let wait = |failure: &Failure, retry_after, tries| {
+            let ending = match &failure.kind {
+                FailureKind::Api(status) => Ending::Answered(status.code, retry_after),
+                FailureKind::Lost(_) => Ending::Lost,
+                _ => return None,
+            };
+            retry::wait(ending, tries, patience)
+        };
+        self.send(&ask, wait).await
+    }
+
+    /// Sends a request, and again for as long as `wait` says how long to wait before that, and once
+    /// with fresh credentials.
+    async fn send(
+        &self,
+        ask: &Ask<'_>,
+        wait: impl Fn(&Failure, Option<Duration>, u32) -> Option<Duration>,
+    ) -> Result<Response<Packed>, Failure> {
+        let Ask { method, path, .. } = *ask;
+        let mut tries = 0;
+        let begun = Instant::now();
+        loop {
+            tries += 1;
+            let clients = self.clients();
+            let client = match method {
+                Method::Get => clients.reads.clone(),
+                // A kept connection may be one that the server is closing at this moment, and then
+                // no one could tell whether the write arrived.
+                _ => connect::client(&clients.config).map_err(|e| {
+                    self.without_credentials(Fault { cause: e.message, hint: e.hint }, begun)
+                })?,
+            };
+            let sent = Instant::now();
+            let tried = self.try_once(&client, &clients.sent, ask).await;
+            self.keep_pace(path, tried.as_ref().map_or_else(|(e, _)| Some(e), |_| None));
+            let (failure, retry_after) = match tried {
+                Ok(response) => return Ok(response),
+                Err(failed) => failed,
+            };
+            if failure.status().is_none() {
+                self.note_request(ask, &format!("failed: {failure}"), sent.elapsed());
+            }
+            if failure.status() == Some(401) && self.renew(clients.age).await? {
+                continue;
+            }
+            let in_time =
+                |wait: &Duration| self.deadline().is_none_or(|end| Instant::now() + *wait < end);
+            let Some(wait) = wait(&failure, retry_after, tries).filter(in_time) else {
+                return Err(self.after_tries(failure, tries, begun));
+            };
+            self.note(format!("{method} {path}: {failure}; trying again in {wait:.1?}"));
+            self.pause(method, wait).await;
+        }
+    }
+
+    /// Where many objects are read: goes on while there are answers, and counts what had none.
+    fn keep_pace(&self, path: &str, failure: Option<&Failure>) {
+        if !self.inner.reads_many.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut unanswered = lock(&self.inner.unanswered);
+        match failure.map(|failure| &failure.kind) {
+            Some(FailureKind::Timeout { waiting: Waiting::Unanswered(_), .. }) => {}
+            Some(FailureKind::Timeout { .. }) => {
+                *unanswered.entry(api(path).to_owned()).or_default() += 1;
+            }
+            _ => {
+                unanswered.remove(api(path));
+                let mut deadline = lock(&self.inner.deadline);
+                if let (Some(end), Some(time)) = (&mut *deadline, self.inner.plan.limits.overall) {
+                    *end = (*end).max(Instant::now() + time);
+                }
+            }
+        }
+    }
+
+    /// Tells how often it was tried.
+    fn after_tries(&self, mut failure: Failure, tries: u32, begun: Instant) -> Failure {
+        failure.tries = tries;
+        failure.took = begun.elapsed();
+        if tries > 1 {
+            let Failure { method, path, .. } = &failure;
+            self.note(format!("{method} {path}: given up after {tries} tries"));
+        }
+        failure
+    }
+
+    async fn try_once(
+        &self,
+        client: &kube::Client,
+        credential: &Secret,
+        ask: &Ask<'_>,
+    ) -> Result<Response<Packed>, (Failure, Option<Duration>)> {
+        let inner = &self.inner;
+        let Ask { method, path, accept, body } = *ask;
+        let fail = |kind| {
+            let failure = Failure {
+                kind,
+                scheme: inner.scheme().to_owned(),
+                host: inner.host.clone(),
+                method,
+                path: path.to_owned(),
+                tries: 1,
+                took: Duration::ZERO,
+            };
+            (failure, None)
+        };
+        if method != Method::Get && *inner.stopped.borrow() {
+            return Err(fail(FailureKind::Interrupted));
+        }
+        let mut request =
+            Request::builder().method(method.as_str()).uri(path).header(header::ACCEPT, accept);
+        if !body.is_empty() {
+            request = request.header(header::CONTENT_TYPE, JSON);
+        }
+        let no_path = || fail(FailureKind::Body("not a path to ask for".to_owned()));
+        // A server would take these segments for directories, and answer for another object.
+        let mut segments = path.split('?').next().unwrap_or_default().split('/');
+        if segments.any(|segment| matches!(segment, "." | "..")) {
+            return Err(no_path());
+        }
+        let request = request.body(Body::from(body.to_vec())).map_err(|_| no_path())?;
+        let begun = Instant::now();
+        let limit = inner.plan.limits.request;
+        let own = limit.map(|limit| begun + limit);
+        let overall = self.deadline();
+        let end = own.into_iter().chain(overall).min();
+        let timed_out = |waiting| {
+            let in_all = overall.is_some() && end == overall;
+            let since = if in_all { inner.begun } else { begun };
+            let after = Duration::from_secs(since.elapsed().as_secs());
+            let after = limit.filter(|_| !in_all).unwrap_or(after);
+            fail(FailureKind::Timeout { after, in_all, waiting })
+        };
+        let unanswered = lock(&inner.unanswered).get(api(path)).copied().unwrap_or_default();
+        if unanswered >= UNANSWERED {
+            return Err(timed_out(Waiting::Unanswered(api(path).to_owned())));
+        }
+        inner.sent.fetch_add(1, Ordering::Relaxed);
+        let exchange = async {
+            let answer = client.send(request).await.map_err(|e| {
+                let proxy = inner.plan.proxy.as_ref().map(ToString::to_string);
+                classify(&e, &inner.host, proxy.as_deref())
+            })?;
+            let (parts, mut body) = answer.into_parts();
+            self.keep_warnings(&parts.headers, credential);
+            let most = match parts.status.is_success() {
+                true => body::MOST,
+                false => body::MOST_OF_ERROR,
+            };
+            // Collected as frames it would be held twice.
+            let mut whole = lock(&inner.memory).pop().unwrap_or_default();
+            whole.clear();
+            while let Some(frame) = body.frame().await {
+                let frame = frame.map_err(|_| {
+                    let cause = "the connection broke in the middle of the answer";
+                    FailureKind::Body(cause.to_owned())
+                })?;
+                if let Some(data) = frame.data_ref() {
+                    whole.extend_from_slice(data);
+                }
+                if whole.len() > most {
+                    break;
+                }
+            }
+            let whole = Packed::new(whole, &parts.headers, most);
+            Ok((parts, whole))
+        };
+        let answered = match end {
+            Some(end) => timeout_at(end, exchange).await.map_err(|_| timed_out(Waiting::Answer))?,
+            None => exchange.await,
+        };
+        let (parts, body) = match answered {
+            Ok(answer) => answer,
+            Err(FailureKind::Timeout { waiting: Waiting::Connection, .. })
+                if !resolves(&inner.host).await =>
+            {
+                return Err(timed_out(Waiting::Name));
+            }
+            Err(FailureKind::Timeout { waiting, .. }) => return Err(timed_out(waiting)),
+            Err(kind) => return Err(fail(kind)),
+        };
+        let text = |name| header_text(&parts.headers, name);
+        let content_type = text(header::CONTENT_TYPE).unwrap_or_default().to_owned();
+        let size = body.len();
+        self.note_request(ask, &format!("{} ({size} bytes)", parts.status), begun.elapsed());
+        let code = parts.status.as_u16();
+        if !(200..=206).contains(&code) {
+            // What cannot be inflated, or is too long, says as much as what is empty.
+            let body = body.unpack().unwrap_or_default();
+            let body = credential.struck_from(String::from_utf8_lossy(&body).into_owned());
+            let body = body.as_bytes();
+            let status = ApiStatus::read(code, method.as_str(), path, &content_type, body);
+            let (failure, _) = fail(FailureKind::Api(Box::new(status)));
+            let seconds = text(header::RETRY_AFTER).and_then(|text| text.parse().ok());
+            return Err((failure, seconds.map(Duration::from_secs)));
+        }
+        body.check().map_err(|e| fail(FailureKind::Body(e.to_string())))?;
+        let date = text(header::DATE)
+            .and_then(|text| jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok());
+        Ok(Response { status: code, body, date, content_type })
+    }
+
+    /// Runs the plugin again, once in a session. `age` is that of the client whose credentials were
+    /// refused; says whether there is a younger one.
+    async fn renew(&self, age: u32) -> Result<bool, Failure> {
+        let inner = &self.inner;
+        if !inner.plan.has_plugin() {
+            return Ok(false);
+        }
+        let _one_at_a_time = inner.renewal.lock().await;
+        let now = self.clients().age;
+        if now > age {
+            return Ok(true);
+        }
+        if now > 0 {
+            return Ok(false);
+        }
+        let begun = Instant::now();
+        let fail = |fault| self.without_credentials(fault, begun);
+        let credentials = inner.plan.credentials().await.map_err(fail)?;
+        let unusable = |e: Error| fail(Fault { cause: e.message, hint: e.hint });
+        let clients = inner.plan.clients(credentials).map_err(unusable)?;
+        *inner.clients.write().unwrap_or_else(PoisonError::into_inner) =
+            Clients { age: now + 1, ..clients };
+        // Someone may have had to type something.
+        if let Some(end) = lock(&inner.deadline).as_mut() {
+            *end += begun.elapsed();
+        }
+        self.note("credentials were refused; the plugin was run again".to_owned());
+        Ok(true)
+    }
+
+    /// There are no credentials to send a request with.
+    fn without_credentials(&self, Fault { cause, hint }: Fault, begun: Instant) -> Failure {
+        Failure {
+            kind: FailureKind::Credentials { cause, hint },
+            scheme: self.inner.scheme().to_owned(),
+            host: self.inner.host.clone(),
+            method: Method::Get,
+            path: String::new(),
+            tries: 1,
+            took: begun.elapsed(),
+        }
+    }
+
+    fn clients(&self) -> Clients {
+        self.inner.clients.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        *lock(&self.inner.deadline)
+    }
+
+    /// Adds to what went on.
+    pub(crate) fn note(&self, note: String) {
+        lock(&self.inner.notes).push((RETRIES, note));
+    }
+
+    /// Notes a request with how it ended. Neither headers nor credentials in the server's address
+    /// are part of it.
+    fn note_request(&self, ask: &Ask<'_>, ending: &str, took: Duration) {
+        let Inner { plan, host, .. } = &*self.inner;
+        let host = host.rsplit('@').next().unwrap_or_default();
+        let base = plan.server.path().trim_end_matches('/');
+        let (method, scheme, path) = (ask.method.as_str(), self.inner.scheme(), ask.path);
+        let note =
+            format!("{method} {scheme}://{host}{base}{path} {ending} in {} ms", took.as_millis());
+        lock(&self.inner.notes).push((REQUESTS, note));
+    }
+
+    fn keep_warnings(&self, headers: &HeaderMap, credential: &Secret) {
+        let mut kept = lock(&self.inner.warnings);
+        for value in headers.get_all(header::WARNING) {
+            let value = String::from_utf8_lossy(value.as_bytes());
+            let value = credential.struck_from(value.into_owned());
+            for text in warning::texts(&value) {
+                if !kept.contains(&text) {
+                    kept.push(text);
+                }
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The start of the paths of an API: `/api`, or `/apis/` and its group.
+fn api(path: &str) -> &str {
+    let length = match path.strip_prefix("/apis/") {
+        Some(rest) => "/apis/".len() + rest.find(['/', '?']).unwrap_or(rest.len()),
+        None => {
+            path.get(1..).and_then(|rest| rest.find(['/', '?'])).map_or(path.len(), |at| at + 1)
+        }
+    };
+    &path[..length]
+}
+
+fn header_text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}

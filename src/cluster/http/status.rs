@@ -1,0 +1,244 @@
+//! What a failed request says, as the controller reads it: the Status object of the body, else
+//! client-go's own words for the code. Nothing here sends or prints. Follows
+//! `NewGenericServerResponse` of apimachinery and `newUnstructuredResponseError` of client-go.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The answer of an API server that is no success.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ApiStatus {
+    /// The HTTP status.
+    pub code: u16,
+    /// The machine's reason, such as `NotFound`; empty where it has none.
+    pub reason: String,
+    /// client-go's `Error()`, which is what the controller writes.
+    pub message: String,
+    /// The Status object's details.
+    pub details: Option<Value>,
+    /// Whether the body was a Status object. If not, the message is client-go's own.
+    pub from_server: bool,
+    /// The start of a body that is no Status object.
+    pub body: String,
+    /// Whether that body is a page for people, such as a load balancer's.
+    pub html: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct Status {
+    kind: String,
+    status: String,
+    message: String,
+    reason: String,
+    details: Option<Value>,
+}
+
+impl ApiStatus {
+    /// Reads an answer to a request for `path`.
+    pub(crate) fn read(
+        code: u16,
+        method: &str,
+        path: &str,
+        content_type: &str,
+        body: &[u8],
+    ) -> Self {
+        let status: Status = serde_json::from_slice(body).unwrap_or_default();
+        if status.kind == "Status" && status.status == "Failure" {
+            return Self {
+                code,
+                reason: status.reason,
+                message: status.message,
+                details: status.details,
+                from_server: true,
+                ..Self::default()
+            };
+        }
+        let text = String::from_utf8_lossy(&body[..body.len().min(2048)]);
+        let text = text.trim();
+        let media = content_type.split(';').next().unwrap_or_default().trim();
+        let is_text = media.is_empty() || media.starts_with("text/");
+        let server_message = if is_text { text } else { "unknown" };
+        let (reason, message) = words(code, server_message);
+        Self {
+            code,
+            reason: reason.to_owned(),
+            message: format!("{message}{}", asked(method, path)),
+            details: None,
+            from_server: false,
+            body: text.to_owned(),
+            html: media == "text/html" || text.starts_with('<'),
+        }
+    }
+}
+
+/// client-go's reason and words for a code.
+fn words(code: u16, server_message: &str) -> (&'static str, String) {
+    let (reason, message) = match code {
+        409 => ("Conflict", "the server reported a conflict"),
+        404 => ("NotFound", "the server could not find the requested resource"),
+        400 => ("BadRequest", "the server rejected our request for an unknown reason"),
+        401 => ("Unauthorized", "the server has asked for the client to provide credentials"),
+        403 => ("Forbidden", server_message),
+        406 if matches!(server_message, "" | "unknown") => (
+            "NotAcceptable",
+            "the server was unable to respond with a content type that the client supports",
+        ),
+        406 => ("NotAcceptable", server_message),
+        413 => ("RequestEntityTooLarge", server_message),
+        415 => ("UnsupportedMediaType", server_message),
+        405 => {
+            ("MethodNotAllowed", "the server does not allow this method on the requested resource")
+        }
+        422 => ("Invalid", "the server rejected our request due to an error in our request"),
+        503 => ("ServiceUnavailable", "the server is currently unable to handle the request"),
+        504 => (
+            "Timeout",
+            "the server was unable to return a response in the time allotted, but may still be \
+             processing the request",
+        ),
+        429 => (
+            "TooManyRequests",
+            "the server has received too many requests and has asked us to try again later",
+        ),
+        500.. => {
+            let quoted = crate::apimachinery::go::quote(server_message);
+            let message = format!(
+                "an error on the server ({quoted}) has prevented the request from succeeding"
+            );
+            return ("InternalError", message);
+        }
+        _ => {
+            let message = format!(
+                "the server responded with the status code {code} but did not return more \
+                 information"
+            );
+            return ("", message);
+        }
+    };
+    (reason, message.to_owned())
+}
+
+/// ` (get pods.metrics.k8s.io)`, ` (get services.custom.metrics.k8s.io web)`; nothing for paths
+/// without a resource, which client-go asks for as such.
+fn asked(method: &str, path: &str) -> String {
+    let path = path.split('?').next().unwrap_or_default();
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let (group, rest) = match parts.as_slice() {
+        ["api", _, rest @ ..] => ("", rest),
+        ["apis", group, _, rest @ ..] => (*group, rest),
+        _ => return String::new(),
+    };
+    let rest = match rest {
+        ["namespaces", _, inner @ ..] if !inner.is_empty() => inner,
+        _ => rest,
+    };
+    let Some(resource) = rest.first() else {
+        return String::new();
+    };
+    let resource = decoded(resource);
+    let name = rest.get(1).map(|name| format!(" {}", decoded(name)));
+    let dot = if group.is_empty() { "" } else { "." };
+    let method = method.to_lowercase();
+    format!(" ({method} {resource}{dot}{group}{})", name.unwrap_or_default())
+}
+
+/// A part of a path without its percent signs.
+fn decoded(part: &str) -> String {
+    let bytes = part.as_bytes();
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let code = part
+            .get(at + 1..at + 3)
+            .filter(|_| bytes[at] == b'%')
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        plain.push(code.unwrap_or(bytes[at]));
+        at += if code.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8_lossy(&plain).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ApiStatus;
+
+    #[test]
+    fn the_words_are_client_gos() {
+        for (code, path, kind, body, want) in [
+            (
+                404,
+                "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods?labelSelector=app%3Dnginx",
+                "text/plain; charset=utf-8",
+                "404 page not found\n",
+                "NotFound: the server could not find the requested resource (get \
+                 pods.metrics.k8s.io)",
+            ),
+            (
+                503,
+                "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/pods/%2A/http_requests",
+                "text/plain",
+                "error trying to reach service",
+                "ServiceUnavailable: the server is currently unable to handle the request (get \
+                 pods.custom.metrics.k8s.io *)",
+            ),
+            (
+                500,
+                "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue_depth",
+                "text/plain",
+                "a \"b\"",
+                "InternalError: an error on the server (\"a \\\"b\\\"\") has prevented the request \
+                 from succeeding (get queue_depth.external.metrics.k8s.io)",
+            ),
+            (
+                502,
+                "/api/v1/namespaces/default/pods",
+                "application/json",
+                "{}",
+                "InternalError: an error on the server (\"unknown\") has prevented the request from \
+                 succeeding (get pods)",
+            ),
+            (
+                404,
+                "/apis/argoproj.io/v1alpha1",
+                "text/plain",
+                "404 page not found",
+                "NotFound: the server could not find the requested resource",
+            ),
+            (
+                418,
+                "/api/v1/nodes/n1",
+                "text/plain",
+                "",
+                ": the server responded with the status code 418 but did not return more \
+                 information (get nodes n1)",
+            ),
+            (
+                503,
+                "/apis/metrics.k8s.io/v1beta1/pods",
+                "application/json",
+                r#"{"kind":"Status","status":"Failure","message":"m","reason":"R","code":503}"#,
+                "R: m",
+            ),
+            (
+                500,
+                "/x",
+                "application/json",
+                r#"{"kind":"Status","status":"Success","message":"m"}"#,
+                "InternalError: an error on the server (\"unknown\") has prevented the request from \
+                 succeeding",
+            ),
+        ] {
+            let status = ApiStatus::read(code, "GET", path, kind, body.as_bytes());
+            assert_eq!(format!("{}: {}", status.reason, status.message), want);
+        }
+    }
+
+    #[test]
+    fn pages_for_people_are_told_apart() {
+        let page = ApiStatus::read(502, "GET", "/api", "text/html", b"<html>Bad gateway</html>");
+        assert!(page.html && !page.from_server);
+        assert!(!ApiStatus::read(502, "GET", "/api", "text/plain", b"Bad gateway").html);
+    }
+}

@@ -1,0 +1,151 @@
+//! From what an API server answered to a snapshot. The requests are made elsewhere; here the answers
+//! become the same plain values that files become.
+
+use jiff::Timestamp;
+
+use crate::error::Error;
+use crate::saved::remarks;
+use crate::snapshot::control_plane::ControlPlane;
+use crate::snapshot::evidence::Evidence;
+use crate::snapshot::hpa::Hpa;
+use crate::snapshot::input::{Basis, Input, Options};
+use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::pod::Pod;
+use crate::snapshot::settings::{Settings, controller_settings, known_gates};
+use crate::snapshot::{MetricAnswer, OtherHpa, Scale, ScaleError, Snapshot};
+use crate::version::Version;
+
+/// Everything that was asked for.
+#[derive(Debug)]
+pub struct Observed {
+    /// When it was asked for.
+    pub now: Now,
+    /// The server's version, such as `v1.36.2`, or the one that it emulates.
+    pub version: Option<String>,
+    /// The HPA.
+    pub hpa: Hpa,
+    /// The target's scale, or the controller's outcome without it.
+    pub scale: Result<Scale, ScaleError>,
+    /// The pods that the target's selector matches.
+    pub pods: Vec<Pod>,
+    /// The answer of the resource metrics API.
+    pub pod_metrics: Vec<PodMetrics>,
+    /// An answer for each metric of the spec.
+    pub metrics: Vec<MetricAnswer>,
+    /// The other HPAs whose selector the controller knows.
+    pub others: Vec<OtherHpa>,
+    /// What the API shows of the controller's past.
+    pub evidence: Evidence,
+    /// What shows of the controller manager, the server's version aside.
+    pub control_plane: ControlPlane,
+    /// What stands for something that could not be read.
+    pub basis: Vec<Basis>,
+    /// What could not be learnt, and what it means.
+    pub notes: Vec<String>,
+    /// Those of the notes because of which the controller may come to another outcome.
+    pub doubts: Vec<String>,
+    /// Where the scale is and which state of it this is; none where it was not read itself.
+    pub scale_at: Option<ScaleAt>,
+}
+
+/// The time at which an API server was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Now {
+    /// The time.
+    pub time: Timestamp,
+    /// Whether the server stated it; if not, it is that of the local clock.
+    pub by_server: bool,
+}
+
+/// Where the scale of a target is, and the state in which it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScaleAt {
+    /// The path of the target, without the subresource.
+    pub path: String,
+    /// The target's resource, such as `deployments.apps`.
+    pub resource: String,
+    /// The target's name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// What a write has to find.
+    pub state: ScaleState,
+}
+
+/// A state of a scale, which a write names so that it meets no other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScaleState {
+    /// `metadata.uid` of the target.
+    pub uid: String,
+    /// `metadata.resourceVersion` of the target.
+    pub resource_version: String,
+    /// `spec.replicas`.
+    pub replicas: i32,
+}
+
+/// Puts the answers together with what the command line says.
+///
+/// # Errors
+///
+/// The command line states a setting that there is none of.
+pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
+    let mut basis: Vec<Basis> = Vec::new();
+    let mut notes = observed.notes;
+    let server = observed.version.as_deref().map(str::parse::<Version>);
+    let server = server.and_then(|version| {
+        version.map_err(|e| notes.push(format!("the server's version plays no part: {e}"))).ok()
+    });
+    let control_plane = ControlPlane { server, ..observed.control_plane };
+    let Settings { controller, known } =
+        controller_settings(None, options, &control_plane, &mut basis, &mut notes)?;
+    let now = options.now.unwrap_or(observed.now.time);
+    if options.now.is_none() {
+        let value = crate::apimachinery::json::SecondsTime(now).to_string();
+        let source = match observed.now.by_server {
+            true => "the API server's",
+            false => "the local one, as the API server states no time",
+        };
+        basis.insert(0, Basis::assumed("clock", value, source));
+    }
+    basis.extend(observed.basis);
+    let snapshot = Snapshot {
+        now,
+        hpa: observed.hpa,
+        controller,
+        scale: observed.scale,
+        scale_update_error: None,
+        pods: observed.pods,
+        pod_metrics: observed.pod_metrics,
+        metrics: observed.metrics,
+        other_hpas: observed.others,
+    };
+    notes.extend(remarks::on(&snapshot));
+    let evidence = observed.evidence.of(&snapshot.hpa);
+    Ok(Input {
+        snapshot,
+        observed: None,
+        stated_memory: None,
+        evidence,
+        known,
+        clock_doubt: None,
+        basis,
+        notes,
+    })
+}
+
+/// Makes sure that the command line states only settings that there are, before anything is asked.
+///
+/// # Errors
+///
+/// Those of [`input`].
+pub fn check(options: &Options) -> Result<(), Error> {
+    // Without a version a gate need only be one of some version.
+    match &options.version {
+        Some(_) => {
+            let control_plane = ControlPlane::default();
+            controller_settings(None, options, &control_plane, &mut Vec::new(), &mut Vec::new())
+                .map(drop)
+        }
+        None => known_gates(options),
+    }
+}

@@ -1,0 +1,222 @@
+//! The HPA when a scale is written: read again before, and afterwards its status and an event about
+//! it written, as the controller does. Follows `updateStatus` of the controller and client-go's event
+//! recorder; what is written is decided elsewhere.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::managed::MANAGER;
+use super::settle::{self, Fate, Seen, Told, Write, settled};
+use crate::apimachinery::json::SecondsTime;
+use crate::cluster::fetch::Fetch;
+use crate::cluster::fetch::discovery::segment;
+use crate::cluster::{Failure, Method, Session};
+use crate::snapshot::hpa::{Hpa, HpaStatus};
+
+/// An HPA as the server holds it.
+#[derive(Debug)]
+pub struct Read {
+    /// What the controller sees of it.
+    pub hpa: Hpa,
+    /// All of it.
+    body: Bytes,
+}
+
+/// Reads an HPA again.
+///
+/// # Errors
+///
+/// It cannot be read.
+pub async fn read_again(session: &Session, hpa: &Hpa) -> Result<Read, Failure> {
+    let path = path_of(session, hpa);
+    let response = session.get(&path, "application/json").await?;
+    let asked = Fetch { session, namespace: &hpa.namespace };
+    let object = asked.admit(&response.body).map_err(|cause| asked.unreadable(&path, cause))?;
+    Ok(Read { hpa: object.into_hpa(), body: response.body })
+}
+
+/// Writes the status of an HPA in the place of the state that was read, and finds out what became of
+/// it. Once `cut` is over, the answer is no longer waited for and nothing is sent again.
+pub async fn write_status(
+    session: &Session,
+    read: &Read,
+    status: &HpaStatus,
+    dry_run: bool,
+    cut: impl Future<Output = ()>,
+) -> Fate<()> {
+    session.allow(settle::REQUESTS);
+    let write = StatusWrite { session, read, status, dry_run };
+    if dry_run { once(&write).await } else { settled(&write, cut).await }
+}
+
+/// What nothing is kept of is not looked for.
+async fn once(write: &impl Write<State = ()>) -> Fate<()> {
+    match write.send().await {
+        Ok(state) => Fate::Written { state, told: Told::Answer },
+        Err(e) => Fate::Refused(e),
+    }
+}
+
+/// A status to be written. Of two only the first meets the resourceVersion.
+struct StatusWrite<'a> {
+    session: &'a Session,
+    read: &'a Read,
+    status: &'a HpaStatus,
+    dry_run: bool,
+}
+
+impl Write for StatusWrite<'_> {
+    type State = ();
+
+    async fn send(&self) -> Result<(), Failure> {
+        let Self { session, read, .. } = *self;
+        let path = format!("{}/status?{}", path_of(session, &read.hpa), query(self.dry_run));
+        let fail = |e: serde_json::Error| session.unreadable(&path, e.to_string());
+        // What a write leaves out is removed, labels for one.
+        let mut object: Value = serde_json::from_slice(&read.body).map_err(fail)?;
+        object["status"] = json!(self.status);
+        session.write(Method::Put, &path, object.to_string().as_bytes()).await.map(drop)
+    }
+
+    async fn look(&self) -> Result<Seen<()>, Failure> {
+        let Read { hpa: before, .. } = self.read;
+        let now = read_again(self.session, before).await?.hpa;
+        Ok(if now.uid != before.uid {
+            Seen::Replaced("the HPA is another one by now, with the same name".to_owned())
+        } else if now.resource_version == before.resource_version {
+            Seen::Still
+        } else if json!(now.status) == json!(self.status) {
+            Seen::Written((), now.written.by_us)
+        } else {
+            let what = "the HPA has another status by now: the write has not arrived and no longer \
+                        can, or somebody has written the HPA since";
+            Seen::Replaced(what.to_owned())
+        })
+    }
+
+    async fn pause(&self, time: Duration) {
+        sleep(time).await;
+    }
+
+    fn open(&self) -> String {
+        "the HPA is still as it was, and the write may yet arrive".to_owned()
+    }
+}
+
+/// An event as the controller would send it.
+#[derive(Debug, Clone, Copy)]
+pub struct Happened<'a> {
+    /// `Normal` or `Warning`.
+    pub type_: &'a str,
+    /// The reason, as one word.
+    pub reason: &'a str,
+    /// The text.
+    pub message: &'a str,
+    /// When.
+    pub time: Timestamp,
+}
+
+/// Sends an event about an HPA, in our own name, and finds out what became of it; `cut` as with the
+/// status.
+pub async fn send_event(
+    session: &Session,
+    hpa: &Hpa,
+    event: Happened<'_>,
+    dry_run: bool,
+    cut: impl Future<Output = ()>,
+) -> Fate<()> {
+    session.allow(settle::REQUESTS);
+    let Happened { type_, reason, message, time } = event;
+    let time = SecondsTime(time).to_string();
+    // As client-go names events, so that one that is sent twice is there once.
+    let moment = Timestamp::now().as_nanosecond();
+    let name = match format!("{}.{moment:x}", hpa.name) {
+        name if name.len() <= LONGEST_NAME => name,
+        _ => format!("{MANAGER}.{moment:x}"),
+    };
+    let body = json!({
+        "kind": "Event",
+        "apiVersion": "v1",
+        "metadata": {"name": name, "namespace": hpa.namespace},
+        "involvedObject": {
+            "kind": "HorizontalPodAutoscaler",
+            "apiVersion": "autoscaling/v2",
+            "namespace": hpa.namespace,
+            "name": hpa.name,
+            "uid": hpa.uid,
+            "resourceVersion": hpa.resource_version,
+        },
+        "type": type_,
+        "reason": reason,
+        "message": message,
+        "source": {"component": MANAGER},
+        "reportingComponent": MANAGER,
+        "firstTimestamp": time,
+        "lastTimestamp": time,
+        "count": 1,
+    });
+    let events = format!("/api/v1/namespaces/{}/events", segment(&hpa.namespace));
+    let write = EventWrite {
+        session,
+        path: format!("{events}/{name}"),
+        sent_to: format!("{events}?{}", query(dry_run)),
+        body: body.to_string(),
+        is_sent: Cell::new(false),
+    };
+    if dry_run { once(&write).await } else { settled(&write, cut).await }
+}
+
+/// The longest name that the server takes.
+const LONGEST_NAME: usize = 253;
+
+/// An event to be sent under a name of its own, which a second one does not get.
+struct EventWrite<'a> {
+    session: &'a Session,
+    path: String,
+    sent_to: String,
+    body: String,
+    is_sent: Cell<bool>,
+}
+
+impl Write for EventWrite<'_> {
+    type State = ();
+
+    async fn send(&self) -> Result<(), Failure> {
+        let again = self.is_sent.replace(true);
+        match self.session.write(Method::Post, &self.sent_to, self.body.as_bytes()).await {
+            Err(e) if !again || e.status() != Some(409) => Err(e),
+            _ => Ok(()),
+        }
+    }
+
+    async fn look(&self) -> Result<Seen<()>, Failure> {
+        match self.session.get(&self.path, "application/json").await {
+            Ok(_) => Ok(Seen::Written((), true)),
+            // Who may send events may not be allowed to read them. Sent again, it tells as much.
+            Err(e) if e.is_not_found() || e.is_forbidden() => Ok(Seen::Still),
+            Err(e) => Err(e),
+        }
+    }
+
+    async fn pause(&self, time: Duration) {
+        sleep(time).await;
+    }
+
+    fn open(&self) -> String {
+        "it is not there, or may not be read, and may yet arrive".to_owned()
+    }
+}
+
+fn path_of(session: &Session, hpa: &Hpa) -> String {
+    let asked = Fetch { session, namespace: &hpa.namespace };
+    format!("{}/{}", asked.hpas_path(), segment(&hpa.name))
+}
+
+fn query(dry_run: bool) -> String {
+    format!("{}fieldManager={MANAGER}", if dry_run { "dryRun=All&" } else { "" })
+}

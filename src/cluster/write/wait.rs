@@ -1,0 +1,99 @@
+//! Waits until a target has the replicas that were written, all of them ready, or somebody else
+//! changes the count.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::managed::target;
+use super::scale::read_again;
+use crate::cluster::observed::ScaleAt;
+use crate::cluster::{Failure, FailureKind, Session, Waiting};
+
+/// The first wait between two looks; each is twice as long as the one before, up to the last.
+const FIRST: Duration = Duration::from_millis(250);
+const LAST: Duration = Duration::from_secs(2);
+/// The time that even the last look has.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// How a wait ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum End {
+    /// All replicas are ready.
+    Ready,
+    /// Somebody has changed the count to this one; and who, as far as it shows.
+    Changed(i32, Option<String>),
+    /// The target is gone, or another one has its name.
+    Gone,
+    /// Not in time: so many were ready.
+    TimedOut(i32),
+    /// Not in time, and at the end the target could not be read.
+    Unread(Failure),
+}
+
+/// Waits until a target has so many replicas ready; `ready` says how many are. What may pass, such as
+/// a server that fails, does not end it, and no request goes on after its end.
+///
+/// # Errors
+///
+/// The target may not be read.
+pub async fn wait(
+    session: &Session,
+    at: &ScaleAt,
+    replicas: i32,
+    time: Duration,
+    ready: &Cell<i32>,
+) -> Result<End, Failure> {
+    session.wait(time);
+    let end = Instant::now() + time;
+    let mut pause = FIRST;
+    loop {
+        let begun = Instant::now();
+        let limit = end.max(begun + LOOK);
+        let failure = match timeout_at(limit, look(session, at, replicas, ready)).await {
+            Ok(Ok(Some(end))) => return Ok(end),
+            Ok(Ok(None)) => None,
+            Ok(Err(e)) if matches!(e.status(), Some(401 | 403)) => return Err(e),
+            Ok(Err(e)) => Some(e),
+            Err(_) => Some(Failure {
+                kind: FailureKind::Timeout {
+                    after: limit - begun,
+                    in_all: false,
+                    waiting: Waiting::Answer,
+                },
+                ..Failure::unreadable(session.host(), &at.path, "")
+            }),
+        };
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(failure.map_or(End::TimedOut(ready.get()), End::Unread));
+        }
+        sleep(left.min(pause)).await;
+        pause = (pause * 2).min(LAST);
+    }
+}
+
+/// Looks once whether it is over.
+async fn look(
+    session: &Session,
+    at: &ScaleAt,
+    replicas: i32,
+    ready: &Cell<i32>,
+) -> Result<Option<End>, Failure> {
+    let target = match target(session, at).await {
+        Ok(target) if target.uid() == at.state.uid => target,
+        Ok(_) => return Ok(Some(End::Gone)),
+        Err(e) if e.is_not_found() => return Ok(Some(End::Gone)),
+        Err(e) => return Err(e),
+    };
+    ready.set(target.ready());
+    let asked_for = match target.replicas() {
+        Some(asked_for) => asked_for,
+        None => read_again(session, at).await?.replicas,
+    };
+    if asked_for != replicas {
+        return Ok(Some(End::Changed(asked_for, target.owner().map(str::to_owned))));
+    }
+    Ok(target.has(replicas).then_some(End::Ready))
+}

@@ -1,0 +1,237 @@
+//! The passes after this one, if the metrics keep asking for the same: when holds and rate limits
+//! end, and what happens then. It runs the same normalizations as the pass itself, one sync period
+//! after the other. Nothing upstream corresponds to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::engine::arith::add;
+use crate::engine::behavior;
+use crate::engine::behavior::Wanted;
+use crate::engine::decision::Decision;
+use crate::engine::rules::Rules;
+use crate::engine::seeded;
+use crate::memory::{Ends, Memory, Possible, Remembered};
+use crate::outlook::{Range, Upcoming};
+use crate::snapshot::Snapshot;
+use crate::snapshot::controller::Controller;
+use crate::snapshot::hpa::HpaSpec;
+use crate::snapshot::stated::{Recommendation, ScaleEvent};
+
+/// As many passes as are looked at; with the usual flags a few hundred cover every window.
+const PASSES: i32 = 10_000;
+/// As many changes as are looked at: small steps to a far goal could go on for long.
+const STEPS: usize = 32;
+
+/// The likeliest course after this pass while the metrics ask for the same, with the bounds of every
+/// other that the memory may lead to: a row for each later time at which one of them changes. Empty
+/// where the metrics do not decide.
+pub(crate) fn ahead(
+    snapshot: &Snapshot,
+    remembered: &Remembered,
+    decision: &Decision,
+) -> Vec<Upcoming> {
+    let (Ok(scale), Some(proposal), None) =
+        (&snapshot.scale, decision.proposal, &snapshot.scale_update_error)
+    else {
+        return Vec::new();
+    };
+    let controller = &snapshot.controller;
+    let rules = Rules::of(&controller.version, controller.gates);
+    let run = Run { snapshot, current: scale.spec_replicas, desired: proposal.max(0), rules };
+    let course = run.steps(seeded(&remembered.likely, run.current, snapshot.now));
+    let stops = remembered.possible.as_ref().map(|possible| run.stops(possible));
+    let mut times: BTreeSet<Timestamp> = course.iter().map(|(_, time)| *time).collect();
+    let bounds = stops.iter().flatten();
+    times.extend(bounds.flat_map(|stop| [Some(stop.earliest), stop.latest]).flatten());
+    let at = |time: Timestamp| {
+        let likely = course.iter().take_while(|(_, from)| *from <= time).last();
+        let replicas = likely.map_or(run.current, |(replicas, _)| *replicas);
+        let stops = stops.as_ref().map_or(&[][..], Vec::as_slice);
+        let open = stops.iter().filter(|stop| stop.earliest <= time);
+        let left = stops.iter().filter(|stop| stop.latest.is_some_and(|latest| latest <= time));
+        // What every course is sure to have reached leaves nothing on this side of it.
+        let left = left.map(|stop| stop.replicas);
+        let (down, up) = (run.desired < run.current, run.desired > run.current);
+        // A memory that is known leads to one course.
+        let start = if remembered.possible.is_none() { replicas } else { run.current };
+        let hull = open.fold((start, start), |(min, max), stop| {
+            (min.min(stop.replicas), max.max(stop.replicas))
+        });
+        let (min, max) = match (left.clone().min(), left.max()) {
+            (Some(furthest), _) if down => (hull.0, hull.1.min(furthest)),
+            (_, Some(furthest)) if up => (hull.0.max(furthest), hull.1),
+            _ => hull,
+        };
+        Upcoming { time, replicas, range: Range { min: min.min(replicas), max: max.max(replicas) } }
+    };
+    let mut last = at(snapshot.now);
+    last.replicas = decision.replicas_after().unwrap_or(last.replicas);
+    let mut upcoming = Vec::new();
+    for time in times.range(snapshot.now..).filter(|time| **time > snapshot.now) {
+        let next = at(*time);
+        if (next.replicas, next.range) != (last.replicas, last.range) {
+            upcoming.push(next);
+            last = next;
+        }
+    }
+    upcoming
+}
+
+/// A count at which some course of the replicas stops for a while.
+struct Stop {
+    replicas: i32,
+    /// Neither it nor what is beyond is reached before.
+    earliest: Timestamp,
+    /// It or what is beyond is reached by then; none where neither may be reached at all.
+    latest: Option<Timestamp>,
+}
+
+struct Run<'s> {
+    snapshot: &'s Snapshot,
+    current: i32,
+    desired: i32,
+    rules: Rules,
+}
+
+impl Run<'_> {
+    /// Where the courses stop that a memory may lead to, with the bounds of when.
+    fn stops(&self, possible: &Possible) -> Vec<Stop> {
+        let runs: Vec<Vec<(i32, Timestamp)>> =
+            self.memories(possible).into_iter().map(|m| self.steps(m)).collect();
+        // What one past leads to step by step, another jumps over. A count that comes back is another
+        // step.
+        let all: BTreeSet<i32> = runs.iter().flatten().map(|(replicas, _)| *replicas).collect();
+        let mut counts: BTreeMap<(i32, usize), Vec<Timestamp>> = BTreeMap::new();
+        let mut stops = BTreeSet::new();
+        for steps in &runs {
+            let mut passed: BTreeMap<i32, usize> = BTreeMap::new();
+            let mut before = self.current;
+            for (after, time) in steps {
+                let (low, high) = (before.min(*after), before.max(*after));
+                for replicas in all.range(low..=high).filter(|replicas| **replicas != before) {
+                    let times = passed.entry(*replicas).or_default();
+                    counts.entry((*replicas, *times)).or_default().push(*time);
+                    *times += 1;
+                }
+                stops.insert((*after, passed[after] - 1));
+                before = *after;
+            }
+        }
+        let known = possible.changes.is_some();
+        // Where rate limits may count anything, the first step may lead as far as any.
+        let left = runs.iter().flatten().map(|(_, time)| *time).min();
+        let first = left.filter(|_| !known);
+        let left = left.map(|left| add(left, self.snapshot.controller.sync_period));
+        let mut all: Vec<Stop> = Vec::with_capacity(stops.len() + 1);
+        let way = self.current.min(self.desired)..=self.current.max(self.desired);
+        for (replicas, before) in stops {
+            let times = &counts[&(replicas, before)];
+            // What some pasts lead to and others do not has no latest time; and pasts in between may come
+            // back from it sooner. Beyond what is wanted, an old recommendation may leave before a pass.
+            let everywhere = known && times.len() == runs.len();
+            // The count that there is may not be left, and be come back to at once.
+            let is_back = replicas == self.current;
+            let sure = everywhere && before == 0 && way.contains(&replicas) && !is_back;
+            let latest = times.iter().max().copied().filter(|_| sure);
+            let times = if everywhere { times } else { &counts[&(replicas, 0)] };
+            let back = left.filter(|_| is_back);
+            let earliest = first.or_else(|| times.iter().copied().chain(back).min());
+            all.extend(earliest.map(|earliest| Stop { replicas, earliest, latest }));
+        }
+        // A course with more steps than are looked at may go on to its end.
+        let hpa = &self.snapshot.hpa.spec;
+        let (min, max) = (hpa.min_replicas.unwrap_or(1), hpa.max_replicas);
+        let long = runs.iter().filter(|steps| steps.len() == STEPS);
+        let cut = long.filter_map(|steps| steps.last()).map(|(_, time)| *time).min();
+        let goal = self.desired.min(max).max(min);
+        all.extend(cut.map(|earliest| Stop { replicas: goal, earliest, latest: None }));
+        all
+    }
+
+    /// Memories between which everything happens.
+    fn memories(&self, possible: &Possible) -> Vec<Memory> {
+        // Without `behavior` only what holds against scaling down counts, whichever way it goes.
+        let down = self.desired < self.current || self.snapshot.hpa.spec.behavior.is_none();
+        let Ends { soonest, last } = if down { &possible.down } else { &possible.up };
+        let none = [Vec::new()];
+        let changes: &[Vec<ScaleEvent>] = possible.changes.as_deref().unwrap_or(&none);
+        let mut memories = Vec::new();
+        for recommendations in [soonest, last] {
+            for changes in changes {
+                // An entry older than every window keeps the list from being seeded.
+                let forgotten = Recommendation { replicas: 0, time: Timestamp::MIN };
+                let (scale_up_events, scale_down_events) = crate::memory::split(Some(changes));
+                memories.push(Memory {
+                    recommendations: [forgotten]
+                        .into_iter()
+                        .chain(recommendations.clone())
+                        .collect(),
+                    scale_up_events,
+                    scale_down_events,
+                });
+            }
+        }
+        memories
+    }
+
+    /// The counts that this pass and the later ones lead to, with the times of their passes.
+    fn steps(&self, mut memory: Memory) -> Vec<(i32, Timestamp)> {
+        let Snapshot { hpa, controller, now, .. } = self.snapshot;
+        let period = controller.sync_period.max(SignedDuration::from_secs(1));
+        let longest = longest_wait(&hpa.spec, controller);
+        let (min, max) = (hpa.spec.min_replicas.unwrap_or(1), hpa.spec.max_replicas);
+        let mut current = self.current;
+        let mut steps = Vec::new();
+        let mut until = add(*now, longest + period);
+        for pass in 0..PASSES {
+            let time = add(*now, period.saturating_mul(pass));
+            if time > until || current == 0 || steps.len() == STEPS {
+                break;
+            }
+            let wanted = Wanted {
+                current,
+                desired: self.desired,
+                min,
+                max,
+                now: time,
+                downscale_stabilization: controller.downscale_stabilization,
+            };
+            let replicas = if current > max {
+                max
+            } else if current < min {
+                min
+            } else {
+                match &hpa.spec.behavior {
+                    None => behavior::without_behavior(wanted, &mut memory).replicas,
+                    Some(behavior) => {
+                        behavior::with_behavior(wanted, behavior, &self.rules, &mut memory).replicas
+                    }
+                }
+            };
+            // What is wanted anyway holds nothing, and need not pile up.
+            memory.recommendations.retain(|past| past.replicas != self.desired);
+            if replicas != current {
+                if let Some(rules) = &hpa.spec.behavior {
+                    behavior::store_scale_event(rules, &mut memory, current, replicas, time);
+                }
+                current = replicas;
+                steps.push((replicas, time));
+                until = add(time, longest + period);
+            }
+        }
+        steps
+    }
+}
+
+/// How long a pass may count at most: the longest stabilization window, or period of a policy.
+pub fn longest_wait(spec: &HpaSpec, controller: &Controller) -> SignedDuration {
+    let rules = spec.behavior.iter().flat_map(|b| b.scale_up.iter().chain(&b.scale_down));
+    let seconds = rules.flat_map(|rules| {
+        let periods = rules.policies.iter().flatten().map(|policy| policy.period_seconds);
+        periods.chain(rules.stabilization_window_seconds)
+    });
+    let longest = SignedDuration::from_secs(seconds.max().unwrap_or(0).into());
+    longest.max(controller.downscale_stabilization)
+}

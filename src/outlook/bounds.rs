@@ -1,0 +1,274 @@
+//! What the unknown could do to a pass: memories and proposals between whose outcomes that of every
+//! other lies. The replicas after a pass are monotone in the proposal, in the highest and lowest
+//! remembered recommendation, and in each policy's limit; those limits overflow as the controller's
+//! do, so the extreme ones are looked for rather than computed. Nothing upstream corresponds to it.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::engine::arith::add;
+use crate::engine::behavior::{allowed_by, highest_start};
+use crate::engine::decision::{Decision, Direction, MetricResult, Step};
+use crate::engine::rules::Rules;
+use crate::memory::{Extreme, Memory, Possible, split};
+use crate::snapshot::hpa::{Behavior, HpaSpec, ScalingPolicy, ScalingRules};
+use crate::snapshot::stated::{Recommendation, ScaleEvent};
+
+/// The least and the most that the metrics may ask for in all, where some are unread; none where
+/// none is, or the pass does not look at them.
+pub(crate) fn proposals(decision: &Decision, current: i32) -> Option<Vec<i32>> {
+    let (mut least, mut invalid, mut unread) = (0, false, false);
+    for step in &decision.trace {
+        let Step::ComputeMetric(metric) = step else { continue };
+        match &metric.result {
+            MetricResult::Proposal(proposal) => least = least.max(proposal.replicas),
+            MetricResult::Error(_) => invalid = true,
+            MetricResult::Unread(_) => unread = true,
+        }
+    }
+    // With a metric that fails for the controller, too, nothing shrinks: that is the decision's own
+    // outcome.
+    let least = (!invalid || least >= current).then_some(least);
+    unread.then(|| least.into_iter().chain([i32::MAX]).collect())
+}
+
+/// The memories at the bounds, for a pass over `current` replicas that wants `desired`.
+pub(crate) fn memories(
+    spec: &HpaSpec,
+    current: i32,
+    desired: i32,
+    now: Timestamp,
+    possible: &Possible,
+    version: &Rules,
+) -> Vec<Memory> {
+    // An entry older than every window plays no part, but keeps the list from being seeded.
+    let forgotten = Recommendation { replicas: 0, time: Timestamp::MIN };
+    let recommended = |replicas: i32| Recommendation { replicas, time: now };
+    let Some(behavior) = &spec.behavior else {
+        // Only higher recommendations count.
+        let Extreme { at_least, at_most } = possible.highest;
+        let ends =
+            [at_least.map_or(forgotten, recommended), recommended(at_most.unwrap_or(i32::MAX))];
+        return ends.map(|end| Memory { recommendations: vec![end], ..Memory::default() }).into();
+    };
+    // Going up the lowest counts, going down the highest; what is wanted already cannot be held.
+    let ends = match desired.cmp(&current) {
+        Ordering::Greater => {
+            let Extreme { at_least, at_most } = possible.lowest;
+            [recommended(at_least.unwrap_or(0)), at_most.map_or(forgotten, recommended)]
+        }
+        Ordering::Less => {
+            let Extreme { at_least, at_most } = possible.highest;
+            [at_least.map_or(forgotten, recommended), recommended(at_most.unwrap_or(i32::MAX))]
+        }
+        Ordering::Equal => [forgotten, forgotten],
+    };
+    let changes = match &possible.changes {
+        Some(lists) => lists.iter().map(|list| split(Some(list))).collect(),
+        None => any_changes(spec, behavior, current, now, version),
+    };
+    let with = |(scale_up_events, scale_down_events): (Vec<_>, Vec<_>)| {
+        ends.map(|end| Memory {
+            recommendations: vec![end],
+            scale_up_events: scale_up_events.clone(),
+            scale_down_events: scale_down_events.clone(),
+        })
+    };
+    changes.into_iter().flat_map(with).collect()
+}
+
+/// Changes that lead to the extreme limits of each direction.
+fn any_changes(
+    spec: &HpaSpec,
+    behavior: &Behavior,
+    current: i32,
+    now: Timestamp,
+    version: &Rules,
+) -> Vec<(Vec<ScaleEvent>, Vec<ScaleEvent>)> {
+    let mut changes = Vec::new();
+    for (rules, direction) in
+        [(&behavior.scale_up, Direction::Up), (&behavior.scale_down, Direction::Down)]
+    {
+        let no_rules = ScalingRules::default();
+        let limits = Limits {
+            rules: rules.as_ref().unwrap_or(&no_rules),
+            direction,
+            version,
+            current,
+            min: spec.min_replicas.unwrap_or(1),
+            max: spec.max_replicas,
+        };
+        for wish in [i64::from, |limit: i32| -i64::from(limit)] {
+            let events = limits.events(wish, now);
+            // Where removed replicas count against added ones, one list says it all.
+            changes.push(if version.both_directions || direction == Direction::Down {
+                (Vec::new(), events)
+            } else {
+                let added = |event: ScaleEvent| ScaleEvent {
+                    replicas: event.replicas.wrapping_neg(),
+                    ..event
+                };
+                (events.into_iter().map(added).collect(), Vec::new())
+            });
+        }
+    }
+    changes
+}
+
+/// The limits of one direction, over every count that a period may have started from. A count below
+/// zero is possible, too: where others scale the target, more may have been added than there is.
+struct Limits<'r> {
+    rules: &'r ScalingRules,
+    direction: Direction,
+    version: &'r Rules,
+    current: i32,
+    min: i32,
+    max: i32,
+}
+
+impl Limits<'_> {
+    /// Events after which the limit comes as near to the wish (the higher, the better) as it can.
+    /// Each period has a start of its own: what happened longer ago than the shorter ones.
+    fn events(&self, wish: fn(i32) -> i64, now: Timestamp) -> Vec<ScaleEvent> {
+        let mut by_period: BTreeMap<i32, Vec<&ScalingPolicy>> = BTreeMap::new();
+        for policy in self.rules.policies.iter().flatten() {
+            let period = by_period.entry(policy.period_seconds).or_default();
+            period.push(policy);
+        }
+        let (mut start, mut time) = (self.current, now);
+        let mut events = Vec::with_capacity(by_period.len());
+        for (period, policies) in by_period {
+            let best = self
+                .starts(&policies, start)
+                .max_by_key(|start| wish(self.limit(&policies, *start)))
+                .unwrap_or(self.current);
+            events.push(ScaleEvent { replicas: best.wrapping_sub(start), time, outdated: false });
+            start = best;
+            time = add(now, -SignedDuration::from_secs(period.into()));
+        }
+        events
+    }
+
+    /// Starts among which there are the ones with the highest and the lowest limit. Where only
+    /// changes in one direction count, a longer period starts no nearer than the shorter one.
+    fn starts(&self, policies: &[&ScalingPolicy], shorter: i32) -> impl Iterator<Item = i32> {
+        let own = policies.iter().map(|policy| highest_start(policy, self.direction));
+        let possible = move |start: &i32| {
+            self.version.both_directions
+                || match self.direction {
+                    Direction::Up => *start <= shorter,
+                    Direction::Down => *start >= shorter,
+                }
+        };
+        [i32::MIN, 0, shorter, i32::MAX].into_iter().chain(own).filter(possible)
+    }
+
+    /// What the policies of one period allow, as far as it makes a difference.
+    fn limit(&self, policies: &[&ScalingPolicy], start: i32) -> i32 {
+        let smallest_change = self.rules.select_policy.as_deref() == Some("Min");
+        let allowed =
+            |policy: &&ScalingPolicy| allowed_by(policy, start, self.direction, self.version);
+        let limits = policies.iter().filter_map(allowed);
+        let limit = if smallest_change == (self.direction == Direction::Up) {
+            limits.min()
+        } else {
+            limits.max()
+        };
+        let limit = limit.unwrap_or(self.current);
+        match self.direction {
+            Direction::Up => limit.max(self.current).min(self.max),
+            Direction::Down => limit.min(self.current).max(self.min),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::behavior::{Wanted, with_behavior};
+    use crate::snapshot::controller::Gates;
+
+    fn policies(select: &str, list: &[(&str, i32, i32)]) -> Option<ScalingRules> {
+        let policy = |&(type_, value, period_seconds): &(&str, i32, i32)| ScalingPolicy {
+            type_: type_.to_owned(),
+            value,
+            period_seconds,
+        };
+        Some(ScalingRules {
+            stabilization_window_seconds: Some(0),
+            select_policy: Some(select.to_owned()),
+            policies: Some(list.iter().map(policy).collect()),
+            tolerance: None,
+        })
+    }
+
+    fn version(text: &str) -> Rules {
+        let version = text.parse().unwrap();
+        Rules::of(&version, Gates::new(&version, |_| None))
+    }
+
+    /// The fewest and the most replicas after a pass from 40 to what is wanted, between 1 and 50.
+    fn range(rules: Option<ScalingRules>, desired: i32, version: &Rules) -> (i32, i32) {
+        let behavior = Behavior { scale_up: rules.clone(), scale_down: rules };
+        let spec = HpaSpec {
+            min_replicas: Some(1),
+            max_replicas: 50,
+            behavior: Some(behavior.clone()),
+            ..HpaSpec::default()
+        };
+        let wanted = Wanted {
+            current: 40,
+            desired,
+            min: 1,
+            max: 50,
+            now: Timestamp::UNIX_EPOCH,
+            downscale_stabilization: SignedDuration::ZERO,
+        };
+        let replicas: Vec<_> =
+            memories(&spec, 40, desired, wanted.now, &Possible::default(), version)
+                .into_iter()
+                .map(|mut memory| with_behavior(wanted, &behavior, version, &mut memory).replicas)
+                .collect();
+        (*replicas.iter().min().unwrap(), *replicas.iter().max().unwrap())
+    }
+
+    #[test]
+    fn every_limit_that_a_past_can_set_is_inside() {
+        for (rules, desired, expected) in [
+            // After a correction from 200, 100 removed in the period still leave 100.
+            (policies("Max", &[("Pods", 100, 60)]), 5, (5, 40)),
+            (policies("Max", &[("Percent", 90, 60)]), 5, (5, 40)),
+            // Added replicas that others have removed again count.
+            (policies("Max", &[("Pods", 60, 60)]), 45, (40, 45)),
+            (policies("Max", &[("Percent", 200, 60)]), 5, (5, 40)),
+            // The product must not overflow on the way to the highest limit.
+            (policies("Max", &[("Percent", i32::MAX, 60)]), 45, (40, 45)),
+            // Each period has its own past.
+            (policies("Min", &[("Pods", 1, 15), ("Percent", 900, 60)]), 90, (40, 50)),
+            (policies("Max", &[("Pods", 1, 15), ("Percent", 200, 60)]), 5, (5, 40)),
+            // All of it may go at any time, and nothing at all where that is disabled.
+            (policies("Max", &[("Percent", 100, 15)]), 5, (5, 5)),
+            (policies("Disabled", &[("Pods", 1, 15)]), 5, (40, 40)),
+        ] {
+            let range = range(rules.clone(), desired, &version("v1.36"));
+            assert_eq!(range, expected, "{rules:?} to {desired}");
+        }
+    }
+
+    #[test]
+    fn where_one_direction_counts_nothing_starts_on_the_other_side() {
+        for (rules, desired, expected) in [
+            // At most 5 more than the 40 there are, and none with 5 added before.
+            (policies("Max", &[("Pods", 5, 60)]), 90, (40, 45)),
+            (policies("Max", &[("Pods", 5, 60)]), 5, (35, 40)),
+            (policies("Max", &[("Percent", 100, 60)]), 90, (40, 50)),
+            // A period of 60 s starts no higher than one of 15 s.
+            (policies("Min", &[("Pods", 1, 15), ("Percent", 900, 60)]), 90, (40, 41)),
+        ] {
+            let range = range(rules.clone(), desired, &version("v1.24"));
+            assert_eq!(range, expected, "{rules:?} to {desired}");
+        }
+    }
+}

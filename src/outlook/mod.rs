@@ -1,0 +1,125 @@
+//! What is open about a decision, and what follows from it: the pass at each bound of what is unknown,
+//! and the passes after it. It runs the engine's own normalization; nothing upstream corresponds to it.
+
+mod ahead;
+mod bounds;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+pub use ahead::longest_wait;
+
+use crate::apimachinery::json::time;
+use crate::engine;
+use crate::engine::decision::{Decision, Step};
+use crate::engine::rules::Rules;
+use crate::memory::Remembered;
+use crate::snapshot::Snapshot;
+
+/// What is open about a decision, and what follows from it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outlook {
+    /// The pass at each bound of what is unknown; empty where nothing is.
+    pub extremes: Vec<Extreme>,
+    /// The counts that follow, by time.
+    pub upcoming: Vec<Upcoming>,
+}
+
+impl Outlook {
+    /// What is open about a decision of this snapshot, and what follows from it.
+    pub fn new(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Self {
+        Self {
+            extremes: at_bounds(snapshot, remembered, decision),
+            upcoming: ahead::ahead(snapshot, remembered, decision),
+        }
+    }
+
+    /// Whether there is no answer here: metrics that are not known decide, and what they may say
+    /// leads to different replicas.
+    pub fn is_unanswered(&self, decision: &Decision) -> bool {
+        decision.is_unread() && self.range(decision).is_some_and(|range| range.min != range.max)
+    }
+
+    /// The replicas after the pass, over everything that is unknown; none where its scale could not
+    /// be read.
+    pub fn range(&self, decision: &Decision) -> Option<Range> {
+        let likely = decision.replicas_after()?;
+        let all = self.extremes.iter().map(|extreme| extreme.replicas);
+        Some(all.fold(Range { min: likely, max: likely }, |range, replicas| Range {
+            min: range.min.min(replicas),
+            max: range.max.max(replicas),
+        }))
+    }
+}
+
+/// From the proposal to the replicas, at a bound of what is unknown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Extreme {
+    /// The replicas after the pass.
+    pub replicas: i32,
+    /// Stabilization and limits, as in the trace of a decision.
+    pub steps: Vec<Step>,
+}
+
+/// The replicas after the pass, over everything that the controller may remember, and may read where
+/// we may not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Range {
+    /// The fewest.
+    pub min: i32,
+    /// The most.
+    pub max: i32,
+}
+
+/// The replicas from a later pass on, if the metrics keep asking for the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Upcoming {
+    /// The time of the pass.
+    #[serde(serialize_with = "time::serialize")]
+    pub time: Timestamp,
+    /// The likeliest count.
+    pub replicas: i32,
+    /// The counts that are possible, over everything that the controller may remember.
+    pub range: Range,
+}
+
+/// The replicas after the pass, over everything that is unknown, as [`Outlook`] has them but
+/// without what follows; none where its scale could not be read.
+pub fn range(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Option<Range> {
+    let extremes = at_bounds(snapshot, remembered, decision);
+    Outlook { extremes, upcoming: Vec::new() }.range(decision)
+}
+
+/// The pass at each bound of what is unknown: the memory, and metrics that are unread here and
+/// that the controller may have read. Empty where nothing is, or it plays no part.
+/// `decision` is that of the same snapshot with any memory: the metrics do not depend on it, so they
+/// are not evaluated again.
+fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<Extreme> {
+    let (Ok(scale), None) = (&snapshot.scale, &snapshot.scale_update_error) else {
+        return Vec::new();
+    };
+    let current = scale.spec_replicas;
+    let controller = &snapshot.controller;
+    let rules = Rules::of(&controller.version, controller.gates);
+    let proposals = match bounds::proposals(decision, current) {
+        Some(proposals) => proposals,
+        None if remembered.possible.is_none() => return Vec::new(),
+        None => Vec::from_iter(decision.proposal),
+    };
+    let mut extremes = Vec::new();
+    for proposal in proposals {
+        let desired = proposal.max(0);
+        let memories = match &remembered.possible {
+            Some(possible) => {
+                let spec = &snapshot.hpa.spec;
+                bounds::memories(spec, current, desired, snapshot.now, possible, &rules)
+            }
+            None => vec![engine::seeded(&remembered.likely, current, snapshot.now)],
+        };
+        for memory in memories {
+            let (replicas, steps) = engine::normalize(snapshot, rules, memory, current, desired);
+            extremes.push(Extreme { replicas, steps });
+        }
+    }
+    extremes
+}

@@ -1,0 +1,398 @@
+//! From saved objects to a snapshot: finds the HPA, and answers from the objects what the
+//! controller would ask the APIs. What is assumed instead of read goes into the basis, what was
+//! read but not used into the notes. Nothing here computes replicas.
+
+mod answers;
+mod list;
+mod target;
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+
+use crate::snapshot::input::{Basis, Input, Options, SYSTEM_CLOCK};
+use crate::snapshot::settings::{Settings, controller_settings};
+use answers::Answers;
+pub(crate) use answers::described_name;
+pub(super) use answers::{Request, asked};
+pub use list::assemble_all;
+use target::Target;
+pub(crate) use target::resource_of;
+pub(crate) use target::{is_built_in, save_command};
+
+use super::objects::{Api, ApiError, ControllerState, HpaObject, Objects, StatedAs};
+use super::{file, remarks};
+use crate::apimachinery::selector::Selector;
+use crate::apiserver::admit;
+use crate::apiserver::admit::AdmissionError;
+use crate::apiserver::default::AdmissionRules;
+use crate::error::Error;
+use crate::snapshot::controller::Controller;
+use crate::snapshot::hpa::{Hpa, MetricSpec, ObjectMetricSource};
+use crate::snapshot::pod::Pod;
+use crate::snapshot::stated::StatedMemory;
+use crate::snapshot::{OtherHpa, Scale, ScaleError, Snapshot};
+use crate::version::Version;
+
+/// Finds the HPA among the objects and collects what its pass needs. `clock` is the system's time,
+/// for when neither input nor command line state one.
+pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result<Input, Error> {
+    let object = find(&objects.hpas, options)?;
+    let (mut input, selected) = without_pods(&objects, object, options, clock)?;
+    let snapshot = &mut input.snapshot;
+    let saved = objects.state.as_ref().and_then(|state| state.pod_metrics(&snapshot.hpa.key()));
+    snapshot.pod_metrics = match saved {
+        Some(saved) => saved.to_vec(),
+        None => {
+            let metrics = objects.pod_metrics.into_iter().zip(selected);
+            metrics.filter_map(|(item, selected)| selected.then_some(item)).collect()
+        }
+    };
+    let default_namespace = options.default_namespace();
+    let in_namespace =
+        |pod: &Pod| pod.namespace.as_deref().unwrap_or(default_namespace) == snapshot.hpa.namespace;
+    snapshot.pods = objects.pods.into_iter().filter(in_namespace).collect();
+    input.notes.extend(remarks::on(&input.snapshot));
+    input.doubt_clock();
+    Ok(input)
+}
+
+/// What the pass of an HPA needs, but for pods and their metrics, of which there may be too many to
+/// copy; and which of the metrics belong to it.
+fn without_pods(
+    objects: &Objects,
+    object: &HpaObject,
+    options: &Options,
+    clock: Timestamp,
+) -> Result<(Input, Vec<bool>), Error> {
+    let mut notes = objects.notes.clone();
+    let mut basis = Vec::new();
+    let Objects { scales, workloads, pods, pod_metrics, .. } = objects;
+    let state = objects.state.as_ref();
+
+    let now = match (options.now, state.and_then(|state| state.now)) {
+        (Some(now), _) => now,
+        (None, Some(now)) => now,
+        (None, None) => {
+            let value = crate::apimachinery::json::SecondsTime(clock).to_string();
+            basis.push(Basis::assumed("clock", value, SYSTEM_CLOCK));
+            clock
+        }
+    };
+    let control_plane = &objects.control_plane;
+    let Settings { controller, known } = controller_settings(
+        state.map(ControllerState::settings),
+        options,
+        control_plane,
+        &mut basis,
+        &mut notes,
+    )?;
+
+    let default_namespace = options.default_namespace();
+    let hpa = admitted(object, default_namespace, &controller, &mut notes)?;
+    let namespace = hpa.namespace.clone();
+    let target = Target {
+        scales,
+        workloads,
+        default_namespace,
+        errors: errors_of(state),
+        is_complete: state.is_some(),
+    };
+
+    let in_namespace = |stated: Option<&str>| stated.unwrap_or(default_namespace) == namespace;
+    let pods_here = pods.iter().filter(|pod| in_namespace(pod.namespace.as_deref()));
+    once("Pod", pods_here.map(|pod| &*pod.name))?;
+    let metrics_here = pod_metrics.iter().filter(|item| in_namespace(item.namespace.as_deref()));
+    once("PodMetrics", metrics_here.map(|item| &*item.name))?;
+
+    let scale = target.scale(&hpa)?;
+    basis.extend(target.assumption(&hpa).filter(|_| scale.is_ok()));
+    let selector = scale.as_ref().ok().and_then(|scale| Selector::parse(&scale.selector).ok());
+    let answers = Answers {
+        objects,
+        hpa: &hpa,
+        errors: errors_of(state),
+        saved: state.map_or(&[], |state| &state.answers),
+        pod_labels: pods
+            .iter()
+            .filter(|pod| in_namespace(pod.namespace.as_deref()))
+            .map(|pod| (&*pod.name, &pod.labels))
+            .collect(),
+        selector: selector.as_ref(),
+        has_replicas: scale.as_ref().is_ok_and(|scale| scale.status_replicas > 0),
+    };
+    let metrics = hpa.spec.metrics.iter().chain(&options.also);
+    let metrics = answers.all(metrics);
+    let selected_metrics = pod_metrics
+        .iter()
+        .map(|item| in_namespace(item.namespace.as_deref()) && answers.selects(item))
+        .collect();
+    let other_hpas =
+        others(objects, &hpa, object, &target, default_namespace, &controller, &mut notes);
+    let scale_update_error =
+        find_error(errors_of(state), &hpa, Api::ScaleUpdate, None).map(|e| e.message.clone());
+    for ((kind, api_version), count) in &objects.skipped {
+        let version = if api_version.is_empty() { "without apiVersion" } else { api_version };
+        notes.push(format!("{count} {kind} ({version}) passed over: a pass does not look at it"));
+    }
+    if let Some(state) = state
+        && state.memory == Some(StatedAs::Unknown)
+        && state.lists() != StatedMemory::default()
+    {
+        return Err(Error::usage("the ControllerState says memory: unknown, and states some")
+            .hint("leave out either the word or the lists"));
+    }
+    let stated_memory = state.and_then(ControllerState::stated_memory);
+
+    let snapshot = Snapshot {
+        now,
+        controller,
+        scale,
+        scale_update_error,
+        metrics,
+        other_hpas,
+        pods: Vec::new(),
+        pod_metrics: Vec::new(),
+        hpa,
+    };
+    let mut evidence = objects.evidence.of(&snapshot.hpa);
+    evidence.seen = state.map(|state| state.seen.clone()).unwrap_or_default();
+    evidence.rescales = state.and_then(|state| state.rescales.clone());
+    let scale = snapshot.scale.as_ref().ok();
+    evidence.counted = scale.and_then(|scale| target.counted(&snapshot.hpa, scale, now));
+    let observed = None;
+    let input = Input {
+        snapshot,
+        observed,
+        stated_memory,
+        evidence,
+        known,
+        clock_doubt: None,
+        basis,
+        notes,
+    };
+    Ok((input, selected_metrics))
+}
+
+/// What the controller would get for the scale of a built-in target, from the target itself.
+///
+/// # Errors
+///
+/// The text is not that of the target.
+pub fn scale_of(hpa: &Hpa, target: &str) -> Result<Result<Scale, ScaleError>, Error> {
+    let mut objects = Objects::default();
+    file::read_text(target, "the answer", &mut objects)?;
+    let Objects { scales, workloads, .. } = &objects;
+    let default_namespace = &hpa.namespace;
+    let target = Target { scales, workloads, default_namespace, errors: &[], is_complete: true };
+    if !target.has_workload(hpa) {
+        let kind = &hpa.spec.scale_target_ref.kind;
+        return Err(Error::failed(format!("the answer is not the {kind}")));
+    }
+    target.scale(hpa)
+}
+
+/// Makes sure that no two objects of a kind have the same name: no API server has both, so one of
+/// them is out of date.
+fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Error> {
+    let mut seen = HashSet::new();
+    let twice: Vec<&str> = names.filter(|name| !seen.insert(*name)).collect();
+    match twice[..] {
+        [] => Ok(()),
+        [first, ref more @ ..] => {
+            let more = match more.len() {
+                0 => String::new(),
+                count => format!(" and {count} more"),
+            };
+            Err(Error::usage(format!("the input holds the {kind} {first}{more} more than once"))
+                .hint("leave out one of the files that overlap"))
+        }
+    }
+}
+
+fn errors_of(state: Option<&ControllerState>) -> &[ApiError] {
+    state.map_or(&[], |state| &state.errors)
+}
+
+fn find_error<'a>(
+    errors: &'a [ApiError],
+    hpa: &Hpa,
+    api: Api,
+    metric: Option<&str>,
+) -> Option<&'a ApiError> {
+    errors.iter().find(|e| {
+        e.api == api
+            && e.metric.as_deref().is_none_or(|limited| Some(limited) == metric)
+            && e.hpa.as_deref().is_none_or(|limited| limited == hpa.key())
+    })
+}
+
+/// The one HPA of the wanted name.
+fn find<'o>(hpas: &'o [HpaObject], options: &Options) -> Result<&'o HpaObject, Error> {
+    let name = &options.name;
+    let fits = |hpa: &&HpaObject| {
+        let namespace = hpa.namespace.as_deref();
+        hpa.name == *name
+            && match (&options.namespace, namespace) {
+                (Some(wanted), Some(stated)) => wanted == stated,
+                _ => true,
+            }
+    };
+    let found: Vec<&HpaObject> = hpas.iter().filter(fits).collect();
+    match found[..] {
+        [hpa] => Ok(hpa),
+        [] => {
+            let wanted = match &options.namespace {
+                Some(namespace) => format!("{namespace}/{name}"),
+                None => name.clone(),
+            };
+            let error = Error::usage(format!("no HorizontalPodAutoscaler {wanted} in the input"));
+            let mut there: Vec<String> = hpas.iter().map(HpaObject::key).collect();
+            there.sort();
+            Err(if there.is_empty() {
+                error.hint("the input holds no HorizontalPodAutoscaler at all")
+            } else {
+                error.hint(format!("it has {}", listed(&there)))
+            })
+        }
+        [first, .., last] => {
+            let same = first.key() == last.key() || options.namespace.is_some();
+            let places: Vec<String> =
+                found.iter().map(|hpa| format!("{} in {}", hpa.key(), hpa.origin)).collect();
+            let error = Error::usage(format!(
+                "{} HorizontalPodAutoscalers of the name {name} in the input: {}",
+                found.len(),
+                listed(&places)
+            ));
+            Err(if same {
+                error.hint("leave out all but one of the files")
+            } else {
+                error.hint("name the namespace with -n")
+            })
+        }
+    }
+}
+
+impl HpaObject {
+    /// `namespace/name`, or the name alone where no namespace is stated.
+    fn key(&self) -> String {
+        match &self.namespace {
+            Some(namespace) => format!("{namespace}/{}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// The first few of a list that may be long.
+fn listed(all: &[String]) -> String {
+    const SHOWN: usize = 10;
+    let shown = all[..all.len().min(SHOWN)].join(", ");
+    match all.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// The HPA as the controller would see it, after the API server.
+fn admitted(
+    object: &HpaObject,
+    namespace: &str,
+    controller: &Controller,
+    notes: &mut Vec<String>,
+) -> Result<Hpa, Error> {
+    let rules = AdmissionRules::new(&controller.version, controller.gates);
+    let admitted = admit::admit(&object.json, namespace, rules).map_err(|e| match e {
+        AdmissionError::Invalid(e) => Error::usage(format!("{}: {e}", object.origin))
+            .hint("the API server would reject this manifest with these causes"),
+        AdmissionError::Decode(e) => {
+            Error::usage(format!("{}: HorizontalPodAutoscaler {}: {e}", object.origin, object.name))
+        }
+    })?;
+    notes.extend(admitted.notes.iter().cloned());
+    let hpa = admitted.into_hpa();
+    for (index, metric) in hpa.spec.metrics.iter().enumerate() {
+        if lacks_source(metric, &controller.version) {
+            return Err(Error::usage(format!(
+                "{}: HorizontalPodAutoscaler {}: spec.metrics[{index}]: no source for the type {}",
+                object.origin, hpa.name, metric.type_
+            ))
+            .hint(format!("the controller of {} would crash over it", controller.version)));
+        }
+    }
+    Ok(hpa)
+}
+
+/// A known type whose source is missing, or an old controller's target: it would crash.
+fn lacks_source(metric: &MetricSpec, version: &Version) -> bool {
+    match metric.type_.as_str() {
+        "Resource" => metric.resource.is_none(),
+        "ContainerResource" => metric.container_resource.is_none(),
+        "Pods" => metric.pods.as_ref().is_none_or(|source| source.target.average_value.is_none()),
+        "Object" => metric.object.as_ref().is_none_or(|ObjectMetricSource { target, .. }| {
+            // Before 1.27 only the target's type decides which field is read.
+            version.minor() < 27
+                && match target.type_.as_str() {
+                    "Value" => target.value.is_none(),
+                    "AverageValue" => target.average_value.is_none(),
+                    _ => false,
+                }
+        }),
+        "External" => metric.external.is_none(),
+        _ => false,
+    }
+}
+
+/// The other HPAs of the namespace whose selectors the controller knows: those whose own passes
+/// reach their metrics.
+fn others(
+    objects: &Objects,
+    hpa: &Hpa,
+    own: &HpaObject,
+    target: &Target<'_>,
+    default_namespace: &str,
+    controller: &Controller,
+    notes: &mut Vec<String>,
+) -> Vec<OtherHpa> {
+    let mut others = Vec::new();
+    for object in &objects.hpas {
+        let namespace = object.namespace.as_deref().unwrap_or(default_namespace);
+        if std::ptr::eq(object, own) || namespace != hpa.namespace {
+            continue;
+        }
+        let mut passed_over = |why: &str| {
+            notes.push(format!("{namespace}/{} plays no part: {why}", object.name));
+        };
+        let other = match admitted(object, namespace, controller, &mut Vec::new()) {
+            Ok(other) => other,
+            Err(e) => {
+                passed_over(&e.message);
+                continue;
+            }
+        };
+        let scale = match target.scale(&other) {
+            Ok(Ok(scale)) => scale,
+            Ok(Err(ScaleError::Missing(target))) => {
+                passed_over(&format!("the input has no {target}"));
+                continue;
+            }
+            Ok(Err(ScaleError::Mapping(e) | ScaleError::Get(e))) => {
+                passed_over(&e);
+                continue;
+            }
+            Err(e) => {
+                passed_over(&e.message);
+                continue;
+            }
+        };
+        let bounds = other.spec.min_replicas.unwrap_or(1)..=other.spec.max_replicas;
+        if scale.spec_replicas == 0 || !bounds.contains(&scale.spec_replicas) {
+            continue;
+        }
+        if let Ok(selector) = Selector::parse(&scale.selector)
+            && !scale.selector.is_empty()
+        {
+            others.push(OtherHpa { hpa: other, scale, selector });
+        }
+    }
+    others
+}

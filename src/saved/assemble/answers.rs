@@ -1,0 +1,319 @@
+//! What the metrics APIs would answer, out of saved objects: each metric of the spec gets the answer
+//! that was saved for its request, or the values that the request would select.
+
+use std::collections::HashMap;
+
+use super::find_error;
+use super::target::resource_of;
+use crate::apimachinery::names;
+use crate::apimachinery::selector::{LabelSelector, Labels, Selector};
+use crate::saved::objects::{AnsweredValue, Api, ApiAnswer, ApiError, Objects};
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSpec};
+use crate::snapshot::metric::{MetricValue, PodMetrics};
+use crate::snapshot::{Documents, ExternalValue, MetricAnswer, PodValue, Unread};
+
+/// Answers the requests for metrics from the objects.
+pub(super) struct Answers<'o> {
+    pub(super) objects: &'o Objects,
+    pub(super) hpa: &'o Hpa,
+    pub(super) errors: &'o [ApiError],
+    /// What was saved as it was answered.
+    pub(super) saved: &'o [ApiAnswer],
+    pub(super) pod_labels: HashMap<&'o str, &'o Labels>,
+    /// The target's selector, where it is readable.
+    pub(super) selector: Option<&'o Selector>,
+    /// Whether the target has replicas, so that pods exist.
+    pub(super) has_replicas: bool,
+}
+
+impl Answers<'_> {
+    /// Whether the resource metrics API would return an item for the target's selector.
+    pub(super) fn selects(&self, item: &PodMetrics) -> bool {
+        let labels = if item.labels.is_empty() {
+            self.pod_labels.get(&*item.name).copied()
+        } else {
+            Some(&item.labels)
+        };
+        match (self.selector, labels) {
+            (Some(selector), Some(labels)) => selector.matches(labels),
+            _ => false,
+        }
+    }
+
+    /// An answer for each metric. Of several saved answers to one request, each is given once, in
+    /// the order of the spec.
+    pub(super) fn all<'m>(&self, specs: impl Iterator<Item = &'m MetricSpec>) -> Vec<MetricAnswer> {
+        let key = self.hpa.key();
+        let saved = self.saved.iter().filter(|answer| answer.hpa == key);
+        let mut saved: Vec<(Request<'_>, &ApiAnswer)> =
+            saved.filter_map(|answer| Some((Request::answered(answer)?, answer))).collect();
+        let mut given: Vec<(Request<'_>, &ApiAnswer)> = Vec::new();
+        let answer = |spec: &'m MetricSpec| {
+            let (api, name) = asked(spec);
+            if let Some(e) = find_error(self.errors, self.hpa, api, name) {
+                return failure(&e.message, e.denied, e.missing);
+            }
+            if let Some(documents) = self.lacking(spec) {
+                return MetricAnswer::Unread(Unread::Missing { documents });
+            }
+            let Some(request) = Request::of(spec) else { return MetricAnswer::PodMetrics };
+            if let Some(place) = saved.iter().position(|(other, _)| request.is(other)) {
+                given.push(saved.remove(place));
+            }
+            match (given.iter().rev().find(|(other, _)| request.is(other)), request) {
+                (Some((_, answer)), _) => as_answered(answer, &request),
+                (None, Request::Pods(metric)) => self.pods(metric),
+                (None, Request::Object(object, metric)) => self.object(object, metric),
+                (None, Request::External(metric)) => self.external(metric),
+            }
+        };
+        specs.map(answer).collect()
+    }
+
+    /// The documents that the metric needs and the input has none of. One with a ControllerState
+    /// holds everything that its capture found; one without it is whatever somebody asked kubectl
+    /// for.
+    fn lacking(&self, spec: &MetricSpec) -> Option<Documents> {
+        let Objects { state, lists, pods, pod_metrics, .. } = self.objects;
+        if state.is_some() {
+            return None;
+        }
+        let (api, name) = asked(spec);
+        let name = name?;
+        // Those of another namespace say nothing of this one.
+        let is_ours = |namespace: &Option<Box<str>>| {
+            namespace.as_deref().is_none_or(|namespace| namespace == self.hpa.namespace)
+        };
+        let (documents, is_there) = match api {
+            Api::Resource => {
+                let is_there = pod_metrics.iter().any(|item| is_ours(&item.namespace));
+                (Documents::PodMetrics, is_there)
+            }
+            Api::Custom => {
+                let mut values = self.objects.metric_values.iter();
+                (Documents::MetricValueList, values.any(|value| value.name == name))
+            }
+            Api::External => {
+                let mut values = self.objects.external_values.iter();
+                (Documents::ExternalMetricValueList, values.any(|value| value.metric_name == name))
+            }
+            Api::Mapping | Api::Scale | Api::ScaleUpdate => return None,
+        };
+        if !is_there && !lists.contains(&documents) {
+            return Some(documents);
+        }
+        let has_pods = pods.iter().any(|pod| is_ours(&pod.namespace))
+            || lists.contains(&Documents::Pod)
+            || !self.has_replicas;
+        (spec.needs_pods() && !has_pods).then_some(Documents::Pod)
+    }
+
+    fn values<'a>(&'a self, metric: &'a MetricIdentifier) -> impl Iterator<Item = &'a MetricValue> {
+        self.objects.metric_values.iter().filter(|value| {
+            // The API is asked about one namespace, and what it answers about an object without one
+            // says so little that the controller does not look at it.
+            let namespace = &value.described_object.namespace;
+            (namespace.is_empty() || *namespace == self.hpa.namespace)
+                && value.name == metric.name
+                && non_empty(value.selector.as_ref()) == non_empty(metric.selector.as_ref())
+        })
+    }
+
+    fn pods(&self, metric: &MetricIdentifier) -> MetricAnswer {
+        let selected = |value: &&MetricValue| {
+            let object = &value.described_object;
+            object.kind == "Pod"
+                && self.pod_labels.get(object.name.as_str()).is_some_and(|labels| {
+                    self.selector.is_some_and(|selector| selector.matches(labels))
+                })
+        };
+        MetricAnswer::Pods(
+            self.values(metric)
+                .filter(selected)
+                .map(|value| PodValue {
+                    pod: value.described_object.name.as_str().into(),
+                    value: value.value.milli_value(),
+                    timestamp: value.timestamp,
+                    window: value.window,
+                })
+                .collect(),
+        )
+    }
+
+    fn object(
+        &self,
+        wanted: &CrossVersionObjectReference,
+        metric: &MetricIdentifier,
+    ) -> MetricAnswer {
+        let group = wanted.group();
+        let name = described_name(wanted, self.hpa);
+        // An object has one value at a time: the one that was read first.
+        let value = self.values(metric).find(|value| {
+            let object = &value.described_object;
+            (object.kind == wanted.kind || object.kind.to_lowercase() == wanted.kind)
+                && object.name == name
+                && (object.api_version.is_empty() || names::group(&object.api_version) == group)
+        });
+        match value {
+            Some(value) => MetricAnswer::Object(vec![value.value.milli_value()]),
+            // An adapter without a value answers "not found", never with an empty list.
+            None => MetricAnswer::Failed(self.absence(wanted, metric)),
+        }
+    }
+
+    /// What an adapter answers that has no value for an object.
+    fn absence(&self, object: &CrossVersionObjectReference, metric: &MetricIdentifier) -> String {
+        format!(
+            "the server could not find the metric {} for {} {}",
+            metric.name,
+            resource_of(object.group(), &object.kind),
+            described_name(object, self.hpa)
+        )
+    }
+
+    fn external(&self, metric: &MetricIdentifier) -> MetricAnswer {
+        // An unusable selector fails in the engine, before any value counts.
+        let selector = match &metric.selector {
+            Some(selector) => selector.to_selector().unwrap_or_default(),
+            None => Selector::default(),
+        };
+        MetricAnswer::External(
+            self.objects
+                .external_values
+                .iter()
+                .filter(|value| {
+                    value.metric_name == metric.name && selector.matches(&value.metric_labels)
+                })
+                .map(|value| ExternalValue {
+                    labels: value.metric_labels.clone(),
+                    value: value.value.milli_value(),
+                })
+                .collect(),
+        )
+    }
+}
+
+/// What the custom or the external metrics API is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Request<'a> {
+    /// A metric of each pod of the target.
+    Pods(&'a MetricIdentifier),
+    /// A metric of an object.
+    Object(&'a CrossVersionObjectReference, &'a MetricIdentifier),
+    /// An external metric.
+    External(&'a MetricIdentifier),
+}
+
+impl<'a> Request<'a> {
+    /// What is asked for a metric; none for one of resources, which share an answer.
+    pub(crate) fn of(spec: &'a MetricSpec) -> Option<Self> {
+        match spec.type_.as_str() {
+            "Pods" => spec.pods.as_ref().map(|source| Self::Pods(&source.metric)),
+            "Object" => spec
+                .object
+                .as_ref()
+                .map(|source| Self::Object(&source.described_object, &source.metric)),
+            "External" => spec.external.as_ref().map(|source| Self::External(&source.metric)),
+            _ => None,
+        }
+    }
+
+    /// What a saved answer answers.
+    fn answered(answer: &'a ApiAnswer) -> Option<Self> {
+        let metric = answer.metric.as_ref()?;
+        match (answer.api, &answer.described_object) {
+            (Api::Custom, None) => Some(Self::Pods(metric)),
+            (Api::Custom, Some(object)) => Some(Self::Object(object, metric)),
+            (Api::External, _) => Some(Self::External(metric)),
+            _ => None,
+        }
+    }
+
+    /// Whether both ask for the same.
+    fn is(&self, other: &Request<'_>) -> bool {
+        let same = |one: &MetricIdentifier, other: &MetricIdentifier| {
+            one.name == other.name
+                && non_empty(one.selector.as_ref()) == non_empty(other.selector.as_ref())
+        };
+        match (*self, *other) {
+            (Self::Pods(one), Request::Pods(other))
+            | (Self::External(one), Request::External(other)) => same(one, other),
+            (Self::Object(object, one), Request::Object(other_object, other)) => {
+                (object.group(), &object.kind, &object.name)
+                    == (other_object.group(), &other_object.kind, &other_object.name)
+                    && same(one, other)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A saved answer to a request.
+fn as_answered(answer: &ApiAnswer, request: &Request<'_>) -> MetricAnswer {
+    if let Some(message) = &answer.message {
+        return failure(message, answer.denied, answer.missing);
+    }
+    let values = answer.values.iter();
+    match request {
+        Request::Pods(_) => MetricAnswer::Pods(
+            values
+                .map(|AnsweredValue { pod, value, timestamp, window, .. }| PodValue {
+                    pod: pod.clone(),
+                    value: value.milli_value(),
+                    timestamp: *timestamp,
+                    window: window.0,
+                })
+                .collect(),
+        ),
+        Request::Object(..) => {
+            MetricAnswer::Object(values.map(|item| item.value.milli_value()).collect())
+        }
+        Request::External(_) => MetricAnswer::External(
+            values
+                .map(|AnsweredValue { labels, value, .. }| ExternalValue {
+                    labels: labels.clone(),
+                    value: value.milli_value(),
+                })
+                .collect(),
+        ),
+    }
+}
+
+/// A request that failed, was refused, or could not be answered from an input that lacked it.
+fn failure(message: &str, denied: bool, missing: Option<Documents>) -> MetricAnswer {
+    let message = message.to_owned();
+    match (missing, denied) {
+        (Some(documents), _) => MetricAnswer::Unread(Unread::Missing { documents }),
+        (None, true) => MetricAnswer::Unread(Unread::Refused { message }),
+        (None, false) => MetricAnswer::Failed(message),
+    }
+}
+
+/// Which API a metric is asked of, and under which name.
+pub(crate) fn asked(spec: &MetricSpec) -> (Api, Option<&str>) {
+    match Request::of(spec) {
+        Some(Request::Pods(metric) | Request::Object(_, metric)) => {
+            (Api::Custom, Some(&metric.name))
+        }
+        Some(Request::External(metric)) => (Api::External, Some(&metric.name)),
+        None => match spec.type_.as_str() {
+            "Resource" => (Api::Resource, spec.resource.as_ref().map(|it| it.name.as_str())),
+            "ContainerResource" => {
+                (Api::Resource, spec.container_resource.as_ref().map(|it| it.name.as_str()))
+            }
+            "Pods" | "Object" => (Api::Custom, None),
+            _ => (Api::External, None),
+        },
+    }
+}
+
+/// The name under which the metric of an object is asked for. A metric of a namespace is asked of
+/// the HPA's own, whatever name is stated.
+pub(crate) fn described_name<'a>(object: &'a CrossVersionObjectReference, hpa: &'a Hpa) -> &'a str {
+    if object.is_namespace() { &hpa.namespace } else { &object.name }
+}
+
+/// Null and empty selectors mean the same to the metrics APIs.
+pub(crate) fn non_empty(selector: Option<&LabelSelector>) -> Option<&LabelSelector> {
+    selector.filter(|selector| **selector != LabelSelector::default())
+}

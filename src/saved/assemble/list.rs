@@ -1,0 +1,121 @@
+//! Several HPAs from the same saved objects: each gets what it would get alone, and what cannot be
+//! had for one does not keep the others from it.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::{once, without_pods};
+use crate::apimachinery::selector::Selector;
+use crate::error::Error;
+use crate::saved::objects::{ControllerState, HpaObject, Objects};
+use crate::saved::remarks;
+use crate::snapshot::Listed;
+use crate::snapshot::input::{Input, Options};
+use crate::snapshot::pod::Meta;
+use crate::snapshot::settings::controller_settings;
+use crate::snapshot::stated::StatedMemory;
+
+/// Everything for the passes of all HPAs of a namespace, or of every one, whose labels a selector
+/// matches; by namespace and name. `clock` is as for [`super::assemble`].
+///
+/// # Errors
+///
+/// The objects or the options are not usable for any of them.
+pub fn assemble_all(
+    objects: &Objects,
+    options: &Options,
+    namespace: Option<&str>,
+    selector: &Selector,
+    clock: Timestamp,
+) -> Result<Vec<Listed<Input>>, Error> {
+    if objects.hpas.is_empty() {
+        return Err(Error::usage("the input holds no HorizontalPodAutoscaler at all"));
+    }
+    let state = objects.state.as_ref();
+    let control_plane = &objects.control_plane;
+    controller_settings(
+        state.map(ControllerState::settings),
+        options,
+        control_plane,
+        &mut Vec::new(),
+        &mut Vec::new(),
+    )?;
+    let default_namespace = options.default_namespace();
+    let in_namespace = |stated: Option<&str>| {
+        namespace.is_none_or(|wanted| stated.unwrap_or(default_namespace) == wanted)
+    };
+    let wanted = |object: &&HpaObject| {
+        in_namespace(object.namespace.as_deref())
+            // What cannot be read is told of rather than left out.
+            && labels(&object.json).is_none_or(|labels| selector.matches(&labels))
+    };
+    let mut found: Vec<(&str, &HpaObject)> = objects
+        .hpas
+        .iter()
+        .filter(wanted)
+        .map(|object| (object.namespace.as_deref().unwrap_or(default_namespace), object))
+        .collect();
+    found.sort_by_key(|(namespace, object)| (*namespace, &*object.name));
+    let keys: Vec<String> =
+        found.iter().map(|(namespace, object)| format!("{namespace}/{}", object.name)).collect();
+    once("HorizontalPodAutoscaler", keys.iter().map(String::as_str))?;
+    if found.len() > 1 && state.is_some_and(|state| state.lists() != StatedMemory::default()) {
+        return Err(Error::usage(format!(
+            "the ControllerState holds the memory of one HPA, and there are {}",
+            found.len()
+        ))
+        .hint("name the one that it belongs to"));
+    }
+    let listed = found.into_iter().map(|(namespace, object)| {
+        let result = input(objects, object, options, clock);
+        let snapshot = result.as_ref().ok().map(|input| &input.snapshot);
+        Listed {
+            namespace: namespace.to_owned(),
+            name: object.name.clone(),
+            reference: snapshot.map_or_else(String::new, |it| it.hpa.reference()),
+            result,
+        }
+    });
+    Ok(listed.collect())
+}
+
+/// The labels of an HPA; none where they cannot be read.
+fn labels(json: &str) -> Option<crate::apimachinery::selector::Labels> {
+    #[derive(Deserialize)]
+    struct Object {
+        metadata: Meta,
+    }
+    serde_json::from_str::<Object>(json).ok().map(|object| object.metadata.labels)
+}
+
+/// Everything for one of them, with copies of only those pods that its target selects.
+fn input(
+    objects: &Objects,
+    object: &HpaObject,
+    options: &Options,
+    clock: Timestamp,
+) -> Result<Input, Error> {
+    let (mut input, selected) = without_pods(objects, object, options, clock)?;
+    let snapshot = &mut input.snapshot;
+    let saved = objects.state.as_ref().and_then(|state| state.pod_metrics(&snapshot.hpa.key()));
+    snapshot.pod_metrics = match saved {
+        Some(saved) => saved.to_vec(),
+        None => {
+            let metrics = objects.pod_metrics.iter().zip(selected);
+            metrics.filter(|(_, selected)| *selected).map(|(item, _)| item.clone()).collect()
+        }
+    };
+    if let Ok(scale) = &snapshot.scale
+        && let Ok(selector) = Selector::parse(&scale.selector)
+    {
+        let default_namespace = options.default_namespace();
+        let own = objects.pods.iter().filter(|pod| {
+            pod.namespace.as_deref().unwrap_or(default_namespace) == snapshot.hpa.namespace
+                && selector.matches(&pod.labels)
+        });
+        snapshot.pods = own.cloned().collect();
+    }
+    input.notes.extend(remarks::on(&input.snapshot));
+    input.doubt_clock();
+    Ok(input)
+}

@@ -1,0 +1,192 @@
+//! The target of an HPA among saved objects: what the controller would get for its scale, in the
+//! API server's words where there is none.
+
+use jiff::Timestamp;
+
+use super::{find_error, once};
+use crate::apimachinery::names;
+use crate::error::Error;
+use crate::saved::objects::{Api, ApiError, ScaleObject, TargetMeta, Workload};
+use crate::snapshot::evidence::Counted;
+use crate::snapshot::hpa::Hpa;
+use crate::snapshot::input::Basis;
+use crate::snapshot::{Scale, ScaleError};
+
+/// Where the target's scale is looked for.
+pub(super) struct Target<'o> {
+    pub(super) scales: &'o [ScaleObject],
+    pub(super) workloads: &'o [Workload],
+    pub(super) default_namespace: &'o str,
+    pub(super) errors: &'o [ApiError],
+    /// Whether what the input does not have did not exist.
+    pub(super) is_complete: bool,
+}
+
+impl Target<'_> {
+    /// What the controller would get for the target's scale. An `Err` outside is unusable input.
+    pub(super) fn scale(&self, hpa: &Hpa) -> Result<Result<Scale, ScaleError>, Error> {
+        let target = &hpa.spec.scale_target_ref;
+        let group = target.group();
+        let kind = target.kind.as_str();
+        if let Some(e) = find_error(self.errors, hpa, Api::Mapping, None) {
+            return Ok(Err(ScaleError::Mapping(e.message.clone())));
+        }
+        if is_in_other_group(group, kind) {
+            let text = format!("no matches for kind {kind:?} in group {group:?}");
+            return Ok(Err(ScaleError::Mapping(text)));
+        }
+        let missing = || ScaleError::Missing(format!("{} {}", target.kind, target.name));
+        if let Some(e) = find_error(self.errors, hpa, Api::Scale, None) {
+            let got = || ScaleError::Get(e.message.clone());
+            return Ok(Err(e.missing.map_or_else(got, |_| missing())));
+        }
+        let mut scales = self.scales(hpa);
+        if let Some(scale) = scales.next() {
+            if scales.next().is_some() {
+                return Err(Error::usage(format!(
+                    "several Scales of the name {} in the namespace {}",
+                    target.name, hpa.namespace
+                ))
+                .hint("a Scale does not say which kind it belongs to: keep only the target's, or name \
+                       the kind in metadata.ownerReferences"));
+            }
+            return Ok(Ok(Scale {
+                spec_replicas: scale.spec.replicas,
+                status_replicas: scale.status.replicas,
+                selector: scale.status.selector.clone(),
+            }));
+        }
+        let Some(workload) = self.workload(hpa)? else {
+            if is_unscalable(group, kind) {
+                let text = "the server could not find the requested resource";
+                return Ok(Err(ScaleError::Get(text.to_owned())));
+            }
+            let same_kind = |workload: &Workload| workload.kind.eq_ignore_ascii_case(kind);
+            if !self.is_complete && !self.workloads.iter().any(same_kind) {
+                return Ok(Err(missing()));
+            }
+            let resource = resource_of(group, kind);
+            let text = format!("{resource} {:?} not found", target.name);
+            return Ok(Err(ScaleError::Get(text)));
+        };
+        let selector = match &workload.selector {
+            Some(selector) => selector.to_selector().map_err(|e| {
+                let name = &workload.metadata.name;
+                Error::usage(format!("{} {name}: spec.selector: {e}", workload.kind))
+            })?,
+            None => return Ok(Ok(workload_scale(workload, String::new()))),
+        };
+        Ok(Ok(workload_scale(workload, selector.to_string())))
+    }
+
+    /// What is assumed of the target's scale, where it is made from an object without a status.
+    pub(super) fn assumption(&self, hpa: &Hpa) -> Option<Basis> {
+        if self.scales(hpa).next().is_some() {
+            return None;
+        }
+        let workload = self.workload(hpa).ok()??;
+        if workload.status_replicas.is_some() {
+            return None;
+        }
+        let source = format!("spec.replicas; the {} carries no status", workload.kind);
+        Some(Basis::assumed("status.replicas", workload.replicas.to_string(), &source))
+    }
+
+    /// How many replicas the target had until now, where something says since when.
+    pub(super) fn counted(&self, hpa: &Hpa, scale: &Scale, now: Timestamp) -> Option<Counted> {
+        let scales = self.scales(hpa);
+        let scales = scales.map(|scale| (&scale.metadata, Some(scale.status.replicas)));
+        let workload = self.workload(hpa).ok()?.into_iter();
+        let workload = workload.map(|workload| (&workload.metadata, workload.status_replicas));
+        // Where the two differ, one of them was read before a change.
+        let mut same = scales.chain(workload).filter(|it| it.1 == Some(scale.status_replicas));
+        same.find_map(|(meta, _)| Counted::new(scale.status_replicas, &meta.managed_fields, now))
+    }
+
+    /// Whether the target itself is there.
+    pub(super) fn has_workload(&self, hpa: &Hpa) -> bool {
+        matches!(self.workload(hpa), Ok(Some(_)))
+    }
+
+    fn workload(&self, hpa: &Hpa) -> Result<Option<&Workload>, Error> {
+        let target = &hpa.spec.scale_target_ref;
+        let kind = target.kind.as_str();
+        let mut workloads = self.workloads.iter().filter(|workload| {
+            // Discovery knows a kind by its lower-case form, too.
+            self.is_target(&workload.metadata, hpa)
+                && workload.group == target.group()
+                && (workload.kind == kind || workload.kind.to_lowercase() == kind)
+        });
+        once(kind, workloads.clone().map(|workload| &*workload.metadata.name))?;
+        Ok(workloads.next())
+    }
+
+    /// The Scales that may be that of the target.
+    fn scales<'t>(&'t self, hpa: &'t Hpa) -> impl Iterator<Item = &'t ScaleObject> {
+        self.scales.iter().filter(|scale| {
+            self.is_target(&scale.metadata, hpa) && scale.may_belong_to(&hpa.spec.scale_target_ref)
+        })
+    }
+
+    fn is_target(&self, meta: &TargetMeta, hpa: &Hpa) -> bool {
+        *meta.name == *hpa.spec.scale_target_ref.name
+            && meta.namespace.as_deref().unwrap_or(self.default_namespace) == hpa.namespace
+    }
+}
+
+/// Kinds that a scale is made of.
+pub(crate) fn is_built_in(group: &str, kind: &str) -> bool {
+    match kind.to_lowercase().as_str() {
+        "deployment" | "statefulset" | "replicaset" => group == "apps",
+        "replicationcontroller" => group.is_empty(),
+        _ => false,
+    }
+}
+
+/// How to save everything about an HPA.
+pub(crate) fn save_command(hpa: &Hpa) -> String {
+    format!(
+        "`kubectl hpa explain {} -n {} --save FILE` saves everything that a pass needs",
+        names::shell_word(&hpa.name),
+        names::shell_word(&hpa.namespace)
+    )
+}
+
+fn workload_scale(workload: &Workload, selector: String) -> Scale {
+    Scale {
+        spec_replicas: workload.replicas,
+        status_replicas: workload.status_replicas.unwrap_or(workload.replicas),
+        selector,
+    }
+}
+
+/// Built-in kinds are in one group each, whatever the cluster has installed beside them.
+fn is_in_other_group(group: &str, kind: &str) -> bool {
+    let home = match kind {
+        "Deployment" | "StatefulSet" | "ReplicaSet" | "deployment" | "statefulset"
+        | "replicaset" => "apps",
+        "ReplicationController" | "replicationcontroller" => "",
+        _ => return false,
+    };
+    group != home && matches!(group, "" | "apps" | "extensions")
+}
+
+/// Built-in workloads without a scale: there is no such path, whatever the name.
+fn is_unscalable(group: &str, kind: &str) -> bool {
+    let kind = kind.to_lowercase();
+    matches!((group, &*kind), ("apps", "daemonset") | ("batch", "job" | "cronjob") | ("", "pod"))
+}
+
+/// The resource of a kind, with its group, as the API server names it. For kinds that are not
+/// built in the plural is guessed as Kubernetes does it.
+pub(crate) fn resource_of(group: &str, kind: &str) -> String {
+    let singular = kind.to_lowercase();
+    let plural = if singular.ends_with('s') {
+        format!("{singular}es")
+    } else if let Some(stem) = singular.strip_suffix('y') {
+        format!("{stem}ies")
+    } else {
+        format!("{singular}s")
+    };
+    if group.is_empty() { plural } else { format!("{plural}.{group}") }
+}

@@ -1,0 +1,200 @@
+//! Reads saved objects from files, folders and standard input: JSON or YAML, one or many documents
+//! each. JSON is read directly, YAML in `yaml`. This is the only place that reads files. What it
+//! says about a text names the place in it and the field.
+
+#[cfg(test)]
+mod tests;
+mod yaml;
+
+use std::cell::RefCell;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeSeed;
+use serde_json::value::RawValue;
+
+use super::objects::Objects;
+use super::objects::reader::{Fault, ObjectReader, Source};
+use super::place::{FieldPath, line_and_column};
+use crate::apimachinery::json;
+use crate::error::Error;
+
+/// Reads everything that `-f` names. `-` is standard input; of a folder, the files that end in
+/// `.json`, `.yaml` or `.yml` are read, in the order of their names.
+pub fn read(names: &[String]) -> Result<Objects, Error> {
+    let mut objects = Objects::default();
+    if names.iter().filter(|name| *name == "-").count() > 1 {
+        return Err(Error::usage("standard input (-) can be read only once"));
+    }
+    for name in names {
+        let paths = if name == "-" { vec![name.into()] } else { expand(name, &mut objects.notes)? };
+        for path in paths {
+            let (bytes, origin) = read_whole(&path)?;
+            read_bytes(bytes, &origin, &mut objects)?;
+        }
+    }
+    Ok(objects)
+}
+
+/// The most bytes of one input: a gibibyte, of which 100,000 whole pods need less.
+const LIMIT: u64 = 1 << 30;
+
+/// The whole of one file, `-` for standard input, with what it is called in messages.
+pub fn read_whole(path: &Path) -> Result<(Vec<u8>, String), Error> {
+    let (read, shown) = match path == Path::new("-") {
+        true => (within(std::io::stdin().lock(), 0, LIMIT), "standard input".to_owned()),
+        false => {
+            let file = fs::File::open(path);
+            let size = |file: &fs::File| file.metadata().map_or(0, |about| about.len());
+            let read = file.and_then(|file| within(&file, size(&file), LIMIT));
+            (read, path.display().to_string())
+        }
+    };
+    match read {
+        Ok(bytes) => Ok((bytes, shown)),
+        Err(e) => Err(Error::usage(format!("failed to read {shown}: {}", plain(&e)))),
+    }
+}
+
+/// Everything, of which there may be `size` bytes, unless it is more than `limit`.
+fn within(from: impl Read, size: u64, limit: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or_default());
+    from.take(limit + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 <= limit {
+        true => Ok(bytes),
+        false => Err(std::io::Error::other(format!("it has more than {limit} bytes"))),
+    }
+}
+
+/// Whether reading a name, as [`read`] does it, reads this file, or would if it were there.
+pub fn reads(name: &str, file: &Path) -> bool {
+    let name = if name == "-" { "/dev/stdin" } else { name };
+    let Ok(read) = fs::canonicalize(name) else { return false };
+    let folder = match file.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let is_inside = |file: &Path| is_listed(file) && file.parent() == Some(&read);
+    fs::canonicalize(file).is_ok_and(|file| file == read || is_inside(&file))
+        || (is_listed(file) && fs::canonicalize(folder).is_ok_and(|folder| folder == read))
+}
+
+/// Whether a folder's file of this name is read.
+fn is_listed(file: &Path) -> bool {
+    let extension = file.extension().and_then(|extension| extension.to_str());
+    matches!(extension, Some("json" | "yaml" | "yml"))
+}
+
+/// The files behind a name. In a folder, what is none, such as a pipe, is skipped with a note: nobody
+/// may ever write to it.
+fn expand(name: &str, notes: &mut Vec<String>) -> Result<Vec<PathBuf>, Error> {
+    let path = Path::new(name);
+    let about = match fs::metadata(path) {
+        Ok(about) => about,
+        Err(_) if name.starts_with("http://") || name.starts_with("https://") => {
+            return Err(Error::usage(format!("failed to read {name}: addresses are not read"))
+                .hint("download the file and name it, or pipe it to -f -"));
+        }
+        Err(e) => {
+            return Err(Error::usage(format!("failed to read {name}: {}", plain(&e))));
+        }
+    };
+    if !about.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let list = |e: std::io::Error| {
+        Error::usage(format!("failed to read the folder {name}: {}", plain(&e)))
+    };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path).map_err(list)? {
+        let file = entry.map_err(list)?.path();
+        if !is_listed(&file) || file.is_dir() {
+            continue;
+        }
+        // What cannot be looked at is told by reading it.
+        if fs::metadata(&file).is_ok_and(|about| !about.is_file()) {
+            notes.push(format!("{} is skipped: it is no regular file", file.display()));
+        } else {
+            files.push(file);
+        }
+    }
+    if files.is_empty() {
+        return Err(Error::usage(format!("no .json, .yaml or .yml file in the folder {name}")));
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The system's words without the error number.
+fn plain(e: &std::io::Error) -> String {
+    match e.kind() {
+        std::io::ErrorKind::NotFound => "no such file or folder".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => e.to_string(),
+    }
+}
+
+fn read_bytes(bytes: Vec<u8>, origin: &str, objects: &mut Objects) -> Result<(), Error> {
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        Error::usage(format!("failed to read {origin}: not text (byte {at} is not UTF-8)"))
+    })?;
+    read_text(text.trim_start_matches('\u{feff}'), origin, objects)
+}
+
+/// Reads one text. What begins like a JSON object is JSON; everything else is YAML. No JSON has a
+/// line that begins with three dashes, but documents of YAML may be written like JSON.
+pub fn read_text(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
+    if text.trim_start().starts_with('{') && !text.contains("\n---") {
+        read_json(text, origin, objects).map_err(|fault| {
+            let path = path_of(&fault, text);
+            let place = Some(line_and_column(text, fault.read));
+            unreadable(origin, place, &path, &fault.message)
+        })
+    } else {
+        yaml::read(text, origin, objects)
+    }
+}
+
+fn unreadable(
+    origin: &str,
+    place: Option<(usize, usize)>,
+    path: &FieldPath,
+    message: &str,
+) -> Error {
+    let place = place.map_or_else(String::new, |(line, column)| format!(":{line}:{column}"));
+    let separator = if path.0.is_empty() { "" } else { ": " };
+    Error::usage(format!("failed to read {origin}{place}: {path}{separator}{message}"))
+}
+
+/// The field that a fault is about.
+fn path_of(fault: &Fault, json: &str) -> FieldPath {
+    if fault.is_value { FieldPath::at(json, fault.read) } else { FieldPath::default() }
+}
+
+/// JSON documents, one after the other.
+fn read_json(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Fault> {
+    let fault = RefCell::new(None);
+    let source = Source { origin, text, fault: &fault };
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let object = ObjectReader { objects: &mut *objects, source, inherited: None, depth: 0 };
+    if let Err(e) = object.deserialize(json::Objects(&mut reader)) {
+        return Err(fault.take().unwrap_or_else(|| Fault::from_json(&e, text)));
+    }
+    if reader.end().is_ok() {
+        return Ok(());
+    }
+    // To ask for the end after each object would count the lines up to there each time.
+    for document in reader.into_iter::<&RawValue>() {
+        let document = document.map_err(|e| Fault::from_json(&e, text))?;
+        let object = ObjectReader { objects: &mut *objects, source, inherited: None, depth: 0 };
+        if let Err(e) = object.deserialize(json::Objects(document)) {
+            let own = Fault::from_json(&e, document.get());
+            let before = document.get().as_ptr() as usize - text.as_ptr() as usize;
+            let own = Fault { read: own.read + before, ..own };
+            return Err(fault.take().unwrap_or(own));
+        }
+    }
+    Ok(())
+}

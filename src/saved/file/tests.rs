@@ -1,0 +1,258 @@
+//! Texts that are read, in every arrangement that kubectl and people give them, and texts that are
+//! not, with what is said of them.
+
+use super::{read_bytes, read_text, within};
+use crate::error::Error;
+use crate::saved::objects::Objects;
+
+fn read(text: &str) -> Result<Objects, Error> {
+    let mut objects = Objects::default();
+    read_text(text, "in", &mut objects)?;
+    Ok(objects)
+}
+
+fn refusal(text: &str) -> String {
+    read(text).expect_err(text).message
+}
+
+/// A Pod `a`, a Deployment `d`, with their kinds first, as kubectl sorts them, and last.
+const POD: &str = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}"#;
+const DEPLOYMENT: &str =
+    r#"{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}"#;
+const KIND_LAST: &str = r#"{"metadata": {"name": "a"}, "apiVersion": "v1", "kind": "Pod"}"#;
+const NO_KIND: &str = r#"{"metadata": {"name": "a"}}"#;
+
+#[test]
+fn every_arrangement_of_the_same_objects_reads_the_same() {
+    let list =
+        |items: &str| format!(r#"{{"apiVersion": "v1", "kind": "List", "items": [{items}]}}"#);
+    let sorted = |kind: &str, items: &str| {
+        format!(r#"{{"apiVersion": "v1", "items": [{items}], "kind": "{kind}", "metadata": {{}}}}"#)
+    };
+    let both = format!("{POD}, {DEPLOYMENT}");
+    let deployments = r#"{"kind": "DeploymentList", "apiVersion": "apps/v1",
+        "items": [{"metadata": {"name": "d"}}]}"#;
+    for text in [
+        format!("{POD}{DEPLOYMENT}"),
+        format!("{POD}\n{DEPLOYMENT}\n"),
+        format!("{KIND_LAST}{DEPLOYMENT}"),
+        list(&both),
+        list(&format!("{KIND_LAST}, {DEPLOYMENT}")),
+        list(&list(&list(&both))),
+        sorted("List", &both),
+        sorted("List", &sorted("List", &both)),
+        sorted("PodList", NO_KIND) + deployments,
+        sorted("PodList", POD) + deployments,
+        sorted("PodList", KIND_LAST) + deployments,
+        sorted("PodList", &both),
+        sorted("PodList", r#"{"kind": "", "apiVersion": null, "metadata": {"name": "a"}}"#)
+            + deployments,
+        format!(r#"{{"kind": "PodList", "apiVersion": "v1", "items": null}}{both}"#)
+            .replace(", {", "{"),
+        format!("# a comment\n{POD}\n---\n---\n# another\n---\n{DEPLOYMENT}\n...\n---\n"),
+        format!("{POD}\n---\n{DEPLOYMENT}"),
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\n\
+         apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: d\n"
+            .to_owned(),
+        "kind: List\napiVersion: v1\nitems:\n- kind: Pod\n  apiVersion: &v v1\n  metadata: &m\n    \
+         name: &n a\n- {kind: Deployment, apiVersion: apps/v1, metadata: {<<: *m, name: d}}\n"
+            .to_owned(),
+    ] {
+        for text in [text.clone(), text.replace('\n', "\r\n")] {
+            let objects = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let pods: Vec<&str> = objects.pods.iter().map(|pod| &*pod.name).collect();
+            let workloads = objects.workloads.iter();
+            let workloads: Vec<&str> = workloads.map(|found| &*found.metadata.name).collect();
+            assert_eq!((pods, workloads), (vec!["a"], vec!["d"]), "{text}");
+            assert!(objects.skipped.is_empty(), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_text() {
+    for text in [POD, "kind: Pod\napiVersion: v1\n"] {
+        let mut objects = Objects::default();
+        let bytes = format!("\u{feff}{text}").into_bytes();
+        read_bytes(bytes, "in", &mut objects).unwrap();
+        assert_eq!(objects.pods.len(), 1);
+    }
+    let utf16: Vec<u8> = "\u{feff}{}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let refused = read_bytes(utf16, "in", &mut Objects::default()).unwrap_err();
+    assert_eq!(refused.message, "failed to read in: not text (byte 0 is not UTF-8)");
+}
+
+#[test]
+fn what_is_read_twice_counts_once_or_is_refused() {
+    let answer = |items: &str| {
+        format!(
+            r#"{{"apiVersion": "external.metrics.k8s.io/v1beta1",
+            "kind": "ExternalMetricValueList", "items": [{items}]}}"#
+        )
+    };
+    let a = r#"{"metricName": "q", "metricLabels": {"zone": "a"}, "value": "1"}"#;
+    let b = r#"{"metricName": "q", "metricLabels": {"zone": "b"}, "value": "1"}"#;
+    for (answers, count) in [
+        (vec![answer(&format!("{a},{b}"))], 2),
+        (vec![answer(&format!("{a},{b}")), answer(a)], 2),
+        (vec![answer(a), answer(&format!("{b},{a},{a}"))], 3),
+        (vec![answer(&format!("{a},{a}")), answer(&format!("{a},{a}"))], 2),
+    ] {
+        let read = read(&answers.concat()).unwrap();
+        assert_eq!(read.external_values.len(), count, "{answers:?}");
+    }
+}
+
+#[test]
+fn a_fault_is_told_with_its_place_and_field() {
+    let long = format!("[{}]", "a, ".repeat(100_000));
+    for (text, said) in [
+        // JSON: by line and column.
+        ("{\"kind\": \"Pod\",\n \"metadata\": }", "in:2:14: expected value"),
+        ("{\"kind\": \"Pod\",\n \"meta", "in:2:6: EOF while parsing a string"),
+        (
+            "{\"kind\": \"Pod\",\r\n \"metadata\": {\"ö\": 1, \"name\": 5}}",
+            "in:2:31: metadata.name: invalid type: integer `5`, expected a string",
+        ),
+        (
+            "{\"metadata\": {\r\n\"name\": 5}, \"kind\": \"Pod\"}",
+            "in:2:9: metadata.name: invalid type: integer `5`, expected a string",
+        ),
+        (
+            r#"{"items": [{"kind": "Pod"}, {"metadata": {"labels": {"a.b/c": 1}}, "kind": "Pod"}], "kind": "List"}"#,
+            "in:1:63: items[1].metadata.labels[a.b/c]: invalid type: integer `1`, expected a string",
+        ),
+        (
+            r#"{"kind": "Pod", "metadata": ["a"]}"#,
+            "in:1:28: metadata: invalid type: list, expected an object",
+        ),
+        (
+            r#"{"kind": "List", "items": [{"a": 1}]}"#,
+            "in:1:35: items[0]: not a Kubernetes object: it has no kind",
+        ),
+        (
+            r#"{"kind": "List", "items": {"items": []}}"#,
+            "in:1:27: items: invalid type: object, expected a list of Kubernetes objects",
+        ),
+        // YAML: likewise, though its values are read from elsewhere.
+        ("a: b\n c: d", "in:2:3: mapping values are not allowed in this context"),
+        (
+            "kind: Pod\nmetadata:\n  labels:\n    ö: ß\n    x: no\n",
+            "in:5:8: metadata.labels.x: invalid type: boolean `false`, expected a string",
+        ),
+        (
+            "---\n---\nkind: Pod\n---\nkind: List\nitems:\n- kind: Pod\n- kind: PodList\n  items: {}\n",
+            "in:9:10: items[1].items: invalid type: object, expected a list of Kubernetes objects",
+        ),
+        ("kind: Pod\n---\nmetadata: {}\n", "in:3:1: not a Kubernetes object: it has no kind"),
+        ("- kind: Pod\n", "in: invalid type: list, expected a Kubernetes object"),
+        ("hello", "in: invalid type: string \"hello\", expected a Kubernetes object"),
+        (&long, "in: invalid type: list, expected a Kubernetes object"),
+        ("a: .nan\nkind: Pod\n", "in:1:4: value `.nan` is not a finite number"),
+        // Nothing at all.
+        ("", "in: it is empty"),
+        ("# a comment\n---\n---\n", "in: it is empty"),
+        // What is stated twice.
+        ("kind: Pod\nkind: List\n", "in:2:1: duplicate field `kind`"),
+        (
+            r#"{"kind": "Pod", "metadata": {}, "metadata": {}}"#,
+            "in:1:44: metadata: duplicate field `metadata`",
+        ),
+        (
+            r#"{"kind": "Pod", "apiVersion": "v1", "kind": "List"}"#,
+            "in:1:51: the kind is \"List\" and was \"Pod\"",
+        ),
+        (
+            r#"{"kind": "Pod", "metadata": {"labels": {"a": "b", "a": "c"}}}"#,
+            "in:1:59: metadata.labels: duplicate field `a`",
+        ),
+        (
+            r#"{"kind": "List", "items": [], "items": [{"kind": "Pod"}]}"#,
+            "in:1:39: items: duplicate field `items`",
+        ),
+        (
+            r#"{"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "spec": {}, "spec": {}}"#,
+            "in:1:86: spec: duplicate field `spec`",
+        ),
+        (
+            r#"{"apiVersion": "metrics.k8s.io/v1", "kind": "PodMetrics", "containers": [{"usage": {"cpu": "1", "cpu": "2"}}]}"#,
+            "in:1:101: containers[0].usage.cpu: duplicate field `cpu`",
+        ),
+        // Our own documents are never passed over.
+        (
+            "kind: ControllerState\nnow: 2026-11-21T06:00:00Z\n",
+            "in:1:1: ControllerState of apiVersion \"\" is not read, only ControllerState of \
+             \"kubectl-hpa/v1alpha1\"",
+        ),
+        (
+            "apiVersion: kubectl-hpa/v1alpha1\nkind: ControllerState\nnow: today\n",
+            "in:3:6: now: failed to parse four digit integer as year: invalid digit, expected 0-9 \
+             but got t",
+        ),
+        (
+            "apiVersion: kubectl-hpa/v1alpha1\nkind: ControllerState\nerrors: [{api: scale}]\n",
+            "in:3:10: errors[0]: missing field `message`",
+        ),
+        // However deep it goes.
+        (&"[".repeat(100_000), "in:1:256: recursion limit exceeded"),
+        (&"- ".repeat(100_000), "in: invalid type: list, expected a Kubernetes object"),
+        (&r#"{"a":"#.repeat(100_000), "in:1:500000: EOF while parsing a value"),
+    ] {
+        assert_eq!(refusal(text), format!("failed to read {said}"));
+    }
+}
+
+#[test]
+fn lists_do_not_nest_without_end() {
+    for (start, end) in [
+        (r#"{"apiVersion":"v1","kind":"List","items":["#, "]}"),
+        (r#"{"items":["#, r#"],"kind":"List"}"#),
+    ] {
+        let nested = |depth| format!("{}{POD}{}", start.repeat(depth), end.repeat(depth));
+        assert_eq!(read(&nested(8)).unwrap().pods.len(), 1);
+        for depth in [9, 10_000] {
+            let said = refusal(&nested(depth));
+            assert!(said.ends_with("lists are nested too deeply"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn what_was_read_is_not_repeated_in_full() {
+    for text in ["x".repeat(100_000), format!("kind: {}", "x".repeat(100_000))] {
+        match read(&text) {
+            Ok(objects) => assert_eq!(objects.skipped.len(), 1),
+            Err(e) => assert!(e.message.len() < 500, "{}", e.message.len()),
+        }
+    }
+}
+
+#[test]
+fn yaml_numbers_are_read_as_kubectl_would_send_them() {
+    for (written, replicas) in
+        [("5", 5), ("5.0", 5), ("5e0", 5), ("0x10", 16), ("010", 8), ("0o10", 8), ("1_0", 10)]
+    {
+        let text =
+            format!("kind: Scale\napiVersion: autoscaling/v1\nspec: {{replicas: {written}}}");
+        assert_eq!(read(&text).unwrap().scales[0].spec.replicas, replicas, "{written}");
+    }
+    for (written, said) in
+        [("5.5", "floating point `5.5`"), ("'5'", "string \"5\""), ("yes", "boolean `true`")]
+    {
+        let text =
+            format!("kind: Scale\napiVersion: autoscaling/v1\nspec: {{replicas: {written}}}");
+        let said = format!(
+            "failed to read in:3:18: spec.replicas: invalid type: {said}, expected a 32-bit integer"
+        );
+        assert_eq!(refusal(&text), said);
+    }
+}
+
+#[test]
+fn an_input_has_an_end() {
+    assert_eq!(within(&b"abc"[..], 3, 3).expect("as much as may be"), b"abc");
+    for size in [0, 2, 9] {
+        let error = within(std::io::repeat(0), size, 3).expect_err("more than may be");
+        assert_eq!(error.to_string(), "it has more than 3 bytes");
+    }
+}

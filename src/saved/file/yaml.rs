@@ -1,0 +1,211 @@
+//! YAML, which passes through its JSON form, as kubectl does it: so a number is read as kubectl
+//! would send it, and one reader serves both. This is the only place that reads YAML.
+
+use std::{fmt, io};
+
+use serde::Serialize;
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::ser::Formatter;
+use serde_yaml::Spanned;
+
+use super::{path_of, read_json, unreadable};
+use crate::apimachinery::go;
+use crate::apimachinery::json::plain;
+use crate::apimachinery::yaml;
+use crate::error::Error;
+use crate::saved::objects::Objects;
+use crate::saved::objects::reader::NO_KIND;
+use crate::saved::place::{FieldPath, Step};
+
+/// Reads YAML documents; empty ones are left out.
+pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
+    let documents = documents::<Document>(text).map_err(|e| {
+        let place = e.location().map(place_of);
+        unreadable(origin, place, &FieldPath::default(), &message_of(&e))
+    })?;
+    if documents.is_empty() {
+        return Err(Error::usage(format!("failed to read {origin}: it is empty")));
+    }
+    for (place, Document(fields)) in documents.into_iter().enumerate() {
+        let json = json_of(&fields)
+            .map_err(|e| unreadable(origin, None, &FieldPath::default(), &e.to_string()))?;
+        read_json(&json, origin, objects).map_err(|fault| {
+            let path = path_of(&fault, &json);
+            unreadable(origin, find(text, place, &path), &path, &fault.message)
+        })?;
+    }
+    Ok(())
+}
+
+/// A document as kubectl would send it: to Go a number without a fraction is an integer, however it
+/// was written.
+fn json_of(fields: &serde_json::Map<String, serde_json::Value>) -> serde_json::Result<String> {
+    struct GoNumbers;
+
+    impl Formatter for GoNumbers {
+        fn write_f64<W: io::Write + ?Sized>(&mut self, to: &mut W, n: f64) -> io::Result<()> {
+            to.write_all(go::float(n).as_bytes())
+        }
+    }
+
+    let mut json = Vec::new();
+    let mut writer = serde_json::Serializer::with_formatter(&mut json, GoNumbers);
+    fields.serialize(&mut writer)?;
+    String::from_utf8(json).map_err(serde_json::Error::custom)
+}
+
+fn documents<'t, T: Deserialize<'t>>(text: &'t str) -> Result<Vec<T>, serde_yaml::Error> {
+    serde_yaml::from_multiple_with_options(text, yaml::options(text.len()))
+}
+
+/// A YAML document that can be an object. What cannot is refused as soon as that shows, however
+/// much of it is to come.
+struct Document(serde_json::Map<String, serde_json::Value>);
+
+impl<'de> Deserialize<'de> for Document {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Document;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a Kubernetes object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
+                let mut fields = serde_json::Map::new();
+                while let Some((name, value)) = map.next_entry()? {
+                    fields.insert(name, value);
+                }
+                if fields.contains_key("kind") {
+                    Ok(Document(fields))
+                } else {
+                    // Unlike a message of one's own, this comes with a place in the document.
+                    Err(A::Error::missing_field("kind"))
+                }
+            }
+        }
+
+        deserializer.deserialize_any(Fields)
+    }
+}
+
+/// Where a field of a document stands, or else the closest thing around it. The text is read once
+/// more for it, since reading it does not keep places.
+fn find(text: &str, document: usize, path: &FieldPath) -> Option<(usize, usize)> {
+    let documents = documents::<Spanned<Tree>>(text).ok()?;
+    let mut node = documents.get(document)?;
+    for step in &path.0 {
+        let inner = match (step, &node.value) {
+            (Step::Field(name), Tree::Map(fields)) => {
+                fields.iter().find_map(|(field, value)| (field == name).then_some(value))
+            }
+            (Step::Element(place), Tree::List(elements)) => elements.get(*place),
+            _ => None,
+        };
+        let Some(inner) = inner else {
+            break;
+        };
+        node = inner;
+    }
+    Some(place_of(node.referenced))
+}
+
+/// The nodes of a YAML document without their values.
+enum Tree {
+    Scalar,
+    List(Vec<Spanned<Tree>>),
+    Map(Vec<(String, Spanned<Tree>)>),
+}
+
+impl<'de> Deserialize<'de> for Tree {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Nodes;
+
+        macro_rules! scalars {
+            ($($method:ident: $value:ty,)*) => {
+                $(
+                    fn $method<E>(self, _: $value) -> Result<Tree, E> {
+                        Ok(Tree::Scalar)
+                    }
+                )*
+            };
+        }
+
+        impl<'de> Visitor<'de> for Nodes {
+            type Value = Tree;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any value")
+            }
+
+            scalars! {
+                visit_bool: bool,
+                visit_i64: i64,
+                visit_i128: i128,
+                visit_u64: u64,
+                visit_u128: u128,
+                visit_f64: f64,
+                visit_str: &str,
+            }
+
+            fn visit_unit<E>(self) -> Result<Tree, E> {
+                Ok(Tree::Scalar)
+            }
+
+            fn visit_none<E>(self) -> Result<Tree, E> {
+                Ok(Tree::Scalar)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Tree, A::Error> {
+                let mut elements = Vec::new();
+                while let Some(element) = list.next_element()? {
+                    elements.push(element);
+                }
+                Ok(Tree::List(elements))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Tree, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Tree::Map(fields))
+            }
+        }
+
+        deserializer.deserialize_any(Nodes)
+    }
+}
+
+fn place_of(location: serde_yaml::Location) -> (usize, usize) {
+    let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    (number(location.line()), number(location.column()))
+}
+
+/// The reader's message without the place, which it repeats, and without advice to programmers.
+fn message_of(error: &serde_yaml::Error) -> String {
+    use serde_yaml::budget::BudgetBreach;
+
+    match error.without_snippet() {
+        serde_yaml::Error::DuplicateMappingKey { key: Some(key), .. } => {
+            format!("duplicate field `{key}`")
+        }
+        serde_yaml::Error::SerdeMissingField { .. } => NO_KIND.to_owned(),
+        serde_yaml::Error::AliasError { error, .. } => message_of(error),
+        serde_yaml::Error::Budget { breach, .. } => match breach {
+            BudgetBreach::Depth { .. } => "nested too deeply".to_owned(),
+            BudgetBreach::Documents { .. } => "too many documents".to_owned(),
+            _ => "too large once its aliases are unfolded".to_owned(),
+        },
+        error => {
+            let text = error.render_with_formatter(&serde_yaml::UserMessageFormatter);
+            let text = text.lines().next().unwrap_or_default();
+            let end = error.location().and_then(|at| {
+                text.strip_suffix(&format!(" at line {}, column {}", at.line(), at.column()))
+            });
+            plain(end.unwrap_or(text))
+        }
+    }
+}

@@ -1,0 +1,527 @@
+//! Reads JSON objects, each straight into its own type: the reader learns the kind first and hands
+//! the rest of the object on, without a tree in between.
+
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::{
+    ControllerState, HpaObject, OWN_API_VERSION, Objects, ScaleObject, TargetMeta, Workload,
+};
+use crate::apimachinery::json;
+use crate::apimachinery::json::{UniqueMap, null_as_default, plain, string_map};
+use crate::apimachinery::selector::LabelSelector;
+use crate::saved::place::bytes_until;
+use crate::snapshot::Documents;
+use crate::snapshot::control_plane::ManagerPod;
+use crate::snapshot::evidence::{WireEvent, WireLease};
+use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::pod::{Meta, Pod};
+
+/// Why a text could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// How many bytes of the text had been read by then.
+    pub(crate) read: usize,
+    /// Whether a value is not what its place needs; otherwise the text is no JSON.
+    pub(crate) is_value: bool,
+    /// What is wrong.
+    pub(crate) message: String,
+}
+
+impl Fault {
+    /// A JSON error in a text.
+    pub(crate) fn from_json(error: &serde_json::Error, text: &str) -> Self {
+        let (line, column) = (error.line(), error.column());
+        let message = error.to_string();
+        let suffix = format!(" at line {line} column {column}");
+        let message = message.strip_suffix(&suffix).unwrap_or(&message);
+        Self {
+            read: bytes_until(text, line, column),
+            is_value: error.is_data(),
+            message: plain(message),
+        }
+    }
+
+    /// A fault that shows before a value is read.
+    fn before(message: &impl fmt::Display) -> Self {
+        Self { read: 0, is_value: true, message: message.to_string() }
+    }
+}
+
+/// Reads one object into [`Objects`].
+pub(crate) struct ObjectReader<'r> {
+    pub(crate) objects: &'r mut Objects,
+    pub(crate) source: Source<'r>,
+    /// Version and kind of the items of a typed list, which state neither themselves.
+    pub(crate) inherited: Option<(&'r str, &'r str)>,
+    /// How many lists it is in.
+    pub(crate) depth: usize,
+}
+
+/// How deep lists may be nested. Each that states its kind last is read anew by the one around it.
+const MAX_LISTS: usize = 8;
+
+/// The text that objects are read from.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'r> {
+    /// Where it comes from, for messages.
+    pub(crate) origin: &'r str,
+    /// All of it, to tell positions in.
+    pub(crate) text: &'r str,
+    /// The first fault in a part that was read out of order: the JSON reader would state the
+    /// position where it had got to instead.
+    pub(crate) fault: &'r RefCell<Option<Fault>>,
+}
+
+impl Source<'_> {
+    /// Notes a fault in a part of the text. The first one is the one that counts: those of the
+    /// parts around it only say that something in them is wrong.
+    fn note<E: Error>(&self, part: &str, mut fault: Fault) -> E {
+        fault.read += (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
+        self.fault.borrow_mut().get_or_insert(fault);
+        E::custom("a part is not readable")
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for ObjectReader<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ObjectReader<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a Kubernetes object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self { objects, source, inherited, depth } = self;
+        let mut api_version = None;
+        let mut kind = None;
+        // Fields before the kind wait as raw text; usually there are none.
+        let mut early: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
+        while api_version.is_none() || kind.is_none() {
+            let Some(Text(key)) = map.next_key()? else {
+                break;
+            };
+            match &*key {
+                "apiVersion" => state(&key, &mut api_version, map.next_value()?)?,
+                "kind" => state(&key, &mut kind, map.next_value()?)?,
+                _ => {
+                    early.push((key, map.next_value()?));
+                    if inherited.is_some() {
+                        break;
+                    }
+                }
+            }
+        }
+        let (inherited_version, inherited_kind) = inherited.unwrap_or_default();
+        let api_version = api_version.unwrap_or_else(|| inherited_version.to_owned());
+        let kind = kind.unwrap_or_else(|| inherited_kind.to_owned());
+        if kind.is_empty() {
+            return Err(A::Error::custom(NO_KIND));
+        }
+        let current = Cell::new(None);
+        let fields = MapAccessDeserializer::new(Replay {
+            early: early.into_iter(),
+            current: &current,
+            rest: map,
+            api_version: &api_version,
+            kind: &kind,
+            source,
+        });
+        let result = objects.read(&api_version, &kind, fields, source, depth);
+        result.map_err(|e| match current.get() {
+            // Not the value but its being there is at fault.
+            Some(value) => source.note(value.get(), Fault::before(&e)),
+            None => e,
+        })
+    }
+}
+
+/// What is said of an object that could be anything.
+pub(crate) const NO_KIND: &str = "not a Kubernetes object: it has no kind";
+
+/// Takes a value of `apiVersion` or `kind`; null and empty state nothing. Go's decoder would take
+/// the last of several, after which the fields so far would have been read as something else.
+fn state<E: Error>(key: &str, value: &mut Option<String>, stated: Option<String>) -> Result<(), E> {
+    let Some(stated) = stated.filter(|stated| !stated.is_empty()) else {
+        return Ok(());
+    };
+    match value {
+        Some(earlier) if *earlier != stated => Err(contradiction(key, earlier, &stated)),
+        _ => {
+            *value = Some(stated);
+            Ok(())
+        }
+    }
+}
+
+fn contradiction<E: Error>(key: &str, earlier: &str, stated: &str) -> E {
+    E::custom(format_args!("the {key} is {stated:?} and was {earlier:?}"))
+}
+
+impl Objects {
+    /// Reads the fields of an object of a known kind.
+    fn read<'de, D: Deserializer<'de>>(
+        &mut self,
+        api_version: &str,
+        kind: &str,
+        fields: D,
+        source: Source<'_>,
+        depth: usize,
+    ) -> Result<(), D::Error> {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        match (group, kind) {
+            ("autoscaling", "HorizontalPodAutoscaler") => {
+                self.hpas.push(HpaObject::read(fields, source, api_version)?);
+            }
+            ("autoscaling", "Scale") => self.scales.push(ScaleObject::deserialize(fields)?),
+            ("apps" | "extensions", "Deployment" | "ReplicaSet" | "StatefulSet")
+            | ("", "ReplicationController") => {
+                self.workloads.push(Workload::read(fields, group, kind)?);
+            }
+            ("", "Pod") => {
+                let mut pod = Pod::deserialize(fields)?;
+                self.control_plane.pods.extend(ManagerPod::of(&mut pod));
+                self.pods.push(pod);
+            }
+            ("" | "events.k8s.io", "Event") => {
+                // Those about anything else are not worth a note: a namespace has thousands.
+                WireEvent::deserialize(fields)?.keep(&mut self.evidence);
+            }
+            ("coordination.k8s.io", "Lease") => {
+                let lease = WireLease::deserialize(fields)?;
+                if let Some(holder) = lease.holder() {
+                    self.control_plane.holder = Some(holder.to_owned());
+                }
+                let lease = lease.of_controller_manager();
+                self.evidence.lease = lease.or(self.evidence.lease.take());
+            }
+            ("metrics.k8s.io", "PodMetrics") => {
+                self.pod_metrics.push(PodMetrics::deserialize(fields)?);
+            }
+            ("custom.metrics.k8s.io", "MetricValueList") => {
+                self.lists.insert(Documents::MetricValueList);
+                let list = Items::deserialize(fields)?;
+                add_answer(&mut self.metric_values, list, |value| {
+                    (&value.name, &value.described_object.name)
+                });
+            }
+            ("external.metrics.k8s.io", "ExternalMetricValueList") => {
+                self.lists.insert(Documents::ExternalMetricValueList);
+                let list = Items::deserialize(fields)?;
+                add_answer(&mut self.external_values, list, |value| (&value.metric_name, ""));
+            }
+            ("kubectl-hpa", "ControllerState") if api_version == OWN_API_VERSION => {
+                let state = ControllerState::deserialize(fields)?;
+                if self.state.replace(state).is_some() {
+                    return Err(D::Error::custom(format_args!(
+                        "a second ControllerState, after that of {}: a saved state is read on its \
+                         own, so give one of them",
+                        self.state_origin
+                    )));
+                }
+                source.origin.clone_into(&mut self.state_origin);
+            }
+            // Not ours as it stands; to pass it over would be to leave out what it states.
+            ("kubectl-hpa", _) | ("", "ControllerState") => {
+                return Err(D::Error::custom(format_args!(
+                    "{kind} of apiVersion {api_version:?} is not read, only ControllerState of \
+                     {OWN_API_VERSION:?}"
+                )));
+            }
+            (_, list) if list.ends_with("List") => {
+                if depth == MAX_LISTS {
+                    return Err(D::Error::custom("lists are nested too deeply"));
+                }
+                let item = list.strip_suffix("List").unwrap_or_default();
+                match (group, item) {
+                    ("", "Pod") => self.lists.insert(Documents::Pod),
+                    ("metrics.k8s.io", "PodMetrics") => self.lists.insert(Documents::PodMetrics),
+                    _ => false,
+                };
+                let inherited = (!item.is_empty()).then_some((api_version, item));
+                fields.deserialize_map(ListReader(ItemsReader {
+                    objects: self,
+                    source,
+                    inherited,
+                    depth: depth + 1,
+                }))?;
+            }
+            _ => {
+                IgnoredAny::deserialize(fields)?;
+                let kind = (kind.to_owned(), api_version.to_owned());
+                *self.skipped.entry(kind).or_default() += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl HpaObject {
+    fn read<'de, D: Deserializer<'de>>(
+        fields: D,
+        source: Source<'_>,
+        api_version: &str,
+    ) -> Result<Self, D::Error> {
+        // Raw values keep the spelling of numbers, which quantities depend on.
+        let fields = UniqueMap::<String, &'de RawValue>::deserialize(fields)?.0;
+        let metadata = match fields.get("metadata") {
+            Some(raw) => Option::<Meta>::deserialize(json::Objects(*raw))
+                .map_err(|e| source.note::<D::Error>(raw.get(), Fault::from_json(&e, raw.get())))?
+                .unwrap_or_default(),
+            None => Meta::default(),
+        };
+        let text = |text: &str| serde_json::to_string(text).map_err(D::Error::custom);
+        let mut json =
+            format!(r#"{{"apiVersion":{},"kind":"HorizontalPodAutoscaler""#, text(api_version)?);
+        for (name, raw) in &fields {
+            json += &format!(",{}:{raw}", text(name)?);
+        }
+        json.push('}');
+        Ok(Self {
+            origin: source.origin.to_owned(),
+            name: metadata.name.into(),
+            namespace: metadata.namespace.map(Into::into),
+            json,
+        })
+    }
+}
+
+impl Workload {
+    fn read<'de, D: Deserializer<'de>>(
+        fields: D,
+        group: &str,
+        kind: &str,
+    ) -> Result<Self, D::Error> {
+        #[derive(Deserialize, Default)]
+        #[serde(default)]
+        struct Wire<S> {
+            #[serde(deserialize_with = "null_as_default")]
+            metadata: TargetMeta,
+            spec: Option<Spec<S>>,
+            #[serde(deserialize_with = "null_as_default")]
+            status: Status,
+        }
+        /// A count of zero is left out, but then the controller has said which generation it saw.
+        #[derive(Deserialize, Default)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Status {
+            replicas: Option<i32>,
+            observed_generation: Option<i64>,
+        }
+        #[derive(Deserialize)]
+        struct Spec<S> {
+            replicas: Option<i32>,
+            selector: Option<S>,
+        }
+        fn build<S>(
+            wire: Wire<S>,
+            group: &str,
+            kind: &str,
+            selector: impl Fn(S) -> LabelSelector,
+        ) -> Workload {
+            let (replicas, own) = wire.spec.map_or((None, None), |s| (s.replicas, s.selector));
+            Workload {
+                group: group.to_owned(),
+                kind: kind.to_owned(),
+                metadata: wire.metadata,
+                replicas: replicas.unwrap_or(1),
+                status_replicas: wire
+                    .status
+                    .replicas
+                    .or(wire.status.observed_generation.map(|_| 0)),
+                selector: own.map(selector),
+            }
+        }
+        if kind == "ReplicationController" {
+            #[derive(Default, Deserialize)]
+            #[serde(transparent)]
+            struct Map(#[serde(deserialize_with = "string_map")] BTreeMap<String, String>);
+            let wire = Wire::<Map>::deserialize(fields)?;
+            let from_map =
+                |Map(match_labels)| LabelSelector { match_labels, ..LabelSelector::default() };
+            return Ok(build(wire, group, kind, from_map));
+        }
+        let wire = Wire::<LabelSelector>::deserialize(fields)?;
+        Ok(build(wire, group, kind, std::convert::identity))
+    }
+}
+
+/// The items of a list whose items need no reader of their own.
+#[derive(Deserialize)]
+struct Items<T> {
+    #[serde(default = "Option::default")]
+    items: Option<Vec<T>>,
+}
+
+/// Adds the answer to one request. What an earlier answer holds just so is the same measurement,
+/// asked for with another selector or saved in two files; one answer may hold it several times.
+fn add_answer<T: PartialEq>(known: &mut Vec<T>, answer: Items<T>, key: fn(&T) -> (&str, &str)) {
+    let owned = |item: &T| {
+        let (metric, object) = key(item);
+        (metric.to_owned(), object.to_owned())
+    };
+    let mut earlier: HashMap<(String, String), Vec<usize>> = HashMap::new();
+    for (place, item) in known.iter().enumerate() {
+        earlier.entry(owned(item)).or_default().push(place);
+    }
+    for item in answer.items.into_iter().flatten() {
+        let places = if earlier.is_empty() { None } else { earlier.get_mut(&owned(&item)) };
+        let same = places.and_then(|places| {
+            let same = places.iter().position(|&place| known[place] == item)?;
+            Some(places.remove(same))
+        });
+        if same.is_none() {
+            known.push(item);
+        }
+    }
+}
+
+/// Reads a list.
+struct ListReader<'r>(ItemsReader<'r>);
+
+impl<'de> Visitor<'de> for ListReader<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of Kubernetes objects")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut reader = Some(self.0);
+        while let Some(Text(key)) = map.next_key()? {
+            if key == "items" {
+                let items = reader.take().ok_or_else(|| json::duplicate(&key))?;
+                map.next_value_seed(items)?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the items of a list, each as an object; null is none.
+struct ItemsReader<'r> {
+    objects: &'r mut Objects,
+    source: Source<'r>,
+    inherited: Option<(&'r str, &'r str)>,
+    depth: usize,
+}
+
+impl<'de> Visitor<'de> for ItemsReader<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of Kubernetes objects")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let Self { objects, source, inherited, depth } = self;
+        while items
+            .next_element_seed(ObjectReader { objects: &mut *objects, source, inherited, depth })?
+            .is_some()
+        {}
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for ItemsReader<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+/// The fields that came before the kind, then those that follow.
+struct Replay<'r, 'de, A> {
+    early: std::vec::IntoIter<(Cow<'de, str>, &'de RawValue)>,
+    /// The value of the early field that is being read.
+    current: &'r Cell<Option<&'de RawValue>>,
+    rest: A,
+    /// What the object is read as; it may not state anything else further on.
+    api_version: &'r str,
+    kind: &'r str,
+    source: Source<'r>,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Replay<'_, 'de, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        let early = self.early.next();
+        self.current.set(early.as_ref().map(|(_, value)| *value));
+        if let Some((key, _)) = early {
+            return seed.deserialize(CowStrDeserializer::new(key)).map(Some);
+        }
+        while let Some(Text(key)) = self.rest.next_key()? {
+            let earlier = match &*key {
+                "apiVersion" => self.api_version,
+                "kind" => self.kind,
+                _ => return seed.deserialize(CowStrDeserializer::new(key)).map(Some),
+            };
+            let again: Option<Text<'de>> = self.rest.next_value()?;
+            if let Some(Text(again)) = again
+                && again != earlier
+            {
+                return Err(contradiction(&key, earlier, &again));
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        match self.current.get() {
+            Some(value) => seed
+                .deserialize(json::Objects(value))
+                .map_err(|e| self.source.note(value.get(), Fault::from_json(&e, value.get()))),
+            None => self.rest.next_value_seed(seed),
+        }
+    }
+}
+
+/// A string, borrowed where it needs no unescaping.
+struct Text<'de>(Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Text<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Words;
+        impl<'de> Visitor<'de> for Words {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Words)
+    }
+}

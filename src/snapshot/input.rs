@@ -1,0 +1,98 @@
+//! Everything for a pass, with what it rests on: the snapshot, what the API shows of the controller's
+//! past, and where each of them comes from. Nothing here reads or writes.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::Snapshot;
+use super::clock::{Clock, ClockDoubt};
+use super::controller::Flags;
+use super::evidence::Evidence;
+use super::hpa::{Hpa, MetricSpec};
+use super::settings::Known;
+use super::stated::StatedMemory;
+use crate::version::Version;
+
+/// What the command line says beside the objects.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The HPA's name; a list has no use for it.
+    pub name: String,
+    /// Its namespace, if stated.
+    pub namespace: Option<String>,
+    /// The clock, if stated.
+    pub now: Option<Timestamp>,
+    /// The version, which goes before that of the input.
+    pub version: Option<Version>,
+    /// Controller flags, which go before those of the input.
+    pub flags: Flags,
+    /// Feature gates, which go before those of the input.
+    pub gates: BTreeMap<String, bool>,
+    /// Metrics that are looked up beside those of the HPA, behind which their answers stand.
+    pub also: Vec<MetricSpec>,
+}
+
+/// Everything for a pass, with what it rests on.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// What the controller would see.
+    pub snapshot: Snapshot,
+    /// The HPA as its passes so far found it, where another spec is assumed for the next one.
+    pub observed: Option<Hpa>,
+    /// What the input states about the controller's memory.
+    pub stated_memory: Option<StatedMemory>,
+    /// What the API shows of the controller's past.
+    pub evidence: Evidence,
+    /// The controller's settings that are known rather than assumed.
+    pub known: Known,
+    /// What speaks against the clock of the snapshot.
+    pub clock_doubt: Option<ClockDoubt>,
+    /// What was assumed, and where the rest comes from.
+    pub basis: Vec<Basis>,
+    /// What was read but not used, and what looks wrong.
+    pub notes: Vec<String>,
+}
+
+impl Input {
+    /// Whether it is known at what time all of it was read.
+    pub fn knows_time(&self) -> bool {
+        !self.basis.iter().any(|basis| basis.source == SYSTEM_CLOCK)
+    }
+
+    /// Looks for what speaks against the clock of saved objects.
+    pub(crate) fn doubt_clock(&mut self) {
+        let clock = if self.knows_time() { Clock::Stated } else { Clock::System };
+        self.clock_doubt = ClockDoubt::of(&self.snapshot, clock);
+    }
+}
+
+/// The source of a time that the input does not state.
+pub(crate) const SYSTEM_CLOCK: &str = "the system's; --now sets it";
+
+/// One thing that the answer rests on.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Basis {
+    /// What it is about.
+    pub item: String,
+    /// The value that is used.
+    pub value: String,
+    /// Where it comes from.
+    pub source: String,
+    /// How old it is, where that is known.
+    pub age: Option<String>,
+}
+
+impl Options {
+    /// The namespace of objects that state none.
+    pub(crate) fn default_namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or("default")
+    }
+}
+
+impl Basis {
+    /// What is taken for granted, and why.
+    pub(crate) fn assumed(item: &str, value: impl Into<String>, source: impl Into<String>) -> Self {
+        Self { item: item.to_owned(), value: value.into(), source: source.into(), age: None }
+    }
+}

@@ -1,0 +1,319 @@
+//! The controller's settings: each from the command line, from the input's `ControllerState`, from the
+//! controller manager's own pod, or assumed. Where those come from that are not stated is in the
+//! basis.
+
+use std::collections::BTreeMap;
+
+use super::input::{Basis, Options};
+use crate::error::Error;
+use crate::numbers;
+use crate::snapshot::control_plane::{ControlPlane, ManagerFlag, ManagerPod};
+use crate::snapshot::controller::{Controller, Flags, Gates};
+use crate::version::{GATES, Stage, Version};
+
+/// The controller's settings.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// All of them.
+    pub(crate) controller: Controller,
+    /// Those that are known.
+    pub(crate) known: Known,
+}
+
+/// Flags and feature gates that are known rather than assumed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Known {
+    /// The flags.
+    pub flags: Flags,
+    /// The gates that can be set, by name.
+    pub gates: Vec<(&'static str, bool)>,
+}
+
+/// The settings that the input states.
+#[derive(Clone, Copy)]
+pub(crate) struct Stated<'s> {
+    /// The version of the controller.
+    pub(crate) kubernetes_version: Option<&'s str>,
+    /// Its flags.
+    pub(crate) flags: &'s Flags,
+    /// Its feature gates, by name.
+    pub(crate) feature_gates: &'s BTreeMap<String, bool>,
+}
+
+/// What settings can come from, in the order in which they count.
+#[derive(Clone, Copy)]
+struct Sources<'s> {
+    options: &'s Options,
+    stated: Option<Stated<'s>>,
+    /// The pod of the controller manager that counts.
+    leader: Option<&'s ManagerPod>,
+    server: Option<&'s Version>,
+}
+
+/// Flags, gates and version, each from the command line, the input, the controller manager's pod, or
+/// the defaults.
+pub(crate) fn controller_settings(
+    stated: Option<Stated<'_>>,
+    options: &Options,
+    control_plane: &ControlPlane,
+    basis: &mut Vec<Basis>,
+    notes: &mut Vec<String>,
+) -> Result<Settings, Error> {
+    let mut unread = control_plane.unread.clone();
+    let leader = control_plane.leader().unwrap_or_else(|why| {
+        unread.push(("flags", why));
+        None
+    });
+    let sources = Sources { options, stated, leader, server: control_plane.server.as_ref() };
+    let mut told = Vec::new();
+    let mut controller = Controller::new(sources.version(&mut told, notes)?);
+    let flags = sources.flags(&mut controller, basis);
+    let gates = sources.gates(&mut controller, basis, notes)?;
+    if !unread.is_empty() {
+        let (what, why): (Vec<&str>, Vec<String>) = unread.into_iter().unzip();
+        let value = format!("{} not known", what.join(" and "));
+        basis.push(Basis::assumed("controller manager", value, why.join("; ")));
+    }
+    basis.extend(told);
+    if let Some(pod) = leader {
+        let shown = pod.shown();
+        let unusable = pod.settings.unusable.iter();
+        notes.extend(
+            unusable
+                .map(|(flag, why)| format!("--{} of {shown} is passed over: {why}", flag.name())),
+        );
+        if !pod.settings.runs_hpa_controller() {
+            let off = "nothing is scaled, as the HPA controller is switched off: --controllers of";
+            notes.insert(0, format!("{off} {shown}"));
+        }
+    }
+    Ok(Settings { controller, known: Known { flags, gates } })
+}
+
+impl Sources<'_> {
+    fn stated_version(&self) -> Option<&str> {
+        self.stated.and_then(|stated| stated.kubernetes_version)
+    }
+
+    /// The version whose rules apply: typed, stated, read, or the newest that is confirmed.
+    fn version(&self, basis: &mut Vec<Basis>, notes: &mut Vec<String>) -> Result<Version, Error> {
+        let version = match (&self.options.version, self.stated_version()) {
+            (Some(typed), _) => typed.clone(),
+            (None, Some(stated)) => stated.parse().map_err(|e| {
+                Error::usage(format!("kubernetesVersion: {e}"))
+                    .hint("--kubernetes-version goes first")
+            })?,
+            (None, None) => self.read_version(notes).unwrap_or_else(Version::newest),
+        };
+        let unstated = version.stated().is_none().then_some("the newest confirmed rules");
+        let sources: Vec<&str> = unstated.into_iter().chain(version.caveat()).collect();
+        if !sources.is_empty() {
+            basis.push(Basis::assumed("version", version.to_string(), sources.join("; ")));
+        }
+        if let Some(stated) = version.stated().filter(|_| version.is_newer_than_known()) {
+            notes.push(format!("{stated} is newer than the rules known: those of {version} apply"));
+        }
+        Ok(version)
+    }
+
+    /// The controller manager's, else the server's.
+    fn read_version(&self, notes: &mut Vec<String>) -> Option<Version> {
+        let of_pod = self.leader.and_then(|pod| Some((pod, pod.settings.version.as_ref()?)));
+        let Some((pod, version)) = of_pod else {
+            return self.server.cloned();
+        };
+        if let Some(server) = self.server.filter(|server| server.minor() != version.minor()) {
+            let [own, server] = [version, server].map(|it| it.stated().unwrap_or_default());
+            notes.push(format!(
+                "the controller manager is {own} ({}) and the server {server}: the rules are the \
+                 controller manager's",
+                pod.shown()
+            ));
+        }
+        Some(version.clone())
+    }
+
+    /// Sets the flags, and gives those that are known.
+    fn flags(&self, controller: &mut Controller, basis: &mut Vec<Basis>) -> Flags {
+        let mut origins = Origins::new(self.leader);
+        let known = Flags {
+            tolerance: self.flag(
+                ManagerFlag::Tolerance,
+                "tolerance 0.1",
+                |flags| flags.tolerance,
+                |value| value.to_string(),
+                &mut controller.tolerance,
+                &mut origins,
+            ),
+            downscale_stabilization: self.flag(
+                ManagerFlag::DownscaleStabilization,
+                "downscale-stabilization 5m",
+                |flags| flags.downscale_stabilization,
+                numbers::duration,
+                &mut controller.downscale_stabilization,
+                &mut origins,
+            ),
+            cpu_initialization_period: self.flag(
+                ManagerFlag::CpuInitializationPeriod,
+                "cpu-initialization-period 5m",
+                |flags| flags.cpu_initialization_period,
+                numbers::duration,
+                &mut controller.cpu_initialization_period,
+                &mut origins,
+            ),
+            initial_readiness_delay: self.flag(
+                ManagerFlag::InitialReadinessDelay,
+                "initial-readiness-delay 30s",
+                |flags| flags.initial_readiness_delay,
+                numbers::duration,
+                &mut controller.initial_readiness_delay,
+                &mut origins,
+            ),
+            sync_period: self.flag(
+                ManagerFlag::SyncPeriod,
+                "sync-period 15s",
+                |flags| flags.sync_period,
+                numbers::duration,
+                &mut controller.sync_period,
+                &mut origins,
+            ),
+        };
+        origins.tell("controller flags", basis);
+        known
+    }
+
+    /// Sets a flag to the first value that there is for it, or leaves it at its default.
+    fn flag<T: Copy>(
+        &self,
+        flag: ManagerFlag,
+        default: &str,
+        of: fn(&Flags) -> Option<T>,
+        shown: fn(T) -> String,
+        place: &mut T,
+        origins: &mut Origins<'_>,
+    ) -> Option<T> {
+        let stated = self.stated.and_then(|stated| of(stated.flags));
+        let known = of(&self.options.flags).or(stated).or_else(|| {
+            let set = self.leader.and_then(|pod| of(&pod.settings.flags));
+            let text = match (set, default.split_once(' ')) {
+                (Some(value), Some((name, _))) => format!("{name} {}", shown(value)),
+                _ => default.to_owned(),
+            };
+            origins.add(flag, set.is_some(), text).then(|| set.unwrap_or(*place))
+        });
+        *place = known.unwrap_or(*place);
+        known
+    }
+
+    /// Sets the feature gates as they are in this version, and gives those that are known.
+    fn gates(
+        &self,
+        controller: &mut Controller,
+        basis: &mut Vec<Basis>,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<(&'static str, bool)>, Error> {
+        let Self { options, stated: by_input, leader, .. } = self;
+        let version = &controller.version;
+        for (gate, on) in &options.gates {
+            let unknown = || {
+                let settable = GATES.iter().filter(|gate| Stage::of(gate, version).is_settable());
+                let settable: Vec<&str> = settable.copied().collect();
+                Error::usage(format!("unknown feature gate {gate}"))
+                    .hint(format!("a pass of {version} depends on {}", settable.join(", ")))
+            };
+            match Stage::of(gate, version) {
+                Stage::Off | Stage::On => {}
+                Stage::Absent | Stage::Removed => return Err(unknown()),
+                Stage::Locked if *on => {}
+                Stage::Locked => {
+                    return Err(Error::usage(format!(
+                        "cannot set feature gate {gate} to false: {version} has it locked to true"
+                    )));
+                }
+                Stage::Unused => notes.push(unused(gate, version)),
+            }
+        }
+        for (gate, on) in by_input.iter().flat_map(|stated| stated.feature_gates) {
+            let stage = Stage::of(gate, version);
+            if !stage.is_settable() && (stage, *on) != (Stage::Locked, true) {
+                notes.push(unused(gate, version));
+            }
+        }
+        let stated = |gate: &str| {
+            let typed = options.gates.get(gate);
+            typed.or_else(|| by_input.and_then(|stated| stated.feature_gates.get(gate))).copied()
+        };
+        let set = |gate: &str| leader.and_then(|pod| pod.settings.gate(gate, version));
+        // A document without a pod stands for a controller of its own, the other sources for a
+        // released one.
+        let by_document =
+            options.version.is_none() && self.stated_version().is_some() && leader.is_none();
+        let gates = Gates::new(version, |gate| {
+            let known = stated(gate).or_else(|| set(gate));
+            known.or_else(|| by_document.then(|| Stage::is_on_unstated(gate, version)))
+        });
+        let mut origins = Origins::new(*leader);
+        let is_known = |(gate, on): &(&'static str, bool)| {
+            let text = format!("{gate}={on}");
+            stated(gate).is_some()
+                || origins.add(ManagerFlag::FeatureGates, set(gate).is_some(), text)
+        };
+        let known = gates.settable(version).filter(is_known).collect();
+        origins.tell("feature gates", basis);
+        controller.gates = gates;
+        Ok(known)
+    }
+}
+
+/// Settings that are not stated, by where they come from.
+struct Origins<'l> {
+    leader: Option<&'l ManagerPod>,
+    /// Set by the pod.
+    set: Vec<String>,
+    /// Not set by it, which gives them their defaults.
+    unset: Vec<String>,
+    assumed: Vec<String>,
+}
+
+impl<'l> Origins<'l> {
+    fn new(leader: Option<&'l ManagerPod>) -> Self {
+        Self { leader, set: Vec::new(), unset: Vec::new(), assumed: Vec::new() }
+    }
+
+    /// Adds a setting; whether it is known.
+    fn add(&mut self, flag: ManagerFlag, is_set: bool, text: String) -> bool {
+        let is_known = self.leader.is_some_and(|pod| is_set || !pod.settings.is_unusable(flag));
+        let list = match (is_set, is_known) {
+            (true, _) => &mut self.set,
+            (false, true) => &mut self.unset,
+            (false, false) => &mut self.assumed,
+        };
+        list.push(text);
+        is_known
+    }
+
+    fn tell(self, item: &str, basis: &mut Vec<Basis>) {
+        let pod = self.leader.map(ManagerPod::shown).unwrap_or_default();
+        let unset = format!("the defaults; {pod} sets none of these");
+        for (texts, source) in
+            [(self.set, &*pod), (self.unset, &*unset), (self.assumed, "the defaults")]
+        {
+            if !texts.is_empty() {
+                basis.push(Basis::assumed(item, texts.join(", "), source));
+            }
+        }
+    }
+}
+
+/// Makes sure that the gates of the command line are of some version.
+pub(crate) fn known_gates(options: &Options) -> Result<(), Error> {
+    match options.gates.keys().find(|gate| !GATES.contains(&gate.as_str())) {
+        None => Ok(()),
+        Some(gate) => Err(Error::usage(format!("unknown feature gate {gate}"))
+            .hint(format!("a pass depends on {}", GATES.join(", ")))),
+    }
+}
+
+fn unused(gate: &str, version: &Version) -> String {
+    format!("feature gate {gate}: a pass of {version} does not depend on it")
+}

@@ -1,5 +1,5 @@
-//! What was typed, and nothing else: no file is read here, no terminal looked at, no default made
-//! up that depends on either.
+//! The command line as typed, and nothing else: no file or terminal is consulted here, and no default
+//! depends on one.
 
 mod apply;
 mod connection;
@@ -33,22 +33,28 @@ pub struct Cli {
     /// The verb.
     #[command(subcommand)]
     pub verb: Verb,
-    /// Whether to use colours; NO_COLOR and CLICOLOR_FORCE are honoured
+    /// When to use colors; NO_COLOR and CLICOLOR_FORCE are respected
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", global = true)]
     pub color: Color,
-    /// Print this summary; `kubectl hpa help VERB` has all flags, and examples
+    /// Print a summary; `kubectl hpa help VERB` prints all flags and examples
     #[arg(short, long, action = ArgAction::HelpShort, global = true)]
     pub help: Option<bool>,
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 answer produced, 1 no answer could be had, 2 usage or invalid input, 3 an expectation \
-is false, 4 not certain enough to tell, 5 a change is due (with --exit-code), 6 apply: nothing \
-written, as something stands against it, 7 apply: not known whether it is written, 8 apply: \
-the server wrote another count";
+Exit codes:
+  0  success
+  1  no answer
+  2  invalid usage or input
+  3  predict: an expectation is false
+  4  predict: not certain whether an expectation holds or a change is due
+  5  predict: a change is due (with --exit-code)
+  6  apply: refused, nothing written
+  7  apply: unknown whether the change was written
+  8  apply: the server wrote a different number of replicas";
 
-/// The definition of the command line, with the name under which most know it, and what holds for all
-/// verbs alike.
+/// The definition of the command line, under the name that most people type, with what applies to every
+/// verb.
 pub fn command_line() -> Command {
     Cli::command().bin_name("kubectl hpa").mut_subcommands(|verb| {
         let verb = match verb.get_after_help().cloned() {
@@ -60,7 +66,7 @@ pub fn command_line() -> Command {
     })
 }
 
-/// Lets shells complete the names of files where the definition says FILE or DIR.
+/// Lets shells complete file names where the value name is FILE or DIR.
 fn hinted(arg: Arg) -> Arg {
     let names = arg.get_value_names().unwrap_or_default().iter();
     let hints = names.flat_map(|name| name.split('|')).find_map(|name| match name {
@@ -74,8 +80,8 @@ fn hinted(arg: Arg) -> Arg {
     }
 }
 
-/// Leaves out of a verb's summary what few need, which its long help has: most of the flags for
-/// connection and controller.
+/// Hides the flags that few people need from a verb's summary: most of those for the connection and
+/// the controller. The long help has them.
 fn summarized(arg: Arg) -> Arg {
     const SHOWN: [&str; 3] = ["namespace", "context", "kubeconfig"];
     let heading = arg.get_help_heading().unwrap_or_default();
@@ -87,18 +93,18 @@ fn summarized(arg: Arg) -> Arg {
 /// The verb that shells call. No HPA can have this name.
 const COMPLETE: &str = "__complete";
 
-/// What to do.
+/// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Run the controller's pass once and show the decision with every step
+    /// Run the controller's algorithm once and explain the decision step by step
     Explain(Box<Explain>),
-    /// Show what the pass would decide if something were otherwise
+    /// Show what the controller would decide under different conditions
     Predict(Box<Predict>),
-    /// Run the pass once and write its result through the target's scale
+    /// Run the controller's algorithm once and write the result to the target's scale
     Apply(Box<Apply>),
-    /// Make the links through which kubectl finds the other forms and its completions
+    /// Create the links for `kubectl hpa-VERB` and for completion in kubectl
     InstallLinks(InstallLinks),
-    /// Print what the last word of a command line may become
+    /// Print the completions of the last word of a command line
     #[command(name = COMPLETE, hide = true)]
     Complete {
         /// The words after the program's name
@@ -110,30 +116,30 @@ pub enum Verb {
 /// `install-links`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-kubectl runs `kubectl hpa-explain` through an executable of the name kubectl-hpa_explain, and asks \
-kubectl_complete-hpa for completions. These are links to the one program. A file that is not one of \
-them is never touched.
+For `kubectl hpa-explain`, kubectl runs an executable named kubectl-hpa_explain, and for completions \
+one named kubectl_complete-hpa. This command creates both, and those of the other verbs, as links to \
+this program. It never overwrites a file that is not such a link.
 
 Examples:
-  # beside the program itself
+  # Create the links next to the program
   kubectl hpa install-links
 
-  # elsewhere, and only say what would be done
+  # Show which links would be created in another directory
   kubectl hpa install-links --dir ~/.local/bin --dry-run")]
 pub struct InstallLinks {
-    /// Where the links go (default: where kubectl or the shell found the program)
+    /// Directory for the links (default: where kubectl or the shell found the program)
     #[arg(long, value_name = "DIR")]
     pub dir: Option<std::path::PathBuf>,
 
-    /// Only say what would be done
+    /// Show what would be done, without doing it
     #[arg(long)]
     pub dry_run: bool,
 }
 
-/// When to use colours.
+/// When to use colors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
-    /// On a terminal that shows them
+    /// If the output is a terminal that supports them
     #[default]
     Auto,
     /// Always
@@ -142,16 +148,16 @@ pub enum Color {
     Never,
 }
 
-/// The forms of an answer.
+/// The output formats of `explain`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Output {
-    /// The report with every pod, the list with more columns
+    /// The report with every pod, or the list with more columns
     Wide,
-    /// For a comment on a change, in GitHub's Markdown
+    /// GitHub Markdown, for a comment on a pull request
     Markdown,
-    /// The published contract as JSON
+    /// JSON with a published schema
     Json,
-    /// The published contract as YAML
+    /// YAML with a published schema
     Yaml,
 }
 
@@ -159,52 +165,52 @@ pub enum Output {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  # explain an HPA of the current context
+  # Explain one HPA
   kubectl hpa explain web -n shop
 
-  # a line for each HPA of the namespace, of all namespaces, or with a label
+  # List the HPAs of a namespace, of all namespaces, or with a label
   kubectl hpa explain -n shop
   kubectl hpa explain -A
   kubectl hpa explain -A -l team=checkout -o wide
 
-  # keep everything that was used, and explain it again elsewhere
+  # Save everything the answer is based on, and explain it again elsewhere
   kubectl hpa explain web -n shop --save web.json
   kubectl hpa explain web -f web.json
 
-  # explain a saved state; no cluster is needed
+  # Explain objects saved with kubectl; this needs no cluster
   kubectl get hpa,deploy,pods,pods.metrics.k8s.io,events \\
     -o yaml --show-managed-fields > state.yaml
   kubectl hpa explain web -f state.yaml
 
-  # the same as JSON, at a stated time
+  # Explain them as of a given time, as JSON
   kubectl hpa explain web -f state.yaml --now 2026-11-21T06:00:00Z -o json")]
 pub struct Explain {
-    /// The HorizontalPodAutoscaler, as NAME or hpa/NAME; without it, a line for each
+    /// The HorizontalPodAutoscaler, as NAME or hpa/NAME; if omitted, list all of them
     pub name: Option<String>,
 
-    /// The HPAs of all namespaces
+    /// List the HPAs of all namespaces
     #[arg(short = 'A', long)]
     pub all_namespaces: bool,
 
-    /// Only the HPAs with these labels, such as team=checkout
+    /// List only HPAs with matching labels, such as team=checkout
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     pub selector: Option<String>,
 
-    /// Saved objects instead of a cluster: a file, a folder, or - for standard input; repeatable
+    /// Read saved objects instead of a cluster: a file, a directory, or - for stdin; repeatable
     #[arg(short = 'f', long = "filename", value_name = "FILE", conflicts_with = "observe")]
     pub filenames: Vec<String>,
 
-    /// The form of the answer; without it, a report for people
+    /// Output format; the default is a report to read
     #[arg(short = 'o', long, value_enum, value_name = "FORMAT")]
     pub output: Option<Output>,
 
-    /// Also write everything that was used to this file, to be read again with -f; not to - (standard
-    /// output has the answer), nor to a file that is read
+    /// Save everything the answer is based on to this file, for use with -f; it cannot be - or a file
+    /// that is also read
     #[arg(long, value_name = "FILE")]
     pub save: Option<String>,
 
     #[command(flatten)]
-    /// What the controller remembers.
+    /// The controller's history.
     pub memory: MemoryArgs,
 
     #[command(flatten)]
@@ -216,62 +222,64 @@ pub struct Explain {
     pub connection: ConnectionFlags,
 }
 
-/// What the controller remembers from its earlier passes. Without any of these it is what the input
-/// states, else what can be inferred.
+/// What the controller remembers from its earlier passes. Without these flags, the input's history is
+/// used, and without that, the history is inferred.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "The controller's memory (default: the input's, else inferred)")]
+#[command(next_help_heading = "History of the controller (default: from the input, or inferred)")]
 pub struct MemoryArgs {
-    /// none: it has just started; infer: by what the API shows; or a file with a ControllerState
+    /// none: the controller has just started; infer: infer its history from the API; FILE: read it
+    /// from a ControllerState
     #[arg(long, value_name = "none|infer|FILE")]
     pub history: Option<String>,
 
-    /// A recommendation that it remembers, such as 8@2m for 8 replicas two minutes ago; repeatable
+    /// A past recommendation, such as 8@2m for 8 replicas two minutes ago; repeatable
     #[arg(long = "recommendation", value_name = "REPLICAS@AGE", value_parser = recommendation, allow_hyphen_values = true)]
     #[arg(conflicts_with = "history")]
     pub recommendations: Vec<(i32, SignedDuration)>,
 
-    /// Watch the HPA for so long before, to learn what it remembers
+    /// Watch the HPA this long first, to learn what the controller remembers
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["history", "recommendations"])]
     pub observe: Option<SignedDuration>,
 }
 
-/// Settings of the controller. They go before those that the input states or the controller
-/// manager's pod shows.
+/// Settings of the controller. They override those of the input and of the controller manager's pod.
 #[derive(Debug, Clone, Default, Args)]
 #[command(
-    next_help_heading = "Controller settings (default: the input's, the controller's, or Kubernetes')"
+    next_help_heading = "Controller settings (default: from the input or the controller manager's pod, or as listed)"
 )]
 pub struct ControllerArgs {
-    /// The controller's clock, such as 2026-11-21T06:00:00Z
+    /// Time of the controller's clock, such as 2026-11-21T06:00:00Z
     #[arg(long, value_name = "TIME")]
     pub now: Option<Timestamp>,
 
-    /// The version whose rules apply, such as v1.31 (default: the input's, the controller manager's or the server's)
+    /// Kubernetes version whose rules apply, such as v1.31 (default: the version of the input, the
+    /// controller manager or the server)
     #[arg(long, value_name = "VERSION")]
     pub kubernetes_version: Option<Version>,
 
-    /// Ratios this close to 1 change nothing (default 0.1)
-    #[arg(long, value_name = "SHARE", value_parser = tolerance, allow_hyphen_values = true)]
+    /// How far the metric ratio must differ from 1 for the replicas to change (default 0.1)
+    #[arg(long, value_name = "FRACTION", value_parser = tolerance, allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
 
-    /// How long recommendations hold against scaling down (default 5m)
+    /// Period in which past recommendations prevent scaling below them (default 5m)
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub downscale_stabilization: Option<SignedDuration>,
 
-    /// How long after its start a pod's CPU may be that of its start (default 5m)
+    /// Period after a pod's start in which CPU samples may be skipped (default 5m)
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub cpu_initialization_period: Option<SignedDuration>,
 
-    /// How soon after its start a pod turns ready for the first time (default 30s)
+    /// Period after a pod's start in which readiness changes count as initial readiness (default
+    /// 30s)
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub initial_readiness_delay: Option<SignedDuration>,
 
-    /// The time between two passes (default 15s)
+    /// Time between two passes of the controller (default 15s)
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub sync_period: Option<SignedDuration>,
 
-    /// Feature gates, such as HPAScaleToZero=true; separated by commas or repeated
+    /// Feature gates, such as HPAScaleToZero=true; comma-separated or repeated
     #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',', value_parser = gate)]
     pub feature_gates: Vec<(String, bool)>,
 }
@@ -279,7 +287,7 @@ pub struct ControllerArgs {
 fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if share.is_finite() && share >= 0.0 && !text.starts_with('+') => Ok(share),
-        _ => Err("not a share such as 0.1".to_owned()),
+        _ => Err("not a fraction such as 0.1".to_owned()),
     }
 }
 
@@ -296,7 +304,7 @@ fn recommendation(text: &str) -> Result<(i32, SignedDuration), String> {
         text.split_once('@').ok_or("not of the form REPLICAS@AGE, such as 8@2m")?;
     let replicas = match replicas.parse::<i32>() {
         Ok(count) if count >= 0 && !replicas.starts_with('+') => count,
-        _ => return Err(format!("{replicas:?} is not a count of replicas")),
+        _ => return Err(format!("{replicas:?} is not a number of replicas")),
     };
     Ok((replicas, duration(age)?))
 }
@@ -321,16 +329,16 @@ mod tests {
     }
 
     #[test]
-    fn negative_values_are_told_for_what_they_are() {
+    fn negative_values_are_errors_and_not_flags() {
         for (flag, value, want) in [
-            ("--tolerance", "-1", "not a share"),
+            ("--tolerance", "-1", "not a fraction"),
             ("--sync-period", "-15s", "must not be negative"),
             ("--observe", "-1m", "must not be negative"),
-            ("--recommendation", "-8@2m", "not a count of replicas"),
+            ("--recommendation", "-8@2m", "not a number of replicas"),
         ] {
             let e = command_line()
                 .try_get_matches_from(["kubectl-hpa", "explain", "web", flag, value])
-                .expect_err("it is none");
+                .expect_err("invalid");
             assert!(e.to_string().contains(want), "{flag} {value}: {e}");
         }
     }

@@ -1,4 +1,4 @@
-//! What `apply` is asked: an HPA, and how its pass is to be written.
+//! The arguments of `apply`: an HPA, and how to write the decision.
 
 use std::time::Duration;
 
@@ -11,41 +11,41 @@ use super::{ConnectionFlags, ControllerArgs, MemoryArgs};
 
 /// `apply`.
 #[derive(Debug, Args)]
-// It takes no files and works on the present; who states a time is told so.
+// It reads no files and works on the present; --now is accepted only to say so.
 #[command(mut_arg("now", |arg| arg.hide(true)))]
-#[command(mut_arg("namespace", |arg| arg.help("The namespace")))]
+#[command(mut_arg("namespace", |arg| arg.help("Namespace of the HPA")))]
 #[command(mut_args(without_files))]
 #[command(after_help = "\
 Examples:
-  # show what the pass would write, ask, and write it
+  # Show what would be written, ask for confirmation, and write it
   kubectl hpa apply web -n shop
 
-  # write it without a question, and wait until the replicas are ready
+  # Write without asking, and wait until the replicas are ready
   kubectl hpa apply web -n shop --yes --wait=2m
 
-  # only show it; let the API server and its webhooks judge it
+  # Only show what would be written, or have the server and its webhooks check it
   kubectl hpa apply web -n shop --dry-run=client
   kubectl hpa apply web -n shop --dry-run=server
 
-  # only if there are 4 replicas, starting over where HPA or target move meanwhile
+  # Write only if there are 4 replicas; retry if the HPA or its target changes
   kubectl hpa apply web -n shop --yes --current-replicas=4 --retry=3
 
-  # while no controller runs: write the status and send the event as well
+  # While no controller is running, also write the status and send the event
   kubectl hpa apply web -n shop --yes --write-status --event")]
 pub struct Apply {
     /// The HorizontalPodAutoscaler, as NAME or hpa/NAME
     pub name: String,
 
-    /// The form of the answer; without it, the plan and what came of it
+    /// Output format; the default is the plan and its result
     #[arg(short = 'o', long, value_enum, value_name = "FORMAT")]
     pub output: Option<ApplyOutput>,
 
     #[command(flatten)]
-    /// How it is written.
+    /// How to write the decision.
     pub how: How,
 
     #[command(flatten)]
-    /// What the controller remembers.
+    /// The controller's history.
     pub memory: MemoryArgs,
 
     #[command(flatten)]
@@ -57,77 +57,78 @@ pub struct Apply {
     pub connection: ConnectionFlags,
 }
 
-/// How a pass is written.
+/// How to write the decision.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Writing")]
 pub struct How {
-    /// Write without asking; needed where nobody can be asked
+    /// Write without asking for confirmation; required unless stdin and stderr are terminals
     #[arg(short = 'y', long)]
     pub yes: bool,
 
-    /// client: send nothing; server: let the API server judge it without keeping it
+    /// client: only show what would be sent; server: submit it to the API server without persisting
+    /// it
     #[arg(long, value_enum, default_value_t, value_name = "none|client|server")]
     #[arg(hide_possible_values = true, hide_default_value = true)]
     pub dry_run: DryRun,
 
-    /// Only if the target has so many replicas
+    /// Write only if the target has this many replicas
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..))]
     pub current_replicas: Option<i32>,
 
-    /// Only if the target has this resourceVersion
+    /// Write only if the target has this resourceVersion
     #[arg(long, value_name = "VERSION", value_parser = NonEmptyStringValueParser::new())]
     pub resource_version: Option<String>,
 
-    /// Start over so often where the HPA or its target has moved between reading and writing
+    /// Retry up to N times if the HPA or its target changes before the write
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub retry: u32,
 
-    /// Take no past recommendation into account; rate limits and bounds hold
+    /// Ignore past recommendations; rate limits and bounds still apply
     #[arg(long)]
     pub ignore_stabilization: bool,
 
-    /// Write an answer that is not certain, too; what is uncertain is named
+    /// Write even if the answer is not certain; the output says what is uncertain
     #[arg(long)]
     pub force_uncertain: bool,
 
-    /// Also write the status of the HPA, where no controller manager holds its lease
+    /// Also write the status of the HPA, if no controller manager holds the lease
     #[arg(long)]
     pub write_status: bool,
 
-    /// Write the status also where a controller manager holds its lease, or may
+    /// Write the status even if a controller manager holds the lease or might hold it
     #[arg(long, requires = "write_status")]
     pub force_write_status: bool,
 
-    /// Also send the controller's event about the HPA, from kubectl-hpa
+    /// Also send the controller's event about the HPA, with kubectl-hpa as its source
     #[arg(long)]
     pub event: bool,
 
-    /// Wait until the replicas are ready, or somebody else changes their count (default 5m)
+    /// Wait until the replicas are ready or something else rescales the target (default 5m)
     #[arg(long, value_name = "TIMEOUT", value_parser = timeout)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "5m")]
     pub wait: Option<Duration>,
 }
 
-/// What is kept of a write.
+/// Whether a write takes effect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum DryRun {
-    /// It is written
+    /// Write
     #[default]
     None,
-    /// Nothing is sent
+    /// Send nothing
     Client,
-    /// The API server says what it would do
+    /// Submit the request without persisting it
     Server,
 }
 
-/// The forms of what `apply` did.
+/// The output formats of `apply`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ApplyOutput {
-    /// The target, as in deployment.apps/web
+    /// The name of the target, such as deployment.apps/web
     Name,
-    /// The published contract as JSON
+    /// JSON with a published schema
     Json,
-    /// The published contract as YAML
+    /// YAML with a published schema
     Yaml,
 }
 

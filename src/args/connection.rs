@@ -1,5 +1,5 @@
-//! kubectl's flags for reaching an API server, under their own names and rules. Nothing is read or
-//! resolved here. Follows `ConfigFlags` of cli-runtime's `genericclioptions` and kubectl's `-v`.
+//! kubectl's connection flags, with kubectl's names and rules. Nothing is read or resolved here.
+//! Follows `ConfigFlags` of cli-runtime's `genericclioptions`, and kubectl's `-v`.
 
 use std::time::Duration;
 
@@ -9,92 +9,92 @@ use crate::apimachinery::go;
 use crate::secret::Secret;
 
 pub(super) const CONNECTION: &str =
-    "Connection (as in kubectl; with -f only the namespace is used)";
+    "Connection (as in kubectl; with -f, only the namespace is used)";
 
-/// How to reach the API server. With `-f` only the namespace is used.
+/// How to reach the API server. With `-f`, only the namespace is used.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = CONNECTION)]
 pub struct ConnectionFlags {
-    /// The namespace; with -f and without it, the only HPA of that name, or all HPAs
+    /// Namespace (default: the namespace of the context; with -f, all namespaces)
     #[arg(short = 'n', long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
 
-    /// The kubeconfig file; without it KUBECONFIG, then ~/.kube/config
+    /// Path to the kubeconfig file (default: KUBECONFIG, then ~/.kube/config)
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<String>,
 
-    /// The context of the kubeconfig
+    /// Context of the kubeconfig to use
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
 
-    /// The cluster of the kubeconfig
+    /// Cluster of the kubeconfig to use
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
 
-    /// The user of the kubeconfig
+    /// User of the kubeconfig to use
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
 
-    /// The address of the API server
+    /// Address of the API server
     #[arg(short = 's', long, value_name = "URL")]
     pub server: Option<String>,
 
-    /// A bearer token
+    /// Bearer token for authentication to the API server
     #[arg(long, value_name = "TOKEN")]
     pub token: Option<Secret>,
 
-    /// The user to act as
+    /// User to impersonate
     #[arg(long = "as", value_name = "USER")]
     pub impersonate: Option<String>,
 
-    /// A group to act as; may be repeated
+    /// Group to impersonate; repeatable
     #[arg(long = "as-group", value_name = "GROUP")]
     pub impersonate_groups: Vec<String>,
 
-    /// The uid to act as
+    /// UID to impersonate
     #[arg(long = "as-uid", value_name = "UID")]
     pub impersonate_uid: Option<String>,
 
-    /// More about the user to act as; may be repeated
+    /// Extra attribute of the user to impersonate; repeatable
     #[arg(long = "as-user-extra", value_name = "KEY=VALUE")]
     pub impersonate_extra: Vec<String>,
 
-    /// The file with the certificates that the server's must descend from
+    /// Path to a file with the certificate authorities to trust
     #[arg(long, value_name = "FILE")]
     pub certificate_authority: Option<String>,
 
-    /// The file with the client's certificate
+    /// Path to a client certificate file for TLS
     #[arg(long, value_name = "FILE")]
     pub client_certificate: Option<String>,
 
-    /// The file with the client's private key
+    /// Path to a client key file for TLS
     #[arg(long, value_name = "FILE")]
     pub client_key: Option<String>,
 
-    /// Believe any certificate of the server
+    /// Do not verify the server's certificate; this makes the connection insecure
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true", value_parser = boolean, hide_possible_values = true)]
     pub insecure_skip_tls_verify: Option<bool>,
 
-    /// The name that the server's certificate must carry
+    /// Name to expect in the server's certificate (default: the host of the server's address)
     #[arg(long, value_name = "NAME")]
     pub tls_server_name: Option<String>,
 
-    /// The time for one request, such as 5s; 0 for no limit (default 10s)
+    /// Time limit for one request, such as 5s; 0 means no limit (default 10s)
     #[arg(long, value_name = "DURATION", value_parser = timeout)]
     pub request_timeout: Option<Duration>,
 
-    /// Ask for answers without compression
+    /// Do not ask for compressed responses
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true", value_parser = boolean, hide_possible_values = true)]
     pub disable_compression: Option<bool>,
 
-    /// How much to say about requests, 0 to 9: retries from 1, each request from 6
+    /// Verbosity of logs, 0 to 9: retries from level 1, every request from level 6
     #[arg(short = 'v', long = "v", value_name = "LEVEL", default_value_t = 0,
         value_parser = clap::value_parser!(u8).range(0..=9))]
     pub verbosity: u8,
 
-    /// Fail when the server sends a warning
+    /// Treat warnings of the server as errors and exit with a non-zero code
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true", value_parser = boolean, hide_possible_values = true)]
     pub warnings_as_errors: Option<bool>,
@@ -109,7 +109,7 @@ fn boolean(text: &str) -> Result<bool, String> {
     }
 }
 
-/// Follows `clientcmd.ParseTimeout`; a negative time counts as none, as in Go's HTTP client.
+/// Follows `clientcmd.ParseTimeout`; a negative duration means no limit, as in Go's HTTP client.
 fn timeout(text: &str) -> Result<Duration, String> {
     if let Ok(seconds) = text.parse::<u32>() {
         return Ok(Duration::from_secs(seconds.into()));

@@ -1,4 +1,5 @@
-//! What is expected of an answer, and where to report on it. Expressions are read elsewhere.
+//! What a pipeline expects of an answer, and where to report the result. Expressions are parsed in
+//! [`crate::whatif`].
 
 use std::fmt;
 
@@ -6,23 +7,23 @@ use clap::{Args, ValueEnum};
 
 /// What a pipeline expects of the answer.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Expectations (exit code 3: one is false, 4: not certain enough)")]
+#[command(next_help_heading = "Expectations (exit code 3 if one is false, 4 if one is uncertain)")]
 pub struct ExpectArgs {
-    /// What must hold of the pass (with --for or --trace: of the first), such as 'desired <= 20 and
-    /// not limited'; repeatable
+    /// Condition that must hold, such as 'desired <= 20 and not limited'; with --for or --trace, in
+    /// the first pass; repeatable
     #[arg(long, value_name = "EXPRESSION")]
     pub expect: Vec<String>,
 
-    /// What must not be; separated by commas or repeated
-    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
+    /// Condition that must not occur; comma-separated or repeated
+    #[arg(long, value_enum, value_name = "CONDITION", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
 
-    /// Exit with 5 where a change of replicas is due
+    /// Exit with code 5 if the replicas would change
     #[arg(long)]
     pub exit_code: bool,
 
-    /// Also report on the expectations, of which there must be one: junit=FILE, or github for
-    /// annotations and step summary
+    /// Report the expectations as JUnit XML, or as GitHub annotations and a step summary; needs at
+    /// least one expectation
     #[arg(long = "report", value_name = "junit=FILE|github", value_parser = report)]
     pub reports: Vec<Report>,
 }
@@ -36,11 +37,11 @@ pub enum FailOn {
     ScaleUp,
     /// Fewer or more replicas
     Change,
-    /// Rate limits or bounds change the outcome
+    /// Rate limits or bounds change the result
     Limited,
-    /// The outcome is the maximum
+    /// The result is maxReplicas
     Maxed,
-    /// A metric cannot be evaluated, or has no value of a pod
+    /// A metric cannot be evaluated, or has no value for a pod
     MetricsMissing,
     /// A sample is older than twice its window
     Stale,
@@ -48,12 +49,12 @@ pub enum FailOn {
     Warnings,
 }
 
-/// A report beside the answer.
+/// A report in addition to the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
-    /// JUnit's XML, to this file.
+    /// JUnit XML in this file.
     Junit(String),
-    /// GitHub's annotations and step summary.
+    /// GitHub annotations and a step summary.
     Github,
 }
 

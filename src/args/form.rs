@@ -1,36 +1,37 @@
-//! The names under which the program is run. kubectl runs `kubectl hpa-explain` through an executable
-//! `kubectl-hpa_explain`, which then stands for the verb, and asks `kubectl_complete-hpa_explain` for
-//! completions. What is said about usage has the form that was typed.
+//! The names that the program runs under. For `kubectl hpa-explain`, kubectl runs an executable named
+//! `kubectl-hpa_explain`, whose name implies the verb, and for completions one named
+//! `kubectl_complete-hpa_explain`. Usage texts repeat the form that was typed.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::COMPLETE;
 
-/// How the texts of this program write a command line.
+/// How texts in the source write the command.
 const WRITTEN: &str = "kubectl hpa";
 
-/// Before the verb that a link stands for.
+/// The prefix of a link's name, before its verb.
 const LINK: &str = "kubectl-hpa_";
 
 /// The form in which the program was run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
-    /// What is typed before a verb, with what stands between.
+    /// What is typed before a verb, including the separator.
     before: &'static str,
-    /// The verb of the link, before those that need no link.
+    /// The verb implied by the link.
     linked: Option<String>,
 }
 
 impl Form {
-    /// The form, and the arguments as if the program had been run by its own name: with the verb in
-    /// its place. `path` is the PATH: kubectl gives the whole path of what it finds there.
+    /// The form, and the arguments as if the program had been run under its own name, with the verb
+    /// as the first one. `path` is PATH: kubectl runs a plugin by its full path in one of these
+    /// directories.
     pub fn read(mut arguments: Vec<OsString>, path: Option<&OsStr>) -> (Self, Vec<OsString>) {
         let program = arguments.first().map(Path::new);
         let name = program.and_then(Path::file_stem).and_then(OsStr::to_str).unwrap_or_default();
-        let folder = program.filter(|program| program.is_absolute()).and_then(Path::parent);
-        let by_kubectl = folder.is_some_and(|folder| {
-            std::env::split_paths(path.unwrap_or_default()).any(|entry| entry == folder)
+        let directory = program.filter(|program| program.is_absolute()).and_then(Path::parent);
+        let by_kubectl = directory.is_some_and(|directory| {
+            std::env::split_paths(path.unwrap_or_default()).any(|entry| entry == directory)
         });
         let linked = name.strip_prefix(LINK).map(str::to_owned);
         let before = match (&linked, by_kubectl) {
@@ -51,7 +52,7 @@ impl Form {
                 arguments.remove(1);
                 [COMPLETE.into(), "--".into()].into_iter().chain(verb).collect()
             }
-            // HPAs of these names are reached as hpa/NAME.
+            // HPAs with these names are addressed as hpa/NAME.
             (None, Some(verb)) if first == "help" => {
                 arguments.truncate(1);
                 vec!["help".into(), verb]
@@ -64,7 +65,7 @@ impl Form {
         (Self { before, linked }, arguments)
     }
 
-    /// A text with its command lines in this form.
+    /// Rewrites the command lines of a text to this form.
     pub fn speak(&self, text: &str) -> String {
         let before = self.before;
         let Some(verb) = &self.linked else {
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stands_for_its_verb() {
+    fn a_link_implies_its_verb() {
         for (typed, meant) in [
             ("/bin/kubectl-hpa_explain web", "explain web"),
             ("kubectl-hpa_predict web", "predict web"),
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn texts_have_the_form_that_was_typed() {
-        // The second as clap writes it, where a style ends.
+        // The second as clap writes it, before the end of a style.
         let text =
             "kubectl hpa explain; kubectl hpa\u{1b}[0m x; kubectl hpa help VERB; kubectl get hpa";
         let plain =

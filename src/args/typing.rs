@@ -1,35 +1,35 @@
-//! A command line that is still being typed, read against the definition of the whole: which flag,
-//! verb or value its last word is the beginning of. It makes up no candidates beyond that definition.
+//! A command line that is still being typed: which verb, flag or value its last word is the beginning
+//! of, by the definition of the command line. It knows no candidates beyond that definition.
 
 use clap::builder::PossibleValue;
 use clap::{Arg, Args, Command, FromArgMatches, ValueHint};
 
 use super::ConnectionFlags;
 
-/// What was typed so far.
+/// What has been typed so far.
 #[derive(Debug)]
 pub struct Typing {
-    /// Flags and positional words before the last, each under its name in the definition.
+    /// Flags and positional words before the last, by their names in the definition.
     before: Vec<(String, String)>,
-    /// What the last word may become.
+    /// What the last word can be.
     wanted: Wanted,
-    /// The beginning of the last word that is settled, such as `limited,` of a list.
+    /// The part of the last word that is complete, such as `limited,` of a list.
     lead: String,
-    /// What is to be completed.
+    /// The part of the last word to complete.
     stem: String,
 }
 
-/// What a word may become.
+/// What a word can be.
 #[derive(Debug)]
 enum Wanted {
-    /// One of these, with what they are.
+    /// One of these, each with its description.
     Known(Vec<(String, String)>),
-    /// A value of the flag or place of this name.
+    /// A value of this flag or positional argument.
     Value { id: String, values: Vec<(String, String)>, is_file: bool },
 }
 
 impl Typing {
-    /// Reads the words after the program's name; the last is the one to complete, perhaps empty.
+    /// Reads the words after the program's name; the last one, which may be empty, is to be completed.
     /// The definition must have been built.
     pub fn read(root: &Command, words: &[String]) -> Self {
         let (last, earlier) =
@@ -51,7 +51,7 @@ impl Typing {
                     None => before.push((id(flag), String::new())),
                 }
             } else if !flags_end && word.starts_with('-') {
-                // Not known; it stands for itself.
+                // An unknown flag, taken to have no value.
             } else if let Some(verb) = command.find_subcommand(word) {
                 command = verb;
                 places = command.get_positionals();
@@ -70,7 +70,7 @@ impl Typing {
         }
         if !flags_end && last.starts_with('-') {
             return match flag(command, last) {
-                // What goes before the sign is left to the shell, as with kubectl's own flags.
+                // The shell keeps what precedes the equals sign, as with kubectl's own flags.
                 Some((flag, Some(value))) if last.starts_with("--") => {
                     typing(value_of(flag), "", value)
                 }
@@ -87,7 +87,7 @@ impl Typing {
         typing(place.map_or(Wanted::Known(Vec::new()), value_of), "", last)
     }
 
-    /// The flag or place whose value is wanted, by its name in the definition.
+    /// The flag or positional argument whose value is typed, by its name in the definition.
     pub fn id(&self) -> Option<&str> {
         match &self.wanted {
             Wanted::Known(_) => None,
@@ -95,12 +95,12 @@ impl Typing {
         }
     }
 
-    /// Whether the name of a file is wanted.
+    /// Whether the value is a file name.
     pub fn is_file(&self) -> bool {
         matches!(self.wanted, Wanted::Value { is_file: true, .. })
     }
 
-    /// What the definition has for the place, with what each is.
+    /// The candidates of the definition, each with its description.
     pub fn known(&self) -> &[(String, String)] {
         match &self.wanted {
             Wanted::Known(known) => known,
@@ -108,17 +108,17 @@ impl Typing {
         }
     }
 
-    /// The part of the last word that goes before each candidate.
+    /// The part of the last word that precedes each candidate.
     pub fn lead(&self) -> &str {
         &self.lead
     }
 
-    /// What the candidates have to begin with.
+    /// What candidates must begin with.
     pub fn stem(&self) -> &str {
         &self.stem
     }
 
-    /// Takes more of the stem for settled, up to the end of one of these characters.
+    /// Moves the stem into the lead, up to and including the last of these characters.
     pub fn settle(&mut self, ends: impl Fn(char) -> bool) {
         if let Some((at, end)) = self.stem.char_indices().rev().find(|(_, letter)| ends(*letter)) {
             let rest = self.stem.split_off(at + end.len_utf8());
@@ -126,12 +126,12 @@ impl Typing {
         }
     }
 
-    /// What was typed before for a flag or place.
+    /// The values typed before for a flag or positional argument.
     pub fn typed(&self, id: &str) -> impl Iterator<Item = &str> {
         self.before.iter().filter(move |(own, _)| own == id).map(|(_, value)| &**value)
     }
 
-    /// The flags for the connection; none where one has a value that it cannot have.
+    /// The connection flags, or `None` if one of them has an invalid value.
     pub fn connection(&self) -> Option<ConnectionFlags> {
         let command =
             ConnectionFlags::augment_args(Command::new("connection").no_binary_name(true));
@@ -154,8 +154,8 @@ fn needs_value(flag: &Arg) -> bool {
     flag.get_action().takes_values() && least > 0
 }
 
-/// The flag that a word names, with the value that the word holds. Of short flags in one word, it is
-/// the first that takes a value, else the last.
+/// The flag that a word names, with the value in the same word. Of several short flags in one word, it
+/// is the first that takes a value, otherwise the last.
 fn flag<'c, 'w>(command: &'c Command, word: &'w str) -> Option<(&'c Arg, Option<&'w str>)> {
     if let Some(long) = word.strip_prefix("--") {
         let (name, value) =
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_word_is_told_by_those_before() {
+    fn the_words_before_say_what_the_last_one_is() {
         for (line, id, lead, stem) in [
             ("explain ", Some("name"), "", ""),
             ("explain we", Some("name"), "", "we"),

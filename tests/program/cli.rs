@@ -720,7 +720,7 @@ fn the_command_line_is_checked_before_anything_is_read() {
         (vec!["--help"], 0, "Usage: kubectl-hpa", ""),
         (vec!["explain", "--help"], 0, "--filename <FILE>", ""),
         (vec!["help", "explain"], 0, "Examples:\n", ""),
-        (vec!["help", "explain"], 0, "--tolerance <SHARE>", ""),
+        (vec!["help", "explain"], 0, "--tolerance <FRACTION>", ""),
         (vec![], 2, "", "Usage: kubectl-hpa"),
         (
             vec!["explain", "web", "-A", "-f", "missing"],
@@ -1084,7 +1084,7 @@ fn what_is_typed_for_predict_is_refused_in_one_line() {
     for flag in ["--max=+5", "--min=+1"] {
         let output = run(&["predict", "web", "-f", "-", flag], &good(), &[]);
         assert_eq!((text(&output.stdout), output.status.code()), ("", Some(2)), "{flag}");
-        let said = "a bound is not stated as a change: type the new number";
+        let said = "a bound cannot be changed by an amount: give the new number";
         assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
     }
     // Seconds need no unit.
@@ -1194,7 +1194,7 @@ fn the_memory_can_be_stated_by_hand() {
         (&["--history", files[0]] as &[&str], "states nothing about the memory"),
         (&["--history", "/nonexistent"], "/nonexistent"),
         (&["--recommendation", "8"], "not of the form REPLICAS@AGE"),
-        (&["--recommendation=-8@2m"], "is not a count of replicas"),
+        (&["--recommendation=-8@2m"], "is not a number of replicas"),
         (&["--recommendation", "8@-2m"], "must not be negative"),
         (&["--recommendation", "8@2m", "--history", "none"], "cannot be used with"),
         (&["--observe", "1m"], "cannot be used with"),

@@ -1,5 +1,6 @@
-//! The man pages in `man/` are generated from the command line's definition, and must not fall behind
-//! it. `UPDATE_MAN=1 cargo test --test program man` writes them anew. The generator is no part of the program.
+//! The man pages in `man/` are generated from the definition of the command line.
+//! `UPDATE_MAN=1 cargo test --test program man` regenerates them. The program does not contain the
+//! generator.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,8 +25,8 @@ fn pages() -> Vec<(String, Vec<u8>)> {
     .collect()
 }
 
-/// The usage in one line, and examples that keep theirs: the generator would list every flag, and fill
-/// the examples.
+/// A page with a one-line usage and with examples that keep their line breaks: the generator would list
+/// every flag in the usage, and fill the examples.
 fn page(name: &str, mut command: clap::Command) -> io::Result<Vec<u8>> {
     let usage = command.render_usage().to_string().replacen("Usage: ", "", 1);
     let examples = command.get_after_long_help().or(command.get_after_help()).cloned();
@@ -51,18 +52,22 @@ fn page(name: &str, mut command: clap::Command) -> io::Result<Vec<u8>> {
             None => (&*text_of, ""),
         };
         let mut roff = Roff::new();
-        for (title, lines, fill) in [("NOTES", notes, true), ("EXAMPLES", examples, false)] {
+        for (title, lines) in [("NOTES", notes), ("EXAMPLES", examples)] {
             if lines.trim().is_empty() {
                 continue;
             }
             roff.control("SH", [title]);
-            if !fill {
-                roff.control("nf", []);
-            }
+            let mut fills = true;
             for line in lines.lines() {
+                // Indented lines, and blank ones among them, are not filled.
+                let fill = !line.starts_with("  ") && (fills || !line.is_empty());
+                if fill != fills {
+                    roff.control(if fill { "fi" } else { "nf" }, []);
+                    fills = fill;
+                }
                 roff.text([roman(line.strip_prefix("  ").unwrap_or(line))]);
             }
-            if !fill {
+            if !fills {
                 roff.control("fi", []);
             }
         }
@@ -104,7 +109,7 @@ fn man_reads_them() {
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success() && warnings.is_empty(), "{name}: {warnings}");
         assert!(text.contains("SYNOPSIS") && text.contains("--color"), "{name}: {text}");
-        let words = text.contains("The address of the API server");
+        let words = text.contains("Address of the API server");
         assert_eq!(words, text.contains("--server"), "{name}: {text}");
     }
 }

@@ -14,7 +14,6 @@ use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::pod::Pod;
-use kubectl_hpa::snapshot::stated::StatedMemory;
 use kubectl_hpa::snapshot::{MetricAnswer, PodValue, Snapshot};
 use kubectl_hpa::whatif::thresholds::thresholds;
 use kubectl_hpa::whatif::timeline::{JoinTimes, Plan, Player, Trace};
@@ -62,7 +61,7 @@ fn searching(c: &mut Criterion) {
     let value = |pod: &Pod| PodValue { pod: pod.name.clone(), value: 17_000, timestamp, window };
     metrics.push(MetricAnswer::PodMetrics);
     metrics.push(MetricAnswer::Pods(pods.iter().map(value).collect()));
-    let remembered = Remembered::from_stated(&StatedMemory::default());
+    let remembered = Remembered::from_stated(&Memory::default());
     let decision = engine::reconcile(&input.snapshot, &remembered.likely);
     let mut group = c.benchmark_group("thresholds of three metrics");
     group.sample_size(10);

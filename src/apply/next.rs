@@ -15,8 +15,8 @@ use crate::error::Error;
 use crate::memory::Remembered;
 use crate::outlook::{Outlook, Range};
 use crate::snapshot::input::Input;
+use crate::snapshot::memory::Memory;
 use crate::snapshot::pod::{ConditionStatus, Phase, ReadyCondition};
-use crate::snapshot::stated::StatedMemory;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::overrides::Assumptions;
 
@@ -91,7 +91,7 @@ pub fn next(
     }
     // A controller that takes over remembers nothing.
     let remembered = match leader {
-        Leader::Lapsed(_) => Remembered::from_stated(&StatedMemory::default()),
+        Leader::Lapsed(_) => Remembered::from_stated(&Memory::default()),
         Leader::Holds(_) | Leader::Unknown => remembered.clone(),
     };
     let decision = engine::reconcile(&then.snapshot, &remembered.likely);

@@ -23,7 +23,7 @@ use crate::saved::file;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::Input;
-use crate::snapshot::stated::{Recommendation, StatedMemory};
+use crate::snapshot::memory::{Memory, Recommendation};
 use crate::whatif::overrides::Assumptions;
 
 /// More often than a controller passes, whatever its sync period may be.
@@ -33,7 +33,7 @@ const EVERY: Duration = Duration::from_secs(5);
 pub(super) fn remember(args: &MemoryArgs, input: &mut Input) -> Result<(), Error> {
     match args.history.as_deref() {
         None => {}
-        Some("none") => input.stated_memory = Some(StatedMemory::default()),
+        Some("none") => input.stated_memory = Some(Memory::default()),
         Some("infer") => input.stated_memory = None,
         Some(path) => {
             let state = file::read(&[path.to_owned()])?.state;

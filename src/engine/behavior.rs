@@ -9,7 +9,7 @@ use super::decision::{Direction, PolicyLimit, RateLimit, Step};
 use super::rules::Rules;
 use crate::memory::Memory;
 use crate::snapshot::hpa::{Behavior, ScalingPolicy, ScalingRules};
-use crate::snapshot::stated::{Recommendation, ScaleEvent};
+use crate::snapshot::memory::{Recommendation, ScaleEvent};
 
 /// What both algorithms look at.
 #[derive(Debug, Clone, Copy)]

@@ -10,7 +10,7 @@ use crate::memory::Memory;
 use crate::snapshot::Unread;
 use crate::snapshot::controller::Tolerances;
 use crate::snapshot::hpa::{HpaSpec, HpaStatus, MetricTarget, MetricValueStatus, ScalingPolicy};
-use crate::snapshot::stated::Recommendation;
+use crate::snapshot::memory::Recommendation;
 
 /// The result of one pass.
 #[derive(Debug, Clone, PartialEq)]

@@ -311,10 +311,7 @@ impl<'s> Context<'s> {
             stop.wrap(|e| format!("unable to get metrics for resource {resource}: {e}"))
         })?;
         let samples = metrics.iter().filter_map(|pod| {
-            let value = match container {
-                None => pod_usage(pod, resource),
-                Some(container) => container_usage(pod, resource, container),
-            }?;
+            let value = pod.usage(resource, container)?;
             let sample = Sample { value, timestamp: pod.timestamp, window: pod.window };
             Some((&*pod.name, sample))
         });
@@ -647,20 +644,6 @@ fn describe(name: &str, selector: Option<&LabelSelector>, target: &MetricTarget)
         pods: Vec::new(),
         strangers: 0,
     }
-}
-
-/// All containers of a pod, or nothing where one of them lacks the resource.
-fn pod_usage(pod: &PodMetrics, resource: &str) -> Option<i64> {
-    if pod.containers.is_empty() {
-        return None;
-    }
-    pod.containers
-        .iter()
-        .try_fold(0i64, |sum, container| Some(sum.wrapping_add(container.get(resource)?)))
-}
-
-fn container_usage(pod: &PodMetrics, resource: &str, container: &str) -> Option<i64> {
-    pod.containers.iter().find(|c| &*c.name == container)?.get(resource)
 }
 
 /// The sum, wrapping.

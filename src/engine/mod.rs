@@ -18,11 +18,10 @@ use decision::{Decision, Event, MetricError, MetricResult, Outcome, Path, Step, 
 use rules::Rules;
 
 use crate::apimachinery::names;
-use crate::apimachinery::selector::Selector;
 use crate::memory::Memory;
 use crate::snapshot::hpa::{Condition, Hpa, HpaStatus, MetricStatus};
-use crate::snapshot::stated::Recommendation;
-use crate::snapshot::{Scale, ScaleError, Snapshot};
+use crate::snapshot::memory::Recommendation;
+use crate::snapshot::{OtherHpa, Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
 /// Runs one pass.
@@ -238,7 +237,7 @@ impl<'s> Pass<'s> {
                 self.trace.push(Step::ReadScale {
                     replicas: Some(scale.spec_replicas),
                     status_replicas: Some(scale.status_replicas),
-                    selector: Some(scale.selector.clone()),
+                    selector: Some(scale.selector.as_str().to_owned()),
                     error: None,
                 });
                 self.condition(ABLE_TO_SCALE, true, "SucceededGetScale");
@@ -395,7 +394,7 @@ impl<'s> Pass<'s> {
     /// The pods of the target (`validateAndParseSelector`), unless its selector is missing,
     /// unreadable, or matches pods of another HPA too.
     fn select_pods(&mut self, scale: &'s Scale) -> Result<pods::Selected<'s>, NoProposal> {
-        if scale.selector.is_empty() {
+        if scale.selector.as_str().is_empty() {
             let message = "the HPA target's scale is missing a selector";
             let error = "selector is required";
             return Err(self.reject_selector(
@@ -405,18 +404,19 @@ impl<'s> Pass<'s> {
                 error,
             ));
         }
-        let selector = Selector::parse(&scale.selector).map_err(|e| {
+        let selector = scale.selector.parsed().map_err(|e| {
             let error = format!(
                 "couldn't convert selector into a corresponding internal selector object: {e}"
             );
             self.reject_selector("InvalidSelector", &error, "InvalidSelector", &error)
         })?;
-        let pods = pods::Selected::new(&self.snapshot.pods, &selector);
+        let pods = pods::Selected::new(&self.snapshot.pods, selector);
         if !self.rules.rejects_shared_pods {
             return Ok(pods);
         }
-        let shares = |selector: &Selector| pods.iter().any(|pod| selector.matches(&pod.labels));
-        let others = self.snapshot.other_hpas.iter().filter(|other| shares(&other.selector));
+        let shares =
+            |other: &&OtherHpa| pods.iter().any(|pod| other.scale.selector.matches(&pod.labels));
+        let others = self.snapshot.other_hpas.iter().filter(shares);
         let hpas: Vec<String> = std::iter::once(&self.snapshot.hpa)
             .chain(others.map(|other| &other.hpa))
             .map(Hpa::key)

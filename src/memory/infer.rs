@@ -15,7 +15,7 @@ use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{DEPLOYMENT, Evidence, Written};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::snapshot::input::{Basis, Input};
-use crate::snapshot::stated::Recommendation;
+use crate::snapshot::memory::Recommendation;
 
 /// Infers the memory for the next pass over a target; the evidence is about the HPAs of its name.
 pub fn infer(
@@ -218,8 +218,11 @@ mod tests {
 
     fn inferred(hpa: &Hpa, evidence: &Evidence, now: i64) -> Possible {
         let replicas = hpa.status.current_replicas;
-        let scale =
-            Scale { spec_replicas: replicas, status_replicas: replicas, selector: String::new() };
+        let scale = Scale {
+            spec_replicas: replicas,
+            status_replicas: replicas,
+            selector: String::new().into(),
+        };
         infer(hpa, &scale, &of("v1.36"), second(now), evidence).possible.unwrap()
     }
 

@@ -105,7 +105,7 @@ impl<'k> Known<'k> {
         let (up_window, down_window) = windows(next, controller);
         let (own, others): (Vec<&Event>, Vec<&Event>) =
             evidence.events.iter().partition(|event| event.is_about(hpa));
-        let lease = evidence.lease.filter(|lease| lease.renewed + lease.duration >= now);
+        let lease = evidence.lease.filter(|lease| lease.is_held(now));
         let mut known = Self {
             hpa,
             current,

@@ -17,20 +17,8 @@ use serde::Serialize;
 
 use crate::snapshot::Snapshot;
 use crate::snapshot::input::{Basis, Input};
-use crate::snapshot::stated::{Recommendation, ScaleEvent, StatedMemory};
-
-/// The controller's three lists for one HPA.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Memory {
-    /// Past proposals before stabilization; without any, the controller seeds the list with the
-    /// current replicas.
-    pub recommendations: Vec<Recommendation>,
-    /// Replicas added by past rescales.
-    pub scale_up_events: Vec<ScaleEvent>,
-    /// Replicas removed by past rescales.
-    pub scale_down_events: Vec<ScaleEvent>,
-}
+pub use crate::snapshot::memory::Memory;
+use crate::snapshot::memory::{Recommendation, ScaleEvent};
 
 /// How well the memory is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,18 +88,12 @@ pub struct Extreme {
 
 impl Remembered {
     /// The memory that the input states; without any, that of a controller that has just started.
-    pub fn from_stated(stated: &StatedMemory) -> Self {
-        let knowledge = if *stated == StatedMemory::default() {
-            Knowledge::JustStarted
-        } else {
-            Knowledge::Stated
+    pub fn from_stated(stated: &Memory) -> Self {
+        let knowledge = match *stated == Memory::default() {
+            true => Knowledge::JustStarted,
+            false => Knowledge::Stated,
         };
-        let likely = Memory {
-            recommendations: stated.recommendations.clone(),
-            scale_up_events: stated.scale_up_events.clone(),
-            scale_down_events: stated.scale_down_events.clone(),
-        };
-        Self { likely, knowledge, possible: None, basis: Vec::new() }
+        Self { likely: stated.clone(), knowledge, possible: None, basis: Vec::new() }
     }
 
     /// Whether the bounds leave room.

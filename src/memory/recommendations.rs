@@ -12,7 +12,7 @@ use super::{Ends, Extreme, basis};
 use crate::apimachinery::json::SecondsTime;
 use crate::snapshot::evidence::Seen;
 use crate::snapshot::input::Basis;
-use crate::snapshot::stated::Recommendation;
+use crate::snapshot::memory::Recommendation;
 
 /// A recommendation that is surely in the list, unless the controller has started anew.
 #[derive(Debug, Clone, PartialEq, Eq)]

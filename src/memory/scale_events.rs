@@ -11,7 +11,7 @@ use super::{basis, sighting};
 use crate::apimachinery::json::SecondsTime;
 use crate::snapshot::evidence::{Event, SCALED};
 use crate::snapshot::input::Basis;
-use crate::snapshot::stated::ScaleEvent;
+use crate::snapshot::memory::ScaleEvent;
 
 /// How many events about one object the controller's recorder lets through at once, and how long
 /// it takes for one more.

@@ -13,7 +13,7 @@ use super::sighting::{self, Sighting};
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Counted, Rescales, Seen, Written};
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::stated::ScaleEvent;
+use crate::snapshot::memory::ScaleEvent;
 
 /// Whether there may have been others between the states of an HPA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use crate::outlook::{Range, Upcoming};
 use crate::snapshot::Snapshot;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::HpaSpec;
-use crate::snapshot::stated::{Recommendation, ScaleEvent};
+use crate::snapshot::memory::{Recommendation, ScaleEvent};
 
 /// As many passes as are looked at; with the usual flags a few hundred cover every window.
 const PASSES: i32 = 10_000;

@@ -14,7 +14,7 @@ use crate::engine::decision::{Decision, Direction, MetricResult, Step};
 use crate::engine::rules::Rules;
 use crate::memory::{Extreme, Memory, Possible, split};
 use crate::snapshot::hpa::{Behavior, HpaSpec, ScalingPolicy, ScalingRules};
-use crate::snapshot::stated::{Recommendation, ScaleEvent};
+use crate::snapshot::memory::{Recommendation, ScaleEvent};
 
 /// The least and the most that the metrics may ask for in all, where some are unread; none where
 /// none is, or the pass does not look at them.

@@ -14,7 +14,7 @@ use super::{Certainty, Explanation, Range};
 use crate::apimachinery::json::SecondsTime;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::MetricSpec;
-use crate::snapshot::stated::Recommendation;
+use crate::snapshot::memory::Recommendation;
 use crate::whatif::timeline::{Change, Lack, LastValue, Limited, PENDING, Stays, Timeline};
 
 /// A timeline beside the explanation of its first pass.

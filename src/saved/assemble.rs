@@ -22,15 +22,14 @@ pub(crate) use target::{is_built_in, save_command};
 
 use super::objects::{Api, ApiError, ControllerState, HpaObject, Objects, StatedAs};
 use super::{file, remarks};
-use crate::apimachinery::selector::Selector;
 use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
 use crate::apiserver::default::AdmissionRules;
 use crate::error::Error;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::{Hpa, MetricSpec, ObjectMetricSource};
+use crate::snapshot::memory::Memory;
 use crate::snapshot::pod::Pod;
-use crate::snapshot::stated::StatedMemory;
 use crate::snapshot::{OtherHpa, Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
@@ -107,7 +106,6 @@ fn without_pods(
 
     let scale = target.scale(&hpa)?;
     basis.extend(target.assumption(&hpa).filter(|_| scale.is_ok()));
-    let selector = scale.as_ref().ok().and_then(|scale| Selector::parse(&scale.selector).ok());
     let answers = Answers {
         objects,
         hpa: &hpa,
@@ -118,8 +116,7 @@ fn without_pods(
             .filter(|pod| in_namespace(pod.namespace.as_deref()))
             .map(|pod| (&*pod.name, &pod.labels))
             .collect(),
-        selector: selector.as_ref(),
-        has_replicas: scale.as_ref().is_ok_and(|scale| scale.status_replicas > 0),
+        scale: scale.as_ref().ok(),
     };
     let metrics = hpa.spec.metrics.iter().chain(&options.also);
     let metrics = answers.all(metrics);
@@ -137,7 +134,7 @@ fn without_pods(
     }
     if let Some(state) = state
         && state.memory == Some(StatedAs::Unknown)
-        && state.lists() != StatedMemory::default()
+        && state.lists() != Memory::default()
     {
         return Err(Error::usage("the ControllerState says memory: unknown, and states some")
             .hint("leave out either the word or the lists"));
@@ -342,8 +339,7 @@ fn lacks_source(metric: &MetricSpec, version: &Version) -> bool {
     }
 }
 
-/// The other HPAs of the namespace whose selectors the controller knows: those whose own passes
-/// reach their metrics.
+/// The other HPAs of the namespace whose selectors the controller knows.
 fn others(
     objects: &Objects,
     hpa: &Hpa,
@@ -384,15 +380,7 @@ fn others(
                 continue;
             }
         };
-        let bounds = other.spec.min_replicas.unwrap_or(1)..=other.spec.max_replicas;
-        if scale.spec_replicas == 0 || !bounds.contains(&scale.spec_replicas) {
-            continue;
-        }
-        if let Ok(selector) = Selector::parse(&scale.selector)
-            && !scale.selector.is_empty()
-        {
-            others.push(OtherHpa { hpa: other, scale, selector });
-        }
+        others.extend(OtherHpa::of(other, scale));
     }
     others
 }

@@ -19,9 +19,9 @@ use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::{Evidence, ManagedFieldsEntry, Rescales, Seen};
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricIdentifier};
+use crate::snapshot::memory::{Memory, Recommendation, ScaleEvent};
 use crate::snapshot::metric::{ExternalMetricValue, GoDuration, MetricValue, PodMetrics};
 use crate::snapshot::pod::{Pod, ZERO_TIME};
-use crate::snapshot::stated::{Recommendation, ScaleEvent, StatedMemory};
 
 /// The group and version of the documents that are ours.
 pub const OWN_API_VERSION: &str = "kubectl-hpa/v1alpha1";
@@ -214,7 +214,7 @@ impl ControllerState {
     }
 
     /// The memory that it states; none where it says that it is not known.
-    pub fn stated_memory(&self) -> Option<StatedMemory> {
+    pub fn stated_memory(&self) -> Option<Memory> {
         (self.memory != Some(StatedAs::Unknown)).then(|| self.lists())
     }
 
@@ -228,8 +228,8 @@ impl ControllerState {
     }
 
     /// The lists as they stand.
-    pub(super) fn lists(&self) -> StatedMemory {
-        StatedMemory {
+    pub(super) fn lists(&self) -> Memory {
+        Memory {
             recommendations: self.recommendations.clone(),
             scale_up_events: self.scale_up_events.clone(),
             scale_down_events: self.scale_down_events.clone(),

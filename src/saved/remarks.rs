@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::assemble::{asked, is_built_in, resource_of, save_command};
-use crate::apimachinery::selector::Selector;
 use crate::apimachinery::{go, json, names};
 use crate::numbers;
 use crate::snapshot::hpa::{Hpa, MetricSpec, MetricStatus};
@@ -89,11 +88,9 @@ fn no_target(snapshot: &Snapshot) -> Option<String> {
 
 /// Where a metric is about a container that no pod of the target has.
 fn no_such_container(snapshot: &Snapshot) -> Vec<String> {
-    let selector = snapshot.scale.as_ref().ok();
-    let selector = selector.and_then(|scale| Selector::parse(&scale.selector).ok());
-    let pods = snapshot.pods.iter().filter(|pod| {
-        !pod.containers.is_empty() && selector.as_ref().is_some_and(|it| it.matches(&pod.labels))
-    });
+    let scale = snapshot.scale.as_ref();
+    let is_own = |pod: &Pod| scale.is_ok_and(|scale| scale.selector.matches(&pod.labels));
+    let pods = snapshot.pods.iter().filter(|pod| !pod.containers.is_empty() && is_own(pod));
     let pods: Vec<&Pod> = pods.collect();
     let names = pods.iter().flat_map(|pod| pod.containers.iter().map(|container| &*container.name));
     let names: BTreeSet<String> = names.map(go::quote).collect();
@@ -115,12 +112,11 @@ fn no_such_container(snapshot: &Snapshot) -> Vec<String> {
         .collect()
 }
 
-/// Where values are older than twice the time in which they were measured: the controller takes
-/// them as they are.
+/// Where values are stale: the controller takes them as they are.
 fn stale(snapshot: &Snapshot) -> Vec<String> {
     let age = |timestamp: Timestamp, window: SignedDuration| {
-        let age = snapshot.now.duration_since(timestamp);
-        (age > window.saturating_mul(2)).then_some(age)
+        let is_stale = snapshot.is_stale(timestamp, window);
+        is_stale.then(|| snapshot.now.duration_since(timestamp))
     };
     let mut notes = Vec::new();
     let mut tell = |what: &str, ages: Vec<Option<SignedDuration>>| {

@@ -12,7 +12,6 @@ use serde_json::{Map, Value, json};
 use super::assemble::{Request, asked};
 use super::objects::{Api, OWN_API_VERSION};
 use crate::apimachinery::go;
-use crate::apimachinery::selector::Selector;
 use crate::error::Error;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::controller::Flags;
@@ -21,9 +20,9 @@ use crate::snapshot::evidence::{
 };
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
+use crate::snapshot::memory::{Recommendation, ScaleEvent};
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Container, Phase, Pod, Requests};
-use crate::snapshot::stated::{Recommendation, ScaleEvent};
 use crate::snapshot::{
     Documents, ExternalValue, MetricAnswer, PodValue, Scale, ScaleError, Snapshot, Unread,
 };
@@ -84,10 +83,8 @@ impl<'a> Saved<'a> {
         let mut seen = HashMap::new();
         for Input { snapshot, .. } in inputs {
             let namespace = &*snapshot.hpa.namespace;
-            if let Ok(own) = &snapshot.scale
-                && let Ok(selector) = Selector::parse(&own.selector)
-            {
-                for used in snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels)) {
+            if let Ok(own) = &snapshot.scale {
+                for used in snapshot.pods.iter().filter(|pod| own.selector.matches(&pod.labels)) {
                     match seen.entry((namespace, &*used.name)) {
                         Entry::Vacant(place) => saved.pods.push((namespace, place.insert(used))),
                         Entry::Occupied(place)
@@ -486,7 +483,7 @@ fn scale(hpa: &Hpa, scale: &Scale, counted: Option<Counted>) -> Value {
         "kind": "Scale",
         "metadata": metadata,
         "spec": {"replicas": scale.spec_replicas},
-        "status": {"replicas": scale.status_replicas, "selector": scale.selector},
+        "status": {"replicas": scale.status_replicas, "selector": scale.selector.as_str()},
     })
 }
 

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::hpa::Hpa;
-use super::stated::ScaleEvent;
+use super::memory::ScaleEvent;
 use crate::apimachinery::json::{null_as_default, optional_time, time};
 
 /// What is known beside the HPA itself.
@@ -331,8 +331,13 @@ impl WireLease {
 const LOST: SignedDuration = SignedDuration::from_secs(60);
 
 impl Lease {
-    /// Whether nobody holds it any more.
-    pub fn has_lapsed(&self, now: Timestamp) -> bool {
+    /// Whether the one who renewed it last still leads: another may take over from then on.
+    pub(crate) fn is_held(&self, now: Timestamp) -> bool {
+        self.renewed + self.duration >= now
+    }
+
+    /// Whether no one holds it any more.
+    pub(crate) fn has_lapsed(&self, now: Timestamp) -> bool {
         now.duration_since(self.renewed) >= self.duration.max(LOST)
     }
 }

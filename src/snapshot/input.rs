@@ -10,8 +10,8 @@ use super::clock::{Clock, ClockDoubt};
 use super::controller::Flags;
 use super::evidence::Evidence;
 use super::hpa::{Hpa, MetricSpec};
+use super::memory::Memory;
 use super::settings::Known;
-use super::stated::StatedMemory;
 use crate::version::Version;
 
 /// What the command line says beside the objects.
@@ -41,7 +41,7 @@ pub struct Input {
     /// The HPA as its passes so far found it, where another spec is assumed for the next one.
     pub observed: Option<Hpa>,
     /// What the input states about the controller's memory.
-    pub stated_memory: Option<StatedMemory>,
+    pub stated_memory: Option<Memory>,
     /// What the API shows of the controller's past.
     pub evidence: Evidence,
     /// The controller's settings that are known rather than assumed.

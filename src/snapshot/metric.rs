@@ -31,6 +31,21 @@ pub struct PodMetrics {
     pub containers: Vec<ContainerUsage>,
 }
 
+impl PodMetrics {
+    /// The usage of a resource by the pod, or by one container of it, in milli-units: that of a pod
+    /// only where all of its containers were measured (`getPodMetrics`, `getContainerMetrics`).
+    pub(crate) fn usage(&self, resource: &str, container: Option<&str>) -> Option<i64> {
+        match container {
+            Some(name) => self.containers.iter().find(|own| &*own.name == name)?.get(resource),
+            None if self.containers.is_empty() => None,
+            None => {
+                let mut all = self.containers.iter().map(|own| own.get(resource));
+                all.try_fold(0i64, |sum, usage| Some(sum.wrapping_add(usage?)))
+            }
+        }
+    }
+}
+
 /// The usage of one container.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ContainerUsage {

@@ -8,15 +8,15 @@ pub mod controller;
 pub mod evidence;
 pub mod hpa;
 pub mod input;
+pub mod memory;
 pub mod metric;
 pub mod pod;
 pub mod settings;
-pub mod stated;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::apimachinery::selector::{Labels, Selector};
+use crate::apimachinery::selector::{Labels, Selector, SelectorError};
 use crate::error::Error;
 use controller::Controller;
 use hpa::Hpa;
@@ -46,6 +46,14 @@ pub struct Snapshot {
     pub other_hpas: Vec<OtherHpa>,
 }
 
+impl Snapshot {
+    /// Whether a sample is older than twice the window over which it was measured: a newer one should
+    /// be there by now.
+    pub(crate) fn is_stale(&self, timestamp: Timestamp, window: SignedDuration) -> bool {
+        self.now.duration_since(timestamp) > window.saturating_mul(2)
+    }
+}
+
 /// The scale subresource of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scale {
@@ -53,8 +61,43 @@ pub struct Scale {
     pub spec_replicas: i32,
     /// `status.replicas`.
     pub status_replicas: i32,
-    /// `status.selector`, as text.
-    pub selector: String,
+    /// `status.selector`.
+    pub selector: ScaleSelector,
+}
+
+/// The selector of a target's pods: the text that its scale states, and what the text selects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScaleSelector {
+    text: String,
+    parsed: Result<Selector, SelectorError>,
+}
+
+impl From<String> for ScaleSelector {
+    fn from(text: String) -> Self {
+        let parsed = Selector::parse(&text);
+        Self { text, parsed }
+    }
+}
+
+impl ScaleSelector {
+    /// The text; empty where the scale states no selector.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The selector. A missing one selects everything.
+    ///
+    /// # Errors
+    ///
+    /// The text is not a selector.
+    pub fn parsed(&self) -> Result<&Selector, &SelectorError> {
+        self.parsed.as_ref()
+    }
+
+    /// Whether it selects an object with these labels.
+    pub fn matches(&self, labels: &Labels) -> bool {
+        self.parsed.as_ref().is_ok_and(|selector| selector.matches(labels))
+    }
 }
 
 /// Why the scale could not be read. Each is an outcome of the pass, not a failure to run it.
@@ -165,8 +208,17 @@ pub struct OtherHpa {
     pub hpa: Hpa,
     /// The scale of its target.
     pub scale: Scale,
-    /// The selector in that scale.
-    pub selector: Selector,
+}
+
+impl OtherHpa {
+    /// An HPA whose own passes reach its metrics, so that the controller knows its selector: the
+    /// target is within the bounds and has a readable selector.
+    pub(crate) fn of(hpa: Hpa, scale: Scale) -> Option<Self> {
+        let bounds = hpa.spec.min_replicas.unwrap_or(1)..=hpa.spec.max_replicas;
+        let is_active = scale.spec_replicas != 0 && bounds.contains(&scale.spec_replicas);
+        let has_selector = !scale.selector.as_str().is_empty() && scale.selector.parsed().is_ok();
+        (is_active && has_selector).then_some(Self { hpa, scale })
+    }
 }
 
 /// One HPA of a list, with what was made of it or why that could not be had.

@@ -8,7 +8,6 @@ use crate::common::recorded;
 
 use clap::Parser;
 use kubectl_hpa::apimachinery::quantity::{Format, Quantity};
-use kubectl_hpa::apimachinery::selector::Selector;
 use kubectl_hpa::args::{Cli, Validate, Verb};
 use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::{Decision, MetricResult, Step};
@@ -139,7 +138,7 @@ fn what_each_pod_used_gives_the_recorded_answer() {
         let [spec] = &input.snapshot.hpa.spec.metrics[..] else { return None };
         let (name, container) = (spec.name().to_owned(), spec.container().map(str::to_owned));
         let scale = input.snapshot.scale.clone().ok()?;
-        let selector = Selector::parse(&scale.selector).ok().filter(|own| !own.is_empty())?;
+        let selector = scale.selector.parsed().ok().filter(|own| !own.is_empty())?;
         let of_target = |pod: &str| {
             let pods = &input.snapshot.pods;
             pods.iter().any(|p| *p.name == *pod && selector.matches(&p.labels))

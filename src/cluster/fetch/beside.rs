@@ -14,7 +14,6 @@ use super::past::Past;
 use super::read::List;
 use super::right::missing;
 use super::scale::Found;
-use crate::apimachinery::selector::Selector;
 use crate::apiserver::convert::HpaObject;
 use crate::error::Error;
 use crate::snapshot::OtherHpa;
@@ -143,14 +142,7 @@ pub(super) fn other(
     let Some(Ok(Found { scale: Ok(scale), .. })) = found else {
         return Err(format!("the target of {} cannot be read, so it plays no part", hpa.key()));
     };
-    let bounds = hpa.spec.min_replicas.unwrap_or(1)..=hpa.spec.max_replicas;
-    let active = scale.spec_replicas != 0 && bounds.contains(&scale.spec_replicas);
-    let selector = Selector::parse(&scale.selector).ok().filter(|_| !scale.selector.is_empty());
-    Ok(selector.filter(|_| active).map(|selector| OtherHpa {
-        hpa: hpa.clone(),
-        scale: scale.clone(),
-        selector,
-    }))
+    Ok(OtherHpa::of(hpa.clone(), scale.clone()))
 }
 
 /// The missing right, or the failure itself.

@@ -273,7 +273,9 @@ impl Fetch<'_> {
             };
             match other(neighbour, Some(scale)) {
                 // Those of other pods play no part, and there may be many.
-                Ok(Some(known)) if pods.iter().any(|pod| known.selector.matches(&pod.labels)) => {
+                Ok(Some(known))
+                    if pods.iter().any(|pod| known.scale.selector.matches(&pod.labels)) =>
+                {
                     others.push(known);
                 }
                 Ok(_) => {}

@@ -32,7 +32,6 @@ use self::scale::Found;
 use super::fetch::discovery::{Discovery, built_in, segment};
 use super::{Failure, Session};
 use crate::apimachinery::names;
-use crate::apimachinery::selector::Selector;
 use crate::apiserver::admit;
 use crate::apiserver::convert::HpaObject;
 use crate::apiserver::default::AdmissionRules;
@@ -42,7 +41,7 @@ use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
 use crate::snapshot::input::Basis;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::Pod;
-use crate::snapshot::{MetricAnswer, Scale, ScaleError};
+use crate::snapshot::{MetricAnswer, Scale, ScaleError, ScaleSelector};
 use crate::version::Version;
 
 const JSON: &str = "application/json";
@@ -238,8 +237,10 @@ impl Fetch<'_> {
     ) -> Result<Needed, Error> {
         let Needed { hpa, scale, pods, pod_metrics, metrics, notes, doubts, .. } = &mut needed;
         let needs = Needs::of(hpa);
-        let selector = scale.as_ref().map_or("", |scale| &*scale.selector);
-        if !selector.is_empty() && Selector::parse(selector).is_ok() {
+        let selector = scale.as_ref().ok().map(|scale| &scale.selector);
+        let selector = selector.filter(|selector| selector.parsed().is_ok());
+        let selector = selector.map_or("", ScaleSelector::as_str);
+        if !selector.is_empty() {
             let resource = async {
                 if needs.resource { self.pod_metrics(selector).await } else { Ok(Vec::new()) }
             };

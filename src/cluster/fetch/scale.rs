@@ -113,7 +113,7 @@ impl Fetch<'_> {
                 let scale = Scale {
                     spec_replicas: wire.spec.replicas,
                     status_replicas: wire.status.replicas,
-                    selector: wire.status.selector,
+                    selector: wire.status.selector.into(),
                 };
                 Ok(Ok((scale, at)))
             }

@@ -54,9 +54,6 @@ const SEVERAL: i32 = 4;
 /// The resource metrics API shows a sample at most this long after it was taken.
 const PUBLISHED_WITHIN: SignedDuration = SignedDuration::from_secs(60);
 
-/// The leader renews its lease every few seconds, and loses it after 15.
-const LEASE_LOST: SignedDuration = SignedDuration::from_secs(60);
-
 /// What is known about two statuses that differ.
 pub(super) struct Facts<'a> {
     input: &'a Input,
@@ -152,8 +149,7 @@ impl<'a> Facts<'a> {
         let Some(lease) = self.input.evidence.lease else {
             return;
         };
-        let lost = self.now().duration_since(lease.renewed) >= LEASE_LOST;
-        if lost && self.input.knows_time() {
+        if lease.has_lapsed(self.now()) && self.input.knows_time() {
             let ago = distance(lease.renewed, self.now());
             let message = format!("the controller manager's lease was last renewed {ago} ago");
             self.push(Code::ControllerNotRunning, BearsOn::All, message);

@@ -6,7 +6,7 @@ use super::verdict::Origin;
 use super::{PathLine, Words};
 use crate::engine::decision::{Direction, RateLimit, Step};
 use crate::report::words::{count, distance, duration};
-use crate::snapshot::stated::Recommendation;
+use crate::snapshot::memory::Recommendation;
 
 impl Words<'_> {
     pub(super) fn path(&self) -> Vec<PathLine> {

@@ -9,7 +9,7 @@ use crate::outlook::Range;
 use crate::report::Certainty;
 use crate::report::words::{count, distance, duration, list, percent, sentence, time};
 use crate::snapshot::clock::{ClockDoubt, Why};
-use crate::snapshot::stated::Recommendation;
+use crate::snapshot::memory::Recommendation;
 use crate::snapshot::{Documents, ScaleError, Unread};
 
 /// Where a recommendation that holds the replicas comes from.

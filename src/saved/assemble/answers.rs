@@ -10,7 +10,7 @@ use crate::apimachinery::selector::{LabelSelector, Labels, Selector};
 use crate::saved::objects::{AnsweredValue, Api, ApiAnswer, ApiError, Objects};
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSpec};
 use crate::snapshot::metric::{MetricValue, PodMetrics};
-use crate::snapshot::{Documents, ExternalValue, MetricAnswer, PodValue, Unread};
+use crate::snapshot::{Documents, ExternalValue, MetricAnswer, PodValue, Scale, Unread};
 
 /// Answers the requests for metrics from the objects.
 pub(super) struct Answers<'o> {
@@ -20,10 +20,8 @@ pub(super) struct Answers<'o> {
     /// What was saved as it was answered.
     pub(super) saved: &'o [ApiAnswer],
     pub(super) pod_labels: HashMap<&'o str, &'o Labels>,
-    /// The target's selector, where it is readable.
-    pub(super) selector: Option<&'o Selector>,
-    /// Whether the target has replicas, so that pods exist.
-    pub(super) has_replicas: bool,
+    /// The target's scale, where it could be read.
+    pub(super) scale: Option<&'o Scale>,
 }
 
 impl Answers<'_> {
@@ -34,10 +32,12 @@ impl Answers<'_> {
         } else {
             Some(&item.labels)
         };
-        match (self.selector, labels) {
-            (Some(selector), Some(labels)) => selector.matches(labels),
-            _ => false,
-        }
+        labels.is_some_and(|labels| self.is_selected(labels))
+    }
+
+    /// Whether the target's selector matches an object with these labels.
+    fn is_selected(&self, labels: &Labels) -> bool {
+        self.scale.is_some_and(|scale| scale.selector.matches(labels))
     }
 
     /// An answer for each metric. Of several saved answers to one request, each is given once, in
@@ -104,7 +104,7 @@ impl Answers<'_> {
         }
         let has_pods = pods.iter().any(|pod| is_ours(&pod.namespace))
             || lists.contains(&Documents::Pod)
-            || !self.has_replicas;
+            || self.scale.is_none_or(|scale| scale.status_replicas <= 0);
         (spec.needs_pods() && !has_pods).then_some(Documents::Pod)
     }
 
@@ -123,9 +123,7 @@ impl Answers<'_> {
         let selected = |value: &&MetricValue| {
             let object = &value.described_object;
             object.kind == "Pod"
-                && self.pod_labels.get(object.name.as_str()).is_some_and(|labels| {
-                    self.selector.is_some_and(|selector| selector.matches(labels))
-                })
+                && self.pod_labels.get(object.name.as_str()).is_some_and(|it| self.is_selected(it))
         };
         MetricAnswer::Pods(
             self.values(metric)

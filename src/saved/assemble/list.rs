@@ -11,9 +11,9 @@ use crate::saved::objects::{ControllerState, HpaObject, Objects};
 use crate::saved::remarks;
 use crate::snapshot::Listed;
 use crate::snapshot::input::{Input, Options};
+use crate::snapshot::memory::Memory;
 use crate::snapshot::pod::Meta;
 use crate::snapshot::settings::controller_settings;
-use crate::snapshot::stated::StatedMemory;
 
 /// Everything for the passes of all HPAs of a namespace, or of every one, whose labels a selector
 /// matches; by namespace and name. `clock` is as for [`super::assemble`].
@@ -59,7 +59,7 @@ pub fn assemble_all(
     let keys: Vec<String> =
         found.iter().map(|(namespace, object)| format!("{namespace}/{}", object.name)).collect();
     once("HorizontalPodAutoscaler", keys.iter().map(String::as_str))?;
-    if found.len() > 1 && state.is_some_and(|state| state.lists() != StatedMemory::default()) {
+    if found.len() > 1 && state.is_some_and(|state| state.lists() != Memory::default()) {
         return Err(Error::usage(format!(
             "the ControllerState holds the memory of one HPA, and there are {}",
             found.len()
@@ -105,13 +105,11 @@ fn input(
             metrics.filter(|(_, selected)| *selected).map(|(item, _)| item.clone()).collect()
         }
     };
-    if let Ok(scale) = &snapshot.scale
-        && let Ok(selector) = Selector::parse(&scale.selector)
-    {
+    if let Ok(scale) = &snapshot.scale {
         let default_namespace = options.default_namespace();
         let own = objects.pods.iter().filter(|pod| {
             pod.namespace.as_deref().unwrap_or(default_namespace) == snapshot.hpa.namespace
-                && selector.matches(&pod.labels)
+                && scale.selector.matches(&pod.labels)
         });
         snapshot.pods = own.cloned().collect();
     }

@@ -53,7 +53,7 @@ impl Target<'_> {
             return Ok(Ok(Scale {
                 spec_replicas: scale.spec.replicas,
                 status_replicas: scale.status.replicas,
-                selector: scale.status.selector.clone(),
+                selector: scale.status.selector.clone().into(),
             }));
         }
         let Some(workload) = self.workload(hpa)? else {
@@ -156,7 +156,7 @@ fn workload_scale(workload: &Workload, selector: String) -> Scale {
     Scale {
         spec_replicas: workload.replicas,
         status_replicas: workload.status_replicas.unwrap_or(workload.replicas),
-        selector,
+        selector: selector.into(),
     }
 }
 

@@ -335,12 +335,8 @@ impl<'a> Facts<'a> {
         Fact::Flag(likely != Ordering::Equal)
     }
 
-    /// Whether a sample is older than twice the time over which it was measured.
+    /// Whether a sample is stale.
     fn staleness(&self) -> Fact {
-        let now = self.snapshot.now;
-        let is_old = |time: Timestamp, window: SignedDuration| {
-            now.duration_since(time) > window.saturating_mul(2)
-        };
         let mut timeless = None;
         let mut looked = false;
         for metric in self.metrics() {
@@ -366,10 +362,9 @@ impl<'a> Facts<'a> {
                 .filter(|row| row.value.is_some())
                 .map(|row| &*self.snapshot.pods[row.pod as usize].name)
                 .collect();
-            if samples
-                .iter()
-                .any(|(pod, time, window)| pods.contains(pod) && is_old(*time, *window))
-            {
+            if samples.iter().any(|(pod, time, window)| {
+                pods.contains(pod) && self.snapshot.is_stale(*time, *window)
+            }) {
                 return Fact::Flag(true);
             }
             if !matches!(metric.result, MetricResult::Proposal(_)) {

@@ -70,9 +70,8 @@ pub(in crate::whatif) fn samples(
     match (&snapshot.metrics[index], source) {
         (MetricAnswer::Failed(_) | MetricAnswer::Unread(_), _) => Vec::new(),
         (_, Source::Resource { name, container }) => {
-            let used = |pod: &PodMetrics| {
-                Some((pod.name.clone(), usage(pod, name, container.as_deref())?))
-            };
+            let used =
+                |pod: &PodMetrics| Some((pod.name.clone(), pod.usage(name, container.as_deref())?));
             snapshot.pod_metrics.iter().filter_map(used).collect()
         }
         (MetricAnswer::Pods(values), _) => {
@@ -93,7 +92,7 @@ pub(super) fn change(
         (_, Source::Resource { name, container }) => {
             let container = container.as_deref();
             for pod in &mut snapshot.pod_metrics {
-                if let Some(observed) = usage(pod, name, container) {
+                if let Some(observed) = pod.usage(name, container) {
                     let changed = to(&pod.name, observed);
                     set_usage(pod, name, container, observed, changed);
                 }
@@ -175,10 +174,10 @@ pub(super) fn fill(
 /// The selector of the target's pods, or why there is none.
 pub(super) fn selector(snapshot: &Snapshot) -> Result<Selector, String> {
     match &snapshot.scale {
-        Ok(scale) if scale.selector.is_empty() => {
+        Ok(scale) if scale.selector.as_str().is_empty() => {
             Err("the target's scale is missing a selector".to_owned())
         }
-        Ok(scale) => Selector::parse(&scale.selector).map_err(|e| e.to_string()),
+        Ok(scale) => scale.selector.parsed().cloned().map_err(ToString::to_string),
         Err(ScaleError::Mapping(e) | ScaleError::Get(e)) => Err(e.clone()),
         Err(ScaleError::Missing(target)) => Err(format!("the input has no {target}")),
     }
@@ -187,20 +186,6 @@ pub(super) fn selector(snapshot: &Snapshot) -> Result<Selector, String> {
 /// Whether a pod is up, so that something can be measured.
 pub(super) fn is_running(pod: &Pod) -> bool {
     pod.phase == Phase::Running && pod.deletion_timestamp.is_none()
-}
-
-/// What a pod or its container uses, as the controller reads it: of a pod only where all containers
-/// are measured.
-fn usage(pod: &PodMetrics, resource: &str, container: Option<&str>) -> Option<i64> {
-    let of = |usage: &ContainerUsage| usage.get(resource);
-    match container {
-        Some(name) => pod.containers.iter().find(|c| &*c.name == name).and_then(of),
-        None if pod.containers.is_empty() => None,
-        None => {
-            let mut all = pod.containers.iter().map(of);
-            all.try_fold(0i64, |sum, usage| Some(sum.wrapping_add(usage?)))
-        }
-    }
 }
 
 /// Changes what a pod or its container uses. Of a pod, each container keeps its part.

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::engine::decision::{Decision, Path, Step};
-use crate::snapshot::stated::Recommendation;
+use crate::snapshot::memory::Recommendation;
 pub use player::Player;
 pub use pods::PENDING;
 pub use trace::Trace;

@@ -80,8 +80,8 @@ impl Workload {
     /// The pods of a snapshot, which is left with those of the target.
     pub(super) fn of(snapshot: &mut Snapshot, held: &HashSet<Box<str>>, times: JoinTimes) -> Self {
         let scale = snapshot.scale.as_ref().ok();
-        let selector = scale.and_then(|scale| Selector::parse(&scale.selector).ok());
-        match selector.as_ref().filter(|selector| !selector.is_empty()) {
+        let selector = scale.and_then(|scale| scale.selector.parsed().ok());
+        match selector.filter(|selector| !selector.is_empty()) {
             Some(selector) => snapshot.pods.retain(|pod| selector.matches(&pod.labels)),
             None => snapshot.pods.clear(),
         }
@@ -112,7 +112,7 @@ impl Workload {
             is_stateful: snapshot.hpa.spec.scale_target_ref.kind.to_lowercase() == "statefulset",
             // Without a pod, those of a workload at zero are still to come; others are not in the input.
             model: match replicas {
-                0 => model.or_else(|| selector.and_then(|selector| bare_pod(&selector))),
+                0 => model.or_else(|| selector.and_then(bare_pod)),
                 _ => model,
             },
             measured: Measured::default(),

@@ -248,7 +248,7 @@ impl World {
         let scale = Scale {
             spec_replicas: self.replicas,
             status_replicas: self.there,
-            selector: "app=web".to_owned(),
+            selector: "app=web".to_owned().into(),
         };
         Snapshot {
             now,

@@ -1,19 +1,21 @@
-//! What the input states about the controller's memory, list by list. What follows from it is the
-//! business of [`crate::memory`].
+//! What the controller remembers of an HPA between two passes, list by list. How well that is known
+//! is the business of [`crate::memory`].
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::apimachinery::json::time;
 
-/// The lists of a `ControllerState`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct StatedMemory {
-    /// Past proposals; none means that the controller has just started.
+/// The controller's three lists for one HPA.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Memory {
+    /// Past proposals before stabilization; without any, the controller seeds the list with the
+    /// current replicas.
     pub recommendations: Vec<Recommendation>,
-    /// Past changes up.
+    /// Replicas added by past rescales.
     pub scale_up_events: Vec<ScaleEvent>,
-    /// Past changes down.
+    /// Replicas removed by past rescales.
     pub scale_down_events: Vec<ScaleEvent>,
 }
 

@@ -18,7 +18,7 @@ use kubectl_hpa::render::structured;
 use kubectl_hpa::render::svg::svg;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::list::{self, ExplanationList};
-use kubectl_hpa::report::page::{Page, Symbols, Table};
+use kubectl_hpa::report::page::{Page, Symbols};
 use kubectl_hpa::report::prediction::Prediction;
 use kubectl_hpa::report::timeline::Played;
 use kubectl_hpa::saved::assemble::{assemble, assemble_all};
@@ -135,8 +135,7 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
         assert_harmless(&page(&Page::of_prediction(&prediction, wide, symbols), &layout));
     }
     let drawn = Page::of_prediction(&prediction, false, Symbols::UNICODE);
-    let (table, expectations) = (prediction.overrides_table(), &prediction.expectations);
-    assert_harmless(&markdown(&drawn, &table, expectations));
+    assert_harmless(&markdown(&drawn));
     let played = prediction.timeline.as_ref().map(Played::chart);
     for chart in prediction.curve().into_iter().chain(played) {
         assert_xml(&svg(&chart));
@@ -182,7 +181,7 @@ impl Pass {
             assert_harmless(&page(&Page::new(&explanation, wide, symbols), &layout));
         }
         let shown = Page::new(&explanation, false, Symbols::UNICODE);
-        assert_harmless(&markdown(&shown, &Table::default(), &[]));
+        assert_harmless(&markdown(&shown));
         if let (Some(range), Some(replicas)) = (explanation.range, self.decision.replicas_after()) {
             let inside = (range.min..=range.max).contains(&replicas);
             assert!(inside, "{replicas} is outside of {range:?}");

@@ -28,7 +28,8 @@ use crate::cluster::{Session, denied};
 use crate::error::Error;
 use crate::render::style::clean;
 use crate::render::{page, structured};
-use crate::report::apply::{ApplyPage, ApplyResult};
+use crate::report::apply::ApplyResult;
+use crate::report::page::Page;
 use crate::snapshot::input::Options;
 
 /// After a signal the answer to a write is waited for this long.
@@ -65,17 +66,17 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
         run.attempts(asks).await
     })?;
     let explanation = plan.pass.explanation();
-    let page = ApplyPage::plan(&explanation, &plan.applied, terminal.symbols());
+    let page = Page::of_plan(&explanation, &plan.applied, terminal.symbols());
     let result = ApplyResult::new(explanation, &plan.applied);
     let text = match args.output {
         Some(ApplyOutput::Json) => structured::json(&result)?,
         Some(ApplyOutput::Yaml) => structured::yaml(&result)?,
         Some(ApplyOutput::Name) => {
             if !plan.is_told {
-                messages.extend(page.plan.assuming.iter().cloned());
+                messages.extend(page.assuming);
             }
             if plan.applied.result == Outcome::NothingDue {
-                messages.extend(ApplyPage::result(&result).into_iter().map(|(_, text)| text));
+                messages.extend(result.lines().into_iter().map(|(_, text)| text));
             }
             result.done(true).map(|line| line + "\n").unwrap_or_default()
         }
@@ -83,9 +84,9 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
             let layout = terminal.layout();
             let mut text = match plan.is_told {
                 true => String::new(),
-                false => page::page(&page.plan, &layout) + &page::sections(&page.sections, &layout),
+                false => page::page(&page, &layout),
             };
-            let lines = ApplyPage::result(&result);
+            let lines = result.lines();
             if let Some(done) = result.done(false) {
                 text += &format!("{}{done}\n", if text.is_empty() { "" } else { "\n" });
             } else if !lines.is_empty() {
@@ -177,10 +178,8 @@ impl Run<'_> {
     /// Shows the plan and asks whether to write it.
     async fn ask(&self, plan: &Plan) -> Result<bool, Error> {
         let explanation = plan.pass.explanation();
-        let page = ApplyPage::plan(&explanation, &plan.applied, self.terminal.symbols());
-        let layout = self.terminal.layout();
-        let text = page::page(&page.plan, &layout) + &page::sections(&page.sections, &layout);
-        self.tell(&text);
+        let page = Page::of_plan(&explanation, &plan.applied, self.terminal.symbols());
+        self.tell(&page::page(&page, &self.terminal.layout()));
         // What was typed before it could be read is no answer to it.
         forget_typed();
         self.tell("\nWrite it? [y/N] ");

@@ -17,7 +17,7 @@ use crate::memory::states::{self, Chain};
 use crate::outlook::{Extreme, Outlook};
 use crate::render::markdown::markdown;
 use crate::render::{page, structured};
-use crate::report::page::{Page, Table};
+use crate::report::page::Page;
 use crate::report::{self, Explanation};
 use crate::saved::assemble::{assemble, save_command};
 use crate::saved::file;
@@ -56,10 +56,7 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
     let text = match args.output {
         Some(Output::Json) => structured::json(&explanation)?,
         Some(Output::Yaml) => structured::yaml(&explanation)?,
-        Some(Output::Markdown) => {
-            let page = Page::new(&explanation, false, terminal.symbols());
-            markdown(&page, &Table::default(), &[])
-        }
+        Some(Output::Markdown) => markdown(&Page::new(&explanation, false, terminal.symbols())),
         wide => {
             let wide = wide == Some(Output::Wide);
             let page = Page::new(&explanation, wide, terminal.symbols());

@@ -198,8 +198,7 @@ fn plan(args: &TimelineArgs) -> Result<Plan, Error> {
 
 /// The page with its assumptions and expectations, for a comment or a summary.
 fn as_markdown(prediction: &Prediction<'_>, terminal: &Terminal) -> String {
-    let page = Page::of_prediction(prediction, false, terminal.symbols());
-    markdown(&page, &prediction.overrides_table(), &prediction.expectations)
+    markdown(&Page::of_prediction(prediction, false, terminal.symbols()))
 }
 
 fn append(path: &OsStr, text: &str) -> Result<(), Error> {

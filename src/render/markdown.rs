@@ -8,98 +8,85 @@ use std::fmt::Write;
 use super::chart;
 use super::page::Layout;
 use super::style::clean;
-use crate::report::chart::Chart;
-use crate::report::page::{Page, Table};
-use crate::report::timeline::TimelinePart;
-use crate::whatif::expect::{Expectation, Truth};
+use crate::report::page::Page;
+use crate::report::section::{Detail, Part, Section, Table};
 
-/// A page with what was assumed in place of what was observed, and with what was expected. Either of
-/// these may be empty.
-pub fn markdown(page: &Page, overrides: &Table, expectations: &[Expectation]) -> String {
+/// The page as Markdown.
+pub fn markdown(page: &Page) -> String {
     let mut out = String::new();
-    let mut paragraph = |mark: &str, text: &str| {
-        let text = prose(text);
-        // Marks around nothing would be a line across the page.
-        if !text.is_empty() {
-            let _ = write!(out, "{mark}{text}{mark}\n\n");
-        }
-    };
-    paragraph("", &page.title);
-    paragraph("**", &page.verdict);
+    paragraph(&mut out, "", &page.title);
+    paragraph(&mut out, "**", &page.verdict);
     for sentence in &page.why {
-        paragraph("", sentence);
+        paragraph(&mut out, "", sentence);
     }
-    table(&mut out, &with_answers(page, overrides));
-    let rows = expectations.iter().map(|expectation| {
-        let verdict = match expectation.truth {
-            Truth::True => "holds",
-            Truth::False => "FAILS",
-            Truth::Unknown => "UNKNOWN",
-        };
-        vec![code(&expectation.name()), verdict.to_owned(), prose(&expectation.because())]
-    });
-    rows_of(&mut out, &[("EXPECTED", false), ("", false), ("AS", false)], rows);
-    table(&mut out, &page.metrics);
-    let rows = page.metric_details.iter().map(|(metric, how)| vec![prose(metric), prose(how)]);
-    rows_of(&mut out, &[("METRIC", false), ("HOW", false)], rows);
-    let rows = page.path.iter().map(|line| {
-        let reason = line.reason.unwrap_or_default();
-        vec![line.replicas.to_string(), prose(&line.rule), prose(reason)]
-    });
-    let path = [("REPLICAS", true), ("FROM PROPOSAL TO REPLICAS", false), ("", false)];
-    rows_of(&mut out, &path, rows);
-    if let Some(TimelinePart { title, changes, end, chart }) = &page.timeline {
-        let _ = write!(out, "{}\n\n", prose(title));
-        table(&mut out, changes);
-        for sentence in end {
-            let _ = write!(out, "{}\n\n", prose(sentence));
-        }
-        let _ = write!(out, "{}\n\n", picture(chart));
-    }
-    let rows = page.changes.iter().map(|(metric, how)| vec![prose(metric), prose(how)]);
-    rows_of(&mut out, &[("CHANGES", false), ("", false)], rows);
-    if let Some(curve) = &page.curve {
-        let _ = write!(out, "{}\n\n", picture(curve));
-    }
-    let assumed = page.assumed.iter().map(|(item, value)| vec![prose(item), prose(value)]);
-    rows_of(&mut out, &[("ASSUMED", false), ("", false)], assumed);
-    for note in &page.notes {
-        let _ = write!(out, "- {}\n\n", prose(note));
+    for shown in page.sections.iter().filter(|section| section.detail != Detail::Full) {
+        section(&mut out, shown);
     }
     let _ = writeln!(out, "{}", prose(&page.subtitle));
     out
 }
 
-/// What was assumed beside what was observed, and the answers to both.
-fn with_answers(page: &Page, overrides: &Table) -> Table {
-    let mut both = overrides.clone();
-    if let Some(observed) = page.observed.as_ref().filter(|_| !overrides.rows.is_empty()) {
-        both.rows.push(vec!["answer".to_owned(), page.verdict.clone(), observed.clone()]);
+/// A title and the parts below it. The title of pairs and steps is that of a column.
+fn section(out: &mut String, section: &Section) {
+    let mut title = &*section.title;
+    for part in &section.body {
+        if !matches!(part, Part::Pairs(_) | Part::Steps(_)) {
+            paragraph(out, "**", std::mem::take(&mut title));
+        }
+        match part {
+            Part::Pairs(pairs) if title.is_empty() => {
+                for (label, text) in pairs {
+                    let _ = writeln!(out, "- {}: {}", prose(label), prose(text));
+                }
+                out.push('\n');
+            }
+            Part::Pairs(pairs) => {
+                let columns = [(std::mem::take(&mut title), false), ("", false)];
+                let rows = pairs.iter().map(|(label, text)| vec![prose(label), prose(text)]);
+                table(out, &columns, rows);
+            }
+            Part::Steps(steps) => {
+                let columns =
+                    [("REPLICAS", true), (std::mem::take(&mut title), false), ("", false)];
+                let rows = steps.iter().map(|step| {
+                    let reason = step.reason.unwrap_or_default();
+                    vec![step.replicas.to_string(), prose(&step.text), prose(reason)]
+                });
+                table(out, &columns, rows);
+            }
+            Part::Table(Table { columns, rows }) | Part::Records(Table { columns, rows }) => {
+                table(
+                    out,
+                    columns,
+                    rows.iter().map(|row| row.iter().map(|it| prose(it)).collect()),
+                );
+            }
+            Part::Text(sentences) => {
+                for sentence in sentences {
+                    paragraph(out, "", sentence);
+                }
+            }
+            // As it is on a terminal. A blank line would end the element.
+            Part::Chart(chart) => {
+                let picture = escape(&chart::text(chart, &Layout::default()));
+                let _ = write!(out, "<pre>{picture}</pre>\n\n");
+            }
+        }
     }
-    both
+    paragraph(out, "**", title);
 }
 
-/// A chart as it is on a terminal. A blank line would end the element.
-fn picture(chart: &Chart) -> String {
-    format!("<pre>{}</pre>", escape(&chart::text(chart, &Layout::default())))
-}
-
-fn table(out: &mut String, table: &Table) {
-    let rows = table.rows.iter().map(|row| row.iter().map(|cell| prose(cell)).collect());
-    rows_of(out, &table.columns, rows);
-}
-
-/// A table of cells that are Markdown already; nothing where there are none.
-fn rows_of(
-    out: &mut String,
-    columns: &[(&'static str, bool)],
-    rows: impl Iterator<Item = Vec<String>>,
-) {
-    let mut rows = rows.peekable();
-    if rows.peek().is_none() {
-        return;
+fn paragraph(out: &mut String, mark: &str, text: &str) {
+    let text = prose(text);
+    // Marks around nothing would be a line across the page.
+    if !text.is_empty() {
+        let _ = write!(out, "{mark}{text}{mark}\n\n");
     }
-    let titles = columns.iter().map(|(title, _)| (*title).to_owned()).collect();
+}
+
+/// A table of cells that are Markdown already.
+fn table(out: &mut String, columns: &[(&str, bool)], rows: impl Iterator<Item = Vec<String>>) {
+    let titles = columns.iter().map(|(title, _)| prose(title)).collect();
     let rules = columns.iter().map(|(_, numbers)| if *numbers { "--:" } else { "---" });
     let rules = rules.map(str::to_owned).collect();
     for row in [titles, rules].into_iter().chain(rows) {

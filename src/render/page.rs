@@ -10,8 +10,8 @@ use textwrap::WordSplitter;
 
 use super::chart;
 use super::style::{Styles, clean};
-use crate::report::page::{Compared, Page, PathLine, PodTable, Table, Tone};
-use crate::report::timeline::TimelinePart;
+use crate::report::page::{Page, Tone};
+use crate::report::section::{Detail, Part, Section, StepLine, Table};
 
 /// How a page is laid out.
 #[derive(Debug, Clone, Default)]
@@ -50,80 +50,8 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     if let Some(observed) = &page.observed {
         out.paragraph(&format!("{INDENT}OBSERVED  "), observed, Style::new());
     }
-    if !page.expected.is_empty() {
-        out.heading("EXPECTED");
-        out.pairs(&page.expected);
-    }
-    if !page.metrics.rows.is_empty() {
-        out.blank();
-        out.table(&page.metrics);
-        out.pairs(&page.metric_details);
-    }
-    if !page.path.is_empty() {
-        out.heading("FROM PROPOSAL TO REPLICAS");
-        out.steps(&page.path);
-    }
-    if let Some(asked) = page.asked.filter(|_| !page.upcoming.is_empty()) {
-        out.heading(&format!("NEXT, IF THE METRICS KEEP ASKING FOR {asked}"));
-        out.steps(&page.upcoming);
-    }
-    if let Some(TimelinePart { title, changes, end, chart }) = &page.timeline {
-        out.heading(title);
-        if !changes.rows.is_empty() {
-            out.records(changes, true);
-        }
-        for sentence in end {
-            out.paragraph(INDENT, sentence, Style::new());
-        }
-        out.blank();
-        out.text.push_str(&chart::text(chart, layout));
-    }
-    if !page.changes.is_empty() {
-        out.heading("CHANGES");
-        out.pairs(&page.changes);
-    }
-    if let Some(curve) = &page.curve {
-        out.heading(&curve.title);
-        out.text.push_str(&chart::text(curve, layout));
-    }
-    for PodTable { metric, table, left_out } in &page.pods {
-        out.heading(&format!("PODS FOR {metric}"));
-        out.records(table, true);
-        if let Some(left_out) = left_out {
-            out.paragraph(INDENT, left_out, Style::new());
-        }
-    }
-    if !page.conditions.rows.is_empty() || !page.events.rows.is_empty() {
-        out.heading("IN THE CONTROLLER'S WORDS");
-        out.records(&page.conditions, false);
-        out.records(&page.events, false);
-    }
-    if let Some(Compared { title, table, because }) = &page.comparison {
-        out.heading(title);
-        if !table.rows.is_empty() {
-            out.table(table);
-        }
-        out.pairs(because);
-    }
-    if !page.assumed.is_empty() {
-        out.heading("ASSUMED");
-        out.pairs(&page.assumed);
-    }
-    if !page.notes.is_empty() {
-        out.heading("NOTES");
-        for note in &page.notes {
-            out.paragraph(INDENT, note, Style::new());
-        }
-    }
-    out.text
-}
-
-/// Labels with what belongs to them under headings, each behind a blank line.
-pub fn sections(sections: &[(&str, Vec<(String, String)>)], layout: &Layout) -> String {
-    let mut out = Lines { text: String::new(), layout };
-    for (title, pairs) in sections {
-        out.heading(title);
-        out.pairs(pairs);
+    for section in page.sections.iter().filter(|section| section.detail != Detail::Comment) {
+        out.section(section);
     }
     out.text
 }
@@ -175,10 +103,31 @@ impl Lines<'_> {
         self.text.push('\n');
     }
 
-    fn heading(&mut self, title: &str) {
+    /// A title and the parts below it, behind a blank line.
+    fn section(&mut self, section: &Section) {
         self.blank();
-        let style = self.layout.styles.heading;
-        self.paragraph("", title, style);
+        if !section.title.is_empty() {
+            self.paragraph("", &section.title, self.layout.styles.heading);
+        }
+        for (place, part) in section.body.iter().enumerate() {
+            match part {
+                Part::Pairs(pairs) => self.pairs(pairs),
+                Part::Table(table) => self.table(table),
+                Part::Records(table) => self.records(table),
+                Part::Steps(steps) => self.steps(steps),
+                Part::Text(sentences) => {
+                    for sentence in sentences {
+                        self.paragraph(INDENT, sentence, Style::new());
+                    }
+                }
+                Part::Chart(chart) => {
+                    if place > 0 {
+                        self.blank();
+                    }
+                    self.text.push_str(&chart::text(chart, self.layout));
+                }
+            }
+        }
     }
 
     /// Text that starts after a prefix and goes on below its own start.
@@ -219,38 +168,36 @@ impl Lines<'_> {
         }
     }
 
-    /// Counts below one another, each with what it rests on.
-    fn steps(&mut self, steps: &[PathLine]) {
-        let width = steps.iter().map(|line| line.replicas.to_string().len()).max();
-        for line in steps {
-            let number = format!("{INDENT}{:>1$}  ", line.replicas, width.unwrap_or(0));
-            self.path(&number, &line.rule, line.reason);
+    /// Counts below one another, each with what it rests on and the controller's reason behind it.
+    fn steps(&mut self, steps: &[StepLine]) {
+        let width = steps.iter().map(|line| line.replicas.to_string().len()).max().unwrap_or(0);
+        for StepLine { replicas, text, reason } in steps {
+            let number = format!("{INDENT}{replicas:>width$}  ");
+            self.paragraph(&number, text, Style::new());
+            if let Some(reason) = reason {
+                self.behind(reason, width_of(&number));
+            }
         }
     }
 
-    /// A line of the path, with the controller's reason behind it.
-    fn path(&mut self, number: &str, rule: &str, reason: Option<&str>) {
-        let Some(reason) = reason else {
-            return self.paragraph(number, rule, Style::new());
-        };
-        self.paragraph(number, rule, Style::new());
-        let style = self.layout.styles.reason;
-        let last = self.text.trim_end_matches('\n').rsplit('\n').next().map_or(0, width_of);
-        let fits = self.layout.width.is_none_or(|width| last + 2 + reason.len() <= width);
-        let reason = reason.style(style).to_string();
+    /// A reason behind the last line, or below it where there is no room.
+    fn behind(&mut self, reason: &str, indent: usize) {
         self.text.pop();
+        let last = self.text.rsplit('\n').next().map_or(0, width_of);
+        let fits = self.layout.width.is_none_or(|width| last + 2 + reason.len() <= width);
         if fits {
             self.text.push_str("  ");
         } else {
             self.text.push('\n');
-            self.text.push_str(&" ".repeat(width_of(number)));
+            self.text.push_str(&" ".repeat(indent));
         }
-        self.text.push_str(&reason);
+        self.text.push_str(&reason.style(self.layout.styles.reason).to_string());
         self.text.push('\n');
     }
 
     /// Rows whose last column is a sentence, which goes below the others where it does not fit.
-    fn records(&mut self, table: &Table, titled: bool) {
+    fn records(&mut self, table: &Table) {
+        let titled = table.columns.iter().any(|(title, _)| !title.is_empty());
         let last = table.columns.len().saturating_sub(1);
         let titles = table.columns.iter().map(|(title, _)| (*title).to_owned()).collect();
         let rows = table.rows.iter().map(|row| row.iter().map(|cell| self.clean(cell)).collect());

@@ -4,7 +4,8 @@
 use serde::Serialize;
 
 use super::Explanation;
-use super::page::{Page, Symbols, Table};
+use super::page::{Page, Symbols, Words};
+use super::section::{Detail, Part, Section};
 use super::words::{count, distance, sentence};
 use crate::apply::gate::{Concern, Leader};
 use crate::apply::next::{Next, Verdict};
@@ -77,15 +78,6 @@ struct WaitView<'a> {
     waited: Option<&'a Waited>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
-}
-
-/// What `apply` shows: the plan and, afterwards, what came of it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ApplyPage {
-    /// The report of the pass, shortened.
-    pub plan: Page,
-    /// What is said beside it, by headings.
-    pub sections: Vec<(&'static str, Vec<(String, String)>)>,
 }
 
 impl<'a> ApplyResult<'a> {
@@ -165,6 +157,50 @@ impl<'a> ApplyResult<'a> {
         Some(format!("{} is written and has {count}{extras}", name(&self.explanation)))
     }
 
+    /// Words what came of it.
+    pub(crate) fn lines(&self) -> Vec<(String, String)> {
+        let applied = self.applied;
+        let mut lines = Vec::new();
+        let mut line = |label: &str, text: String| lines.push((label.to_owned(), text));
+        if let Outcome::Altered(state, _) | Outcome::Accepted(state) = &applied.result
+            && let Some(to) = applied.made(state)
+        {
+            line("replicas", format!("{}: the server made that of {to}", state.replicas));
+        }
+        match &applied.result {
+            Outcome::Written(state, told) | Outcome::Altered(state, told) => {
+                line("resourceVersion", state.resource_version.clone());
+                match told {
+                    Told::Answer => {}
+                    Told::Again(lost) => {
+                        line("answer", format!("{lost}; sent again with the same resourceVersion"));
+                    }
+                    Told::Reading(lost, true) => {
+                        line("answer", format!("{lost}; managedFields show that it is written"));
+                    }
+                    Told::Reading(lost, false) => line(
+                        "answer",
+                        format!(
+                            "{lost}; the target has the replicas, if somebody else has not set \
+                             the same"
+                        ),
+                    ),
+                }
+            }
+            Outcome::NothingDue => line("nothing due", self.result.message.clone()),
+            _ => {}
+        }
+        for (label, extra) in [("status", &applied.status), ("event", &applied.event)] {
+            if let Some(Extra::Written) = extra {
+                line(label, "written".to_owned());
+            }
+        }
+        if let Some(Ok(waited)) = &applied.wait {
+            line("wait", ended(waited));
+        }
+        lines
+    }
+
     /// What is to be told beside it on standard error.
     pub fn errors(&self) -> Vec<Error> {
         let Applied { result, concerns, status, event, wait, .. } = self.applied;
@@ -226,10 +262,22 @@ impl<'a> ApplyResult<'a> {
     }
 }
 
-impl ApplyPage {
-    /// Words what is about to happen.
-    pub fn plan(explanation: &Explanation<'_>, applied: &Applied, symbols: Symbols) -> Self {
-        let page = Page::new(explanation, false, symbols);
+impl Page {
+    /// Words what is about to happen: the pass in short, what is written, and what comes next.
+    pub(crate) fn of_plan(
+        explanation: &Explanation<'_>,
+        applied: &Applied,
+        symbols: Symbols,
+    ) -> Self {
+        let words = Words { explanation, wide: false, symbols };
+        let metrics = [Part::Table(words.metric_table())];
+        let metrics = Section::new("", Detail::Always, metrics).unless_empty();
+        let mut sections = Vec::from_iter(metrics);
+        sections.extend(words.path());
+        sections.extend(words.rests_on(Vec::new()));
+        sections.extend(written(explanation, applied, symbols));
+        sections.extend(coming(applied));
+
         let ignored = applied.ignores_stabilization.then(|| {
             "ignoring stabilization: no past recommendation counts (--ignore-stabilization)"
                 .to_owned()
@@ -238,87 +286,34 @@ impl ApplyPage {
             let flag = concern.flag.unwrap_or_default();
             format!("forced with {flag}: {}", concern.message)
         });
-        let plan = Page {
-            assuming: ignored.into_iter().chain(forced).collect(),
-            metric_details: Vec::new(),
-            asked: None,
-            upcoming: Vec::new(),
-            pods: Vec::new(),
-            conditions: Table::default(),
-            events: Table::default(),
-            comparison: None,
-            ..page
-        };
-        let mut sections = Vec::new();
-        if let (Some(change), Some(at)) = (applied.change, &applied.at) {
-            let mut lines = vec![(name(explanation), write(change, at, symbols))];
-            if applied.writes_status {
-                let text = "as the controller would write it (--write-status)";
-                lines.push(("status of the HPA".to_owned(), text.to_owned()));
-            }
-            let rescale = explanation.outcome.rescale().filter(|_| applied.sends_event);
-            if let Some(event) = rescale {
-                let text = format!("{}: {} (--event)", event.reason, event.message);
-                lines.push(("event".to_owned(), text));
-            }
-            sections.push(("WRITE", lines));
-        }
-        if let Some(next) = &applied.next {
-            let (label, lines) = match next {
-                Ok(next) => (label(next.verdict), worded(next, applied.change)),
-                Err(e) => ("unknown", vec![unforeseen(e)]),
-            };
-            let lines = lines.into_iter().enumerate();
-            let label = |place| if place == 0 { label.to_owned() } else { String::new() };
-            let lines = lines.map(|(place, line)| (label(place), line)).collect();
-            sections.push(("WHAT COMES NEXT", lines));
-        }
-        Self { plan, sections }
+        Self { assuming: ignored.into_iter().chain(forced).collect(), ..words.page(sections) }
     }
+}
 
-    /// Words what came of it.
-    pub fn result(result: &ApplyResult<'_>) -> Vec<(String, String)> {
-        let applied = result.applied;
-        let mut lines = Vec::new();
-        let mut line = |label: &str, text: String| lines.push((label.to_owned(), text));
-        if let Outcome::Altered(state, _) | Outcome::Accepted(state) = &applied.result
-            && let Some(to) = applied.made(state)
-        {
-            line("replicas", format!("{}: the server made that of {to}", state.replicas));
-        }
-        match &applied.result {
-            Outcome::Written(state, told) | Outcome::Altered(state, told) => {
-                line("resourceVersion", state.resource_version.clone());
-                match told {
-                    Told::Answer => {}
-                    Told::Again(lost) => {
-                        line("answer", format!("{lost}; sent again with the same resourceVersion"));
-                    }
-                    Told::Reading(lost, true) => {
-                        line("answer", format!("{lost}; managedFields show that it is written"));
-                    }
-                    Told::Reading(lost, false) => line(
-                        "answer",
-                        format!(
-                            "{lost}; the target has the replicas, if somebody else has not set \
-                             the same"
-                        ),
-                    ),
-                }
-            }
-            Outcome::NothingDue => line("nothing due", result.result.message.clone()),
-            _ => {}
-        }
-        for (label, extra) in [("status", &applied.status), ("event", &applied.event)] {
-            if let Some(Extra::Written) = extra {
-                line(label, "written".to_owned());
-            }
-        }
-        if let Some(Ok(waited)) = &applied.wait {
-            line("wait", ended(waited));
-        }
-        lines
+/// What is written, the scale first.
+fn written(explanation: &Explanation<'_>, applied: &Applied, symbols: Symbols) -> Option<Section> {
+    let (change, at) = (applied.change?, applied.at.as_ref()?);
+    let mut lines = vec![(name(explanation), write(change, at, symbols))];
+    if applied.writes_status {
+        let text = "as the controller would write it (--write-status)";
+        lines.push(("status of the HPA".to_owned(), text.to_owned()));
     }
+    let rescale = explanation.outcome.rescale().filter(|_| applied.sends_event);
+    lines.extend(rescale.map(|event| {
+        ("event".to_owned(), format!("{}: {} (--event)", event.reason, event.message))
+    }));
+    Some(Section::new("WRITE", Detail::Always, [Part::Pairs(lines)]))
+}
+
+/// What the live controller makes of it.
+fn coming(applied: &Applied) -> Option<Section> {
+    let (label, lines) = match applied.next.as_ref()? {
+        Ok(next) => (label(next.verdict), worded(next, applied.change)),
+        Err(e) => ("unknown", vec![unforeseen(e)]),
+    };
+    let labels = [label].into_iter().chain(std::iter::repeat("")).map(str::to_owned);
+    let lines = Part::Pairs(labels.zip(lines).collect());
+    Section::new("WHAT COMES NEXT", Detail::Always, [lines]).unless_empty()
 }
 
 /// `deployment.apps/web`, as kubectl names a target.
@@ -355,12 +350,9 @@ fn altered(applied: &Applied, state: &ScaleState) -> Option<String> {
 fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
     match &applied.result {
         Outcome::NothingDue => {
-            let page = Page::new(explanation, false, Symbols::UNICODE);
-            format!(
-                "{}, so nothing is written. {}",
-                page.verdict.to_lowercase(),
-                page.why.join(" ")
-            )
+            let words = Words { explanation, wide: false, symbols: Symbols::UNICODE };
+            let (_, verdict, why) = words.verdict();
+            format!("{}, so nothing is written. {}", verdict.to_lowercase(), why.join(" "))
         }
         Outcome::Refused => {
             let refused = applied.concerns.iter().filter(|concern| !concern.forced);
@@ -425,7 +417,8 @@ fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
     };
     let explanation =
         Explanation::new(&next.input, &next.remembered, &next.decision, &next.outlook);
-    let why = Page::new(&explanation, false, Symbols::ASCII).why;
+    let words = Words { explanation: &explanation, wide: false, symbols: Symbols::ASCII };
+    let (_, _, why) = words.verdict();
     let does = match next.verdict {
         Verdict::Keeps => format!("keeps the {to}"),
         Verdict::GoesOn if min == max => format!("goes on to {min}"),

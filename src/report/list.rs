@@ -5,7 +5,8 @@
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
-use super::page::{Table, Words};
+use super::page::Words;
+use super::section::Table;
 use super::words::count;
 use super::{Certainty, Explanation};
 use crate::engine::decision::{Because, MetricResult, Path, Step};

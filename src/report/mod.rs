@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod list;
 pub mod page;
 pub mod prediction;
+pub mod section;
 pub mod timeline;
 mod words;
 

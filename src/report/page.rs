@@ -13,18 +13,17 @@ mod verdict;
 use jiff::Timestamp;
 
 use super::Explanation;
-use super::chart::Chart;
-use super::timeline::TimelinePart;
+use super::section::{Detail, Part, Section, Table};
 use super::words::count;
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{MetricStep, Step};
 use crate::memory::Knowledge;
 use crate::snapshot::Scale;
 
-/// A report, section by section.
+/// A report: what happens and why, and the sections that bear it out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
-    /// What is taken for otherwise than it was observed.
+    /// What the answer rests on that was not observed.
     pub assuming: Vec<String>,
     /// The HPA and its target.
     pub title: String,
@@ -38,36 +37,8 @@ pub struct Page {
     pub why: Vec<String>,
     /// The verdict on what was observed, where something is assumed.
     pub observed: Option<String>,
-    /// What was expected: how it stands, and what that rests on.
-    pub expected: Vec<(String, String)>,
-    /// A row for each metric.
-    pub metrics: Table,
-    /// How each metric came to its proposal.
-    pub metric_details: Vec<(String, String)>,
-    /// From the highest proposal to the replicas.
-    pub path: Vec<PathLine>,
-    /// What the metrics ask for, where other counts follow on it.
-    pub asked: Option<i32>,
-    /// The counts that follow.
-    pub upcoming: Vec<PathLine>,
-    /// For each metric, at which values the answer changes.
-    pub changes: Vec<(String, String)>,
-    /// Replicas over the values of a metric, where they were asked for.
-    pub curve: Option<Chart>,
-    /// What follows as time goes on, where that was asked for.
-    pub timeline: Option<TimelinePart>,
-    /// For each metric, its pods.
-    pub pods: Vec<PodTable>,
-    /// Conditions as the controller would write them.
-    pub conditions: Table,
-    /// Events as the controller would send them.
-    pub events: Table,
-    /// The status that the controller last wrote, beside that.
-    pub comparison: Option<Compared>,
-    /// What the answer rests on.
-    pub assumed: Vec<(String, String)>,
-    /// What was read but not used, and what looks wrong.
-    pub notes: Vec<String>,
+    /// The sections, in order.
+    pub sections: Vec<Section>,
 }
 
 /// The symbols of a page.
@@ -101,88 +72,45 @@ pub enum Tone {
     Blocked,
 }
 
-/// A table of text.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Table {
-    /// The columns, each with whether it holds numbers.
-    pub columns: Vec<(&'static str, bool)>,
-    /// The cells.
-    pub rows: Vec<Vec<String>>,
-}
-
-/// One line of the way to the replicas.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PathLine {
-    /// The replicas after this rule.
-    pub replicas: i32,
-    /// The rule.
-    pub rule: String,
-    /// The controller's reason, where this rule made a difference.
-    pub reason: Option<&'static str>,
-}
-
-/// The pods of a metric.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PodTable {
-    /// The metric.
-    pub metric: String,
-    /// The pods.
-    pub table: Table,
-    /// What is left out.
-    pub left_out: Option<String>,
-}
-
-/// What the controller last wrote, beside what it would write now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compared {
-    /// How old it is.
-    pub title: String,
-    /// The items that differ; with `wide`, all.
-    pub table: Table,
-    /// Why, by the name of the reason.
-    pub because: Vec<(String, String)>,
-}
-
 impl Page {
     /// Words an explanation. `wide` adds what is usually not needed: every pod, and
     /// the tolerance of each metric.
     pub fn new(explanation: &Explanation<'_>, wide: bool, symbols: Symbols) -> Self {
         let words = Words { explanation, wide, symbols };
-        let (tone, verdict, why) = words.verdict();
-        Self {
+        let mut sections = Vec::from_iter(words.metrics());
+        sections.extend(words.path());
+        sections.extend(words.upcoming());
+        sections.extend(words.pods());
+        sections.extend(words.controllers_words());
+        sections.extend(words.comparison());
+        sections.extend(words.rests_on(Vec::new()));
+        words.page(sections)
+    }
+}
+
+/// The words of an explanation, section by section.
+pub(super) struct Words<'a> {
+    pub(super) explanation: &'a Explanation<'a>,
+    pub(super) wide: bool,
+    pub(super) symbols: Symbols,
+}
+
+impl Words<'_> {
+    /// A page of these sections.
+    pub(super) fn page(&self, sections: Vec<Section>) -> Page {
+        let (tone, verdict, why) = self.verdict();
+        Page {
             assuming: Vec::new(),
-            title: words.title(),
-            subtitle: words.subtitle(),
+            title: self.title(),
+            subtitle: self.subtitle(),
             tone,
             verdict,
             why,
             observed: None,
-            expected: Vec::new(),
-            metrics: words.metrics(),
-            metric_details: words.metric_details(),
-            path: words.path(),
-            asked: explanation.proposal,
-            upcoming: words.upcoming(),
-            changes: Vec::new(),
-            curve: None,
-            timeline: None,
-            pods: words.pods(),
-            conditions: words.conditions(),
-            events: words.events(),
-            comparison: words.comparison(),
-            assumed: words.assumed(),
-            notes: explanation.notes.to_vec(),
+            sections,
         }
     }
-}
 
-pub(super) struct Words<'a> {
-    explanation: &'a Explanation<'a>,
-    wide: bool,
-    symbols: Symbols,
-}
-
-impl Words<'_> {
     fn steps(&self) -> &[Step] {
         &self.explanation.decision.trace
     }
@@ -230,35 +158,28 @@ impl Words<'_> {
         if label.is_empty() { Self::short_label(metric) } else { label }
     }
 
-    fn conditions(&self) -> Table {
-        let status = self.explanation.outcome.status.as_ref();
-        Table {
-            columns: vec![
-                ("CONDITION", false),
-                ("STATUS", false),
-                ("REASON", false),
-                ("MESSAGE", false),
-            ],
-            rows: status
-                .into_iter()
-                .flat_map(|status| &status.conditions)
-                .map(|c| {
-                    vec![c.type_.clone(), c.status.clone(), c.reason.clone(), c.message.clone()]
-                })
-                .collect(),
-        }
+    /// Conditions as the controller would write them, and events as it would send them.
+    pub(super) fn controllers_words(&self) -> Option<Section> {
+        let outcome = self.explanation.outcome;
+        let conditions = outcome.status.iter().flat_map(|status| &status.conditions).map(|it| {
+            vec![it.type_.clone(), it.status.clone(), it.reason.clone(), it.message.clone()]
+        });
+        let events = outcome.events.iter().flatten().map(|it| {
+            vec![format!("{} event", it.type_), it.reason.to_owned(), it.message.clone()]
+        });
+        let conditions = Table { columns: vec![("", false); 4], rows: conditions.collect() };
+        let events = Table { columns: vec![("", false); 3], rows: events.collect() };
+        let body = [Part::Records(conditions), Part::Records(events)];
+        Section::new("IN THE CONTROLLER'S WORDS", Detail::Full, body).unless_empty()
     }
 
-    fn events(&self) -> Table {
-        let list = &self.explanation.outcome.events;
-        Table {
-            columns: vec![("EVENT", false), ("REASON", false), ("MESSAGE", false)],
-            rows: list
-                .iter()
-                .flatten()
-                .map(|e| vec![format!("{} event", e.type_), e.reason.to_owned(), e.message.clone()])
-                .collect(),
-        }
+    /// What the answer rests on, with what else is assumed of what follows, and the notes.
+    pub(super) fn rests_on(&self, further: Vec<(String, String)>) -> impl Iterator<Item = Section> {
+        let assumed = self.assumed().into_iter().chain(further).collect();
+        let assumed = Section::new("ASSUMED", Detail::Always, [Part::Pairs(assumed)]);
+        let notes = Part::Text(self.explanation.notes.to_vec());
+        let notes = Section::new("NOTES", Detail::Always, [notes]);
+        [assumed, notes].into_iter().filter_map(Section::unless_empty)
     }
 
     fn assumed(&self) -> Vec<(String, String)> {

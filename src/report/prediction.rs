@@ -4,7 +4,8 @@
 use serde::Serialize;
 
 use super::chart::Chart;
-use super::page::{Page, Symbols, Table, changes};
+use super::page::{Page, Symbols, Words, changes};
+use super::section::{Detail, Part, Section, Table};
 use super::timeline::Played;
 use super::{Certainty, Explanation, Range};
 use crate::whatif::expect::{Expectation, Truth};
@@ -57,7 +58,8 @@ impl<'a> Prediction<'a> {
         explanation.kind = "Prediction";
         // What was written is the answer to what was observed.
         explanation.comparison = None;
-        let mut verdict = Page::new(observed, false, Symbols::UNICODE).verdict;
+        let words = Words { explanation: observed, wide: false, symbols: Symbols::UNICODE };
+        let (_, mut verdict, _) = words.verdict();
         if let Some(range) = observed.range.filter(|range| range.min != range.max) {
             verdict += &format!(", not certain: between {} and {}", range.min, range.max);
         }
@@ -83,54 +85,65 @@ impl<'a> Prediction<'a> {
         let now = self.explanation.snapshot.now;
         self.thresholds.iter().find_map(|of| changes::chart(of, replicas, now))
     }
-
-    /// What was assumed beside what was observed, as a table.
-    pub fn overrides_table(&self) -> Table {
-        let row = |it: &Override| {
-            let assumed = assumed(it, Symbols::UNICODE);
-            vec![
-                it.item.clone(),
-                assumed,
-                it.observed.as_ref().map(Reported::plain).unwrap_or_default(),
-            ]
-        };
-        Table {
-            columns: vec![("ITEM", false), ("ASSUMED", false), ("OBSERVED", false)],
-            rows: self.overrides.iter().map(row).collect(),
-        }
-    }
 }
 
 impl Page {
     /// Words a prediction: what it assumes, and the page of its pass with the answer without the
     /// overrides beside.
     pub fn of_prediction(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
-        let assuming = prediction.overrides.iter().map(|own| {
+        let words = Words { explanation: &prediction.explanation, wide, symbols };
+        let played = prediction.timeline.as_ref();
+        let expected = Part::Pairs(prediction.expectations.iter().map(worded).collect());
+        let now = prediction.explanation.snapshot.now;
+        let changes = Part::Pairs(changes::lines(&prediction.thresholds, now));
+        let curve = prediction
+            .curve()
+            .map(|curve| Section::new(curve.title.clone(), Detail::Always, [Part::Chart(curve)]));
+
+        let mut sections =
+            Vec::from_iter(Section::new("EXPECTED", Detail::Always, [expected]).unless_empty());
+        sections.extend(words.metrics());
+        sections.extend(words.path());
+        // A timeline says the same of a load that does not follow the pods.
+        sections.extend(match played {
+            Some(played) => Some(played.section(symbols)),
+            None => words.upcoming(),
+        });
+        sections.push(Section::new("CHANGES", Detail::Always, [changes]));
+        sections.extend(curve);
+        sections.extend(words.pods());
+        sections.extend(words.controllers_words());
+        sections.extend(words.rests_on(played.map(Played::assumed).unwrap_or_default()));
+        let mut page = words.page(sections);
+
+        let observed = prediction.observed_verdict.replace(Symbols::UNICODE.arrow, symbols.arrow);
+        if prediction.overrides.is_empty() {
+            page.assuming.push("assuming nothing else than was observed".to_owned());
+        } else {
+            let table = overrides(prediction, [&page.verdict, &observed], symbols);
+            page.sections.insert(0, Section::new("", Detail::Comment, [Part::Table(table)]));
+        }
+        page.assuming.extend(prediction.overrides.iter().map(|own| {
             let observed = own.observed.as_ref();
             let observed = observed.map(|observed| format!(" (observed {})", observed.plain()));
             let assumed = assumed(own, symbols);
             format!("assuming {} {assumed}{}", own.item, observed.unwrap_or_default())
-        });
-        let assuming: Vec<String> = match prediction.overrides.len() {
-            0 => vec!["assuming nothing else than was observed".to_owned()],
-            _ => assuming.collect(),
-        };
-        let verdict = prediction.observed_verdict.replace(Symbols::UNICODE.arrow, symbols.arrow);
-        let mut page = Self::new(&prediction.explanation, wide, symbols);
-        if let Some(played) = &prediction.timeline {
-            // It says the same of a load that does not follow the pods.
-            page.upcoming.clear();
-            page.assumed.extend(played.assumed());
-        }
-        Self {
-            assuming,
-            observed: Some(verdict),
-            expected: prediction.expectations.iter().map(worded).collect(),
-            changes: changes::lines(&prediction.thresholds, prediction.explanation.snapshot.now),
-            curve: prediction.curve(),
-            timeline: prediction.timeline.as_ref().map(|played| played.words(symbols)),
-            ..page
-        }
+        }));
+        page.observed = Some(observed);
+        page
+    }
+}
+
+/// What is assumed beside what was observed, and the verdicts on both.
+fn overrides(prediction: &Prediction<'_>, verdicts: [&str; 2], symbols: Symbols) -> Table {
+    let rows = prediction.overrides.iter().map(|own| {
+        let observed = own.observed.as_ref().map(Reported::plain).unwrap_or_default();
+        vec![own.item.clone(), assumed(own, symbols), observed]
+    });
+    let answers = ["answer"].into_iter().chain(verdicts).map(str::to_owned).collect();
+    Table {
+        columns: vec![("ITEM", false), ("ASSUMED", false), ("OBSERVED", false)],
+        rows: rows.chain([answers]).collect(),
     }
 }
 

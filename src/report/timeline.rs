@@ -8,7 +8,8 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::chart::{Chart, Series};
-use super::page::{Symbols, Table};
+use super::page::Symbols;
+use super::section::{Detail, Part, Section, Table};
 use super::words::{count, distance, duration, list, time};
 use super::{Certainty, Explanation, Range};
 use crate::apimachinery::json::SecondsTime;
@@ -29,19 +30,6 @@ pub struct Played<'a> {
     initialization: SignedDuration,
 }
 
-/// A timeline in words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TimelinePart {
-    /// What it is.
-    pub title: String,
-    /// A row for each change.
-    pub changes: Table,
-    /// How it ends, and how sure that is.
-    pub end: Vec<String>,
-    /// Replicas over time.
-    pub chart: Chart,
-}
-
 impl<'a> Played<'a> {
     /// Puts a timeline beside the explanation of its first pass.
     pub fn new(timeline: &'a Timeline, explanation: &Explanation<'_>) -> Self {
@@ -57,7 +45,8 @@ impl<'a> Played<'a> {
         }
     }
 
-    pub(super) fn words(&self, symbols: Symbols) -> TimelinePart {
+    /// A row for each change, how it ends, and a chart.
+    pub(super) fn section(&self, symbols: Symbols) -> Section {
         let Timeline { start, period, span, passes, changes, .. } = self.timeline;
         let row = |change: &Change| {
             let Change { time, from, to, .. } = change;
@@ -67,20 +56,18 @@ impl<'a> Played<'a> {
                 self.because(change),
             ]
         };
-        TimelinePart {
-            title: format!(
-                "AS TIME GOES ON: {} IN {}, ONE EVERY {}",
-                count(passes.len() as i64, "PASS").replace("PASSs", "PASSES"),
-                duration(*span),
-                duration(*period)
-            ),
-            changes: Table {
-                columns: vec![("AFTER", true), ("REPLICAS", false), ("BECAUSE", false)],
-                rows: changes.iter().map(row).collect(),
-            },
-            end: self.end(),
-            chart: self.chart(),
-        }
+        let title = format!(
+            "AS TIME GOES ON: {} IN {}, ONE EVERY {}",
+            count(passes.len() as i64, "PASS").replace("PASSs", "PASSES"),
+            duration(*span),
+            duration(*period)
+        );
+        let changes = Table {
+            columns: vec![("AFTER", true), ("REPLICAS", false), ("BECAUSE", false)],
+            rows: changes.iter().map(row).collect(),
+        };
+        let body = [Part::Records(changes), Part::Text(self.end()), Part::Chart(self.chart())];
+        Section::new(title, Detail::Always, body)
     }
 
     /// Why a pass changed the replicas.

@@ -15,7 +15,8 @@ use kubectl_hpa::render::page::{Layout, page, table};
 use kubectl_hpa::render::style::Styles;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::list::{self, ExplanationList};
-use kubectl_hpa::report::page::{Page, Symbols, Table};
+use kubectl_hpa::report::page::{Page, Symbols};
+use kubectl_hpa::report::section::{Part, Table};
 use kubectl_hpa::saved::assemble::{assemble, assemble_all};
 use kubectl_hpa::saved::file;
 use kubectl_hpa::saved::objects::Objects;
@@ -734,12 +735,31 @@ web        Deployment/web           3  3 (3-6)  cpu     tolerance          2   1
 "#);
 }
 
+/// The parts of the section with a title; that of the metrics has none.
+fn parts<'a>(page: &'a Page, title: &str) -> impl Iterator<Item = &'a Part> {
+    let sections = page.sections.iter().filter(move |section| section.title == title);
+    sections.flat_map(|section| &section.body)
+}
+
+/// The pairs of a section.
+fn pairs<'a>(page: &'a Page, title: &str) -> impl Iterator<Item = &'a (String, String)> {
+    parts(page, title).flat_map(|part| match part {
+        Part::Pairs(pairs) => &pairs[..],
+        _ => &[],
+    })
+}
+
 /// What a page says of the controller's past recommendations.
 fn said_of_memory(json: &str) -> String {
     let page = words(json);
-    let rules = page.path.iter().map(|line| &line.rule);
+    let path = parts(&page, "FROM PROPOSAL TO REPLICAS").flat_map(|part| match part {
+        Part::Steps(steps) => &steps[..],
+        other => panic!("{other:?}"),
+    });
+    let rules = path.map(|step| &step.text);
     let stabilization = rules.filter(|rule| rule.starts_with("stabilization"));
-    let memory = page.assumed.iter().filter(|(item, _)| item == "memory").map(|(_, text)| text);
+    let assumed = pairs(&page, "ASSUMED");
+    let memory = assumed.filter(|(item, _)| item == "memory").map(|(_, text)| text);
     let all = page.why.iter().chain(stabilization).chain(memory);
     all.map(String::as_str).collect::<Vec<_>>().join("\n")
 }
@@ -868,7 +888,7 @@ now: 2026-11-21T06:00:00Z
     };
     let said = |status| {
         let page = words(&case(status));
-        let details = page.metric_details.iter().map(|(_, detail)| &**detail);
+        let details = pairs(&page, "").map(|(_, detail)| &**detail);
         let lines = [&*page.verdict, &*page.why[0]].into_iter().chain(details);
         lines.collect::<Vec<_>>().join("\n")
     };
@@ -923,10 +943,20 @@ now: 2026-11-21T06:00:00Z
 
 /// The metrics, the pods and the notes of a page.
 fn said_of_pods(json: &str, wide: bool) -> String {
-    let of = page_of(json, wide);
-    let pods = of.pods.iter().map(|pods| table(&pods.table, None, &narrow()));
-    let notes = of.notes.iter().map(|note| format!("{note}\n"));
-    std::iter::once(table(&of.metrics, None, &narrow())).chain(pods).chain(notes).collect()
+    let page = page_of(json, wide);
+    let said = page.sections.iter().flat_map(|section| {
+        section.body.iter().filter_map(|part| match part {
+            Part::Table(metrics) if section.title.is_empty() => {
+                Some(table(metrics, None, &narrow()))
+            }
+            Part::Records(pods) if section.title.starts_with("PODS FOR ") => {
+                Some(table(pods, None, &narrow()))
+            }
+            Part::Text(notes) if section.title == "NOTES" => Some(notes.join("\n") + "\n"),
+            _ => None,
+        })
+    });
+    said.collect()
 }
 
 #[test]

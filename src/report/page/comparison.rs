@@ -2,16 +2,17 @@
 
 use jiff::SignedDuration;
 
+use super::Words;
 use super::metrics::current;
-use super::{Compared, Table, Words};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::cluster::write::managed::MANAGER;
 use crate::numbers;
 use crate::report::comparison::{Code, Comparison, Measured, Moment, Row, Value};
+use crate::report::section::{Detail, Part, Section, Table};
 use crate::snapshot::hpa::MetricValueStatus;
 
 impl Words<'_> {
-    pub(super) fn comparison(&self) -> Option<Compared> {
+    pub(super) fn comparison(&self) -> Option<Section> {
         let comparison = self.explanation.comparison.as_ref()?;
         let never = never(comparison);
         let shown = |row: &&Row<'_>| self.wide || row.differs && !never;
@@ -25,12 +26,11 @@ impl Words<'_> {
             cells.extend(measured.then(|| row.measured.map_or_else(String::new, age)));
             cells
         });
-        let because = comparison.reasons.iter();
-        Some(Compared {
-            title: title(comparison),
-            table: Table { columns, rows: rows.collect() },
-            because: because.map(|it| (it.code.as_str().to_owned(), it.message.clone())).collect(),
-        })
+        let table = Table { columns, rows: rows.collect() };
+        let reasons = comparison.reasons.iter();
+        let reasons = reasons.map(|it| (it.code.as_str().to_owned(), it.message.clone()));
+        let body = [Part::Table(table), Part::Pairs(reasons.collect())];
+        Some(Section::new(title(comparison), Detail::Full, body))
     }
 }
 

@@ -1,15 +1,22 @@
 //! The metrics: what each says, what it asks for, and the formula between the two.
 
-use super::{Table, Words};
+use super::Words;
 use crate::engine::decision::{
     Because, Fill, Filled, Group, MetricResult, MetricStep, PodCounts, Proposal, Step,
 };
+use crate::report::section::{Detail, Part, Section, Table};
 use crate::report::words::{count, list, number, quantity};
 use crate::snapshot::Unread;
 use crate::snapshot::hpa::{MetricTarget, MetricValueStatus};
 
 impl Words<'_> {
-    pub(super) fn metrics(&self) -> Table {
+    /// The metrics, and how each came to its number.
+    pub(in crate::report) fn metrics(&self) -> Option<Section> {
+        let body = [Part::Table(self.metric_table()), Part::Pairs(self.metric_details())];
+        Section::new("", Detail::Always, body).unless_empty()
+    }
+
+    pub(in crate::report) fn metric_table(&self) -> Table {
         let highest = self.steps().iter().find_map(|step| match step {
             Step::CombineMetrics { by, .. } => *by,
             _ => None,
@@ -81,7 +88,7 @@ impl Words<'_> {
     }
 
     /// How each metric came to its number, or why it came to none.
-    pub(super) fn metric_details(&self) -> Vec<(String, String)> {
+    fn metric_details(&self) -> Vec<(String, String)> {
         self.metric_steps()
             .map(|metric| {
                 let detail = match &metric.result {
@@ -90,7 +97,11 @@ impl Words<'_> {
                         if proposal.replicas == i32::MIN {
                             formula += ", as more than fits 32 bits does";
                         }
-                        if self.wide && !formula.contains("within") {
+                        let is_told = matches!(
+                            proposal.because,
+                            Because::WithinTolerance | Because::FilledWithinTolerance
+                        );
+                        if self.wide && !is_told {
                             format!("{formula} (tolerance {})", tolerance_of(metric))
                         } else {
                             formula

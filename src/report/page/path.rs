@@ -2,14 +2,15 @@
 
 use jiff::SignedDuration;
 
+use super::Words;
 use super::verdict::Origin;
-use super::{PathLine, Words};
 use crate::engine::decision::{Direction, RateLimit, Step};
+use crate::report::section::{Detail, Part, Section, StepLine};
 use crate::report::words::{count, distance, duration};
 use crate::snapshot::memory::Recommendation;
 
 impl Words<'_> {
-    pub(super) fn path(&self) -> Vec<PathLine> {
+    pub(in crate::report) fn path(&self) -> Option<Section> {
         let mut lines = Vec::new();
         for step in self.steps() {
             match step {
@@ -18,21 +19,21 @@ impl Words<'_> {
                         .metric_steps()
                         .find(|metric| Some(metric.index) == *by)
                         .map_or_else(|| "none".to_owned(), |metric| self.label(metric));
-                    lines.push(PathLine {
+                    lines.push(StepLine {
                         replicas: *highest,
-                        rule: format!("highest proposal: {name}"),
+                        text: format!("highest proposal: {name}"),
                         reason: None,
                     });
                     if *highest < 0 {
-                        lines.push(PathLine {
+                        lines.push(StepLine {
                             replicas: 0,
-                            rule: "less than nothing counts as 0".to_owned(),
+                            text: "less than nothing counts as 0".to_owned(),
                             reason: None,
                         });
                     }
                 }
                 Step::Stabilize { desired, result, up_window, down_window, held_by, reason } => {
-                    let rule = match held_by {
+                    let hold = match held_by {
                         Some(past) => {
                             // A lower one holds against scaling up, a higher one against scaling down.
                             let up = up_window.filter(|_| past.replicas < *desired);
@@ -40,9 +41,9 @@ impl Words<'_> {
                         }
                         None => self.nothing_holds(*up_window, *down_window),
                     };
-                    let rule = format!("stabilization: {rule}");
+                    let text = format!("stabilization: {hold}");
                     let reason = (desired != result).then_some(*reason);
-                    lines.push(PathLine { replicas: *result, rule, reason });
+                    lines.push(StepLine { replicas: *result, text, reason });
                 }
                 Step::Limit { desired, result, rate, min, max, reason } => {
                     let by_rate = matches!(*reason, "ScaleUpLimit" | "ScaleDownLimit");
@@ -51,27 +52,28 @@ impl Words<'_> {
                             Direction::Up => (*desired).min(rate.replicas),
                             Direction::Down => (*desired).max(rate.replicas),
                         };
-                        lines.push(PathLine {
+                        lines.push(StepLine {
                             replicas: after,
-                            rule: format!("rate: {}", self.rate(rate)),
+                            text: format!("rate: {}", self.rate(rate)),
                             reason: by_rate.then_some(*reason),
                         });
                     }
-                    lines.push(PathLine {
+                    lines.push(StepLine {
                         replicas: *result,
-                        rule: format!("bounds: {min} to {max}"),
+                        text: format!("bounds: {min} to {max}"),
                         reason: (desired != result && !by_rate).then_some(*reason),
                     });
                 }
-                Step::RaiseToMin { result } => lines.push(PathLine {
+                Step::RaiseToMin { result } => lines.push(StepLine {
                     replicas: *result,
-                    rule: "woken from zero: at least the minimum".to_owned(),
+                    text: "woken from zero: at least the minimum".to_owned(),
                     reason: None,
                 }),
                 _ => {}
             }
         }
-        lines
+        let body = [Part::Steps(lines)];
+        Section::new("FROM PROPOSAL TO REPLICAS", Detail::Always, body).unless_empty()
     }
 
     /// Which recommendation holds the replicas, and for how long.

@@ -1,10 +1,11 @@
 //! How the pods of a metric are counted, why, and until when.
 
-use super::{PodTable, Table, Words};
+use super::Words;
 use crate::apimachinery::go;
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{Clause, Group, MetricStep, PodRow};
 use crate::report::format_of;
+use crate::report::section::{Detail, Part, Section, Table};
 use crate::report::words::{duration, future, quantity, time};
 use crate::snapshot::pod::{Phase, Pod};
 
@@ -40,8 +41,9 @@ fn lacks(pod: &Pod, container: Option<&str>) -> bool {
 const UNUSUAL_PODS: usize = 10;
 
 impl Words<'_> {
-    pub(super) fn pods(&self) -> Vec<PodTable> {
-        let mut tables = Vec::new();
+    /// A section for each metric that looks at pods.
+    pub(in crate::report) fn pods(&self) -> Vec<Section> {
+        let mut sections = Vec::new();
         for metric in self.metric_steps() {
             let unusual = |row: &&PodRow| row.group != Group::Ready;
             let rows: Vec<&PodRow> = if self.wide {
@@ -63,9 +65,11 @@ impl Words<'_> {
             }
             let left_out = (!self.wide && hidden > 0)
                 .then(|| format!("and {hidden} more; -o wide shows all pods"));
-            tables.push(PodTable { metric: self.label(metric), table, left_out });
+            let body = [Part::Records(table), Part::Text(Vec::from_iter(left_out))];
+            let title = format!("PODS FOR {}", self.label(metric));
+            sections.push(Section::new(title, Detail::Full, body));
         }
-        tables
+        sections
     }
 
     fn pod(&self, metric: &MetricStep, row: &PodRow, columns: Columns) -> Vec<String> {

@@ -27,7 +27,7 @@ pub(super) enum Origin {
 }
 
 impl Words<'_> {
-    pub(super) fn verdict(&self) -> (Tone, String, Vec<String>) {
+    pub(in crate::report) fn verdict(&self) -> (Tone, String, Vec<String>) {
         let outcome = self.explanation.outcome;
         let arrow = self.symbols.arrow;
         let mut why = Vec::new();

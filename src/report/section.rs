@@ -1,0 +1,92 @@
+//! The sections of a page. A section is a title and parts of a few kinds; layout knows the kinds, and
+//! only whoever puts a page together knows what a section is about.
+
+use super::chart::Chart;
+
+/// A section of a page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Section {
+    /// Its title; empty where its first part needs none.
+    pub title: String,
+    /// Where it is shown.
+    pub detail: Detail,
+    /// Its parts, in order.
+    pub body: Vec<Part>,
+}
+
+/// The level of detail at which a section is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Everywhere.
+    Always,
+    /// On a terminal, and not in a comment.
+    Full,
+    /// In a comment, and not on a terminal, which says it elsewhere.
+    Comment,
+}
+
+/// A part of a section.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// Labels with their texts.
+    Pairs(Vec<(String, String)>),
+    /// A table of words and numbers.
+    Table(Table),
+    /// Rows that end in a sentence.
+    Records(Table),
+    /// Replicas after one rule or time after another.
+    Steps(Vec<StepLine>),
+    /// Sentences.
+    Text(Vec<String>),
+    /// A chart.
+    Chart(Chart),
+}
+
+/// A table of text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Table {
+    /// The columns, each with whether it holds numbers. Records may have columns without titles.
+    pub columns: Vec<(&'static str, bool)>,
+    /// The cells.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A line of [`Part::Steps`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepLine {
+    /// The replicas.
+    pub replicas: i32,
+    /// Where they come from, or when.
+    pub text: String,
+    /// The controller's reason, where a rule made a difference.
+    pub reason: Option<&'static str>,
+}
+
+impl Section {
+    /// A section of the parts that say something.
+    pub(crate) fn new<const N: usize>(
+        title: impl Into<String>,
+        detail: Detail,
+        body: [Part; N],
+    ) -> Self {
+        let body = body.into_iter().filter(|part| !part.is_empty()).collect();
+        Self { title: title.into(), detail, body }
+    }
+
+    /// The same; none if no part says anything.
+    pub(crate) fn unless_empty(self) -> Option<Self> {
+        (!self.body.is_empty()).then_some(self)
+    }
+}
+
+impl Part {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Pairs(pairs) => pairs.is_empty(),
+            Self::Table(table) | Self::Records(table) => table.rows.is_empty(),
+            Self::Steps(steps) => steps.is_empty(),
+            Self::Text(sentences) => sentences.is_empty(),
+            Self::Chart(_) => false,
+        }
+    }
+}

@@ -19,6 +19,7 @@ use kubectl_hpa::cluster::observed;
 use kubectl_hpa::cluster::write::{managed, scale};
 use kubectl_hpa::cluster::{Environment, Session, connect, names};
 use kubectl_hpa::snapshot::input::Options;
+use kubectl_hpa::snapshot::note::{Note, Unlearnt};
 use serde_json::value::RawValue;
 use tokio::runtime::{Builder, Runtime};
 
@@ -203,12 +204,12 @@ async fn ask(session: &Session) {
         Err(e) => assert_told(&e),
         Ok(observed) => {
             let at = observed.scale_at.clone();
-            if let Ok(input) = observed::input(observed, &Options::default()) {
+            if let Ok(mut input) = observed::input(observed, &Options::default()) {
                 let hpa = &input.snapshot.hpa;
                 let since = jiff::Timestamp::UNIX_EPOCH;
                 history::look_back(session, hpa, since, at.as_ref(), None).await;
-                if let Err(e) = past::scaled(session, hpa).await {
-                    assert_told(&e);
+                if let Err(why) = past::scaled(session, hpa).await {
+                    input.notes.push(Note::NotKnown { what: Unlearnt::TargetEvents, why });
                 }
                 if let Some(at) = &at {
                     let _ = managed::target(session, at).await;

@@ -11,6 +11,7 @@ use super::metadata::ObjectMeta;
 use super::validate::{self, Invalid};
 use crate::apimachinery::json::DecodeError;
 use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec, HpaStatus};
+use crate::snapshot::note::Note;
 
 /// Why the API server would not take an object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -93,17 +94,11 @@ fn admit_object(
     default::set_on_decode(&mut object.spec, object.version);
     if !object.is_admitted() {
         if object.status != HpaStatus::default() {
-            object.notes.push(
-                "the HPA carries no uid, so it is taken as a new manifest and its status is \
-                 dropped, as the API server does"
-                    .to_owned(),
-            );
+            object.notes.push(Note::StatusDropped);
             object.status = HpaStatus::default();
         }
         for Dropped { path, gate, .. } in default::drop_disabled(&mut object.spec, rules) {
-            object.notes.push(format!(
-                "{path} is dropped, as the API server does unless the feature gate {gate} is on"
-            ));
+            object.notes.push(Note::FieldDropped { path, gate });
         }
         let causes = validate::validate(&object.metadata, &object.spec, rules);
         if !causes.is_empty() {

@@ -20,6 +20,7 @@ use crate::snapshot::hpa::{
     Behavior, Condition, CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec,
     MetricStatus, MetricValueStatus, ResourceMetricStatus,
 };
+use crate::snapshot::note::Note;
 use annotations::read_annotation;
 pub use fields::UnknownField;
 pub(crate) use fields::unknown_fields;
@@ -64,8 +65,8 @@ pub struct HpaObject {
     pub spec: HpaSpec,
     /// The status in the shape of `autoscaling/v2`.
     pub status: HpaStatus,
-    /// What was ignored while reading, for people.
-    pub notes: Vec<String>,
+    /// What was ignored while reading.
+    pub notes: Vec<Note>,
 }
 
 impl HpaObject {
@@ -101,11 +102,8 @@ impl HpaObject {
 pub fn hpa_from_json(json: &str) -> Result<HpaObject, DecodeError> {
     let (mut object, unknown) = hpa_with_unknown_fields(json)?;
     if !unknown.is_empty() {
-        let unknown: Vec<String> = unknown.into_iter().map(|field| field.path).collect();
-        object.notes.push(format!(
-            "not known here and passed over, so the answer may be incomplete: {}",
-            unknown.join(", ")
-        ));
+        let paths = unknown.into_iter().map(|field| field.path).collect();
+        object.notes.push(Note::UnknownFields { paths });
     }
     Ok(object)
 }

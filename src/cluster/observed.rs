@@ -10,6 +10,7 @@ use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::{Basis, Input, Options};
 use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::settings::{Settings, controller_settings, known_gates};
 use crate::snapshot::{MetricAnswer, OtherHpa, Scale, ScaleError, Snapshot};
@@ -41,9 +42,7 @@ pub struct Observed {
     /// What stands for something that could not be read.
     pub basis: Vec<Basis>,
     /// What could not be learnt, and what it means.
-    pub notes: Vec<String>,
-    /// Those of the notes because of which the controller may come to another outcome.
-    pub doubts: Vec<String>,
+    pub notes: Vec<Note>,
     /// Where the scale is and which state of it this is; none where it was not read itself.
     pub scale_at: Option<ScaleAt>,
 }
@@ -93,7 +92,7 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     let mut notes = observed.notes;
     let server = observed.version.as_deref().map(str::parse::<Version>);
     let server = server.and_then(|version| {
-        version.map_err(|e| notes.push(format!("the server's version plays no part: {e}"))).ok()
+        version.map_err(|cause| notes.push(Note::ServerVersionIgnored { cause })).ok()
     });
     let control_plane = ControlPlane { server, ..observed.control_plane };
     let Settings { controller, known } =

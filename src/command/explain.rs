@@ -17,13 +17,14 @@ use crate::memory::states::{self, Chain};
 use crate::outlook::{Extreme, Outlook};
 use crate::render::markdown::markdown;
 use crate::render::{page, structured};
+use crate::report::Explanation;
 use crate::report::page::Page;
-use crate::report::{self, Explanation};
 use crate::saved::assemble::{assemble, save_command};
 use crate::saved::file;
 use crate::saved::save::Saved;
 use crate::snapshot::controller::Flags;
 use crate::snapshot::input::{Input, Options};
+use crate::snapshot::note::Note;
 use crate::snapshot::{Snapshot, Unread};
 use crate::version::Version;
 use crate::whatif::expect::Facts;
@@ -107,8 +108,6 @@ impl Source<'_> {
 /// What a cluster says of an HPA.
 pub(super) struct Asked {
     pub(super) input: Input,
-    /// What could not be read and leaves the outcome open.
-    pub(super) doubts: Vec<String>,
     /// Where the scale was read.
     pub(super) scale_at: Option<ScaleAt>,
 }
@@ -123,14 +122,13 @@ pub(super) async fn ask(
 ) -> Result<Asked, Error> {
     let states = watch(memory, session, &options.name, terminal).await?;
     let mut observed = fetch(session, session.namespace(), &options.name, &options.also).await?;
-    let doubts = std::mem::take(&mut observed.doubts);
     let scale_at = observed.scale_at.take();
     let mut input = observed::input(observed, options)?;
     let Snapshot { hpa, controller, .. } = &input.snapshot;
     input.evidence.seen = states::seen(hpa, controller, &states, &[], Chain::Glimpses);
     remember(memory, &mut input)?;
     look_further(session, &mut input, scale_at.as_ref(), assumptions).await;
-    Ok(Asked { input, doubts, scale_at })
+    Ok(Asked { input, scale_at })
 }
 
 /// A pass that was run, with what it ran on.
@@ -163,7 +161,10 @@ impl Pass {
         let newest = Version::newest();
         if input.snapshot.controller.version.minor() < newest.minor() {
             let newer = engine::reconcile_in(&newest, &input.snapshot, &remembered.likely);
-            input.notes.extend(report::difference(&newest, &decision, &newer));
+            let replicas = newer.replicas_after();
+            let replicas = replicas.filter(|_| replicas != decision.replicas_after());
+            let differ = |replicas| Note::NewerRulesDiffer { version: newest, replicas };
+            input.notes.extend(replicas.map(differ));
         }
         Self { input, remembered, decision, outlook, elsewhen: elsewhen.map(Box::new) }
     }

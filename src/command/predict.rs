@@ -14,12 +14,14 @@ use crate::render::markdown::markdown;
 use crate::render::svg::svg;
 use crate::render::{github, page, structured};
 use crate::report::chart::Chart;
+use crate::report::notes::NOT_PLAYED;
 use crate::report::page::Page;
 use crate::report::prediction::Prediction;
 use crate::report::timeline::Played;
 use crate::saved::file;
 use crate::saved::save::Saved;
 use crate::snapshot::input::Options;
+use crate::snapshot::note::Note;
 use crate::whatif::expect::Gate;
 use crate::whatif::overrides::{Assumptions, Candidate, Wanted};
 use crate::whatif::thresholds::{Found, thresholds};
@@ -92,10 +94,10 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         None => None,
     };
     if player.is_some() && timeline.is_none() {
-        assumed.input.notes.push(NOT_PLAYED.to_owned());
+        assumed.input.notes.push(Note::NotPlayed);
     }
     if timeline.is_some() && !gate.is_empty() {
-        assumed.input.notes.push(FIRST_PASS.to_owned());
+        assumed.input.notes.push(Note::FirstPassExpected);
     }
     gate.check(&assumed.input.snapshot.hpa.spec)?;
     let (expectations, verdict) = assumed.with_facts(|facts| gate.judge(facts));
@@ -156,17 +158,12 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
 }
 
 /// What cannot be assumed of what may not be read, with the right that is missing.
-fn with_right(e: Error, notes: &[String]) -> Error {
-    let right = notes.iter().find(|note| note.starts_with("missing right: "));
-    match right.filter(|_| e.hint.is_none()) {
-        Some(right) => e.hint(right),
+fn with_right(e: Error, notes: &[Note]) -> Error {
+    match notes.iter().find_map(Note::missing_right).filter(|_| e.hint.is_none()) {
+        Some(right) => e.hint(right.advice()),
         None => e,
     }
 }
-
-const FIRST_PASS: &str =
-    "what is expected is asked of the first pass alone, not of those that are played after it";
-const NOT_PLAYED: &str = "nothing is played: the scale cannot be read";
 
 /// The chart that was asked for: a curve, or else a timeline.
 fn drawn(prediction: &Prediction<'_>, metric: Option<usize>) -> Result<Chart, Error> {

@@ -24,6 +24,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::{Memory, Recommendation};
+use crate::snapshot::note::{Note, Unlearnt};
 use crate::whatif::overrides::Assumptions;
 
 /// More often than a controller passes, whatever its sync period may be.
@@ -107,7 +108,7 @@ pub(super) async fn look_further(
     if infer::trusts_events(input) {
         match scaled(session, &input.snapshot.hpa).await {
             Ok(events) => input.evidence.scaled = events,
-            Err(e) => input.notes.push(format!("the target's events are not known: {}", e.message)),
+            Err(why) => input.notes.push(Note::NotKnown { what: Unlearnt::TargetEvents, why }),
         }
     }
 }
@@ -128,10 +129,7 @@ async fn look_at_states(session: &Session, input: &mut Input, at: Option<&ScaleA
     if let (Some(target), Ok(scale)) = (target, &snapshot.scale) {
         match count(session, target, scale, *now).await {
             Ok(counted) => evidence.counted = counted,
-            Err(e) => notes.push(format!(
-                "how many replicas there were at earlier passes is not known: {}",
-                e.message
-            )),
+            Err(why) => notes.push(Note::NotKnown { what: Unlearnt::EarlierReplicas, why }),
         }
     }
     let since = now.checked_sub(infer::window(hpa, controller)).unwrap_or(Timestamp::MIN);

@@ -16,6 +16,8 @@ use crate::cluster::write::settle::Told;
 use crate::error::Error;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
+use crate::snapshot::note::Note;
+use crate::snapshot::right::MissingRight;
 
 /// An application. Serializes as the contract's object: an explanation with more fields.
 #[derive(Debug, Serialize)]
@@ -211,9 +213,10 @@ impl<'a> ApplyResult<'a> {
                 .map(|Concern { code, message, flag, .. }| {
                     let error = Error::failed(format!("{message}; nothing written"));
                     let force = flag.map(|flag| format!("{flag} writes it all the same"));
-                    let is_right = |note: &&String| note.starts_with("missing right: ");
-                    let mut notes = self.explanation.notes.iter();
-                    let right = notes.find(is_right).filter(|_| *code == "rights").cloned();
+                    let mut rights =
+                        self.explanation.input.notes.iter().filter_map(Note::missing_right);
+                    let right = rights.next().filter(|_| *code == "rights");
+                    let right = right.map(MissingRight::advice);
                     let hint: Vec<String> = force.into_iter().chain(right).collect();
                     if hint.is_empty() { error } else { error.hint(hint.join("; ")) }
                 })

@@ -6,6 +6,7 @@ pub mod apply;
 pub mod chart;
 pub mod comparison;
 pub mod list;
+pub mod notes;
 pub mod page;
 pub mod prediction;
 pub mod section;
@@ -28,7 +29,6 @@ use crate::snapshot::clock::ClockDoubt;
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::input::{Basis, Input};
 use crate::snapshot::pod::Pod;
-use crate::version::Version;
 
 /// A pass, explained. Serializes as the contract's object.
 #[derive(Debug, Serialize)]
@@ -59,7 +59,9 @@ pub struct Explanation<'a> {
     /// What the answer rests on.
     pub basis: Vec<&'a Basis>,
     /// What was read but not used, and what looks wrong.
-    pub notes: &'a [String],
+    pub notes: Vec<String>,
+    #[serde(skip)]
+    input: &'a Input,
     #[serde(skip)]
     snapshot: &'a Snapshot,
     #[serde(skip)]
@@ -136,7 +138,8 @@ impl<'a> Explanation<'a> {
                 after: &decision.memory,
             },
             basis: basis.iter().chain(&remembered.basis).collect(),
-            notes,
+            notes: notes.iter().map(|note| notes::text(note, hpa)).collect(),
+            input,
             snapshot,
             decision,
             remembered,
@@ -152,18 +155,6 @@ impl Explanation<'_> {
             _ => None,
         })
     }
-}
-
-/// What to say where a newer version would come to other replicas from the same input.
-pub fn difference(version: &Version, decision: &Decision, newer: &Decision) -> Option<String> {
-    let replicas =
-        newer.replicas_after().filter(|_| newer.replicas_after() != decision.replicas_after());
-    replicas.map(|replicas| {
-        format!(
-            "by the rules of {version} this pass would end at {}",
-            words::count(replicas, "replica")
-        )
-    })
 }
 
 /// The steps, with the pods of each metric by name.

@@ -177,7 +177,7 @@ impl Words<'_> {
     pub(super) fn rests_on(&self, further: Vec<(String, String)>) -> impl Iterator<Item = Section> {
         let assumed = self.assumed().into_iter().chain(further).collect();
         let assumed = Section::new("ASSUMED", Detail::Always, [Part::Pairs(assumed)]);
-        let notes = Part::Text(self.explanation.notes.to_vec());
+        let notes = Part::Text(self.explanation.notes.clone());
         let notes = Section::new("NOTES", Detail::Always, [notes]);
         [assumed, notes].into_iter().filter_map(Section::unless_empty)
     }

@@ -29,6 +29,7 @@ use crate::error::Error;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::{Hpa, MetricSpec, ObjectMetricSource};
 use crate::snapshot::memory::Memory;
+use crate::snapshot::note::{Note, OtherHpaIgnored};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{OtherHpa, Scale, ScaleError, Snapshot};
 use crate::version::Version;
@@ -129,8 +130,8 @@ fn without_pods(
     let scale_update_error =
         find_error(errors_of(state), &hpa, Api::ScaleUpdate, None).map(|e| e.message.clone());
     for ((kind, api_version), count) in &objects.skipped {
-        let version = if api_version.is_empty() { "without apiVersion" } else { api_version };
-        notes.push(format!("{count} {kind} ({version}) passed over: a pass does not look at it"));
+        let (kind, api_version) = (kind.clone(), api_version.clone());
+        notes.push(Note::ObjectsSkipped { kind, api_version, count: *count });
     }
     if let Some(state) = state
         && state.memory == Some(StatedAs::Unknown)
@@ -295,7 +296,7 @@ fn admitted(
     object: &HpaObject,
     namespace: &str,
     controller: &Controller,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<Hpa, Error> {
     let rules = AdmissionRules::new(&controller.version, controller.gates);
     let admitted = admit::admit(&object.json, namespace, rules).map_err(|e| match e {
@@ -347,7 +348,7 @@ fn others(
     target: &Target<'_>,
     default_namespace: &str,
     controller: &Controller,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Vec<OtherHpa> {
     let mut others = Vec::new();
     for object in &objects.hpas {
@@ -355,28 +356,26 @@ fn others(
         if std::ptr::eq(object, own) || namespace != hpa.namespace {
             continue;
         }
-        let mut passed_over = |why: &str| {
-            notes.push(format!("{namespace}/{} plays no part: {why}", object.name));
+        let mut ignored = |why| {
+            let hpa = format!("{namespace}/{}", object.name);
+            notes.push(Note::OtherHpaIgnored { hpa, why });
         };
         let other = match admitted(object, namespace, controller, &mut Vec::new()) {
             Ok(other) => other,
             Err(e) => {
-                passed_over(&e.message);
+                ignored(OtherHpaIgnored::Other(e.message));
                 continue;
             }
         };
         let scale = match target.scale(&other) {
             Ok(Ok(scale)) => scale,
             Ok(Err(ScaleError::Missing(target))) => {
-                passed_over(&format!("the input has no {target}"));
+                ignored(OtherHpaIgnored::NoTarget(target));
                 continue;
             }
-            Ok(Err(ScaleError::Mapping(e) | ScaleError::Get(e))) => {
-                passed_over(&e);
-                continue;
-            }
-            Err(e) => {
-                passed_over(&e.message);
+            Ok(Err(ScaleError::Mapping(cause) | ScaleError::Get(cause)))
+            | Err(Error { message: cause, .. }) => {
+                ignored(OtherHpaIgnored::Other(cause));
                 continue;
             }
         };

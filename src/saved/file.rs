@@ -19,6 +19,7 @@ use super::objects::reader::{Fault, ObjectReader, Source};
 use super::place::{FieldPath, line_and_column};
 use crate::apimachinery::json;
 use crate::error::Error;
+use crate::snapshot::note::Note;
 
 /// Reads everything that `-f` names. `-` is standard input; of a folder, the files that end in
 /// `.json`, `.yaml` or `.yml` are read, in the order of their names.
@@ -88,7 +89,7 @@ fn is_listed(file: &Path) -> bool {
 
 /// The files behind a name. In a folder, what is none, such as a pipe, is skipped with a note: nobody
 /// may ever write to it.
-fn expand(name: &str, notes: &mut Vec<String>) -> Result<Vec<PathBuf>, Error> {
+fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     let path = Path::new(name);
     let about = match fs::metadata(path) {
         Ok(about) => about,
@@ -114,7 +115,7 @@ fn expand(name: &str, notes: &mut Vec<String>) -> Result<Vec<PathBuf>, Error> {
         }
         // What cannot be looked at is told by reading it.
         if fs::metadata(&file).is_ok_and(|about| !about.is_file()) {
-            notes.push(format!("{} is skipped: it is no regular file", file.display()));
+            notes.push(Note::FileSkipped { path: file });
         } else {
             files.push(file);
         }

@@ -21,6 +21,7 @@ use crate::snapshot::evidence::{Evidence, ManagedFieldsEntry, Rescales, Seen};
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricIdentifier};
 use crate::snapshot::memory::{Memory, Recommendation, ScaleEvent};
 use crate::snapshot::metric::{ExternalMetricValue, GoDuration, MetricValue, PodMetrics};
+use crate::snapshot::note::Note;
 use crate::snapshot::pod::{Pod, ZERO_TIME};
 
 /// The group and version of the documents that are ours.
@@ -30,7 +31,7 @@ pub const OWN_API_VERSION: &str = "kubectl-hpa/v1alpha1";
 #[derive(Debug, Default)]
 pub struct Objects {
     /// What was not read, in words.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// HorizontalPodAutoscalers of any version, as JSON.
     pub hpas: Vec<HpaObject>,
     /// Scales.

@@ -11,6 +11,7 @@ use super::controller::Flags;
 use super::evidence::Evidence;
 use super::hpa::{Hpa, MetricSpec};
 use super::memory::Memory;
+use super::note::Note;
 use super::settings::Known;
 use crate::version::Version;
 
@@ -51,7 +52,7 @@ pub struct Input {
     /// What was assumed, and where the rest comes from.
     pub basis: Vec<Basis>,
     /// What was read but not used, and what looks wrong.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 impl Input {

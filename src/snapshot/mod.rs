@@ -10,7 +10,9 @@ pub mod hpa;
 pub mod input;
 pub mod memory;
 pub mod metric;
+pub mod note;
 pub mod pod;
+pub mod right;
 pub mod settings;
 
 use jiff::{SignedDuration, Timestamp};

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::input::{Basis, Options};
+use super::note::Note;
 use crate::error::Error;
 use crate::numbers;
 use crate::snapshot::control_plane::{ControlPlane, ManagerFlag, ManagerPod};
@@ -57,7 +58,7 @@ pub(crate) fn controller_settings(
     options: &Options,
     control_plane: &ControlPlane,
     basis: &mut Vec<Basis>,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<Settings, Error> {
     let mut unread = control_plane.unread.clone();
     let leader = control_plane.leader().unwrap_or_else(|why| {
@@ -76,15 +77,14 @@ pub(crate) fn controller_settings(
     }
     basis.extend(told);
     if let Some(pod) = leader {
-        let shown = pod.shown();
-        let unusable = pod.settings.unusable.iter();
-        notes.extend(
-            unusable
-                .map(|(flag, why)| format!("--{} of {shown} is passed over: {why}", flag.name())),
-        );
+        let name = || pod.name.to_string();
+        notes.extend(pod.settings.unusable.iter().map(|(flag, cause)| Note::FlagIgnored {
+            flag: *flag,
+            pod: name(),
+            cause: cause.clone(),
+        }));
         if !pod.settings.runs_hpa_controller() {
-            let off = "nothing is scaled, as the HPA controller is switched off: --controllers of";
-            notes.insert(0, format!("{off} {shown}"));
+            notes.insert(0, Note::ControllerOff { pod: name() });
         }
     }
     Ok(Settings { controller, known: Known { flags, gates } })
@@ -96,7 +96,7 @@ impl Sources<'_> {
     }
 
     /// The version whose rules apply: typed, stated, read, or the newest that is confirmed.
-    fn version(&self, basis: &mut Vec<Basis>, notes: &mut Vec<String>) -> Result<Version, Error> {
+    fn version(&self, basis: &mut Vec<Basis>, notes: &mut Vec<Note>) -> Result<Version, Error> {
         let version = match (&self.options.version, self.stated_version()) {
             (Some(typed), _) => typed.clone(),
             (None, Some(stated)) => stated.parse().map_err(|e| {
@@ -111,24 +111,21 @@ impl Sources<'_> {
             basis.push(Basis::assumed("version", version.to_string(), sources.join("; ")));
         }
         if let Some(stated) = version.stated().filter(|_| version.is_newer_than_known()) {
-            notes.push(format!("{stated} is newer than the rules known: those of {version} apply"));
+            notes.push(Note::NewerThanRules { stated: stated.to_owned(), rules: version.clone() });
         }
         Ok(version)
     }
 
     /// The controller manager's, else the server's.
-    fn read_version(&self, notes: &mut Vec<String>) -> Option<Version> {
+    fn read_version(&self, notes: &mut Vec<Note>) -> Option<Version> {
         let of_pod = self.leader.and_then(|pod| Some((pod, pod.settings.version.as_ref()?)));
         let Some((pod, version)) = of_pod else {
             return self.server.cloned();
         };
         if let Some(server) = self.server.filter(|server| server.minor() != version.minor()) {
-            let [own, server] = [version, server].map(|it| it.stated().unwrap_or_default());
-            notes.push(format!(
-                "the controller manager is {own} ({}) and the server {server}: the rules are the \
-                 controller manager's",
-                pod.shown()
-            ));
+            let [manager, server] =
+                [version, server].map(|it| it.stated().unwrap_or_default().to_owned());
+            notes.push(Note::VersionsDiffer { manager, pod: pod.name.to_string(), server });
         }
         Some(version.clone())
     }
@@ -210,7 +207,7 @@ impl Sources<'_> {
         &self,
         controller: &mut Controller,
         basis: &mut Vec<Basis>,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Note>,
     ) -> Result<Vec<(&'static str, bool)>, Error> {
         let Self { options, stated: by_input, leader, .. } = self;
         let version = &controller.version;
@@ -314,6 +311,6 @@ pub(crate) fn known_gates(options: &Options) -> Result<(), Error> {
     }
 }
 
-fn unused(gate: &str, version: &Version) -> String {
-    format!("feature gate {gate}: a pass of {version} does not depend on it")
+fn unused(gate: &str, version: &Version) -> Note {
+    Note::GateUnused { gate: gate.to_owned(), version: version.clone() }
 }

@@ -18,6 +18,7 @@ use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
 use kubectl_hpa::snapshot::hpa::{Behavior, MetricSpec, MetricTarget};
 use kubectl_hpa::snapshot::input::{Input, Options};
+use kubectl_hpa::snapshot::note::Note;
 use kubectl_hpa::snapshot::pod::Phase;
 use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, Unread};
 use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
@@ -807,11 +808,14 @@ fn what_is_odd_about_a_candidate_is_said() {
     assumptions
         .replace_hpa(Candidate::find(&objects, "web", "api.yaml", Validate::Warn).expect("one"));
     let (input, _) = assumptions.apply(web(), &decide(&web())).expect("the same target");
-    let said = |note: &str| input.notes.iter().any(|own| own == note);
-    assert!(said("api.yaml: ignored: unknown field \"spec.targetCPU\""), "{:?}", input.notes);
-    let history =
-        "the manifest of shop/api is taken for one of default/web, whose history it inherits";
-    assert!(said(history), "{:?}", input.notes);
+    let ignored = Note::FieldIgnored { cause: "unknown field \"spec.targetCPU\"".to_owned() };
+    let (manifest, hpa) = ("shop/api".to_owned(), "default/web".to_owned());
+    for note in [
+        Note::OfManifest { origin: "api.yaml".to_owned(), note: Box::new(ignored) },
+        Note::ManifestRenamed { manifest, hpa },
+    ] {
+        assert!(input.notes.contains(&note), "{:?}", input.notes);
+    }
 }
 
 /// The exit codes of a gate, and what it leaves behind.

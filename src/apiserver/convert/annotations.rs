@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::apimachinery::json::{DecodeError, decode};
 use crate::apiserver::metadata::LabelMap;
+use crate::snapshot::note::Note;
 
 /// Every key that the annotations may hold, below the maps of user-given keys.
 const KEYS: &[&str] = &[
@@ -67,14 +68,14 @@ pub(crate) fn key(name: &str) -> String {
 pub(crate) fn read_annotation<T: DeserializeOwned>(
     annotations: &LabelMap,
     name: &str,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Option<T> {
     let key = key(name);
     let text = annotations.get(&key)?;
     match fold_keys(text).and_then(|json| decode::<Option<T>>(&json)) {
         Ok(value) => value,
         Err(error) => {
-            notes.push(format!("annotation {key} is ignored, as the API server does: {error}"));
+            notes.push(Note::AnnotationIgnored { key, cause: error.to_string() });
             None
         }
     }

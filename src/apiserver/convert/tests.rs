@@ -15,6 +15,10 @@ fn read(version: &str, rest: &Value) -> HpaObject {
     hpa_from_json(&object(version, rest)).unwrap()
 }
 
+fn unknown(path: &str) -> Note {
+    Note::UnknownFields { paths: vec![path.to_owned()] }
+}
+
 fn spec(hpa: &HpaObject) -> Value {
     serde_json::to_value(&hpa.spec).unwrap()
 }
@@ -85,9 +89,7 @@ fn v2_is_taken_as_it_is() {
                 "lastTransitionTime": "2026-01-02T03:04:05Z"}],
         })
     );
-    let note = "not known here and passed over, so the answer may be incomplete: \
-                spec.metrics[0].unknown";
-    assert_eq!(hpa.notes, [note]);
+    assert_eq!(hpa.notes, [unknown("spec.metrics[0].unknown")]);
     let hpa = hpa.into_hpa();
     assert_eq!(
         (hpa.name.as_str(), hpa.namespace.as_str(), hpa.uid.as_deref()),
@@ -338,7 +340,7 @@ fn flat_metrics_in_a_v1_annotation_come_before_the_percentage() {
         let spec_v1 = json!({"targetCPUUtilizationPercentage": 50});
         let hpa = read_v1(&[("metrics", json!([flat]))], &spec_v1);
         assert_eq!(spec(&hpa)["metrics"], json!([want, cpu(50)]), "{flat}");
-        assert_eq!(hpa.notes, [""; 0]);
+        assert_eq!(hpa.notes, []);
     }
     // The keys' case does not matter, and a number keeps its digits.
     let text = r#"[{"TYPE": "Pods", "Pods": {"metricname": "m", "TargetAverageValue": 0.1250}}]"#;
@@ -352,28 +354,19 @@ fn flat_metrics_in_a_v1_annotation_come_before_the_percentage() {
 
 #[test]
 fn unreadable_annotations_are_ignored_with_a_note() {
-    let prefix = "annotation autoscaling.alpha.kubernetes.io/";
     for (name, text, want) in [
-        (
-            "metrics",
-            "",
-            "metrics is ignored, as the API server does: EOF while parsing a value at line 1 column 0",
-        ),
+        ("metrics", "", "EOF while parsing a value at line 1 column 0"),
         (
             "metrics",
             r#"[{"pods": {"targetAverageValue": "x"}}]"#,
-            "metrics is ignored, as the API server does: [0].pods.targetAverageValue: quantities \
-             must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+            "[0].pods.targetAverageValue: quantities must match the regular expression \
+             '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
         ),
-        (
-            "behavior",
-            r#"{"ScaleUp": 1}"#,
-            "behavior is ignored, as the API server does: scaleUp: invalid type: integer `1`, \
-             expected an object",
-        ),
+        ("behavior", r#"{"ScaleUp": 1}"#, "scaleUp: invalid type: integer `1`, expected an object"),
     ] {
         let hpa = read_v1(&[(name, json!(text))], &json!({"targetCPUUtilizationPercentage": 50}));
-        assert_eq!(hpa.notes, [format!("{prefix}{want}")]);
+        let (key, cause) = (annotations::key(name), want.to_owned());
+        assert_eq!(hpa.notes, [Note::AnnotationIgnored { key, cause }]);
         assert_eq!(spec(&hpa)["metrics"], json!([cpu(50)]));
         assert_eq!(hpa.spec.behavior, None);
     }
@@ -457,7 +450,7 @@ fn statuses_of_older_versions() {
     for hpa in [beta, v1] {
         assert_eq!(status(&hpa)["currentMetrics"], want);
         assert_eq!(status(&hpa)["conditions"], conditions);
-        assert_eq!(hpa.notes, [""; 0]);
+        assert_eq!(hpa.notes, []);
     }
 }
 
@@ -473,11 +466,7 @@ fn v2beta2_keeps_tolerances_in_annotations() {
     );
     assert_eq!(spec(&hpa)["metrics"], json!([cpu(5)]));
     assert_eq!(spec(&hpa)["behavior"], json!({"scaleUp": {"tolerance": "50m"}, "scaleDown": {}}));
-    assert_eq!(
-        hpa.notes,
-        ["not known here and passed over, so the answer may be incomplete: \
-          spec.behavior.scaleDown.tolerance"]
-    );
+    assert_eq!(hpa.notes, [unknown("spec.behavior.scaleDown.tolerance")]);
     let bad = json!({"metadata": {"annotations": {up.as_str(): "1e"}}});
     assert_eq!(
         hpa_from_json(&object("autoscaling/v2beta2", &bad)).unwrap_err().to_string(),

@@ -12,12 +12,13 @@ use super::super::Failure;
 use super::Fetch;
 use super::past::Past;
 use super::read::List;
-use super::right::missing;
+use super::right::cause;
 use super::scale::Found;
 use crate::apiserver::convert::HpaObject;
 use crate::error::Error;
 use crate::snapshot::OtherHpa;
 use crate::snapshot::hpa::Hpa;
+use crate::snapshot::note::{Cause, Note, OtherHpaIgnored, Unlearnt};
 
 /// How many scales are asked for at once.
 const AT_ONCE: usize = 8;
@@ -39,7 +40,7 @@ pub(super) struct Beside {
 #[derive(Default)]
 struct Others {
     known: Vec<OtherHpa>,
-    notes: Vec<String>,
+    notes: Vec<Note>,
 }
 
 /// What `/version` says. From 1.31 on a server may behave as an older version.
@@ -54,7 +55,7 @@ pub(super) struct ServerVersion {
 
 impl ServerVersion {
     /// The version whose rules apply.
-    pub(super) fn followed(self, notes: &mut Vec<String>) -> String {
+    pub(super) fn followed(self, notes: &mut Vec<Note>) -> String {
         let Self { git_version, minor, emulation_major, emulation_minor } = self;
         if emulation_major.is_empty()
             || emulation_minor.is_empty()
@@ -63,43 +64,18 @@ impl ServerVersion {
             return git_version;
         }
         let emulated = format!("v{emulation_major}.{emulation_minor}");
-        notes.push(format!("the server is {git_version} and behaves as {emulated}"));
+        notes.push(Note::EmulatedVersion { server: git_version, emulated: emulated.clone() });
         emulated
     }
 }
 
 impl Beside {
-    /// Version and other HPAs. That these are not known leaves the outcome open.
-    pub(super) fn take(
-        &self,
-        notes: &mut Vec<String>,
-        doubts: &mut Vec<String>,
-    ) -> (Option<String>, Vec<OtherHpa>) {
-        let late = "no answer in time";
-        let version = match self.version.take() {
-            Some(Ok(version)) => Some(version.followed(notes)),
-            failed => {
-                let cause = failed.map_or(late.to_owned(), |e| told(e.as_ref().err()));
-                notes.push(format!("the server's version is not known: {cause}"));
-                None
-            }
-        };
-        let others = match self.others.take() {
-            Some(Ok(others)) => {
-                notes.extend(others.notes.iter().cloned());
-                doubts.extend(others.notes);
-                others.known
-            }
-            failed => {
-                let cause = failed.map_or(late.to_owned(), |e| told(e.as_ref().err()));
-                let note =
-                    format!("whether another HPA selects the same pods is not known: {cause}");
-                notes.push(note.clone());
-                doubts.push(note);
-                Vec::new()
-            }
-        };
-        (version, others)
+    /// Version and other HPAs.
+    pub(super) fn take(&self, notes: &mut Vec<Note>) -> (Option<String>, Vec<OtherHpa>) {
+        let version = version_of(self.version.take(), notes);
+        let others = come(self.others.take(), Unlearnt::SharedPods, notes).unwrap_or_default();
+        notes.extend(others.notes);
+        (version, others.known)
     }
 
     /// The error about an HPA that is not there, with those that are, or that none can be.
@@ -134,20 +110,40 @@ pub(super) fn unserved(version: Option<ServerVersion>) -> Error {
 ///
 /// # Errors
 ///
-/// What to say where its target cannot be read.
+/// Its target cannot be read.
 pub(super) fn other(
     hpa: &Hpa,
     found: Option<&Result<Found, Error>>,
-) -> Result<Option<OtherHpa>, String> {
+) -> Result<Option<OtherHpa>, Note> {
     let Some(Ok(Found { scale: Ok(scale), .. })) = found else {
-        return Err(format!("the target of {} cannot be read, so it plays no part", hpa.key()));
+        let why = OtherHpaIgnored::TargetUnreadable;
+        return Err(Note::OtherHpaIgnored { hpa: hpa.key(), why });
     };
     Ok(OtherHpa::of(hpa.clone(), scale.clone()))
 }
 
-/// The missing right, or the failure itself.
-pub(super) fn told(failure: Option<&Failure>) -> String {
-    failure.map_or_else(String::new, |e| missing(e).unwrap_or_else(|| e.to_string()))
+/// What has come, with a note where it has not.
+pub(super) fn come<T>(
+    answer: Option<Result<T, Failure>>,
+    what: Unlearnt,
+    notes: &mut Vec<Note>,
+) -> Option<T> {
+    let why = match answer {
+        Some(Ok(answer)) => return Some(answer),
+        Some(Err(failure)) => cause(&failure),
+        None => Cause::Late,
+    };
+    notes.push(Note::NotKnown { what, why });
+    None
+}
+
+/// The version whose rules apply, where it has come.
+pub(super) fn version_of(
+    answer: Option<Result<ServerVersion, Failure>>,
+    notes: &mut Vec<Note>,
+) -> Option<String> {
+    let version = come(answer, Unlearnt::ServerVersion, notes)?;
+    Some(version.followed(notes))
 }
 
 impl Fetch<'_> {

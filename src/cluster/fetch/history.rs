@@ -13,17 +13,17 @@ use tokio::time::{Instant, timeout_at};
 
 use super::super::{Failure, Session};
 use super::Fetch;
-use super::beside::told;
 use super::read::List;
+use super::right::cause;
 use crate::apimachinery::json::null_as_default;
 use crate::apiserver::convert::HpaObject;
 use crate::cluster::fetch::discovery::{built_in, segment};
 use crate::cluster::observed::ScaleAt;
-use crate::error::Error;
 use crate::saved::objects::TargetMeta;
 use crate::snapshot::Scale;
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::Hpa;
+use crate::snapshot::note::Cause;
 
 /// The requests for one state, after those for another, are not to take longer.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -90,16 +90,16 @@ pub async fn look_back(
 ///
 /// # Errors
 ///
-/// The target cannot be read; in the words for a note.
+/// The target cannot be read.
 pub async fn count(
     session: &Session,
     target: &ScaleAt,
     scale: &Scale,
     now: Timestamp,
-) -> Result<Option<Counted>, Error> {
+) -> Result<Option<Counted>, Cause> {
     let asked = Fetch { session, namespace: &target.namespace };
     let found = asked.target(target, None).await;
-    let Target { metadata, .. } = found.map_err(|e| Error::failed(told(Some(&e))))?;
+    let Target { metadata, .. } = found.map_err(|e| cause(&e))?;
     Ok(Counted::new(scale.status_replicas, &metadata.managed_fields, now))
 }
 

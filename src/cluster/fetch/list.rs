@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use tokio::join;
 
 use super::super::{Failure, Session};
-use super::beside::{ServerVersion, other, told, unserved};
+use super::beside::{ServerVersion, other, unserved, version_of};
 use super::metrics::{Miss, custom_version};
 use super::past::Past;
 use super::right::denied;
@@ -27,6 +27,7 @@ use crate::snapshot::Listed;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::Hpa;
+use crate::snapshot::note::{Note, OtherHpaIgnored};
 use crate::snapshot::pod::Meta;
 
 /// How many HPAs are asked about at once.
@@ -94,14 +95,7 @@ pub async fn fetch_all(
         false => denied(&e),
     })?;
     let mut notes = Vec::new();
-    let version = match version {
-        Some(Ok(version)) => Some(version.followed(&mut notes)),
-        failed => {
-            let cause = failed.map_or("no answer in time".to_owned(), |e| told(e.as_ref().err()));
-            notes.push(format!("the server's version is not known: {cause}"));
-            None
-        }
-    };
+    let version = version_of(version, &mut notes);
     let (past, control_plane) = past.take(session, &mut notes);
     for observed in listed.iter_mut().filter_map(|listed| listed.result.as_mut().ok()) {
         observed.version.clone_from(&version);
@@ -120,7 +114,7 @@ pub(super) struct Item {
     wanted: bool,
     pub(super) hpa: Result<Hpa, Error>,
     /// What was ignored while reading it.
-    notes: Vec<String>,
+    notes: Vec<Note>,
 }
 
 /// What all passes have in common.
@@ -129,7 +123,7 @@ struct Shared<'s> {
     /// The scales of their targets, in the same order.
     scales: Vec<Result<Found, Error>>,
     now: Now,
-    note: Option<String>,
+    note: Option<Note>,
     discovery: Result<Discovery, Failure>,
     custom: Result<String, Miss>,
 }
@@ -249,26 +243,16 @@ impl Fetch<'_> {
         let notes = item.notes.iter().chain(&shared.note).cloned().collect();
         let needed = Needed::new(hpa.clone(), shared.now, found, notes);
         let needed = self.with_pods(needed, &shared.discovery, &shared.custom).await?;
-        let Needed {
-            hpa,
-            now,
-            scale,
-            scale_at,
-            pods,
-            pod_metrics,
-            metrics,
-            basis,
-            mut notes,
-            doubts,
-        } = needed;
+        let Needed { hpa, now, scale, scale_at, pods, pod_metrics, metrics, basis, mut notes } =
+            needed;
         let mut others = Vec::new();
         for (neighbour, scale) in shared.items.iter().zip(&shared.scales) {
             if neighbour.namespace != item.namespace || neighbour.name == item.name {
                 continue;
             }
             let Ok(neighbour) = &neighbour.hpa else {
-                let key = format!("{}/{}", neighbour.namespace, neighbour.name);
-                notes.push(format!("{key} cannot be read, so it plays no part"));
+                let hpa = format!("{}/{}", neighbour.namespace, neighbour.name);
+                notes.push(Note::OtherHpaIgnored { hpa, why: OtherHpaIgnored::Unreadable });
                 continue;
             };
             match other(neighbour, Some(scale)) {
@@ -295,7 +279,6 @@ impl Fetch<'_> {
             control_plane: ControlPlane::default(),
             basis,
             notes,
-            doubts,
             scale_at,
         })
     }

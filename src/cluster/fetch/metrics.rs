@@ -12,6 +12,7 @@ use crate::apimachinery::selector::LabelSelector;
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in, segment};
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
+use crate::snapshot::note::Note;
 use crate::snapshot::{ExternalValue, MetricAnswer, PodValue, Unread};
 
 /// How many metrics are asked for at once.
@@ -25,7 +26,7 @@ pub(super) struct Miss {
     /// Whether it was refused to us.
     denied: bool,
     /// What to do about it.
-    pub(super) advice: Option<String>,
+    pub(super) advice: Option<Note>,
 }
 
 impl Miss {

@@ -19,7 +19,7 @@ mod scale;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use tokio::time::timeout;
 use tokio::{join, pin};
@@ -40,6 +40,7 @@ use crate::error::Error;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
 use crate::snapshot::input::Basis;
 use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::note::{Cause, Note, Unlearnt};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{MetricAnswer, Scale, ScaleError, ScaleSelector};
 use crate::version::Version;
@@ -50,7 +51,7 @@ const JSON: &str = "application/json";
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Clocks that are further apart are told of.
-const SKEW: Duration = Duration::from_secs(5);
+const SKEW: SignedDuration = SignedDuration::from_secs(5);
 
 /// Fetches one HPA and everything that its pass needs, with the answers to further metrics behind
 /// those of its own.
@@ -75,19 +76,8 @@ pub async fn fetch(
         true => beside.about_absence(namespace, absent.error),
         false => absent.error,
     })?;
-    let Needed {
-        hpa,
-        now,
-        scale,
-        scale_at,
-        pods,
-        pod_metrics,
-        metrics,
-        basis,
-        mut notes,
-        mut doubts,
-    } = needed;
-    let (version, others) = beside.take(&mut notes, &mut doubts);
+    let Needed { hpa, now, scale, scale_at, pods, pod_metrics, metrics, basis, mut notes } = needed;
+    let (version, others) = beside.take(&mut notes);
     let (evidence, control_plane) = beside.past.take(session, &mut notes);
     Ok(Observed {
         now,
@@ -102,7 +92,6 @@ pub async fn fetch(
         control_plane,
         basis,
         notes,
-        doubts,
         scale_at,
     })
 }
@@ -136,13 +125,12 @@ struct Needed {
     pod_metrics: Vec<PodMetrics>,
     metrics: Vec<MetricAnswer>,
     basis: Vec<Basis>,
-    notes: Vec<String>,
-    doubts: Vec<String>,
+    notes: Vec<Note>,
 }
 
 impl Needed {
     /// Before anything was asked about pods and metrics.
-    fn new(hpa: Hpa, now: Now, found: Found, notes: Vec<String>) -> Self {
+    fn new(hpa: Hpa, now: Now, found: Found, notes: Vec<Note>) -> Self {
         let metrics = vec![MetricAnswer::PodMetrics; hpa.spec.metrics.len()];
         let Found { scale, basis, at } = found;
         Self {
@@ -155,7 +143,6 @@ impl Needed {
             metrics,
             basis: Vec::from_iter(basis),
             notes,
-            doubts: Vec::new(),
         }
     }
 }
@@ -205,7 +192,7 @@ pub(super) struct Fetch<'s> {
 
 impl Fetch<'_> {
     async fn needed(&self, name: &str, also: &[MetricSpec]) -> Result<Needed, Absent> {
-        let (mut hpa, now, notes, doubts) = self.hpa(name).await?;
+        let (mut hpa, now, notes) = self.hpa(name).await?;
         let own = hpa.spec.metrics.len();
         hpa.spec.metrics.extend_from_slice(also);
         let needs = Needs::of(&hpa);
@@ -222,7 +209,7 @@ impl Fetch<'_> {
             Some(found) => found?,
             None => self.custom_scale(&hpa, &discovery).await?,
         };
-        let needed = Needed { doubts, ..Needed::new(hpa, now, found, notes) };
+        let needed = Needed::new(hpa, now, found, notes);
         let mut needed = self.with_pods(needed, &discovery, &custom).await?;
         needed.hpa.spec.metrics.truncate(own);
         Ok(needed)
@@ -235,7 +222,7 @@ impl Fetch<'_> {
         discovery: &Result<Discovery, Failure>,
         custom: &Result<String, Miss>,
     ) -> Result<Needed, Error> {
-        let Needed { hpa, scale, pods, pod_metrics, metrics, notes, doubts, .. } = &mut needed;
+        let Needed { hpa, scale, pods, pod_metrics, metrics, notes, .. } = &mut needed;
         let needs = Needs::of(hpa);
         let selector = scale.as_ref().ok().map(|scale| &scale.selector);
         let selector = selector.filter(|selector| selector.parsed().is_ok());
@@ -261,10 +248,8 @@ impl Fetch<'_> {
                 Ok(list) => *pods = list,
                 Err(e) if e.is_forbidden() => {
                     fail(hpa, metrics, notes, &e, MetricSpec::needs_pods);
-                    let note =
-                        "whether another HPA selects the same pods is not known without them";
-                    notes.push(note.to_owned());
-                    doubts.push(note.to_owned());
+                    let (what, why) = (Unlearnt::SharedPods, Cause::NoPods);
+                    notes.push(Note::NotKnown { what, why });
                 }
                 Err(e) => return Err(denied(&e)),
             }
@@ -317,22 +302,21 @@ impl Fetch<'_> {
         format!("/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers")
     }
 
-    /// The HPA, the server's clock when it answered, what there is to say about that, and what of it
-    /// leaves the outcome open.
-    async fn hpa(&self, name: &str) -> Result<(Hpa, Now, Vec<String>, Vec<String>), Absent> {
+    /// The HPA, the server's clock when it answered, and what there is to say about both.
+    async fn hpa(&self, name: &str) -> Result<(Hpa, Now, Vec<Note>), Absent> {
         let path = format!("{}/{}", self.hpas_path(), segment(name));
         let response = self
             .session
             .get(&path, JSON)
             .await
             .map_err(|e| Absent { error: denied(&e), no_hpa: e.is_not_found() })?;
-        let object = self
+        let mut object = self
             .admit(&response.body)
             .map_err(|cause| Error::from(self.unreadable(&path, cause)))?;
         let (now, note) = clock(response.date);
-        let doubts = object.notes.clone();
-        let notes = doubts.iter().cloned().chain(note).collect();
-        Ok((object.into_hpa(), now, notes, doubts))
+        let mut notes = std::mem::take(&mut object.notes);
+        notes.extend(note);
+        Ok((object.into_hpa(), now, notes))
     }
 
     pub(super) fn admit(&self, body: &[u8]) -> Result<HpaObject, String> {
@@ -348,7 +332,7 @@ impl Fetch<'_> {
 fn fail(
     hpa: &Hpa,
     metrics: &mut [MetricAnswer],
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
     cause: &Failure,
     picks: fn(&MetricSpec) -> bool,
 ) {
@@ -366,24 +350,17 @@ fn is_resource(spec: &MetricSpec) -> bool {
 }
 
 /// The time by which a pass goes, given the server's, and what there is to say about it.
-fn clock(server: Option<Timestamp>) -> (Now, Option<String>) {
+fn clock(server: Option<Timestamp>) -> (Now, Option<Note>) {
     let own = Timestamp::now();
     let now = Now { time: server.unwrap_or(own), by_server: server.is_some() };
     (now, skew(now.time, own))
 }
 
 /// What to say where the clocks of server and client are far apart.
-fn skew(server: Timestamp, own: Timestamp) -> Option<String> {
-    let apart = server.duration_since(own);
+fn skew(server: Timestamp, own: Timestamp) -> Option<Note> {
     // `Date` has whole seconds.
-    let seconds = apart.unsigned_abs().as_secs();
-    (seconds > SKEW.as_secs()).then(|| {
-        let side = if apart.is_negative() { "behind" } else { "ahead of" };
-        let apart = crate::numbers::duration(jiff::SignedDuration::from_secs(
-            i64::try_from(seconds).unwrap_or(i64::MAX),
-        ));
-        format!("the server's clock is {apart} {side} the local one; ages are by the server's")
-    })
+    let ahead = SignedDuration::from_secs(server.duration_since(own).as_secs());
+    (ahead.abs() > SKEW).then_some(Note::ClockSkew { ahead })
 }
 
 fn is_well_formed(api_version: &str) -> bool {

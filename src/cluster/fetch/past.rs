@@ -8,16 +8,16 @@ use tokio::join;
 
 use super::super::{Failure, Session};
 use super::Fetch;
-use super::beside::told;
+use super::beside::come;
 use super::read::List;
-use super::right::{denied, lacking};
+use super::right::missing;
 use crate::cluster::fetch::discovery::segment;
-use crate::error::Error;
 use crate::snapshot::control_plane::{ControlPlane, MANAGER_LABEL, ManagerPod};
 use crate::snapshot::evidence::{
     DEPLOYMENT, Event, Evidence, LEASE_NAME, LEASE_NAMESPACE, Lease, SCALED, WireEvent, WireLease,
 };
 use crate::snapshot::hpa::Hpa;
+use crate::snapshot::note::{Cause, Note, Unlearnt};
 use crate::snapshot::pod::Pod;
 
 /// What has come so far.
@@ -40,16 +40,9 @@ impl Past {
     pub(super) fn take(
         &self,
         session: &Session,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Note>,
     ) -> (Evidence, ControlPlane) {
-        let events = match self.events.take() {
-            Some(Ok(events)) => events,
-            failed => {
-                let cause = failed.map_or(LATE.to_owned(), |e| told(e.as_ref().err()));
-                notes.push(format!("the HPA's events are not known: {cause}"));
-                Vec::new()
-            }
-        };
+        let events = come(self.events.take(), Unlearnt::HpaEvents, notes).unwrap_or_default();
         let mut unread = Vec::new();
         let pods = match self.pods.take() {
             Some(Ok(pods)) => {
@@ -88,10 +81,10 @@ const LATE: &str = "no answer in time";
 /// The missing right in a few words, or the failure itself; `-v` has what to do about it.
 fn cause(failure: Option<Failure>, session: &Session) -> String {
     let Some(failure) = failure else { return LATE.to_owned() };
-    match lacking(&failure) {
-        Some((right, remedy)) => {
-            session.note(format!("{right}; {remedy}"));
-            right
+    match missing(&failure) {
+        Some(right) => {
+            session.note(right.advice());
+            right.to_string()
         }
         None => failure.to_string(),
     }
@@ -102,13 +95,14 @@ fn cause(failure: Option<Failure>, session: &Session) -> String {
 /// # Errors
 ///
 /// They cannot be read.
-pub async fn scaled(session: &Session, hpa: &Hpa) -> Result<Vec<Event>, Error> {
+pub async fn scaled(session: &Session, hpa: &Hpa) -> Result<Vec<Event>, Cause> {
     let asked = Fetch { session, namespace: &hpa.namespace };
     let fields = format!(
         "involvedObject.kind={DEPLOYMENT},involvedObject.name={},reason={SCALED}",
         hpa.spec.scale_target_ref.name
     );
-    let list = asked.event_list(Some(&hpa.namespace), &fields).await.map_err(|e| denied(&e))?;
+    let list = asked.event_list(Some(&hpa.namespace), &fields).await;
+    let list = list.map_err(|e| Cause::Failed(e.to_string()))?;
     Ok(list.into_iter().filter_map(WireEvent::about_scaled).collect())
 }
 

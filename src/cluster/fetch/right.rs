@@ -3,91 +3,55 @@
 
 use super::super::{ApiStatus, Failure, Method};
 use crate::error::Error;
+use crate::snapshot::note::{Cause, Note};
+use crate::snapshot::right::MissingRight;
 
-/// What a request asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Request {
-    verb: &'static str,
-    group: String,
-    /// With its subresource, such as `deployments/scale`.
-    resource: String,
-    namespace: Option<String>,
-}
-
-impl Request {
-    /// None for what is no resource, such as `/apis`.
-    fn of(method: Method, path: &str) -> Option<Self> {
-        let path = path.split('?').next().unwrap_or_default();
-        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-        let (group, rest) = match parts.as_slice() {
-            ["api", _, rest @ ..] => ("", rest),
-            ["apis", group, _, rest @ ..] => (*group, rest),
-            _ => return None,
-        };
-        let (namespace, rest) = match rest {
-            ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest),
-            _ => (None, rest),
-        };
-        let (verb, resource) = match rest {
-            [] => return None,
-            [resource] => ("list", (*resource).to_owned()),
-            [resource, _] => ("get", (*resource).to_owned()),
-            [resource, _, sub, ..] => ("get", format!("{resource}/{sub}")),
-        };
-        let namespace = namespace.map(str::to_owned);
-        let verb = match method {
-            Method::Get => verb,
-            Method::Put => "update",
-            Method::Post => "create",
-        };
-        Some(Self { verb, group: group.to_owned(), resource, namespace })
-    }
+/// The right that a request needs.
+fn needed(method: Method, path: &str) -> MissingRight {
+    let path = path.split('?').next().unwrap_or_default();
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let (group, rest) = match parts.as_slice() {
+        ["api", _, rest @ ..] => ("", rest),
+        ["apis", group, _, rest @ ..] => (*group, rest),
+        _ => return MissingRight::Path(path.to_owned()),
+    };
+    let (namespace, rest) = match rest {
+        ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest),
+        _ => (None, rest),
+    };
+    let (verb, resource) = match rest {
+        [] => return MissingRight::Path(path.to_owned()),
+        [resource] => ("list", (*resource).to_owned()),
+        [resource, _] => ("get", (*resource).to_owned()),
+        [resource, _, sub, ..] => ("get", format!("{resource}/{sub}")),
+    };
+    let verb = match method {
+        Method::Get => verb,
+        Method::Put => "update",
+        Method::Post => "create",
+    };
+    let namespace = namespace.map(str::to_owned);
+    MissingRight::Resource { verb, group: group.to_owned(), resource, namespace }
 }
 
 /// The failure, with the right that is missing where that is the cause.
 pub fn denied(failure: &Failure) -> Error {
     let error: Error = failure.clone().into();
     match missing(failure) {
-        Some(right) => error.hint(right),
+        Some(right) => error.hint(right.advice()),
         None => error,
     }
 }
 
-/// The right that is missing, how to ask whether it is there, and the rule that gives it.
-pub(super) fn missing(failure: &Failure) -> Option<String> {
-    lacking(failure).map(|(right, remedy)| format!("{right}; {remedy}"))
+/// The right that is missing.
+pub(super) fn missing(failure: &Failure) -> Option<MissingRight> {
+    (failure.is_forbidden() && !is_of_admission(failure))
+        .then(|| needed(failure.method, &failure.path))
 }
 
-/// The right that is missing, and then the rest.
-pub(super) fn lacking(failure: &Failure) -> Option<(String, String)> {
-    if !failure.is_forbidden() || is_of_admission(failure) {
-        return None;
-    }
-    let request = Request::of(failure.method, &failure.path);
-    let Some(Request { verb, group, resource, namespace }) = request else {
-        let path = failure.path.split('?').next().unwrap_or_default();
-        let remedy = format!(
-            "`kubectl auth can-i get {path}` tells whether it is there; \
-             rule for a ClusterRole: - {{nonResourceURLs: [{path:?}], verbs: [\"get\"]}}"
-        );
-        return Some((format!("missing right: get {path}"), remedy));
-    };
-    let rule = format!("{{apiGroups: [{group:?}], resources: [{resource:?}], verbs: [{verb:?}]}}");
-    let (name, sub) = resource.split_once('/').unwrap_or((&resource, ""));
-    let name = if group.is_empty() { name.to_owned() } else { format!("{name}.{group}") };
-    let (slash, option) = match sub {
-        "" => (String::new(), String::new()),
-        sub => (format!("/{sub}"), format!(" --subresource={sub}")),
-    };
-    let (place, flag, role) = match namespace {
-        Some(name) => (format!(" in the namespace {name}"), format!(" -n {name}"), "Role"),
-        None => (String::new(), " -A".to_owned(), "ClusterRole"),
-    };
-    let remedy = format!(
-        "`kubectl auth can-i {verb} {name}{option}{flag}` tells whether it is there; rule for a \
-         {role}: - {rule}"
-    );
-    Some((format!("missing right: {verb} {name}{slash}{place}"), remedy))
+/// The missing right, or the failure itself.
+pub(super) fn cause(failure: &Failure) -> Cause {
+    missing(failure).map_or_else(|| Cause::Failed(failure.to_string()), Cause::MissingRight)
 }
 
 /// Whether a write was authorized, and then refused for what it says: by a webhook, say, or a quota.
@@ -101,9 +65,9 @@ fn is_of_admission(failure: &Failure) -> bool {
 }
 
 /// What to do about a metrics API that cannot be asked, beside what the controller says about it.
-pub(super) fn advice(failure: &Failure) -> Option<String> {
+pub(super) fn advice(failure: &Failure) -> Option<Note> {
     if let Some(right) = missing(failure) {
-        return Some(right);
+        return Some(Note::MissingRight(right));
     }
     let mut parts = failure.path.trim_start_matches('/').split('/');
     let (Some("apis"), Some(group), Some(version)) = (parts.next(), parts.next(), parts.next())
@@ -113,11 +77,10 @@ pub(super) fn advice(failure: &Failure) -> Option<String> {
     // A Status with details is about one metric, not about the API.
     let api = failure.api()?;
     let whole = matches!(api.code, 404 if !api.from_server) || api.code == 503;
-    whole.then(|| {
-        format!(
-            "{group} is not available ({}): `kubectl get apiservice {version}.{group}` tells why",
-            api.code
-        )
+    whole.then(|| Note::ApiUnavailable {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        code: api.code,
     })
 }
 
@@ -153,7 +116,7 @@ mod tests {
             assert_eq!(missing(&failure), None);
             let status = ApiStatus { code: 403, ..ApiStatus::default() };
             failure.kind = FailureKind::Api(Box::new(status));
-            assert_eq!(missing(&failure).as_deref(), Some(want));
+            assert_eq!(missing(&failure).map(|right| right.advice()).as_deref(), Some(want));
         }
     }
 }

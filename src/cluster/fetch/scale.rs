@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::saved::assemble::scale_of;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::Basis;
+use crate::snapshot::right::MissingRight;
 use crate::snapshot::{Scale, ScaleError};
 
 /// A scale, or the controller's outcome without one, and what stands for it if not itself.
@@ -77,7 +78,7 @@ impl Fetch<'_> {
         &self,
         hpa: &Hpa,
         resource: &Resource,
-        right: String,
+        right: MissingRight,
     ) -> Option<Found> {
         let target = &hpa.spec.scale_target_ref;
         let path = resource.path(self.namespace, &target.name);
@@ -90,6 +91,7 @@ impl Fetch<'_> {
             Ok(scale) => format!("{} replicas", scale.spec_replicas),
             Err(_) => "none".to_owned(),
         };
+        let right = right.advice();
         let source = format!("the {} itself, as its scale may not be read; {right}", target.kind);
         let basis = Basis { item: "scale".to_owned(), value, source, age: None };
         Some(Found { scale, basis: Some(basis), at: None })

@@ -11,6 +11,7 @@ use crate::command::Terminal;
 use crate::command::explain::{Asked, Pass, ask};
 use crate::error::Error;
 use crate::memory::Remembered;
+use crate::report::notes;
 use crate::snapshot::input::{Input, Options};
 
 /// A pass with what may be made of it.
@@ -30,8 +31,7 @@ impl Plan {
         options: &Options,
         terminal: &Terminal,
     ) -> Result<Self, Error> {
-        let Asked { input, doubts, scale_at } =
-            ask(session, &args.memory, options, None, terminal).await?;
+        let Asked { input, scale_at } = ask(session, &args.memory, options, None, terminal).await?;
         let going = match &scale_at {
             Some(at) => going(session, at).await?,
             None => Going::No,
@@ -43,6 +43,9 @@ impl Plan {
             false => own.clone(),
         };
         let pass = Pass::with(input, used);
+        let open = pass.input.notes.iter().filter(|note| note.leaves_outcome_open());
+        let doubts: Vec<String> =
+            open.map(|note| notes::text(note, &pass.input.snapshot.hpa)).collect();
         let facts = Facts {
             snapshot: &pass.input.snapshot,
             remembered: &pass.remembered,

@@ -9,6 +9,7 @@ use super::{Override, Reported, look};
 use crate::engine::decision::{Decision, Group, Step};
 use crate::error::Error;
 use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::note::Note;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
 use crate::snapshot::{MetricAnswer, PodValue, Snapshot};
 use crate::whatif::MAX_PODS;
@@ -127,7 +128,7 @@ impl PodChanges {
         snapshot: &mut Snapshot,
         decision: &Decision,
         overrides: &mut Vec<Override>,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Note>,
     ) -> Result<Vec<(Box<str>, State)>, Error> {
         if let Some(replicas) = self.replicas {
             of_target(snapshot)?;
@@ -267,7 +268,7 @@ fn scale_to(
     snapshot: &mut Snapshot,
     count: i32,
     decision: &Decision,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<(), Error> {
     let uncounted: HashSet<Box<str>> = uncounted(snapshot, decision);
     // Pods that are on their way out are nobody's replicas.
@@ -289,10 +290,7 @@ fn scale_to(
                 let names: Vec<Box<str>> = counted.iter().map(|pod| pod.name.clone()).collect();
                 add(snapshot, model, &names, wanted - pods.len());
             }
-            None => notes.push(format!(
-                "there is no pod that the pods of {count} replicas could be modelled on, so none \
-                 are assumed"
-            )),
+            None => notes.push(Note::NoModelPod { replicas: count }),
         }
     }
     if let Ok(scale) = &mut snapshot.scale {

@@ -10,13 +10,16 @@ use super::{Override, Reported};
 use crate::apimachinery::quantity::Quantity;
 use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
-use crate::apiserver::convert::{HpaObject, HpaVersion, hpa_with_unknown_fields, unknown_fields};
+use crate::apiserver::convert::{
+    HpaObject, HpaVersion, UnknownField, hpa_with_unknown_fields, unknown_fields,
+};
 use crate::apiserver::default::{AdmissionRules, Dropped, drop_disabled, set_on_decode};
 use crate::args::{Overrides, Validate};
 use crate::error::Error;
 use crate::saved::objects::{HpaObject as Manifest, Objects};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
+use crate::snapshot::note::Note;
 use crate::whatif::unit;
 
 /// What is assumed of the spec.
@@ -110,7 +113,10 @@ impl Candidate {
             }
             Validate::Strict | Validate::Ignore => {}
             Validate::Warn => {
-                object.notes.extend(unknown.iter().map(|field| format!("ignored: {field}")));
+                let cause = |field: &UnknownField| field.to_string();
+                let ignored =
+                    unknown.iter().map(|field| Note::FieldIgnored { cause: cause(field) });
+                object.notes.extend(ignored);
             }
         }
         object.notes.extend(ignored(objects, hpa));
@@ -125,7 +131,7 @@ impl Candidate {
 }
 
 /// What stands in the file of a candidate besides it.
-fn ignored(objects: &Objects, candidate: &Manifest) -> Option<String> {
+fn ignored(objects: &Objects, candidate: &Manifest) -> Option<Note> {
     const SHOWN: usize = 10;
     let Objects { hpas, workloads, scales, pods, state, skipped, .. } = objects;
     let hpas = hpas.iter().filter(|hpa| !std::ptr::eq(*hpa, candidate));
@@ -150,8 +156,7 @@ fn ignored(objects: &Objects, candidate: &Manifest) -> Option<String> {
     if more > 0 {
         all.push(format!("{more} more"));
     }
-    (!all.is_empty())
-        .then(|| format!("ignored, as --hpa takes one HorizontalPodAutoscaler: {}", all.join(", ")))
+    (!all.is_empty()).then_some(Note::ManifestNotAlone { objects: all })
 }
 
 impl super::Assumptions {
@@ -202,23 +207,23 @@ impl SpecChanges {
         &self,
         snapshot: &mut Snapshot,
         overrides: &mut Vec<Override>,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Note>,
     ) -> Result<(), Error> {
         let before = snapshot.hpa.spec.clone();
         if let Some(Candidate { origin, object }) = &self.candidate {
             same_target(&before, &object.spec, origin)?;
-            notes.extend(object.notes.iter().map(|note| format!("{origin}: {note}")));
+            notes.extend(object.notes.iter().map(|note| Note::OfManifest {
+                origin: origin.clone(),
+                note: Box::new(note.clone()),
+            }));
             let hpa = &snapshot.hpa;
             let namespace = match &*object.metadata.namespace {
                 "" => &hpa.namespace,
                 own => own,
             };
-            let written = format!("{namespace}/{}", object.metadata.name);
-            if written != hpa.key() {
-                notes.push(format!(
-                    "the manifest of {written} is taken for one of {}, whose history it inherits",
-                    hpa.key()
-                ));
+            let (manifest, hpa) = (format!("{namespace}/{}", object.metadata.name), hpa.key());
+            if manifest != hpa {
+                notes.push(Note::ManifestRenamed { manifest, hpa });
             }
             update(
                 snapshot,

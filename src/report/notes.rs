@@ -1,0 +1,215 @@
+//! The words of the notes.
+
+use super::words::{count, duration};
+use crate::apimachinery::json::SecondsTime;
+use crate::apimachinery::{go, names};
+use crate::numbers::age;
+use crate::saved::assemble::{is_built_in, save_command};
+use crate::snapshot::Documents;
+use crate::snapshot::evidence::LEASE_NAMESPACE;
+use crate::snapshot::hpa::{Hpa, MetricValueStatus};
+use crate::snapshot::note::{Cause, Note, OtherHpaIgnored, Unlearnt};
+
+/// Why there is no timeline.
+pub const NOT_PLAYED: &str = "nothing is played: the scale cannot be read";
+
+/// A note on the pass of an HPA, as a sentence.
+pub fn text(note: &Note, hpa: &Hpa) -> String {
+    match note {
+        Note::HpaDeleted { since } => format!(
+            "the HPA is being deleted since {}; the controller acts on it until it is gone",
+            SecondsTime(*since)
+        ),
+        Note::StatusDropped => {
+            "the HPA carries no uid, so it is taken as a new manifest and its status is \
+                                dropped, as the API server does"
+                .to_owned()
+        }
+        Note::FieldDropped { path, gate } => format!(
+            "{path} is dropped, as the API server does unless the feature gate {gate} is on"
+        ),
+        Note::AnnotationIgnored { key, cause } => {
+            format!("annotation {key} is ignored, as the API server does: {cause}")
+        }
+        Note::UnknownFields { paths } => format!(
+            "not known here and passed over, so the answer may be incomplete: {}",
+            paths.join(", ")
+        ),
+        Note::UnknownMetricType { index, type_ } => format!(
+            "spec.metrics[{index}] has the unknown type {}: it counts as failed, and a controller \
+             that knows it can come to another answer",
+            go::quote(type_)
+        ),
+        Note::ToleranceIgnored { direction, version } => format!(
+            "spec.behavior.{direction}.tolerance is ignored: the controller of {version} does not look \
+             at it unless the feature gate HPAConfigurableTolerance is on"
+        ),
+        Note::NoSuchContainer { index, container, containers } => {
+            let containers: Vec<String> = containers.iter().map(|name| go::quote(name)).collect();
+            format!(
+                "spec.metrics[{index}].containerResource.container is {}, and no pod of the target has \
+                 such a container: they have {}",
+                go::quote(container),
+                containers.join(", ")
+            )
+        }
+        Note::StaleValues { metric, stale, total, oldest } => {
+            let what = metric.as_ref();
+            let what =
+                what.map_or("the metrics".to_owned(), |name| format!("the values of {name}"));
+            format!(
+                "{what} of {stale} of {total} pods are older than twice their window, up to {}",
+                age(*oldest)
+            )
+        }
+        Note::LastRead { metric, value, age: written } => {
+            let status = written.map_or_else(String::new, |written| {
+                format!(", in a status that last changed {} ago", age(written))
+            });
+            format!("{metric}: the controller itself last read {}{status}", current(value))
+        }
+
+        Note::FileSkipped { path } => {
+            format!("{} is skipped: it is no regular file", path.display())
+        }
+        Note::ObjectsSkipped { kind, api_version, count } => {
+            let version = if api_version.is_empty() { "without apiVersion" } else { api_version };
+            format!("{count} {kind} ({version}) passed over: a pass does not look at it")
+        }
+        Note::NoTarget { target } => {
+            let own = &hpa.spec.scale_target_ref;
+            let document = match is_built_in(own.group(), &own.kind) {
+                true => own.kind.clone(),
+                false => format!("Scale of the {}", own.kind),
+            };
+            let save = save_command(hpa);
+            format!("the input has no {target}, the target: add the {document}; {save}")
+        }
+        Note::NoDocuments { documents, path } => {
+            let command = command(*documents, path.as_deref(), &hpa.namespace);
+            format!("the input has no {}; `{command}` prints them", documents.kind())
+        }
+        Note::SaveCommand => save_command(hpa),
+
+        Note::OtherHpaIgnored { hpa, why } => match why {
+            OtherHpaIgnored::Unreadable => format!("{hpa} cannot be read, so it plays no part"),
+            OtherHpaIgnored::TargetUnreadable => {
+                format!("the target of {hpa} cannot be read, so it plays no part")
+            }
+            OtherHpaIgnored::NoTarget(target) => {
+                format!("{hpa} plays no part: the input has no {target}")
+            }
+            OtherHpaIgnored::Other(cause) => format!("{hpa} plays no part: {cause}"),
+        },
+        Note::NotKnown { what, why } => {
+            let what = match what {
+                Unlearnt::ServerVersion => "the server's version is not known",
+                Unlearnt::SharedPods => "whether another HPA selects the same pods is not known",
+                Unlearnt::HpaEvents => "the HPA's events are not known",
+                Unlearnt::TargetEvents => "the target's events are not known",
+                Unlearnt::EarlierReplicas => {
+                    "how many replicas there were at earlier passes is not known"
+                }
+            };
+            match why {
+                Cause::NoPods => format!("{what} without them"),
+                why => format!("{what}: {}", cause(why)),
+            }
+        }
+        Note::MissingRight(right) => right.advice(),
+        Note::ApiUnavailable { group, version, code } => format!(
+            "{group} is not available ({code}): `kubectl get apiservice {version}.{group}` tells why"
+        ),
+        Note::ClockSkew { ahead } => {
+            let side = if ahead.is_negative() { "behind" } else { "ahead of" };
+            let apart = duration(ahead.abs());
+            format!("the server's clock is {apart} {side} the local one; ages are by the server's")
+        }
+        Note::EmulatedVersion { server, emulated } => {
+            format!("the server is {server} and behaves as {emulated}")
+        }
+        Note::ServerVersionIgnored { cause } => {
+            format!("the server's version plays no part: {cause}")
+        }
+
+        Note::ControllerOff { pod } => format!(
+            "nothing is scaled, as the HPA controller is switched off: --controllers of {}",
+            manager(pod)
+        ),
+        Note::FlagIgnored { flag, pod, cause } => {
+            format!("--{} of {} is passed over: {cause}", flag.name(), manager(pod))
+        }
+        Note::VersionsDiffer { manager: own, pod, server } => format!(
+            "the controller manager is {own} ({}) and the server {server}: the rules are the \
+             controller manager's",
+            manager(pod)
+        ),
+        Note::NewerThanRules { stated, rules } => {
+            format!("{stated} is newer than the rules known: those of {rules} apply")
+        }
+        Note::GateUnused { gate, version } => {
+            format!("feature gate {gate}: a pass of {version} does not depend on it")
+        }
+        Note::NewerRulesDiffer { version, replicas } => format!(
+            "by the rules of {version} this pass would end at {}",
+            count(*replicas, "replica")
+        ),
+
+        Note::OfManifest { origin, note } => format!("{origin}: {}", text(note, hpa)),
+        Note::FieldIgnored { cause } => format!("ignored: {cause}"),
+        Note::ManifestNotAlone { objects } => {
+            format!("ignored, as --hpa takes one HorizontalPodAutoscaler: {}", objects.join(", "))
+        }
+        Note::ManifestRenamed { manifest, hpa } => format!(
+            "the manifest of {manifest} is taken for one of {hpa}, whose history it inherits"
+        ),
+        Note::NoModelPod { replicas } => format!(
+            "there is no pod that the pods of {replicas} replicas could be modelled on, so none are \
+             assumed"
+        ),
+        Note::NotPlayed => NOT_PLAYED.to_owned(),
+        Note::FirstPassExpected => {
+            "what is expected is asked of the first pass alone, not of those \
+                                    that are played after it"
+                .to_owned()
+        }
+    }
+}
+
+/// Why something is not known.
+pub(super) fn cause(cause: &Cause) -> String {
+    match cause {
+        Cause::Late => "no answer in time".to_owned(),
+        Cause::MissingRight(right) => right.advice(),
+        Cause::NoPods => "the pods cannot be read".to_owned(),
+        Cause::Failed(cause) => cause.clone(),
+    }
+}
+
+/// A pod of the controller manager.
+fn manager(pod: &str) -> String {
+    format!("pod {LEASE_NAMESPACE}/{pod}")
+}
+
+/// The command that prints what the input lacks.
+fn command(documents: Documents, path: Option<&str>, namespace: &str) -> String {
+    let kinds = match documents {
+        // A metric needs none; who says so all the same gets what scales are made of.
+        Documents::Scale => "deployments,statefulsets,replicasets",
+        _ => "pods",
+    };
+    match path {
+        Some(path) => format!("kubectl get --raw {}", names::shell_word(path)),
+        None => format!("kubectl get {kinds} -n {} -o yaml", names::shell_word(namespace)),
+    }
+}
+
+/// `63% (12m)`, `12m`: a value as the status has it.
+fn current(value: &MetricValueStatus) -> String {
+    let amount = value.average_value.as_ref().or(value.value.as_ref());
+    match (value.average_utilization, amount) {
+        (Some(percent), Some(amount)) => format!("{percent}% ({amount})"),
+        (Some(percent), None) => format!("{percent}%"),
+        (None, amount) => amount.map(ToString::to_string).unwrap_or_default(),
+    }
+}

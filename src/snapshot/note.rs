@@ -1,0 +1,299 @@
+//! What people should know beside the answer: what was read but not used, what could not be read, and
+//! what looks wrong. The controller takes no notice of any of it. `report` puts it into words.
+
+use std::path::PathBuf;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::Documents;
+use super::control_plane::ManagerFlag;
+use super::hpa::MetricValueStatus;
+use super::right::MissingRight;
+use crate::version::Version;
+
+/// One thing that people should know.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Note {
+    /// The HPA has been marked for deletion.
+    HpaDeleted {
+        /// Since when.
+        since: Timestamp,
+    },
+    /// The HPA carries no `uid`, so its status was dropped as that of a new manifest is.
+    StatusDropped,
+    /// A field was dropped, as its feature gate is off.
+    FieldDropped {
+        /// The field.
+        path: String,
+        /// The gate.
+        gate: &'static str,
+    },
+    /// An annotation cannot be read.
+    AnnotationIgnored {
+        /// Its key.
+        key: String,
+        /// Why.
+        cause: String,
+    },
+    /// The HPA has fields that are not known here.
+    UnknownFields {
+        /// The fields.
+        paths: Vec<String>,
+    },
+    /// A metric has a type that is not known here.
+    UnknownMetricType {
+        /// The metric by its place in the spec.
+        index: usize,
+        /// The type.
+        type_: String,
+    },
+    /// The controller ignores a tolerance of the spec, as its feature gate is off.
+    ToleranceIgnored {
+        /// `scaleUp` or `scaleDown`.
+        direction: &'static str,
+        /// The version of the controller.
+        version: Version,
+    },
+    /// A metric is about a container that no pod of the target has.
+    NoSuchContainer {
+        /// The metric by its place in the spec.
+        index: usize,
+        /// The container.
+        container: String,
+        /// The containers that the pods have.
+        containers: Vec<String>,
+    },
+    /// Values are older than twice the time over which they were measured.
+    StaleValues {
+        /// The custom metric; none for the resource metrics.
+        metric: Option<String>,
+        /// Of how many pods.
+        stale: usize,
+        /// Of how many there are values.
+        total: usize,
+        /// The age of the oldest.
+        oldest: SignedDuration,
+    },
+    /// What the controller last read of a metric that is unread here, by the status that it wrote.
+    LastRead {
+        /// The metric.
+        metric: String,
+        /// The value.
+        value: Box<MetricValueStatus>,
+        /// The age of the status.
+        age: Option<SignedDuration>,
+    },
+
+    /// An entry of a directory is not a regular file.
+    FileSkipped {
+        /// The entry.
+        path: PathBuf,
+    },
+    /// Objects of a kind that a pass does not look at.
+    ObjectsSkipped {
+        /// The kind.
+        kind: String,
+        /// `apiVersion`; empty where they state none.
+        api_version: String,
+        /// How many.
+        count: usize,
+    },
+    /// The input lacks the target.
+    NoTarget {
+        /// The target.
+        target: String,
+    },
+    /// The input lacks documents that a metric needs.
+    NoDocuments {
+        /// Their kind.
+        documents: Documents,
+        /// The path that answers with them; none for what kubectl gets by its kind.
+        path: Option<String>,
+    },
+    /// What the input lacks can be saved all at once.
+    SaveCommand,
+
+    /// Another HPA of the namespace is left out when shared pods are looked for.
+    OtherHpaIgnored {
+        /// The HPA, as `namespace/name`.
+        hpa: String,
+        /// Why.
+        why: OtherHpaIgnored,
+    },
+    /// Something could not be learnt.
+    NotKnown {
+        /// What.
+        what: Unlearnt,
+        /// Why.
+        why: Cause,
+    },
+    /// A right that is missing to read a metric.
+    MissingRight(MissingRight),
+    /// A metrics API is not available.
+    ApiUnavailable {
+        /// Its group.
+        group: String,
+        /// Its version.
+        version: String,
+        /// The HTTP status.
+        code: u16,
+    },
+    /// The clocks of server and client are far apart.
+    ClockSkew {
+        /// How far the server's is ahead.
+        ahead: SignedDuration,
+    },
+    /// The server emulates another version.
+    EmulatedVersion {
+        /// The server's own.
+        server: String,
+        /// The one that it emulates.
+        emulated: String,
+    },
+    /// The server's version cannot be used.
+    ServerVersionIgnored {
+        /// Why.
+        cause: String,
+    },
+
+    /// The HPA controller is switched off.
+    ControllerOff {
+        /// The pod of the controller manager.
+        pod: String,
+    },
+    /// A flag of the controller manager cannot be used.
+    FlagIgnored {
+        /// The flag.
+        flag: ManagerFlag,
+        /// The pod of the controller manager.
+        pod: String,
+        /// Why.
+        cause: String,
+    },
+    /// The versions of controller manager and server differ.
+    VersionsDiffer {
+        /// That of the controller manager.
+        manager: String,
+        /// Its pod.
+        pod: String,
+        /// That of the server.
+        server: String,
+    },
+    /// A version is newer than the rules that are known.
+    NewerThanRules {
+        /// The version.
+        stated: String,
+        /// The version whose rules apply.
+        rules: Version,
+    },
+    /// A feature gate is set that a pass does not depend on.
+    GateUnused {
+        /// The gate.
+        gate: String,
+        /// The version of the controller.
+        version: Version,
+    },
+    /// A newer version would come to other replicas.
+    NewerRulesDiffer {
+        /// The newer version.
+        version: Version,
+        /// The replicas that it would come to.
+        replicas: i32,
+    },
+
+    /// A note about a manifest that replaces the HPA.
+    OfManifest {
+        /// The file.
+        origin: String,
+        /// The note.
+        note: Box<Note>,
+    },
+    /// A field of such a manifest that the API server ignores.
+    FieldIgnored {
+        /// Why, as the API server warns of it.
+        cause: String,
+    },
+    /// What the file of such a manifest holds besides.
+    ManifestNotAlone {
+        /// The first few.
+        objects: Vec<String>,
+    },
+    /// Such a manifest is of another name than the HPA.
+    ManifestRenamed {
+        /// Its name, as `namespace/name`.
+        manifest: String,
+        /// The HPA's.
+        hpa: String,
+    },
+    /// Replicas are assumed, and there is no pod to model theirs on.
+    NoModelPod {
+        /// How many.
+        replicas: i32,
+    },
+    /// There is no timeline, as the scale cannot be read.
+    NotPlayed,
+    /// Expectations are about the first pass of a timeline only.
+    FirstPassExpected,
+}
+
+/// Why another HPA is left out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OtherHpaIgnored {
+    /// It cannot be read.
+    Unreadable,
+    /// Its target cannot be read.
+    TargetUnreadable,
+    /// The input lacks its target.
+    NoTarget(String),
+    /// Another reason.
+    Other(String),
+}
+
+/// What could not be learnt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unlearnt {
+    /// The server's version.
+    ServerVersion,
+    /// Whether another HPA selects the same pods.
+    SharedPods,
+    /// The HPA's events.
+    HpaEvents,
+    /// The target's events.
+    TargetEvents,
+    /// How many replicas there were at earlier passes.
+    EarlierReplicas,
+}
+
+/// Why something could not be learnt.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cause {
+    /// No answer came in time.
+    Late,
+    /// A right is missing.
+    MissingRight(MissingRight),
+    /// The pods cannot be read.
+    NoPods,
+    /// The request failed.
+    Failed(String),
+}
+
+impl Note {
+    /// The right that is missing, where it is about one.
+    pub fn missing_right(&self) -> Option<&MissingRight> {
+        match self {
+            Self::MissingRight(right) => Some(right),
+            _ => None,
+        }
+    }
+
+    /// Whether the controller may come to another outcome because of it.
+    pub fn leaves_outcome_open(&self) -> bool {
+        matches!(
+            self,
+            Self::UnknownFields { .. }
+                | Self::AnnotationIgnored { .. }
+                | Self::OtherHpaIgnored { .. }
+                | Self::NotKnown { what: Unlearnt::SharedPods, .. }
+        )
+    }
+}

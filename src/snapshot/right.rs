@@ -1,0 +1,94 @@
+//! A right that a request lacks, as RBAC counts rights: how to ask whether one has it, and the rule that
+//! grants it.
+
+use std::fmt;
+
+/// A right that a request lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MissingRight {
+    /// To something of the API.
+    Resource {
+        /// The verb, such as `list`.
+        verb: &'static str,
+        /// The API group; empty for the core.
+        group: String,
+        /// The resource, with its subresource: `deployments/scale`.
+        resource: String,
+        /// The namespace; none where the request is for all of them, or the resource has none.
+        namespace: Option<String>,
+    },
+    /// To read a path that is no resource, such as `/apis`.
+    Path(String),
+}
+
+impl MissingRight {
+    /// The right, how to ask whether it is there, and the rule that grants it.
+    pub fn advice(&self) -> String {
+        format!("{self}; {}", self.remedy())
+    }
+
+    /// How to ask whether the right is there, and the rule that grants it.
+    pub fn remedy(&self) -> String {
+        let (request, role, rule) = match self {
+            Self::Path(path) => (
+                format!("get {path}"),
+                "ClusterRole",
+                format!("{{nonResourceURLs: [{path:?}], verbs: [\"get\"]}}"),
+            ),
+            Self::Resource { verb, group, resource, namespace } => {
+                let (name, subresource) = self.name();
+                let option = subresource.map(|sub| format!(" --subresource={sub}"));
+                let option = option.unwrap_or_default();
+                let (flag, role) = match namespace {
+                    Some(namespace) => (format!("-n {namespace}"), "Role"),
+                    None => ("-A".to_owned(), "ClusterRole"),
+                };
+                (
+                    format!("{verb} {name}{option} {flag}"),
+                    role,
+                    format!(
+                        "{{apiGroups: [{group:?}], resources: [{resource:?}], verbs: [{verb:?}]}}"
+                    ),
+                )
+            }
+        };
+        format!(
+            "`kubectl auth can-i {request}` tells whether it is there; rule for a {role}: - {rule}"
+        )
+    }
+
+    /// The resource with its group, such as `deployments.apps`, and the subresource.
+    fn name(&self) -> (String, Option<&str>) {
+        match self {
+            Self::Path(path) => (path.clone(), None),
+            Self::Resource { group, resource, .. } => {
+                let (name, subresource) = match resource.split_once('/') {
+                    Some((name, subresource)) => (name, Some(subresource)),
+                    None => (&**resource, None),
+                };
+                let dot = if group.is_empty() { "" } else { "." };
+                (format!("{name}{dot}{group}"), subresource)
+            }
+        }
+    }
+}
+
+impl fmt::Display for MissingRight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = match self {
+            Self::Path(_) => "get",
+            Self::Resource { verb, .. } => verb,
+        };
+        let (name, subresource) = self.name();
+        write!(f, "missing right: {verb} {name}")?;
+        if let Some(subresource) = subresource {
+            write!(f, "/{subresource}")?;
+        }
+        match self {
+            Self::Resource { namespace: Some(namespace), .. } => {
+                write!(f, " in the namespace {namespace}")
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -14,7 +14,8 @@ use clap::{
 };
 use jiff::{SignedDuration, Timestamp};
 
-use crate::apimachinery::go;
+use crate::flags::Flags;
+use crate::numbers::parse_duration;
 use crate::version::Version;
 
 pub use apply::{Apply, ApplyOutput, DryRun, How};
@@ -238,7 +239,7 @@ pub struct MemoryArgs {
     pub recommendations: Vec<(i32, SignedDuration)>,
 
     /// Watch the HPA this long first, to learn what the controller remembers
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["history", "recommendations"])]
     pub observe: Option<SignedDuration>,
 }
@@ -258,45 +259,13 @@ pub struct ControllerArgs {
     #[arg(long, value_name = "VERSION")]
     pub kubernetes_version: Option<Version>,
 
-    /// How far the metric ratio must differ from 1 for the replicas to change (default 0.1)
-    #[arg(long, value_name = "FRACTION", value_parser = tolerance, allow_hyphen_values = true)]
-    pub tolerance: Option<f64>,
-
-    /// Period in which past recommendations prevent scaling below them (default 5m)
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
-    pub downscale_stabilization: Option<SignedDuration>,
-
-    /// Period after a pod's start in which CPU samples may be skipped (default 5m)
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
-    pub cpu_initialization_period: Option<SignedDuration>,
-
-    /// Period after a pod's start in which readiness changes count as initial readiness (default
-    /// 30s)
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
-    pub initial_readiness_delay: Option<SignedDuration>,
-
-    /// Time between two passes of the controller (default 15s)
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
-    pub sync_period: Option<SignedDuration>,
+    /// The flags of the controller.
+    #[command(flatten)]
+    pub flags: Flags,
 
     /// Feature gates, such as HPAScaleToZero=true; comma-separated or repeated
     #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',', value_parser = gate)]
     pub feature_gates: Vec<(String, bool)>,
-}
-
-fn tolerance(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(share) if share.is_finite() && share >= 0.0 && !text.starts_with('+') => Ok(share),
-        _ => Err("not a fraction such as 0.1".to_owned()),
-    }
-}
-
-fn duration(text: &str) -> Result<SignedDuration, String> {
-    match go::duration_or_seconds(text) {
-        Some(duration) if !duration.is_negative() => Ok(duration),
-        Some(_) => Err("must not be negative".to_owned()),
-        None => Err("not a duration such as 5m, 1m30s, or 90 for seconds".to_owned()),
-    }
 }
 
 fn recommendation(text: &str) -> Result<(i32, SignedDuration), String> {
@@ -306,7 +275,7 @@ fn recommendation(text: &str) -> Result<(i32, SignedDuration), String> {
         Ok(count) if count >= 0 && !replicas.starts_with('+') => count,
         _ => return Err(format!("{replicas:?} is not a number of replicas")),
     };
-    Ok((replicas, duration(age)?))
+    Ok((replicas, parse_duration(age).map_err(|e| e.to_string())?))
 }
 
 fn gate(text: &str) -> Result<(String, bool), String> {
@@ -321,7 +290,7 @@ fn gate(text: &str) -> Result<(String, bool), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{command_line, duration, gate, recommendation, tolerance};
+    use super::{command_line, gate, recommendation};
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -345,13 +314,8 @@ mod tests {
 
     #[test]
     fn values_are_checked() {
-        assert_eq!(tolerance("0.05"), Ok(0.05));
-        assert!(tolerance("-1").is_err() && tolerance("NaN").is_err() && tolerance("x").is_err());
-        assert_eq!(duration("1m30s").map(|d| d.as_secs()), Ok(90));
-        assert!(duration("-1s").is_err() && duration("5x").is_err());
-        assert_eq!(duration("600").map(|d| d.as_secs()), Ok(600));
-        assert_eq!(duration("1.5").map(|d| d.as_millis()), Ok(1500));
-        assert!(recommendation("+8@2m").is_err() && tolerance("+0.1").is_err());
+        assert_eq!(recommendation("8@2m").map(|(_, age)| age.as_secs()), Ok(120));
+        assert!(recommendation("+8@2m").is_err() && recommendation("8").is_err());
         assert_eq!(gate("HPAScaleToZero=true"), Ok(("HPAScaleToZero".to_owned(), true)));
         assert!(gate("HPAScaleToZero").is_err() && gate("HPAScaleToZero=yes").is_err());
     }

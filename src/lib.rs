@@ -68,6 +68,7 @@ pub mod cluster;
 pub mod command;
 pub mod engine;
 pub mod error;
+pub mod flags;
 pub mod memory;
 mod numbers;
 pub mod outlook;

@@ -4,6 +4,7 @@
 
 use jiff::SignedDuration;
 
+use crate::apimachinery::go;
 use crate::apimachinery::quantity::{Format, Quantity};
 
 /// `5m`, `1h30m`, `17.068s`: a duration without its zero parts.
@@ -26,6 +27,28 @@ pub(crate) fn duration(duration: SignedDuration) -> String {
         text += &format!("{seconds}s");
     }
     text
+}
+
+/// Reads a duration as people type it: as Go does, or as seconds without a unit.
+pub(crate) fn parse_duration(text: &str) -> Result<SignedDuration, NoDuration> {
+    let is_number = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit() || c == b'.');
+    let duration = match is_number {
+        true => go::parse_duration(&format!("{text}s")),
+        false => go::parse_duration(text),
+    };
+    match duration {
+        Some(duration) if duration.is_negative() => Err(NoDuration::Negative),
+        duration => duration.ok_or(NoDuration::Form),
+    }
+}
+
+/// A text is not a duration that people may type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoDuration {
+    #[error("must not be negative")]
+    Negative,
+    #[error("not a duration such as 5m, 1m30s, or 90 for seconds")]
+    Form,
 }
 
 /// An age, in two units at most and rough where it is long, much as kubectl shows it.
@@ -97,6 +120,18 @@ mod tests {
             let exact = SignedDuration::from_millis(millis);
             assert_eq!(duration(exact), text);
             assert_eq!(go::parse_duration(text), Some(exact), "a flag takes {text}");
+        }
+    }
+
+    #[test]
+    fn typed_durations_need_no_unit() {
+        use super::{NoDuration, parse_duration};
+        for (text, millis) in [("1m30s", 90_000), ("600", 600_000), ("1.5", 1500)] {
+            assert_eq!(parse_duration(text), Ok(SignedDuration::from_millis(millis)), "{text}");
+        }
+        assert_eq!(parse_duration("-1s"), Err(NoDuration::Negative));
+        for text in ["5x", "", ".", "-1"] {
+            assert_eq!(parse_duration(text), Err(NoDuration::Form), "{text}");
         }
     }
 

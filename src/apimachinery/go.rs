@@ -1,8 +1,12 @@
-//! Text as Go's standard library prints it, which shows in the API server's and the controller's
-//! messages. Nothing here knows Kubernetes. Follows `strconv.Quote`, `fmt.Sprintf`,
-//! `encoding/json` and `time.Duration`.
+//! Text as Go's standard library prints and reads it, which shows in the API server's and the
+//! controller's messages. Follows `strconv`, `fmt.Sprintf`, `encoding/json`, `time.Duration` and the
+//! duration of Kubernetes' JSON.
+
+use std::borrow::Cow;
 
 use jiff::SignedDuration;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Text as `%q` prints it.
 pub(crate) fn quote(text: &str) -> String {
@@ -196,14 +200,6 @@ pub(crate) fn duration(duration: SignedDuration) -> String {
     format!("{sign}{hours}{minutes}m{seconds}{fraction}s")
 }
 
-/// A duration as people type it: as Go reads it, or seconds without a unit.
-pub(crate) fn duration_or_seconds(text: &str) -> Option<SignedDuration> {
-    match !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit() || c == b'.') {
-        true => parse_duration(&format!("{text}s")),
-        false => parse_duration(text),
-    }
-}
-
 /// Reads a duration as `time.ParseDuration` does: `5m0s`, `1.5h`, `-300ms`, `0`.
 pub(crate) fn parse_duration(text: &str) -> Option<SignedDuration> {
     let (negative, mut rest) = match text.as_bytes().first()? {
@@ -247,6 +243,37 @@ pub(crate) fn parse_duration(text: &str) -> Option<SignedDuration> {
     }
     let nanos = i64::try_from(nanos).ok()?;
     Some(SignedDuration::from_nanos(if negative { -nanos } else { nanos }))
+}
+
+/// A duration as Kubernetes writes it in JSON (`17.068s`, `1m0s`); null and absence are zero.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GoDuration(pub SignedDuration);
+
+impl<'de> Deserialize<'de> for GoDuration {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Some(text) = Option::<Cow<'de, str>>::deserialize(deserializer)? else {
+            return Ok(Self::default());
+        };
+        match parse_duration(&text) {
+            Some(duration) => Ok(Self(duration)),
+            None => Err(D::Error::custom(format_args!("invalid duration {text:?}"))),
+        }
+    }
+}
+
+impl Serialize for GoDuration {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&duration(self.0))
+    }
+}
+
+/// Reads a truth value as `strconv.ParseBool` does.
+pub(crate) fn parse_bool(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

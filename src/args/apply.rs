@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 
 use super::connection::CONNECTION;
 use super::{ConnectionFlags, ControllerArgs, MemoryArgs};
+use crate::numbers::{NoDuration, parse_duration};
 
 /// `apply`.
 #[derive(Debug, Args)]
@@ -139,6 +140,6 @@ fn without_files(arg: Arg) -> Arg {
     }
 }
 
-fn timeout(text: &str) -> Result<Duration, String> {
-    super::duration(text).map(SignedDuration::unsigned_abs)
+fn timeout(text: &str) -> Result<Duration, NoDuration> {
+    parse_duration(text).map(SignedDuration::unsigned_abs)
 }

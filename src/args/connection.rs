@@ -100,13 +100,8 @@ pub struct ConnectionFlags {
     pub warnings_as_errors: Option<bool>,
 }
 
-/// Follows `strconv.ParseBool`, which reads the values of kubectl's flags.
-fn boolean(text: &str) -> Result<bool, String> {
-    match text {
-        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
-        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
-        _ => Err("neither true nor false".to_owned()),
-    }
+fn boolean(text: &str) -> Result<bool, &'static str> {
+    go::parse_bool(text).ok_or("neither true nor false")
 }
 
 /// Follows `clientcmd.ParseTimeout`; a negative duration means no limit, as in Go's HTTP client.

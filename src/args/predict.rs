@@ -4,7 +4,8 @@
 use clap::{ArgGroup, Args, ValueEnum};
 use jiff::SignedDuration;
 
-use super::{ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs, duration};
+use super::{ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs};
+use crate::numbers::parse_duration;
 
 /// `predict`.
 #[derive(Debug, Args)]
@@ -115,7 +116,7 @@ pub enum PredictOutput {
 pub struct TimelineArgs {
     /// Simulate pass after pass for this long (default: until the trace has ended and the replicas
     /// have settled). Without a trace the total load stays constant; the ready pods share it evenly
-    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
     #[arg(allow_hyphen_values = true)]
     pub span: Option<SignedDuration>,
 
@@ -127,12 +128,12 @@ pub struct TimelineArgs {
     pub trace: Option<String>,
 
     /// Time from the creation of a new pod until it is ready
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "10s")]
     #[arg(requires = "played", allow_hyphen_values = true)]
     pub ready_after: SignedDuration,
 
     /// Time from the creation of a new pod until it has metrics
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s")]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "30s")]
     #[arg(requires = "played", allow_hyphen_values = true)]
     pub metrics_after: SignedDuration,
 }

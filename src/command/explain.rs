@@ -22,7 +22,6 @@ use crate::report::page::Page;
 use crate::saved::assemble::{assemble, save_command};
 use crate::saved::file;
 use crate::saved::save::Saved;
-use crate::snapshot::controller::Flags;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::note::Note;
 use crate::snapshot::{Snapshot, Unread};
@@ -209,29 +208,13 @@ impl Pass {
 
 /// What the command line says beside the objects, the HPA's name aside.
 pub(super) fn options(args: &ControllerArgs, connection: &ConnectionFlags) -> Options {
-    let ControllerArgs {
-        now,
-        tolerance,
-        downscale_stabilization,
-        cpu_initialization_period,
-        initial_readiness_delay,
-        sync_period,
-        ref kubernetes_version,
-        ref feature_gates,
-    } = *args;
     Options {
         name: String::new(),
         namespace: connection.namespace.clone(),
-        now,
-        version: kubernetes_version.clone(),
-        flags: Flags {
-            tolerance,
-            downscale_stabilization,
-            cpu_initialization_period,
-            initial_readiness_delay,
-            sync_period,
-        },
-        gates: feature_gates.iter().cloned().collect(),
+        now: args.now,
+        version: args.kubernetes_version.clone(),
+        flags: args.flags,
+        gates: args.feature_gates.iter().cloned().collect(),
         also: Vec::new(),
     }
 }

@@ -5,22 +5,23 @@ pub(super) mod reader;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::snapshot::controller::Flags;
 use crate::snapshot::settings::Stated;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::apimachinery::go::GoDuration;
 use crate::apimachinery::json::{list, null_as_default, unique_map};
 use crate::apimachinery::names;
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::{LabelSelector, Labels};
+use crate::flags::Flags;
 use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::{Evidence, ManagedFieldsEntry, Rescales, Seen};
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricIdentifier};
 use crate::snapshot::memory::{Memory, Recommendation, ScaleEvent};
-use crate::snapshot::metric::{ExternalMetricValue, GoDuration, MetricValue, PodMetrics};
+use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::{Pod, ZERO_TIME};
 

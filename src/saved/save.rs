@@ -14,7 +14,6 @@ use super::objects::{Api, OWN_API_VERSION};
 use crate::apimachinery::go;
 use crate::error::Error;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::controller::Flags;
 use crate::snapshot::evidence::{
     Counted, DEPLOYMENT, Event, LEASE_NAME, LEASE_NAMESPACE, Lease, OURS, Seen, Written,
 };
@@ -188,7 +187,7 @@ fn state<'a>(inputs: &'a [&Input], first: &Input, also: &'a [MetricSpec]) -> Sta
         "apiVersion": OWN_API_VERSION,
         "kind": "ControllerState",
         "now": snapshot.now.to_string(),
-        "flags": flags(&known.flags),
+        "flags": known.flags,
         "featureGates": gates(controller, &known.gates),
         "errors": errors(inputs, also),
     });
@@ -215,25 +214,6 @@ fn state<'a>(inputs: &'a [&Input], first: &Input, also: &'a [MetricSpec]) -> Sta
     }
     let answers = inputs.iter().flat_map(|input| answers(&input.snapshot, also)).collect();
     State { head: state, answers }
-}
-
-/// Flags that are known. The others are to be assumed again rather than stated.
-fn flags(known: &Flags) -> Map<String, Value> {
-    let mut flags = Map::new();
-    if let Some(tolerance) = known.tolerance {
-        flags.insert("tolerance".to_owned(), json!(tolerance));
-    }
-    for (name, value) in [
-        ("downscaleStabilization", known.downscale_stabilization),
-        ("cpuInitializationPeriod", known.cpu_initialization_period),
-        ("initialReadinessDelay", known.initial_readiness_delay),
-        ("syncPeriod", known.sync_period),
-    ] {
-        if let Some(value) = value {
-            flags.insert(name.to_owned(), json!(go::duration(value)));
-        }
-    }
-    flags
 }
 
 /// Gates that are known, and those that differ from what leaving them out means.

@@ -6,13 +6,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use jiff::SignedDuration;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
 use super::evidence::LEASE_NAMESPACE;
 use super::pod::{Phase, Pod};
 use crate::apimachinery::go;
-use crate::snapshot::controller::Flags;
+use crate::flags::Flags;
 use crate::version::{GATES, Stage, Version};
 
 /// The label of the controller manager's pods, where kubeadm, kind and minikube run it.
@@ -60,16 +59,8 @@ pub struct ManagerSettings {
 /// The flags of the controller manager that a pass depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ManagerFlag {
-    /// `--horizontal-pod-autoscaler-tolerance`.
-    Tolerance,
-    /// `--horizontal-pod-autoscaler-downscale-stabilization`.
-    DownscaleStabilization,
-    /// `--horizontal-pod-autoscaler-cpu-initialization-period`.
-    CpuInitializationPeriod,
-    /// `--horizontal-pod-autoscaler-initial-readiness-delay`.
-    InitialReadinessDelay,
-    /// `--horizontal-pod-autoscaler-sync-period`.
-    SyncPeriod,
+    /// A flag of the HPA controller, by its name in [`Flags`].
+    Hpa(&'static str),
     /// `--feature-gates`.
     FeatureGates,
     /// `--emulated-version`.
@@ -78,36 +69,29 @@ pub enum ManagerFlag {
     Controllers,
 }
 
-impl ManagerFlag {
-    const ALL: [Self; 8] = [
-        Self::Tolerance,
-        Self::DownscaleStabilization,
-        Self::CpuInitializationPeriod,
-        Self::InitialReadinessDelay,
-        Self::SyncPeriod,
-        Self::FeatureGates,
-        Self::EmulatedVersion,
-        Self::Controllers,
-    ];
+/// What the flags of the HPA controller begin with.
+const HPA_PREFIX: &str = "horizontal-pod-autoscaler-";
 
+impl ManagerFlag {
     /// Its name without the dashes in front.
-    pub fn name(self) -> &'static str {
+    pub fn name(self) -> String {
         match self {
-            Self::Tolerance => "horizontal-pod-autoscaler-tolerance",
-            Self::DownscaleStabilization => "horizontal-pod-autoscaler-downscale-stabilization",
-            Self::CpuInitializationPeriod => "horizontal-pod-autoscaler-cpu-initialization-period",
-            Self::InitialReadinessDelay => "horizontal-pod-autoscaler-initial-readiness-delay",
-            Self::SyncPeriod => "horizontal-pod-autoscaler-sync-period",
-            Self::FeatureGates => "feature-gates",
-            Self::EmulatedVersion => "emulated-version",
-            Self::Controllers => "controllers",
+            Self::Hpa(name) => format!("{HPA_PREFIX}{name}"),
+            Self::FeatureGates => "feature-gates".to_owned(),
+            Self::EmulatedVersion => "emulated-version".to_owned(),
+            Self::Controllers => "controllers".to_owned(),
         }
     }
 
     /// The flag that was written as this name; an underscore is a dash, too.
     fn of(written: &str) -> Option<Self> {
-        let written = || written.bytes().map(|byte| if byte == b'_' { b'-' } else { byte });
-        Self::ALL.into_iter().find(|flag| written().eq(flag.name().bytes()))
+        let name = written.replace('_', "-");
+        match name.strip_prefix(HPA_PREFIX) {
+            Some(name) => Flags::known_name(name).map(Self::Hpa),
+            None => [Self::FeatureGates, Self::EmulatedVersion, Self::Controllers]
+                .into_iter()
+                .find(|flag| flag.name() == name),
+        }
     }
 }
 
@@ -222,19 +206,8 @@ impl ManagerSettings {
     }
 
     fn set(&mut self, flag: ManagerFlag, value: &str) -> Result<(), String> {
-        let flags = &mut self.flags;
         match flag {
-            ManagerFlag::Tolerance => flags.tolerance = Some(share(value)?),
-            ManagerFlag::DownscaleStabilization => {
-                flags.downscale_stabilization = Some(span(value)?);
-            }
-            ManagerFlag::CpuInitializationPeriod => {
-                flags.cpu_initialization_period = Some(span(value)?);
-            }
-            ManagerFlag::InitialReadinessDelay => {
-                flags.initial_readiness_delay = Some(span(value)?);
-            }
-            ManagerFlag::SyncPeriod => flags.sync_period = Some(span(value)?),
+            ManagerFlag::Hpa(name) => self.flags.read(name, value)?,
             ManagerFlag::FeatureGates => self.set_gates(value)?,
             ManagerFlag::EmulatedVersion => {
                 for entry in value.split(',') {
@@ -261,7 +234,7 @@ impl ManagerSettings {
                 None => entry,
             };
             let (gate, on) = entry.split_once('=').ok_or_else(unusable)?;
-            let on = truth(on.trim()).ok_or_else(unusable)?;
+            let on = go::parse_bool(on.trim()).ok_or_else(unusable)?;
             let gate = gate.trim();
             if GATES.contains(&gate) || gate == ALL_ALPHA || gate == ALL_BETA {
                 self.gates.insert(gate.to_owned(), on);
@@ -304,29 +277,6 @@ const ALL_BETA: &str = "AllBeta";
 /// The names of the HPA controller, up to v1.27 and from then on.
 const HPA_CONTROLLER: [&str; 2] =
     ["horizontalpodautoscaling", "horizontal-pod-autoscaler-controller"];
-
-/// `strconv.ParseBool`.
-fn truth(text: &str) -> Option<bool> {
-    match text {
-        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
-        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
-        _ => None,
-    }
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(share) if share.is_finite() && share >= 0.0 => Ok(share),
-        _ => Err(format!("{} is not a share such as 0.1", go::quote(text))),
-    }
-}
-
-fn span(text: &str) -> Result<SignedDuration, String> {
-    match go::parse_duration(text) {
-        Some(span) if !span.is_negative() => Ok(span),
-        _ => Err(format!("{} is not a duration such as 5m0s", go::quote(text))),
-    }
-}
 
 /// The version in an image's tag. A registry may have a port, and a digest may follow.
 fn version_of(image: &str) -> Option<Version> {
@@ -389,7 +339,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{ControlPlane, ManagerFlag, ManagerPod, ManagerSettings};
-    use crate::snapshot::controller::Flags;
+    use crate::flags::Flags;
     use crate::version::Version;
 
     /// What a pod of the controller manager with these parts shows.
@@ -475,28 +425,28 @@ mod tests {
 
     #[test]
     fn unusable_values_are_told() {
-        use ManagerFlag::{Controllers, EmulatedVersion, FeatureGates, SyncPeriod, Tolerance};
+        use ManagerFlag::{Controllers, EmulatedVersion, FeatureGates, Hpa};
         for (arg, flag, why) in [
             (
                 "--horizontal-pod-autoscaler-sync-period=30",
-                SyncPeriod,
+                Hpa("sync-period"),
                 "\"30\" is not a duration such as 5m0s",
             ),
             (
                 "--horizontal-pod-autoscaler-sync-period=-1s",
-                SyncPeriod,
+                Hpa("sync-period"),
                 "\"-1s\" is not a duration such as 5m0s",
             ),
-            ("--horizontal-pod-autoscaler-sync-period", SyncPeriod, "it has no value"),
+            ("--horizontal-pod-autoscaler-sync-period", Hpa("sync-period"), "it has no value"),
             (
                 "--horizontal-pod-autoscaler-tolerance=10%",
-                Tolerance,
-                "\"10%\" is not a share such as 0.1",
+                Hpa("tolerance"),
+                "\"10%\" is not a fraction such as 0.1",
             ),
             (
                 "--horizontal-pod-autoscaler-tolerance=NaN",
-                Tolerance,
-                "\"NaN\" is not a share such as 0.1",
+                Hpa("tolerance"),
+                "\"NaN\" is not a fraction such as 0.1",
             ),
             ("--controllers=$(ON)", Controllers, "what \"$(ON)\" stands for is not known"),
             (

@@ -2,11 +2,10 @@
 //! each value knows where it came from, because most cannot be read and are assumed.
 
 use jiff::SignedDuration;
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
 
 use super::hpa::{HpaSpec, ScalingRules};
-use super::metric::GoDuration;
+use crate::flags::{self, Flags};
 use crate::version::{Stage, Version};
 
 /// Settings of the kube-controller-manager that a pass depends on.
@@ -28,48 +27,9 @@ pub struct Controller {
     pub gates: Gates,
 }
 
-/// Controller flags that are known; the others have their defaults.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Flags {
-    /// `--horizontal-pod-autoscaler-tolerance`.
-    #[serde(deserialize_with = "share")]
-    pub tolerance: Option<f64>,
-    /// `--horizontal-pod-autoscaler-downscale-stabilization`.
-    #[serde(deserialize_with = "span")]
-    pub downscale_stabilization: Option<SignedDuration>,
-    /// `--horizontal-pod-autoscaler-cpu-initialization-period`.
-    #[serde(deserialize_with = "span")]
-    pub cpu_initialization_period: Option<SignedDuration>,
-    /// `--horizontal-pod-autoscaler-initial-readiness-delay`.
-    #[serde(deserialize_with = "span")]
-    pub initial_readiness_delay: Option<SignedDuration>,
-    /// `--horizontal-pod-autoscaler-sync-period`.
-    #[serde(deserialize_with = "span")]
-    pub sync_period: Option<SignedDuration>,
-}
-
-/// The controller takes no negative duration for a flag.
-fn span<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SignedDuration>, D::Error> {
-    match Option::<GoDuration>::deserialize(deserializer)? {
-        Some(GoDuration(span)) if span.is_negative() => {
-            Err(D::Error::custom("a duration must not be negative"))
-        }
-        span => Ok(span.map(|GoDuration(span)| span)),
-    }
-}
-
-/// Nor a negative tolerance.
-fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-    match Option::<f64>::deserialize(deserializer)? {
-        Some(share) if share < 0.0 => Err(D::Error::custom("a tolerance must not be negative")),
-        share => Ok(share),
-    }
-}
-
 /// Whether what a feature gate switches is on, be it by the gate or because the version has it
 /// always or never.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gates {
     /// `HPAScaleToZero`.
     pub scale_to_zero: bool,
@@ -91,34 +51,30 @@ impl Gates {
     /// The gates of a version, with those that are set. A gate that the version does not have, or
     /// has locked, stays as the version has it.
     pub fn new(version: &Version, set: impl Fn(&str) -> Option<bool>) -> Self {
-        let on = |gate| {
+        let mut gates = Self::default();
+        for (gate, on) in gates.each() {
             let stage = Stage::of(gate, version);
-            set(gate).filter(|_| stage.is_settable()).unwrap_or(stage.is_on())
-        };
-        Self {
-            scale_to_zero: on("HPAScaleToZero"),
-            container_metrics: on("HPAContainerMetrics"),
-            configurable_tolerance: on("HPAConfigurableTolerance"),
-            pod_level_resources: on("PodLevelResources"),
-            generation: on("HPAGeneration"),
-            optimized_selector_store: on("HPAOptimizedSelectorStore"),
-            stale_controller_consistency: on("StaleControllerConsistencyHPA"),
+            *on = set(gate).filter(|_| stage.is_settable()).unwrap_or(stage.is_on());
         }
+        gates
     }
 
     /// Those of them that can be set in this version, by name.
-    pub fn settable(self, version: &Version) -> impl Iterator<Item = (&'static str, bool)> {
+    pub fn settable(mut self, version: &Version) -> impl Iterator<Item = (&'static str, bool)> {
+        let gates = self.each().map(|(gate, on)| (gate, *on));
+        gates.into_iter().filter(|(gate, _)| Stage::of(gate, version).is_settable())
+    }
+
+    fn each(&mut self) -> [(&'static str, &mut bool); 7] {
         [
-            ("HPAScaleToZero", self.scale_to_zero),
-            ("HPAContainerMetrics", self.container_metrics),
-            ("HPAConfigurableTolerance", self.configurable_tolerance),
-            ("PodLevelResources", self.pod_level_resources),
-            ("HPAGeneration", self.generation),
-            ("HPAOptimizedSelectorStore", self.optimized_selector_store),
-            ("StaleControllerConsistencyHPA", self.stale_controller_consistency),
+            ("HPAScaleToZero", &mut self.scale_to_zero),
+            ("HPAContainerMetrics", &mut self.container_metrics),
+            ("HPAConfigurableTolerance", &mut self.configurable_tolerance),
+            ("PodLevelResources", &mut self.pod_level_resources),
+            ("HPAGeneration", &mut self.generation),
+            ("HPAOptimizedSelectorStore", &mut self.optimized_selector_store),
+            ("StaleControllerConsistencyHPA", &mut self.stale_controller_consistency),
         ]
-        .into_iter()
-        .filter(|(gate, _)| Stage::of(gate, version).is_settable())
     }
 }
 
@@ -135,14 +91,19 @@ impl Controller {
 
     /// The controller of a version with its default flags and gates.
     pub fn new(version: Version) -> Self {
+        Self::with_flags(version, Flags::default())
+    }
+
+    /// The controller of a version with these flags and its default gates.
+    pub(crate) fn with_flags(version: Version, flags: Flags) -> Self {
         Self {
             gates: Gates::new(&version, |_| None),
             version,
-            tolerance: 0.1,
-            downscale_stabilization: SignedDuration::from_mins(5),
-            cpu_initialization_period: SignedDuration::from_mins(5),
-            initial_readiness_delay: SignedDuration::from_secs(30),
-            sync_period: SignedDuration::from_secs(15),
+            tolerance: flags::TOLERANCE.or_default(flags),
+            downscale_stabilization: flags::DOWNSCALE_STABILIZATION.or_default(flags),
+            cpu_initialization_period: flags::CPU_INITIALIZATION_PERIOD.or_default(flags),
+            initial_readiness_delay: flags::INITIAL_READINESS_DELAY.or_default(flags),
+            sync_period: flags::SYNC_PERIOD.or_default(flags),
         }
     }
 }

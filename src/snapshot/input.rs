@@ -7,12 +7,12 @@ use jiff::Timestamp;
 
 use super::Snapshot;
 use super::clock::{Clock, ClockDoubt};
-use super::controller::Flags;
 use super::evidence::Evidence;
 use super::hpa::{Hpa, MetricSpec};
 use super::memory::Memory;
 use super::note::Note;
 use super::settings::Known;
+use crate::flags::Flags;
 use crate::version::Version;
 
 /// What the command line says beside the objects.

@@ -1,15 +1,12 @@
 //! What the three metrics APIs answered, reduced to what a pass uses: milli-values with the
 //! timestamps and windows that grouping needs. Both shapes of the custom metrics API are read.
 
-use std::borrow::Cow;
-
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
-use serde::de::Error as _;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
 use super::pod::{Meta, Name, ResourceName, ZERO_TIME};
-use crate::apimachinery::go;
+use crate::apimachinery::go::GoDuration;
 use crate::apimachinery::json::{duplicate, null_as_default};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::{LabelSelector, Labels};
@@ -127,22 +124,6 @@ impl<'de> Deserialize<'de> for Usage {
             }
         }
         deserializer.deserialize_map(Map)
-    }
-}
-
-/// A duration as Go prints it (`17.068s`, `1m0s`); null and absence are zero.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct GoDuration(pub SignedDuration);
-
-impl<'de> Deserialize<'de> for GoDuration {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Some(text) = Option::<Cow<'de, str>>::deserialize(deserializer)? else {
-            return Ok(Self::default());
-        };
-        match go::parse_duration(&text) {
-            Some(duration) => Ok(Self(duration)),
-            None => Err(D::Error::custom(format_args!("invalid duration {text:?}"))),
-        }
     }
 }
 

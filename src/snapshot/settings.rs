@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use super::input::{Basis, Options};
 use super::note::Note;
 use crate::error::Error;
-use crate::numbers;
+use crate::flags::{self, Flag, Flags};
 use crate::snapshot::control_plane::{ControlPlane, ManagerFlag, ManagerPod};
-use crate::snapshot::controller::{Controller, Flags, Gates};
+use crate::snapshot::controller::{Controller, Gates};
 use crate::version::{GATES, Stage, Version};
 
 /// The controller's settings.
@@ -67,8 +67,9 @@ pub(crate) fn controller_settings(
     });
     let sources = Sources { options, stated, leader, server: control_plane.server.as_ref() };
     let mut told = Vec::new();
-    let mut controller = Controller::new(sources.version(&mut told, notes)?);
-    let flags = sources.flags(&mut controller, basis);
+    let version = sources.version(&mut told, notes)?;
+    let flags = sources.flags(basis);
+    let mut controller = Controller::with_flags(version, flags);
     let gates = sources.gates(&mut controller, basis, notes)?;
     if !unread.is_empty() {
         let (what, why): (Vec<&str>, Vec<String>) = unread.into_iter().unzip();
@@ -130,76 +131,26 @@ impl Sources<'_> {
         Some(version.clone())
     }
 
-    /// Sets the flags, and gives those that are known.
-    fn flags(&self, controller: &mut Controller, basis: &mut Vec<Basis>) -> Flags {
-        let mut origins = Origins::new(self.leader);
-        let known = Flags {
-            tolerance: self.flag(
-                ManagerFlag::Tolerance,
-                "tolerance 0.1",
-                |flags| flags.tolerance,
-                |value| value.to_string(),
-                &mut controller.tolerance,
-                &mut origins,
-            ),
-            downscale_stabilization: self.flag(
-                ManagerFlag::DownscaleStabilization,
-                "downscale-stabilization 5m",
-                |flags| flags.downscale_stabilization,
-                numbers::duration,
-                &mut controller.downscale_stabilization,
-                &mut origins,
-            ),
-            cpu_initialization_period: self.flag(
-                ManagerFlag::CpuInitializationPeriod,
-                "cpu-initialization-period 5m",
-                |flags| flags.cpu_initialization_period,
-                numbers::duration,
-                &mut controller.cpu_initialization_period,
-                &mut origins,
-            ),
-            initial_readiness_delay: self.flag(
-                ManagerFlag::InitialReadinessDelay,
-                "initial-readiness-delay 30s",
-                |flags| flags.initial_readiness_delay,
-                numbers::duration,
-                &mut controller.initial_readiness_delay,
-                &mut origins,
-            ),
-            sync_period: self.flag(
-                ManagerFlag::SyncPeriod,
-                "sync-period 15s",
-                |flags| flags.sync_period,
-                numbers::duration,
-                &mut controller.sync_period,
-                &mut origins,
-            ),
-        };
+    /// The flags that are known, each from the first source that has it.
+    fn flags(&self, basis: &mut Vec<Basis>) -> Flags {
+        let (mut known, mut origins) = (Flags::default(), Origins::new(self.leader));
+        self.find(&flags::TOLERANCE, &mut known, &mut origins);
+        for flag in flags::DURATIONS {
+            self.find(&flag, &mut known, &mut origins);
+        }
         origins.tell("controller flags", basis);
         known
     }
 
-    /// Sets a flag to the first value that there is for it, or leaves it at its default.
-    fn flag<T: Copy>(
-        &self,
-        flag: ManagerFlag,
-        default: &str,
-        of: fn(&Flags) -> Option<T>,
-        shown: fn(T) -> String,
-        place: &mut T,
-        origins: &mut Origins<'_>,
-    ) -> Option<T> {
-        let stated = self.stated.and_then(|stated| of(stated.flags));
-        let known = of(&self.options.flags).or(stated).or_else(|| {
-            let set = self.leader.and_then(|pod| of(&pod.settings.flags));
-            let text = match (set, default.split_once(' ')) {
-                (Some(value), Some((name, _))) => format!("{name} {}", shown(value)),
-                _ => default.to_owned(),
-            };
-            origins.add(flag, set.is_some(), text).then(|| set.unwrap_or(*place))
+    fn find<T: Copy>(&self, flag: &Flag<T>, known: &mut Flags, origins: &mut Origins<'_>) {
+        let stated = self.stated.and_then(|stated| flag.get(*stated.flags));
+        let value = flag.get(self.options.flags).or(stated).or_else(|| {
+            let set = self.leader.and_then(|pod| flag.get(pod.settings.flags));
+            let value = set.unwrap_or(flag.default);
+            let text = format!("{} {}", flag.name, (flag.shown)(value));
+            origins.add(ManagerFlag::Hpa(flag.name), set.is_some(), text).then_some(value)
         });
-        *place = known.unwrap_or(*place);
-        known
+        flag.set(known, value);
     }
 
     /// Sets the feature gates as they are in this version, and gives those that are known.

@@ -24,7 +24,7 @@ const LAYERS: [&str; 12] = [
 ];
 
 /// What the layers share, and which therefore knows none of them.
-const SHARED: [&str; 5] = ["apimachinery", "error", "numbers", "secret", "version"];
+const SHARED: [&str; 6] = ["apimachinery", "error", "flags", "numbers", "secret", "version"];
 
 /// What would make two runs of the engine differ, or tie it to a cluster or a terminal.
 const IMPURE: [&str; 15] = [

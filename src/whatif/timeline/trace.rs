@@ -4,8 +4,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{LastValue, TraceEnd};
-use crate::apimachinery::go;
 use crate::error::Error;
+use crate::numbers::{NoDuration, parse_duration};
 use crate::snapshot::Snapshot;
 use crate::whatif::overrides::{Wanted, share_usage};
 use crate::whatif::unit;
@@ -201,13 +201,11 @@ impl Time {
         if text.is_empty() {
             return Err("there is none".to_owned());
         }
-        match (go::duration_or_seconds(text), text.parse()) {
-            (Some(duration), _) if duration.is_negative() => {
-                Err(format!("{text} must not be negative"))
-            }
-            (Some(duration), _) => Ok(Self::After(duration)),
-            (None, Ok(time)) => Ok(Self::At(time)),
-            (None, Err(_)) => Err(format!("{text:?} is not a time")),
+        match (parse_duration(text), text.parse()) {
+            (Ok(duration), _) => Ok(Self::After(duration)),
+            (Err(why @ NoDuration::Negative), _) => Err(format!("{text} {why}")),
+            (Err(NoDuration::Form), Ok(time)) => Ok(Self::At(time)),
+            (Err(NoDuration::Form), Err(_)) => Err(format!("{text:?} is not a time")),
         }
     }
 

@@ -9,6 +9,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::engine;
 use kubectl_hpa::memory::{Memory, Remembered};
+use kubectl_hpa::pass::Pass;
 use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
@@ -61,13 +62,12 @@ fn searching(c: &mut Criterion) {
     let value = |pod: &Pod| PodValue { pod: pod.name.clone(), value: 17_000, timestamp, window };
     metrics.push(MetricAnswer::PodMetrics);
     metrics.push(MetricAnswer::Pods(pods.iter().map(value).collect()));
-    let remembered = Remembered::from_stated(&Memory::default());
-    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
+    let pass = Pass::with(input, Remembered::from_stated(&Memory::default()));
     let mut group = c.benchmark_group("thresholds of three metrics");
     group.sample_size(10);
     for (name, curve) in [("without a curve", None), ("with a curve", Some(0))] {
         group.bench_function(name, |b| {
-            b.iter(|| thresholds(black_box(&input.snapshot), &remembered, &decision, curve));
+            b.iter(|| thresholds(black_box(&pass), curve));
         });
     }
     group.finish();

@@ -72,6 +72,7 @@ pub mod flags;
 pub mod memory;
 mod numbers;
 pub mod outlook;
+pub mod pass;
 pub mod render;
 pub mod report;
 pub mod saved;

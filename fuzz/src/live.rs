@@ -23,8 +23,9 @@ use kubectl_hpa::snapshot::note::{Note, Unlearnt};
 use serde_json::value::RawValue;
 use tokio::runtime::{Builder, Runtime};
 
-use super::passes::Pass;
+use super::passes::assert_worded;
 use super::{as_text, assert_told};
+use kubectl_hpa::pass::Pass;
 
 /// What stands where a kubeconfig has secrets.
 const SECRET: &str = "c2VjcmV0LWluLXRoZS1zZWVkcw";
@@ -215,7 +216,7 @@ async fn ask(session: &Session) {
                     let _ = managed::target(session, at).await;
                     let _ = scale::read_again(session, at).await;
                 }
-                Pass::run(input).assert_worded();
+                assert_worded(&Pass::run(input));
             }
         }
     }
@@ -224,7 +225,7 @@ async fn ask(session: &Session) {
         Ok(list) => {
             for observed in list {
                 match observed.result.and_then(|it| observed::input(it, &Options::default())) {
-                    Ok(input) => Pass::run(input).assert_worded(),
+                    Ok(input) => assert_worded(&Pass::run(input)),
                     Err(e) => assert_told(&e),
                 }
             }

@@ -5,11 +5,8 @@ use jiff::Timestamp;
 use kubectl_hpa::apimachinery::quantity::Quantity;
 use kubectl_hpa::apimachinery::selector::Selector;
 use kubectl_hpa::args::{Cli, Predict, Verb, command_line};
-use kubectl_hpa::engine;
-use kubectl_hpa::engine::decision::Decision;
 use kubectl_hpa::error::Error;
-use kubectl_hpa::memory::Remembered;
-use kubectl_hpa::outlook::Outlook;
+use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::github::annotations;
 use kubectl_hpa::render::junit::junit;
 use kubectl_hpa::render::markdown::markdown;
@@ -44,8 +41,8 @@ pub fn snapshot(data: &[u8]) {
     for listed in inputs {
         passes.push(listed.and_then(|input| {
             let pass = Pass::run(input);
-            pass.assert_worded();
-            pass.assert_saved();
+            assert_worded(&pass);
+            assert_saved(&pass);
             Ok(pass)
         }));
     }
@@ -54,7 +51,7 @@ pub fn snapshot(data: &[u8]) {
         namespace: listed.namespace.clone(),
         name: listed.name.clone(),
         reference: listed.reference.clone(),
-        result: listed.result.as_ref().map(Pass::explanation).map_err(Clone::clone),
+        result: listed.result.as_ref().map(Explanation::new).map_err(Clone::clone),
     });
     let list = ExplanationList(explained.collect());
     assert_structured(&list);
@@ -112,23 +109,23 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     };
     let assumed = Pass::run(input);
     overrides.iter_mut().for_each(|own| own.came_to(&assumed.decision));
-    let Pass { input: Input { snapshot, .. }, remembered, decision, outlook } = &assumed;
+    let Pass { input: Input { snapshot, .. }, decision, .. } = &assumed;
     let timeline = match &player {
         Some(player) => player.play(snapshot, decision)?,
         None => None,
     };
     gate.check(&snapshot.hpa.spec)?;
-    let (expectations, _) = gate.judge(&Facts::new(snapshot, remembered, decision, outlook));
+    let (expectations, _) = gate.judge(&Facts::of(&assumed));
     let curve = curve.map(|wanted| wanted.place(snapshot)).transpose()?;
-    let thresholds = thresholds(snapshot, remembered, decision, curve);
+    let thresholds = thresholds(&assumed, curve);
     assert_reported(&snapshot.hpa.key(), &expectations);
     let prediction = Prediction::new(
-        assumed.explanation(),
+        Explanation::new(&assumed),
         overrides,
         timeline.as_ref(),
         expectations,
         thresholds,
-        &observed.explanation(),
+        &Explanation::new(&observed),
     );
     assert_structured(&prediction);
     for (layout, wide, symbols) in layouts() {
@@ -152,67 +149,45 @@ fn read(text: &str) -> Result<Vec<Listed<Input>>, Error> {
     assemble_all(&objects, &options, None, &all, Timestamp::UNIX_EPOCH)
 }
 
-/// A pass with what it ran on.
-#[derive(Debug)]
-pub(super) struct Pass {
-    input: Input,
-    remembered: Remembered,
-    decision: Decision,
-    outlook: Outlook,
+/// That a pass can be told in every form.
+pub(super) fn assert_worded(pass: &Pass) {
+    let explanation = Explanation::new(pass);
+    assert_structured(&explanation);
+    for (layout, wide, symbols) in layouts() {
+        assert_harmless(&page(&Page::new(&explanation, wide, symbols), &layout));
+    }
+    let shown = Page::new(&explanation, false, Symbols::UNICODE);
+    assert_harmless(&markdown(&shown));
+    if let (Some(range), Some(replicas)) = (explanation.range, pass.decision.replicas_after()) {
+        let inside = (range.min..=range.max).contains(&replicas);
+        assert!(inside, "{replicas} is outside of {range:?}");
+    }
 }
 
-impl Pass {
-    pub(super) fn run(input: Input) -> Self {
-        let remembered = Remembered::of(&input);
-        let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-        let outlook = Outlook::new(&input.snapshot, &remembered, &decision);
-        Self { input, remembered, decision, outlook }
+/// That a pass is the same after it was saved and read, and is saved alike again.
+fn assert_saved(pass: &Pass) {
+    let saved = save::to_json(&[&pass.input], &[]).expect("one HPA is read once");
+    if !is_sayable(&serde_json::from_str(&saved).expect("JSON")) {
+        return;
     }
+    let mut objects = Objects::default();
+    let read = read_text(&saved, "saved.json", &mut objects).and_then(|()| {
+        let hpa = &pass.input.snapshot.hpa;
+        let (name, namespace) = (hpa.name.clone(), Some(hpa.namespace.clone()));
+        let options = Options { name, namespace, ..Options::default() };
+        assemble(objects, &options, Timestamp::UNIX_EPOCH)
+    });
+    let back = Pass::run(read.unwrap_or_else(|e| panic!("{e}: {saved}")));
+    assert_same(&answer(&back), &answer(pass), &saved);
+    let again = save::to_json(&[&back.input], &[]).expect("one HPA is read once");
+    assert_eq!(again, saved, "saved twice");
+}
 
-    fn explanation(&self) -> Explanation<'_> {
-        Explanation::new(&self.input, &self.remembered, &self.decision, &self.outlook)
-    }
-
-    /// That it can be told in every form.
-    pub(super) fn assert_worded(&self) {
-        let explanation = self.explanation();
-        assert_structured(&explanation);
-        for (layout, wide, symbols) in layouts() {
-            assert_harmless(&page(&Page::new(&explanation, wide, symbols), &layout));
-        }
-        let shown = Page::new(&explanation, false, Symbols::UNICODE);
-        assert_harmless(&markdown(&shown));
-        if let (Some(range), Some(replicas)) = (explanation.range, self.decision.replicas_after()) {
-            let inside = (range.min..=range.max).contains(&replicas);
-            assert!(inside, "{replicas} is outside of {range:?}");
-        }
-    }
-
-    /// That it is the same pass after it was saved and read, and is saved alike again.
-    fn assert_saved(&self) {
-        let saved = save::to_json(&[&self.input], &[]).expect("one HPA is read once");
-        if !is_sayable(&serde_json::from_str(&saved).expect("JSON")) {
-            return;
-        }
-        let mut objects = Objects::default();
-        let read = read_text(&saved, "saved.json", &mut objects).and_then(|()| {
-            let hpa = &self.input.snapshot.hpa;
-            let (name, namespace) = (hpa.name.clone(), Some(hpa.namespace.clone()));
-            let options = Options { name, namespace, ..Options::default() };
-            assemble(objects, &options, Timestamp::UNIX_EPOCH)
-        });
-        let back = Self::run(read.unwrap_or_else(|e| panic!("{e}: {saved}")));
-        assert_same(&back.answer(), &self.answer(), &saved);
-        let again = save::to_json(&[&back.input], &[]).expect("one HPA is read once");
-        assert_eq!(again, saved, "saved twice");
-    }
-
-    /// What it says about the controller, apart from how it came about.
-    fn answer(&self) -> Value {
-        let mut object = serde_json::to_value(self.explanation()).expect("an explanation is JSON");
-        let parts = ["hpa", "outcome", "proposal", "certainty", "range", "memory"];
-        parts.iter().map(|part| ((*part).to_owned(), object[*part].take())).collect()
-    }
+/// What it says about the controller, apart from how it came about.
+fn answer(pass: &Pass) -> Value {
+    let mut object = serde_json::to_value(Explanation::new(pass)).expect("an explanation is JSON");
+    let parts = ["hpa", "outcome", "proposal", "certainty", "range", "memory"];
+    parts.iter().map(|part| ((*part).to_owned(), object[*part].take())).collect()
 }
 
 /// Whether each number of thousandths is read as what it is. Upstream takes negative ones of more than

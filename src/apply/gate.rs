@@ -6,10 +6,11 @@ use serde::Serialize;
 
 use super::Change;
 use crate::args::How;
-use crate::engine::decision::{Decision, MetricResult, Path, Step};
-use crate::memory::{Knowledge, Remembered};
+use crate::engine::decision::{MetricResult, Path, Step};
+use crate::memory::Knowledge;
 use crate::outlook::{Outlook, Range};
-use crate::snapshot::{Snapshot, Unread};
+use crate::pass::Pass;
+use crate::snapshot::Unread;
 
 /// What stands against writing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -49,14 +50,8 @@ pub enum Leader {
 /// What a pass came to, and what is known beside it.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// What it ran on.
-    pub snapshot: &'a Snapshot,
-    /// The memory that it used.
-    pub remembered: &'a Remembered,
-    /// What it decided.
-    pub decision: &'a Decision,
-    /// What is open about that.
-    pub outlook: &'a Outlook,
+    /// The pass.
+    pub pass: &'a Pass,
     /// What could not be read and leaves the outcome open.
     pub doubts: &'a [String],
     /// Whether the target is to go.
@@ -71,8 +66,8 @@ const FORCE_STATUS: &str = "--force-write-status";
 impl Facts<'_> {
     /// The change that is due; none where the pass leaves the scale alone.
     pub fn change(&self) -> Option<Change> {
-        let from = self.snapshot.scale.as_ref().ok()?.spec_replicas;
-        self.decision.outcome.scale_to.map(|to| Change { from, to })
+        let from = self.pass.input.snapshot.scale.as_ref().ok()?.spec_replicas;
+        self.pass.decision.outcome.scale_to.map(|to| Change { from, to })
     }
 
     /// Everything that stands against writing it, the worst first.
@@ -98,13 +93,13 @@ impl Facts<'_> {
         let mut never = |code, message| {
             concerns.push(Concern { code, message, flag: None, forced: false });
         };
-        if let Some(since) = self.snapshot.hpa.deletion_timestamp {
+        if let Some(since) = self.pass.input.snapshot.hpa.deletion_timestamp {
             never("hpaDeleted", format!("the HPA is being deleted since {since}"));
         }
         if let Going::Since(since) = self.going {
             never("targetDeleted", format!("the target is being deleted since {since}"));
         }
-        for step in &self.decision.trace {
+        for step in &self.pass.decision.trace {
             match step {
                 Step::ReadScale { error: Some(error), .. } => {
                     never("cannotScale", format!("the target cannot be scaled: {error}"));
@@ -122,7 +117,7 @@ impl Facts<'_> {
                 Step::CombineMetrics { accepted: false, invalid, total, .. } => {
                     let lacking = self.lacking();
                     if lacking.is_none() {
-                        let error = self.decision.outcome.error.as_deref().unwrap_or_default();
+                        let error = self.pass.decision.outcome.error.as_deref().unwrap_or_default();
                         never("noMetric", format!("{invalid} of {total} metrics failed: {error}"));
                     }
                     if let Some(lacking) = lacking {
@@ -152,10 +147,10 @@ impl Facts<'_> {
     /// What could make it another answer.
     fn uncertain(&self) -> Vec<(&'static str, String)> {
         let mut uncertain = Vec::new();
-        if let Some(Range { min, max }) = open(self.outlook.range(self.decision)) {
+        if let Some(Range { min, max }) = open(self.pass.outlook.range(&self.pass.decision)) {
             let anywhere = format!("it may end anywhere from {min} to {max}");
-            if self.remembered.is_open() {
-                let known = match self.remembered.knowledge {
+            if self.pass.remembered.is_open() {
+                let known = match self.pass.remembered.knowledge {
                     Knowledge::Inferred => "known within bounds only",
                     _ => "not known",
                 };
@@ -185,7 +180,7 @@ impl Facts<'_> {
         }
         // Out of bounds it is corrected without a look at pods and metrics.
         let looks = |step: &Step| matches!(step, Step::ChoosePath { path: Path::Metrics, .. });
-        if self.decision.trace.iter().any(looks) {
+        if self.pass.decision.trace.iter().any(looks) {
             uncertain.extend(self.doubts.iter().map(|doubt| ("unread", doubt.clone())));
         }
         uncertain
@@ -193,14 +188,14 @@ impl Facts<'_> {
 
     /// The metrics that the controller may have read and we have not.
     fn lacking(&self) -> Option<String> {
-        self.decision.outcome.lacking(&self.snapshot.hpa.spec)
+        self.pass.decision.outcome.lacking(&self.pass.input.snapshot.hpa.spec)
     }
 
     /// The labels of the metrics that fail.
     fn failed(&self) -> Vec<String> {
-        let failed = self.decision.trace.iter().filter_map(|step| match step {
+        let failed = self.pass.decision.trace.iter().filter_map(|step| match step {
             Step::ComputeMetric(metric) if matches!(metric.result, MetricResult::Error(_)) => {
-                Some(self.snapshot.hpa.spec.metrics[metric.index].label())
+                Some(self.pass.input.snapshot.hpa.spec.metrics[metric.index].label())
             }
             _ => None,
         });
@@ -209,7 +204,7 @@ impl Facts<'_> {
 
     /// The replicas that it may end at if metrics that failed may say anything.
     fn with_failed_metrics(&self) -> Option<Range> {
-        let mut decision = self.decision.clone();
+        let mut decision = self.pass.decision.clone();
         for step in &mut decision.trace {
             if let Step::ComputeMetric(metric) = step
                 && let MetricResult::Error(error) = &metric.result
@@ -218,7 +213,7 @@ impl Facts<'_> {
                 metric.result = MetricResult::Unread(Unread::Refused { message });
             }
         }
-        let outlook = Outlook::new(self.snapshot, self.remembered, &decision);
+        let outlook = Outlook::new(&self.pass.input.snapshot, &self.pass.remembered, &decision);
         outlook.range(&decision)
     }
 

@@ -9,12 +9,10 @@ use serde::Serialize;
 use super::Change;
 use super::gate::Leader;
 use crate::args::Overrides;
-use crate::engine;
-use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::memory::Remembered;
-use crate::outlook::{Outlook, Range};
-use crate::snapshot::input::Input;
+use crate::outlook::Range;
+use crate::pass::Pass;
 use crate::snapshot::memory::Memory;
 use crate::snapshot::pod::{ConditionStatus, Phase, ReadyCondition};
 use crate::snapshot::{MetricAnswer, Snapshot};
@@ -29,14 +27,8 @@ pub struct Next {
     pub replicas: Range,
     /// Who runs it.
     pub leader: Leader,
-    /// What it runs on.
-    pub input: Input,
-    /// What the controller then remembers.
-    pub remembered: Remembered,
-    /// What it decides.
-    pub decision: Decision,
-    /// What is open about that.
-    pub outlook: Outlook,
+    /// The pass.
+    pub pass: Pass,
 }
 
 /// What becomes of a change.
@@ -56,19 +48,19 @@ pub enum Verdict {
 /// No more pods than these are made up.
 const MOST: i32 = 10_000;
 
-/// Runs the pass after a change. New pods are pending and use nothing yet; the others go on as they
+/// Runs the pass after a change, with the controller's history as it is without it. New pods are pending and use nothing yet; the others go on as they
 /// were observed, and so do the metrics that are no pod's.
 ///
 /// # Errors
 ///
 /// The pods of the target are not known, or are more than there can be.
 pub fn next(
-    input: &Input,
+    pass: &Pass,
     remembered: &Remembered,
-    decision: &Decision,
     change: Change,
     leader: Leader,
 ) -> Result<Next, Error> {
+    let Pass { input, decision, .. } = pass;
     if !(0..=MOST).contains(&change.to) {
         return Err(Error::failed(format!("{} replicas are not looked at", change.to)));
     }
@@ -94,21 +86,21 @@ pub fn next(
         Leader::Lapsed(_) => Remembered::from_stated(&Memory::default()),
         Leader::Holds(_) | Leader::Unknown => remembered.clone(),
     };
-    let decision = engine::reconcile(&then.snapshot, &remembered.likely);
-    let outlook = Outlook::new(&then.snapshot, &remembered, &decision);
+    let pass = Pass::with(then, remembered);
+    let Pass { input, decision, outlook, .. } = &pass;
     let kept = Range { min: change.to, max: change.to };
-    let mut replicas = outlook.range(&decision).unwrap_or(kept);
+    let mut replicas = outlook.range(decision).unwrap_or(kept);
     if replicas == kept {
         // The sync is within a period from now, and a hold may end before it.
-        let period = then.snapshot.controller.sync_period;
-        let end = then.snapshot.now.checked_add(period).unwrap_or(Timestamp::MAX);
+        let period = input.snapshot.controller.sync_period;
+        let end = input.snapshot.now.checked_add(period).unwrap_or(Timestamp::MAX);
         for soon in outlook.upcoming.iter().filter(|step| step.time <= end) {
             replicas.min = replicas.min.min(soon.range.min);
             replicas.max = replicas.max.max(soon.range.max);
         }
     }
     let verdict = judge(change, replicas);
-    Ok(Next { verdict, replicas, leader, input: then, remembered, decision, outlook })
+    Ok(Next { verdict, replicas, leader, pass })
 }
 
 /// What a range of counts means for a change.

@@ -28,6 +28,7 @@ use crate::cluster::{Session, denied};
 use crate::error::Error;
 use crate::render::style::clean;
 use crate::render::{page, structured};
+use crate::report::Explanation;
 use crate::report::apply::ApplyResult;
 use crate::report::page::Page;
 use crate::snapshot::input::Options;
@@ -65,7 +66,7 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
         let run = Run { session, args, options: &options, terminal, interrupts };
         run.attempts(asks).await
     })?;
-    let explanation = plan.pass.explanation();
+    let explanation = Explanation::new(&plan.pass);
     let page = Page::of_plan(&explanation, &plan.applied, terminal.symbols());
     let result = ApplyResult::new(explanation, &plan.applied);
     let text = match args.output {
@@ -177,7 +178,7 @@ impl Run<'_> {
 
     /// Shows the plan and asks whether to write it.
     async fn ask(&self, plan: &Plan) -> Result<bool, Error> {
-        let explanation = plan.pass.explanation();
+        let explanation = Explanation::new(&plan.pass);
         let page = Page::of_plan(&explanation, &plan.applied, self.terminal.symbols());
         self.tell(&page::page(&page, &self.terminal.layout()));
         // What was typed before it could be read is no answer to it.

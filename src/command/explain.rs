@@ -2,19 +2,17 @@
 
 use jiff::Timestamp;
 
-use super::remember::{look_further, remember, watch};
+use super::remember::{learn, open_question, remember, watch};
 use super::{Answer, Terminal, check_save, connected, list, write_saved};
 use crate::args::{ConnectionFlags, ControllerArgs, Explain, MemoryArgs, Output};
 use crate::cluster::Session;
 use crate::cluster::fetch::fetch;
 use crate::cluster::observed;
 use crate::cluster::observed::ScaleAt;
-use crate::engine;
-use crate::engine::decision::{Decision, UnreadMetric};
+use crate::engine::decision::{Outcome, UnreadMetric};
 use crate::error::Error;
-use crate::memory::Remembered;
 use crate::memory::states::{self, Chain};
-use crate::outlook::{Extreme, Outlook};
+use crate::pass::Pass;
 use crate::render::markdown::markdown;
 use crate::render::{page, structured};
 use crate::report::Explanation;
@@ -22,11 +20,8 @@ use crate::report::page::Page;
 use crate::saved::assemble::{assemble, save_command};
 use crate::saved::file;
 use crate::saved::save::Saved;
-use crate::snapshot::input::{Input, Options};
-use crate::snapshot::note::Note;
+use crate::snapshot::input::Options;
 use crate::snapshot::{Snapshot, Unread};
-use crate::version::Version;
-use crate::whatif::expect::Facts;
 use crate::whatif::overrides::Assumptions;
 
 /// Explains the HPA, or all that are asked for; the text is for standard output.
@@ -50,9 +45,8 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
         connection: &args.connection,
         assumptions: None,
     };
-    let (input, messages) = source.input(&options, terminal)?;
-    let pass = Pass::run(input);
-    let explanation = pass.explanation();
+    let (pass, messages) = source.pass(&options, terminal)?;
+    let explanation = Explanation::new(&pass);
     let text = match args.output {
         Some(Output::Json) => structured::json(&explanation)?,
         Some(Output::Yaml) => structured::yaml(&explanation)?,
@@ -66,7 +60,7 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
     if let Some(path) = &args.save {
         write_saved(path, &Saved::of(&[&pass.input], &[])?)?;
     }
-    let unanswered = pass.unanswered();
+    let unanswered = unanswered(&pass);
     let exit_code = unanswered.as_ref().map_or(0, |e| e.kind.exit_code());
     Ok(Answer {
         text,
@@ -87,38 +81,39 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Reads the files or asks the cluster; with what there is to say about it on standard error.
-    pub(super) fn input(
+    /// Runs a pass over the files, or over what the cluster answers; with messages for standard error.
+    pub(super) fn pass(
         &self,
         options: &Options,
         terminal: &Terminal,
-    ) -> Result<(Input, Vec<String>), Error> {
+    ) -> Result<(Pass, Vec<String>), Error> {
         if !self.filenames.is_empty() {
             let mut input = assemble(file::read(self.filenames)?, options, Timestamp::now())?;
             remember(self.memory, &mut input)?;
-            return Ok((input, Vec::new()));
+            return Ok((Pass::run(input), Vec::new()));
         }
         connected(self.connection, async |session| {
-            Ok(ask(session, self.memory, options, self.assumptions, terminal).await?.input)
+            Ok(ask(session, self.memory, options, self.assumptions, terminal).await?.pass)
         })
     }
 }
 
-/// What a cluster says of an HPA.
-pub(super) struct Asked {
-    pub(super) input: Input,
+/// A pass over what a cluster answers.
+pub(super) struct Live {
+    pub(super) pass: Pass,
     /// Where the scale was read.
     pub(super) scale_at: Option<ScaleAt>,
 }
 
-/// Asks a cluster for everything about one HPA.
+/// Asks a cluster for everything about one HPA: first what every pass needs, then, pass after pass, what
+/// the answer turns out to depend on.
 pub(super) async fn ask(
     session: &Session,
     memory: &MemoryArgs,
     options: &Options,
     assumptions: Option<&Assumptions>,
     terminal: &Terminal,
-) -> Result<Asked, Error> {
+) -> Result<Live, Error> {
     let states = watch(memory, session, &options.name, terminal).await?;
     let mut observed = fetch(session, session.namespace(), &options.name, &options.also).await?;
     let scale_at = observed.scale_at.take();
@@ -126,84 +121,28 @@ pub(super) async fn ask(
     let Snapshot { hpa, controller, .. } = &input.snapshot;
     input.evidence.seen = states::seen(hpa, controller, &states, &[], Chain::Glimpses);
     remember(memory, &mut input)?;
-    look_further(session, &mut input, scale_at.as_ref(), assumptions).await;
-    Ok(Asked { input, scale_at })
+    let mut pass = Pass::run(input);
+    let mut asked = Vec::new();
+    while let Some(question) = open_question(&pass, assumptions, &asked) {
+        let mut input = pass.input;
+        learn(session, question, &mut input, scale_at.as_ref()).await;
+        asked.push(question);
+        pass = Pass::run(input);
+    }
+    Ok(Live { pass, scale_at })
 }
 
-/// A pass that was run, with what it ran on.
-#[derive(Debug)]
-pub(super) struct Pass {
-    pub(super) input: Input,
-    pub(super) remembered: Remembered,
-    pub(super) decision: Decision,
-    pub(super) outlook: Outlook,
-    /// The pass at the time of the newest sample, where that may be the right one.
-    pub(super) elsewhen: Option<Box<Self>>,
-}
-
-impl Pass {
-    pub(super) fn run(input: Input) -> Self {
-        let remembered = Remembered::of(&input);
-        Self::with(input, remembered)
-    }
-
-    pub(super) fn with(mut input: Input, remembered: Remembered) -> Self {
-        let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-        let mut outlook = Outlook::new(&input.snapshot, &remembered, &decision);
-        let time = input.clock_doubt.and_then(|doubt| doubt.alternative());
-        let elsewhen = time.map(|time| Self::at(time, &input));
-        if let Some(Self { decision, outlook: other, .. }) = &elsewhen {
-            let replicas = decision.replicas_after();
-            let likely = replicas.map(|it| Extreme { replicas: it, steps: decision.trace.clone() });
-            outlook.extremes.extend(other.extremes.iter().cloned().chain(likely));
-        }
-        let newest = Version::newest();
-        if input.snapshot.controller.version.minor() < newest.minor() {
-            let newer = engine::reconcile_in(&newest, &input.snapshot, &remembered.likely);
-            let replicas = newer.replicas_after();
-            let replicas = replicas.filter(|_| replicas != decision.replicas_after());
-            let differ = |replicas| Note::NewerRulesDiffer { version: newest, replicas };
-            input.notes.extend(replicas.map(differ));
-        }
-        Self { input, remembered, decision, outlook, elsewhen: elsewhen.map(Box::new) }
-    }
-
-    /// The same pass at another time, about which there is no doubt.
-    fn at(time: Timestamp, input: &Input) -> Self {
-        let mut input = input.clone();
-        input.snapshot.now = time;
-        input.clock_doubt = None;
-        Self::run(input)
-    }
-
-    /// Why there is no answer, where what decides is not known here.
-    pub(super) fn unanswered(&self) -> Option<Error> {
-        let Decision { outcome, .. } = &self.decision;
-        let hpa = &self.input.snapshot.hpa;
-        let lacking =
-            outcome.lacking(&hpa.spec).filter(|_| self.outlook.is_unanswered(&self.decision))?;
-        let message = format!("no answer: {lacking}");
-        let missing = |unread: &UnreadMetric| matches!(unread.why, Unread::Missing { .. });
-        Some(match outcome.unread.iter().any(missing) {
-            true => Error::usage(message).hint(save_command(hpa)),
-            false => Error::failed(message),
-        })
-    }
-
-    /// Asks something of the facts, which are those of both times where the clock is in doubt.
-    pub(super) fn with_facts<T>(&self, ask: impl FnOnce(&Facts<'_>) -> T) -> T {
-        let Some(elsewhen) = &self.elsewhen else { return ask(&self.facts()) };
-        let other = elsewhen.facts();
-        ask(&self.facts().or(&other))
-    }
-
-    fn facts(&self) -> Facts<'_> {
-        Facts::new(&self.input.snapshot, &self.remembered, &self.decision, &self.outlook)
-    }
-
-    pub(super) fn explanation(&self) -> Explanation<'_> {
-        Explanation::new(&self.input, &self.remembered, &self.decision, &self.outlook)
-    }
+/// Why there is no answer, where what decides is not known here.
+pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
+    let Outcome { unread, .. } = &pass.decision.outcome;
+    let hpa = &pass.input.snapshot.hpa;
+    let lacking = pass.decision.outcome.lacking(&hpa.spec).filter(|_| pass.is_unanswered())?;
+    let message = format!("no answer: {lacking}");
+    let missing = |unread: &UnreadMetric| matches!(unread.why, Unread::Missing { .. });
+    Some(match unread.iter().any(missing) {
+        true => Error::usage(message).hint(save_command(hpa)),
+        false => Error::failed(message),
+    })
 }
 
 /// What the command line says beside the objects, the HPA's name aside.

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use super::explain::{Pass, options};
+use super::explain::{options, unanswered};
 use super::progress::{reading, shown};
 use super::remember::remember;
 use super::{Answer, Terminal, connected, write_saved};
@@ -12,7 +12,9 @@ use crate::args::{Explain, MemoryArgs, Output};
 use crate::cluster::fetch::list::{Progress, fetch_all};
 use crate::cluster::observed;
 use crate::error::Error;
+use crate::pass::Pass;
 use crate::render::{page, structured};
+use crate::report::Explanation;
 use crate::report::list::{ExplanationList, table};
 use crate::saved::assemble::assemble_all;
 use crate::saved::file;
@@ -48,7 +50,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
         namespace: listed.namespace.clone(),
         name: listed.name.clone(),
         reference: listed.reference.clone(),
-        result: listed.result.as_ref().map(Pass::explanation).map_err(Clone::clone),
+        result: listed.result.as_ref().map(Explanation::new).map_err(Clone::clone),
     });
     let list = ExplanationList(explained.collect());
     let text = match args.output {
@@ -74,7 +76,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
     }
     let errors = passes.iter().filter_map(|listed| {
         let e = match &listed.result {
-            Ok(pass) => pass.unanswered()?,
+            Ok(pass) => unanswered(pass)?,
             Err(e) => e.clone(),
         };
         let message = format!("{}: {}", listed.key(), e.message);

@@ -4,15 +4,17 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 
-use super::explain::{Pass, Source, hpa_name, options};
+use super::explain::{Source, hpa_name, options, unanswered};
 use super::output_file::replace;
 use super::{Answer, Terminal, check_save, check_written, write_saved};
 use crate::args::{Predict, PredictOutput, Report, TimelineArgs};
 use crate::error::Error;
+use crate::pass::Pass;
 use crate::render::junit::junit;
 use crate::render::markdown::markdown;
 use crate::render::svg::svg;
 use crate::render::{github, page, structured};
+use crate::report::Explanation;
 use crate::report::chart::Chart;
 use crate::report::notes::NOT_PLAYED;
 use crate::report::page::Page;
@@ -22,7 +24,7 @@ use crate::saved::file;
 use crate::saved::save::Saved;
 use crate::snapshot::input::Options;
 use crate::snapshot::note::Note;
-use crate::whatif::expect::Gate;
+use crate::whatif::expect::{Facts, Gate};
 use crate::whatif::overrides::{Assumptions, Candidate, Wanted};
 use crate::whatif::thresholds::{Found, thresholds};
 use crate::whatif::timeline::{JoinTimes, Plan, Player, Trace};
@@ -81,8 +83,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         connection: &args.connection,
         assumptions: Some(&assumptions),
     };
-    let (input, messages) = source.input(&options, terminal)?;
-    let observed = Pass::run(input);
+    let (observed, messages) = source.pass(&options, terminal)?;
     let applied = assumptions.apply(observed.input.clone(), &observed.decision);
     let (mut input, mut overrides) = applied.map_err(|e| with_right(e, &observed.input.notes))?;
     let player = plan.map(|plan| Player::new(plan, &mut input.snapshot, &mut overrides));
@@ -100,18 +101,17 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         assumed.input.notes.push(Note::FirstPassExpected);
     }
     gate.check(&assumed.input.snapshot.hpa.spec)?;
-    let (expectations, verdict) = assumed.with_facts(|facts| gate.judge(facts));
-    let Pass { remembered, decision, .. } = &assumed;
+    let (expectations, verdict) = gate.judge(&Facts::of(&assumed));
     let snapshot = &assumed.input.snapshot;
     let curve = curve.map(|wanted| wanted.place(snapshot)).transpose()?;
-    let thresholds = thresholds(snapshot, remembered, decision, curve);
+    let thresholds = thresholds(&assumed, curve);
     let prediction = Prediction::new(
-        assumed.explanation(),
+        Explanation::new(&assumed),
         overrides,
         timeline.as_ref(),
         expectations,
         thresholds,
-        &observed.explanation(),
+        &Explanation::new(&observed),
     );
     let text = match args.output {
         Some(PredictOutput::Json) => structured::json(&prediction)?,
@@ -145,7 +145,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         }
     }
     // What is expected is judged with what is not known, which has codes of its own.
-    let unanswered = if gate.is_empty() { assumed.unanswered() } else { None };
+    let unanswered = if gate.is_empty() { unanswered(&assumed) } else { None };
     let exit_code = unanswered.as_ref().map_or(verdict.exit_code(), |e| e.kind.exit_code());
     Ok(Answer {
         text,

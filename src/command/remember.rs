@@ -13,12 +13,11 @@ use crate::cluster::fetch::history::{Past, count, look_back};
 use crate::cluster::fetch::observe::observe;
 use crate::cluster::fetch::past::scaled;
 use crate::cluster::observed::ScaleAt;
-use crate::engine;
 use crate::error::Error;
+use crate::memory::infer;
 use crate::memory::states::{self, Chain};
-use crate::memory::{Remembered, infer};
 use crate::numbers;
-use crate::outlook::Outlook;
+use crate::pass::Pass;
 use crate::saved::file;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::Hpa;
@@ -89,37 +88,48 @@ pub(super) async fn watch(
     shown(observe(session, namespace, name, time, EVERY), line, terminal).await
 }
 
-/// Looks for what is worth its requests only where the answer depends on it, as the input is or as it
-/// is assumed to be: earlier states of the HPA and its target, and else the target's events.
-pub(super) async fn look_further(
-    session: &Session,
-    input: &mut Input,
-    at: Option<&ScaleAt>,
-    assumptions: Option<&Assumptions>,
-) {
-    let is_assumed_open = |assumptions: &Assumptions| {
-        let decision = engine::reconcile(&input.snapshot, &Remembered::of(input).likely);
-        let assumed = assumptions.apply(input.clone(), &decision);
-        assumed.is_ok_and(|(assumed, _)| is_open(&assumed))
-    };
-    if is_open(input) || assumptions.is_some_and(is_assumed_open) {
-        look_at_states(session, input, at).await;
-    }
-    if infer::trusts_events(input) {
-        match scaled(session, &input.snapshot.hpa).await {
-            Ok(events) => input.evidence.scaled = events,
-            Err(why) => input.notes.push(Note::NotKnown { what: Unlearnt::TargetEvents, why }),
-        }
-    }
+/// What costs requests of its own, and is asked only where the answer depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    /// The earlier states of the HPA and of its target.
+    States,
+    /// The events of the target.
+    TargetEvents,
 }
 
-/// Whether the replicas after the pass depend on what is not known of the history.
-fn is_open(input: &Input) -> bool {
-    let remembered = Remembered::of(input);
-    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let Outlook { extremes, .. } = Outlook::new(&input.snapshot, &remembered, &decision);
-    let replicas = decision.replicas_after();
-    remembered.is_open() && extremes.iter().any(|extreme| Some(extreme.replicas) != replicas)
+/// The next question on whose answer that of the pass depends, as the input is or as it is assumed to
+/// be.
+pub(super) fn open_question(
+    pass: &Pass,
+    assumptions: Option<&Assumptions>,
+    asked: &[Question],
+) -> Option<Question> {
+    let is_assumed_open = |assumptions: &Assumptions| {
+        let assumed = assumptions.apply(pass.input.clone(), &pass.decision);
+        assumed.is_ok_and(|(assumed, _)| Pass::run(assumed).depends_on_history())
+    };
+    let depends = |question: &Question| match question {
+        Question::States => pass.depends_on_history() || assumptions.is_some_and(is_assumed_open),
+        Question::TargetEvents => infer::trusts_events(&pass.input),
+    };
+    let questions = [Question::States, Question::TargetEvents];
+    questions.into_iter().filter(|it| !asked.contains(it)).find(depends)
+}
+
+/// Asks, and adds the answer to the input.
+pub(super) async fn learn(
+    session: &Session,
+    question: Question,
+    input: &mut Input,
+    at: Option<&ScaleAt>,
+) {
+    match question {
+        Question::States => look_at_states(session, input, at).await,
+        Question::TargetEvents => match scaled(session, &input.snapshot.hpa).await {
+            Ok(events) => input.evidence.scaled = events,
+            Err(why) => input.notes.push(Note::NotKnown { what: Unlearnt::TargetEvents, why }),
+        },
+    }
 }
 
 async fn look_at_states(session: &Session, input: &mut Input, at: Option<&ScaleAt>) {

@@ -401,8 +401,8 @@ fn unforeseen(e: &Error) -> String {
 fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
     let Some(Change { to, .. }) = change else { return Vec::new() };
     let Range { min, max } = next.replicas;
-    let period = super::words::duration(next.input.snapshot.controller.sync_period);
-    let now = next.input.snapshot.now;
+    let period = super::words::duration(next.pass.input.snapshot.controller.sync_period);
+    let now = next.pass.input.snapshot.now;
     let (before, who) = match next.leader {
         Leader::Holds(_) => (None, format!("within {period}, at its next sync, the controller")),
         Leader::Lapsed(renewed) => (
@@ -418,8 +418,7 @@ fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
             format!("one that does, within {period}, at its next sync"),
         ),
     };
-    let explanation =
-        Explanation::new(&next.input, &next.remembered, &next.decision, &next.outlook);
+    let explanation = Explanation::new(&next.pass);
     let words = Words { explanation: &explanation, wide: false, symbols: Symbols::ASCII };
     let (_, _, why) = words.verdict();
     let does = match next.verdict {
@@ -432,12 +431,12 @@ fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
             format!("may keep the {to} or not: it may go anywhere from {min} to {max}")
         }
     };
-    let memory = match (next.leader, next.remembered.knowledge) {
+    let memory = match (next.leader, next.pass.remembered.knowledge) {
         (Leader::Lapsed(_), _) | (_, Knowledge::JustStarted) => format!(
             "Its memory then begins with {}, and records nothing of how they came.",
             count(to, "replica")
         ),
-        _ if next.input.snapshot.hpa.spec.behavior.is_some() => {
+        _ if next.pass.input.snapshot.hpa.spec.behavior.is_some() => {
             "Its memory does not record this change: neither does the recommendation behind it \
              hold anything, nor do its rate limits count the step."
                 .to_owned()

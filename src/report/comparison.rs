@@ -7,14 +7,11 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::apimachinery::json::SecondsTime;
-use crate::engine::decision::Decision;
-use crate::memory::Remembered;
-use crate::outlook::Outlook;
+use crate::pass::Pass;
 use crate::snapshot::hpa::{
     Condition, CrossVersionObjectReference, HpaStatus, MetricIdentifier, MetricSpec, MetricStatus,
     MetricValueStatus,
 };
-use crate::snapshot::input::Input;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use reasons::{BearsOn, Facts};
 
@@ -183,12 +180,8 @@ impl Code {
 impl<'a> Comparison<'a> {
     /// Compares; none for a manifest, which has no status, and where the status of this pass is not
     /// known.
-    pub(super) fn new(
-        input: &'a Input,
-        remembered: &Remembered,
-        decision: &'a Decision,
-        outlook: &Outlook,
-    ) -> Option<Self> {
+    pub(super) fn new(pass: &'a Pass) -> Option<Self> {
+        let Pass { input, remembered, decision, outlook, .. } = pass;
         let Snapshot { hpa, now, .. } = &input.snapshot;
         let never = hpa.status == HpaStatus::default();
         if never && hpa.uid.is_none() {

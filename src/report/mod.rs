@@ -22,7 +22,8 @@ use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{Clause, Decision, Group, MetricStep, Outcome, PodRow, Step};
 use crate::memory::{Knowledge, Memory, Possible, Remembered};
-use crate::outlook::{Outlook, Range, Upcoming};
+use crate::outlook::{Range, Upcoming};
+use crate::pass::Pass;
 use crate::saved::objects::OWN_API_VERSION;
 use crate::snapshot::Snapshot;
 use crate::snapshot::clock::ClockDoubt;
@@ -99,13 +100,9 @@ struct MemoryView<'a> {
 }
 
 impl<'a> Explanation<'a> {
-    /// Explains a decision.
-    pub fn new(
-        input: &'a Input,
-        remembered: &'a Remembered,
-        decision: &'a Decision,
-        outlook: &'a Outlook,
-    ) -> Self {
+    /// Explains a pass.
+    pub fn new(pass: &'a Pass) -> Self {
+        let Pass { input, remembered, decision, outlook, newer, .. } = pass;
         let Input { snapshot, basis, notes, .. } = input;
         let range = outlook.range(decision);
         let certainty = match range {
@@ -124,7 +121,7 @@ impl<'a> Explanation<'a> {
             range,
             upcoming: &outlook.upcoming,
             clock_doubt: input.clock_doubt,
-            comparison: Comparison::new(input, remembered, decision, outlook),
+            comparison: Comparison::new(pass),
             trace: TraceView { steps: &decision.trace, pods: &snapshot.pods },
             memory: MemoryView {
                 knowledge: match remembered.knowledge {
@@ -138,12 +135,12 @@ impl<'a> Explanation<'a> {
                 after: &decision.memory,
             },
             basis: basis.iter().chain(&remembered.basis).collect(),
-            notes: notes.iter().map(|note| notes::text(note, hpa)).collect(),
+            notes: notes.iter().chain(newer).map(|note| notes::text(note, hpa)).collect(),
             input,
             snapshot,
             decision,
             remembered,
-            is_unanswered: outlook.is_unanswered(decision),
+            is_unanswered: pass.is_unanswered(),
         }
     }
 }

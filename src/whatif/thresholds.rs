@@ -11,6 +11,7 @@ use super::overrides::Dial;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{Decision, MetricResult, MetricStep, Proposal, Step};
 use crate::memory::Remembered;
+use crate::pass::Pass;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::{Snapshot, Unread};
 use search::{Search, Seen};
@@ -226,12 +227,9 @@ pub struct Point {
 /// Searches the thresholds of each metric; `curve` is the place of the one whose curve is wanted.
 /// The list is empty where the pass does not look at metrics, whatever they say. Where the memory is
 /// not certain, the answers are those with the likely one, and each band says whether that matters.
-pub fn thresholds(
-    snapshot: &Snapshot,
-    remembered: &Remembered,
-    decision: &Decision,
-    curve: Option<usize>,
-) -> Vec<Thresholds> {
+pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
+    let Pass { input, remembered, decision, .. } = pass;
+    let snapshot = &input.snapshot;
     let looked = |step: &Step| matches!(step, Step::CombineMetrics { .. });
     if !decision.trace.iter().any(looked) {
         return Vec::new();

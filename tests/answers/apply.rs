@@ -10,26 +10,13 @@ use kubectl_hpa::apply::Change;
 use kubectl_hpa::apply::gate::{Concern, Facts, Going, Leader};
 use kubectl_hpa::apply::next::{Verdict, next};
 use kubectl_hpa::args::How;
-use kubectl_hpa::engine;
-use kubectl_hpa::memory::Remembered;
-use kubectl_hpa::outlook::{Outlook, Range};
-use kubectl_hpa::snapshot::input::Input;
+use kubectl_hpa::outlook::Range;
+use kubectl_hpa::pass::Pass;
 use serde_json::Value;
 
-/// The change of an input, and what stands against it.
-fn judged(input: &Input, remembered: &Remembered) -> (Option<Change>, Vec<Concern>) {
-    let snapshot = &input.snapshot;
-    let decision = engine::reconcile(snapshot, &remembered.likely);
-    let outlook = Outlook::new(snapshot, remembered, &decision);
-    let facts = Facts {
-        snapshot,
-        remembered,
-        decision: &decision,
-        outlook: &outlook,
-        doubts: &[],
-        going: &Going::No,
-        leader: Leader::Unknown,
-    };
+/// The change of a pass, and what stands against it.
+fn judged(pass: &Pass) -> (Option<Change>, Vec<Concern>) {
+    let facts = Facts { pass, doubts: &[], going: &Going::No, leader: Leader::Unknown };
     (facts.change(), facts.concerns(&How::default()))
 }
 
@@ -45,9 +32,8 @@ fn what_the_controller_did_not_decide_is_never_written() {
     let (mut never, mut due) = (0, 0);
     for case in recorded::cases() {
         let (name, expected) = (&case.name, &case.expected);
-        let input = common::read(case.input.get()).expect("a recorded input");
-        let remembered = Remembered::of(&input);
-        let (change, concerns) = judged(&input, &remembered);
+        let pass = Pass::run(common::read(case.input.get()).expect("a recorded input"));
+        let (change, concerns) = judged(&pass);
         assert_eq!(
             change.map(|it| it.to),
             expected["scaleTo"].as_i64().map(|to| to as i32),
@@ -73,7 +59,7 @@ fn what_the_controller_did_not_decide_is_never_written() {
             condition(expected, "AbleToScale").is_some_and(|(_, why)| why == "FailedGetScale");
         if unable || (inactive && (disabled || !expected["error"].is_null())) {
             never += 1;
-            let writes = input.snapshot.scale_update_error.is_some();
+            let writes = pass.input.snapshot.scale_update_error.is_some();
             assert!(for_good || writes, "{name}: {expected:#}");
         }
     }
@@ -86,11 +72,10 @@ fn what_comes_next_is_foreseen_for_each_change() {
     for case in recorded::cases() {
         let name = &case.name;
         let input = common::read(case.input.get()).expect("a recorded input");
-        let remembered = Remembered::of(&input);
-        let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-        let (Some(change), _) = judged(&input, &remembered) else { continue };
-        for leader in [Leader::Unknown, Leader::Lapsed(input.snapshot.now)] {
-            let next = next(&input, &remembered, &decision, change, leader);
+        let pass = Pass::run(input);
+        let (Some(change), _) = judged(&pass) else { continue };
+        for leader in [Leader::Unknown, Leader::Lapsed(pass.input.snapshot.now)] {
+            let next = next(&pass, &pass.remembered, change, leader);
             let next = match next {
                 Ok(next) => next,
                 Err(e) => {
@@ -103,13 +88,13 @@ fn what_comes_next_is_foreseen_for_each_change() {
                     continue;
                 }
             };
-            let scale = next.input.snapshot.scale.as_ref().expect("a scale");
+            let scale = next.pass.input.snapshot.scale.as_ref().expect("a scale");
             assert_eq!(scale.spec_replicas, change.to, "{name}");
             // It is the controller's memory, and holds nothing of ours.
             let lapsed = matches!(leader, Leader::Lapsed(_));
-            let want = if lapsed { Default::default() } else { remembered.likely.clone() };
-            assert_eq!(next.remembered.likely, want, "{name}");
-            let after = next.decision.replicas_after().expect("a scale");
+            let want = if lapsed { Default::default() } else { pass.remembered.likely.clone() };
+            assert_eq!(next.pass.remembered.likely, want, "{name}");
+            let after = next.pass.decision.replicas_after().expect("a scale");
             let Range { min, max } = next.replicas;
             assert!((min..=max).contains(&after), "{name}: {after} of {min} to {max}");
             let verdict = match next.verdict {
@@ -131,16 +116,17 @@ fn ignoring_stabilization_ignores_nothing_else() {
     let mut other = 0;
     for case in recorded::cases() {
         let input = common::read(case.input.get()).expect("a recorded input");
-        let own = Remembered::of(&input);
-        let (held, _) = judged(&input, &own);
+        let pass = Pass::run(input);
+        let (held, _) = judged(&pass);
+        let own = &pass.remembered;
         let ignoring = own.clone().without_recommendations();
         assert_eq!(ignoring.likely.scale_up_events, own.likely.scale_up_events);
         assert_eq!(ignoring.likely.scale_down_events, own.likely.scale_down_events);
-        let (change, _) = judged(&input, &ignoring);
+        let (change, _) = judged(&Pass::with(pass.input.clone(), ignoring));
         other += usize::from(change != held);
         // Counts that do not fit 32 bits come out below zero in the controller, too.
         if let Some(Change { from, to: to @ 0.. }) = change {
-            let spec = &input.snapshot.hpa.spec;
+            let spec = &pass.input.snapshot.hpa.spec;
             let bounds = spec.min_replicas.unwrap_or(1)..=spec.max_replicas;
             // A rate limit may keep it from coming back into them at once.
             let between = from.min(to)..=from.max(to);
@@ -156,7 +142,7 @@ fn against(change: impl Fn(String) -> String) -> String {
     let case = written::CASES.iter().find(|case| case.name == "a memory that is not known");
     let input = change(case.expect("a case").input()).replace(r#""cpu":"25m""#, r#""cpu":"80m""#);
     let input = common::read(&input).expect("an input");
-    let (change, concerns) = judged(&input, &Remembered::of(&input));
+    let (change, concerns) = judged(&Pass::run(input));
     assert!(change.is_some(), "{concerns:?}");
     concerns.iter().map(|concern| &*concern.message).collect::<Vec<_>>().join("; ")
 }

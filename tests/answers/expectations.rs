@@ -9,9 +9,7 @@ use comrak::Arena;
 use comrak::nodes::NodeValue;
 use jiff::Timestamp;
 use kubectl_hpa::args::{ExpectArgs, FailOn, Overrides};
-use kubectl_hpa::engine;
-use kubectl_hpa::memory::Remembered;
-use kubectl_hpa::outlook::Outlook;
+use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::github::annotations;
 use kubectl_hpa::render::junit::junit;
 use kubectl_hpa::render::markdown::markdown;
@@ -50,11 +48,8 @@ fn open() -> Input {
 }
 
 fn with_facts<T>(input: &Input, of: impl FnOnce(&Facts<'_>, &Explanation<'_>) -> T) -> T {
-    let remembered = Remembered::of(input);
-    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let outlook = Outlook::new(&input.snapshot, &remembered, &decision);
-    let facts = Facts::new(&input.snapshot, &remembered, &decision, &outlook);
-    of(&facts, &Explanation::new(input, &remembered, &decision, &outlook))
+    let pass = Pass::run(input.clone());
+    of(&Facts::of(&pass), &Explanation::new(&pass))
 }
 
 fn judge(input: &Input, args: &ExpectArgs) -> (Vec<Expectation>, Verdict) {
@@ -343,19 +338,21 @@ fn three() -> ExpectArgs {
 fn markdown_for_a_pull_request() {
     let observed = open();
     let typed = Overrides { cpu: vec!["30%".to_owned()], ..Overrides::default() };
-    let decision = engine::reconcile(&observed.snapshot, &Remembered::of(&observed).likely);
+    let observed = Pass::run(observed);
     let assumptions = Assumptions::read(&typed).expect("overrides");
-    let (input, overrides) = assumptions.apply(observed.clone(), &decision).expect("an input");
+    let applied = assumptions.apply(observed.input.clone(), &observed.decision);
+    let (input, overrides) = applied.expect("an input");
     let expected = expect(&["desired <= 10", "recommended > 8"], &[FailOn::Limited]);
     let (expectations, _) = judge(&input, &expected);
-    let remembered = Remembered::of(&input);
-    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let outlook = Outlook::new(&input.snapshot, &remembered, &decision);
-    let explanation = Explanation::new(&input, &remembered, &decision, &outlook);
-    let thresholds = thresholds(&input.snapshot, &remembered, &decision, None);
-    let prediction = with_facts(&observed, |_, observed| {
-        Prediction::new(explanation, overrides, None, expectations, thresholds, observed)
-    });
+    let assumed = Pass::run(input);
+    let prediction = Prediction::new(
+        Explanation::new(&assumed),
+        overrides,
+        None,
+        expectations,
+        thresholds(&assumed, None),
+        &Explanation::new(&observed),
+    );
     let page = Page::of_prediction(&prediction, false, Symbols::UNICODE);
     insta::assert_snapshot!(markdown(&page), @r#"
 <code>default/nginx-deployment</code> → <code>Deployment/nginx-deployment</code>

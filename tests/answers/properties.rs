@@ -14,6 +14,7 @@ use kubectl_hpa::engine::reconcile;
 use kubectl_hpa::error::{Error, ErrorKind};
 use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::outlook::Outlook;
+use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::page::{Layout, page};
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::{Page, Symbols};
@@ -526,14 +527,12 @@ fn is_inside_the_old_range(scenario: &Scenario) -> TestCaseResult {
 fn is_inside_the_range(scenario: &Scenario) -> TestCaseResult {
     let input = read(scenario)?;
     let unknown = Remembered::unknown(input.snapshot.now);
-    let likely = reconcile(&input.snapshot, &unknown.likely);
-    let outlook = Outlook::new(&input.snapshot, &unknown, &likely);
-    let range = Explanation::new(&input, &unknown, &likely, &outlook).range;
-    let (decision, _) = common::explain(&input);
+    let open = Pass::with(input.clone(), unknown);
+    let range = Explanation::new(&open).range;
     let remembered = remembered(&input);
-    let known = Facts::new(&input.snapshot, &remembered, &decision, &NOTHING_OPEN);
-    holds_facts(&known, &Facts::new(&input.snapshot, &unknown, &likely, &outlook), &input)?;
-    let Some(replicas) = decision.replicas_after() else {
+    let known = Pass { outlook: Outlook::default(), ..Pass::with(input, remembered) };
+    holds_facts(&known, &open)?;
+    let Some(replicas) = known.decision.replicas_after() else {
         prop_assert!(range.is_none());
         return Ok(());
     };
@@ -548,20 +547,17 @@ fn holds_refused(scenario: &Scenario, refused: u8) -> TestCaseResult {
     for scenario in [scenario, &without_memory(scenario)] {
         let input = read(scenario)?;
         let remembered = remembered(&input);
-        let read = reconcile(&input.snapshot, &remembered.likely);
-        let read_outlook = Outlook::new(&input.snapshot, &remembered, &read);
-        let mut snapshot = input.snapshot.clone();
-        for (index, answer) in snapshot.metrics.iter_mut().enumerate() {
+        let mut less = input.clone();
+        for (index, answer) in less.snapshot.metrics.iter_mut().enumerate() {
             if refused >> (index % 8) & 1 == 1 {
                 *answer = MetricAnswer::Unread(Unread::Refused { message: "no".to_owned() });
             }
         }
-        let decision = reconcile(&snapshot, &remembered.likely);
-        let outlook = Outlook::new(&snapshot, &remembered, &decision);
-        let known = Facts::new(&input.snapshot, &remembered, &read, &read_outlook);
-        holds_facts(&known, &Facts::new(&snapshot, &remembered, &decision, &outlook), &input)?;
-        let range = outlook.range(&decision);
-        let replicas = read.replicas_after();
+        let read = Pass::with(input, remembered.clone());
+        let open = Pass::with(less, remembered);
+        holds_facts(&read, &open)?;
+        let range = open.outlook.range(&open.decision);
+        let replicas = read.decision.replicas_after();
         let (least, most) = (range.map(|range| range.min), range.map(|range| range.max));
         let inside = least <= replicas && replicas <= most;
         prop_assert!(inside, "{replicas:?} is outside {range:?}");
@@ -569,12 +565,11 @@ fn holds_refused(scenario: &Scenario, refused: u8) -> TestCaseResult {
     Ok(())
 }
 
-/// Of a decision about which nothing is open.
-static NOTHING_OPEN: Outlook = Outlook { extremes: Vec::new(), upcoming: Vec::new() };
-
 /// Whether what expectations are told of a pass of which less is known is never otherwise than what
 /// they are told of the pass itself.
-fn holds_facts(known: &Facts<'_>, open: &Facts<'_>, input: &Input) -> TestCaseResult {
+fn holds_facts(known: &Pass, open: &Pass) -> TestCaseResult {
+    let input = &known.input;
+    let (known, open) = (Facts::of(known), Facts::of(open));
     const OF_PASS: &str = "desired == current or delta == min or max == recommended or \
                            failed == missing or warnings == 0 or limited or stabilized or \
                            blocked or stale";
@@ -605,10 +600,8 @@ fn is_worded(scenario: &Scenario) -> TestCaseResult {
 
 /// Words an answer in every form, as wide as it likes and in little room.
 fn word(input: &Input) {
-    let remembered = remembered(input);
-    let decision = reconcile(&input.snapshot, &remembered.likely);
-    let outlook = Outlook::new(&input.snapshot, &remembered, &decision);
-    let explanation = Explanation::new(input, &remembered, &decision, &outlook);
+    let pass = Pass::with(input.clone(), remembered(input));
+    let explanation = Explanation::new(&pass);
     serde_json::to_string(&explanation).expect("an explanation is JSON");
     for (width, symbols) in [(None, Symbols::UNICODE), (Some(20), Symbols::ASCII)] {
         let layout = Layout { width, ascii: symbols == Symbols::ASCII, ..Layout::default() };

@@ -8,9 +8,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use kubectl_hpa::apimachinery::selector::Selector;
-use kubectl_hpa::engine;
-use kubectl_hpa::memory::Remembered;
-use kubectl_hpa::outlook::Outlook;
+use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::page::{Layout, page, table};
 use kubectl_hpa::render::style::Styles;
 use kubectl_hpa::report::Explanation;
@@ -30,10 +28,8 @@ fn screen(name: &str, files: &[&str], wide: bool, layout: &Layout) -> String {
     let options = Options { name: name.to_owned(), ..Options::default() };
     let clock: Timestamp = "2026-11-21T07:06:29Z".parse().expect("a time");
     let input = assemble(file::read(&files).expect("files"), &options, clock).expect("an input");
-    let remembered = Remembered::of(&input);
-    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let outlook = Outlook::new(&input.snapshot, &remembered, &decision);
-    let explanation = Explanation::new(&input, &remembered, &decision, &outlook);
+    let pass = Pass::run(input);
+    let explanation = Explanation::new(&pass);
     let symbols = if layout.ascii { Symbols::ASCII } else { Symbols::UNICODE };
     page(&Page::new(&explanation, wide, symbols), layout)
 }
@@ -452,10 +448,8 @@ fn page_of(json: &str, wide: bool) -> Page {
     file::read_text(json, "case", &mut objects).expect("objects");
     let options = Options { name: "web".to_owned(), ..Options::default() };
     let input = assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("an input");
-    let remembered = Remembered::of(&input);
-    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let outlook = Outlook::new(&input.snapshot, &remembered, &decision);
-    let explanation = Explanation::new(&input, &remembered, &decision, &outlook);
+    let pass = Pass::run(input);
+    let explanation = Explanation::new(&pass);
     Page::new(&explanation, wide, Symbols::ASCII)
 }
 
@@ -600,24 +594,13 @@ fn rows(objects: &Objects, all_namespaces: bool, wide: bool) -> Table {
     let passes: Vec<_> = inputs
         .expect("inputs")
         .into_iter()
-        .map(|listed| {
-            listed.and_then(|input| {
-                let remembered = Remembered::of(&input);
-                let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-                let outlook = Outlook::new(&input.snapshot, &remembered, &decision);
-                Ok((input, remembered, decision, outlook))
-            })
-        })
+        .map(|listed| listed.and_then(|input| Ok(Pass::run(input))))
         .collect();
     let explained = passes.iter().map(|listed| Listed {
         namespace: listed.namespace.clone(),
         name: listed.name.clone(),
         reference: listed.reference.clone(),
-        result: listed.result.as_ref().map_err(Clone::clone).map(
-            |(input, remembered, decision, outlook)| {
-                Explanation::new(input, remembered, decision, outlook)
-            },
-        ),
+        result: listed.result.as_ref().map(Explanation::new).map_err(Clone::clone),
     });
     list::table(&ExplanationList(explained.collect()), all_namespaces, wide)
 }

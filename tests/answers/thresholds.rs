@@ -15,6 +15,7 @@ use kubectl_hpa::engine::decision::{Because, Decision, MetricResult, Proposal, S
 use kubectl_hpa::engine::reconcile;
 use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::outlook::range;
+use kubectl_hpa::pass::Pass;
 use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::input::Input;
 use kubectl_hpa::whatif::overrides::set_metric;
@@ -93,15 +94,14 @@ fn input(scenario: &Scenario, forget: bool) -> Input {
 
 /// The metrics whose thresholds can be told, by place, with the memory and the pass.
 fn search(input: &Input, curve: Option<usize>) -> ((Remembered, Decision), Vec<(usize, Changes)>) {
-    let remembered = Remembered::of(input);
-    let decision = reconcile(&input.snapshot, &remembered.likely);
-    let all = thresholds(&input.snapshot, &remembered, &decision, curve).into_iter();
+    let pass = Pass::run(input.clone());
+    let all = thresholds(&pass, curve).into_iter();
     let found = all.filter_map(|of| match of.found {
         Found::Changes(changes) => Some((of.index, *changes)),
         Found::Nothing { .. } => None,
     });
     let found = found.collect();
-    ((remembered, decision), found)
+    ((pass.remembered, pass.decision), found)
 }
 
 fn holds(scenario: &Scenario, dice: &mut Dice, forget: bool) -> TestCaseResult {
@@ -117,7 +117,7 @@ fn holds(scenario: &Scenario, dice: &mut Dice, forget: bool) -> TestCaseResult {
 }
 
 /// The pass with a metric at a value, and what else may come of it.
-struct Pass {
+struct At {
     proposal: Option<Proposal>,
     replicas: i32,
     least: i32,
@@ -131,7 +131,7 @@ fn at(
     index: usize,
     changes: &Changes,
     value: i64,
-) -> Pass {
+) -> At {
     let value = match changes.unit {
         Unit::Percent => format!("{value}%").parse().expect("a share"),
         Unit::MilliPerPod | Unit::Milli => Value::Amount(value),
@@ -159,13 +159,13 @@ fn at(
     });
     let range = range(&changed, remembered, &decision).expect("a scale");
     let replicas = decision.replicas_after().expect("a scale");
-    Pass { proposal, replicas, least: range.min, most: range.max }
+    At { proposal, replicas, least: range.min, most: range.max }
 }
 
 fn tell_the_truth(
     snapshot: &Snapshot,
     changes: &Changes,
-    at: &dyn Fn(i64) -> Pass,
+    at: &dyn Fn(i64) -> At,
     dice: &mut Dice,
 ) -> TestCaseResult {
     let current = snapshot.scale.as_ref().expect("a scale").spec_replicas;

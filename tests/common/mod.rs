@@ -9,11 +9,9 @@ pub(crate) mod trajectories;
 pub(crate) mod written;
 
 use jiff::Timestamp;
-use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::Decision;
 use kubectl_hpa::error::Error;
-use kubectl_hpa::memory::Remembered;
-use kubectl_hpa::outlook::Outlook;
+use kubectl_hpa::pass::Pass;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file::read_text;
@@ -45,9 +43,7 @@ pub(crate) fn explain_as<T>(
     input: &Input,
     form: impl FnOnce(&Explanation<'_>) -> T,
 ) -> (Decision, T) {
-    let remembered = Remembered::of(input);
-    let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-    let outlook = Outlook::new(&input.snapshot, &remembered, &decision);
-    let formed = form(&Explanation::new(input, &remembered, &decision, &outlook));
-    (decision, formed)
+    let pass = Pass::run(input.clone());
+    let formed = form(&Explanation::new(&pass));
+    (pass.decision, formed)
 }

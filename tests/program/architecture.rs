@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The way of the data. A module may know those to its left, never those to its right. The
 /// commands tie them together and may know all. The cluster gives snapshots and so knows what they are
 /// made of; a snapshot knows no network.
-const LAYERS: [&str; 12] = [
+const LAYERS: [&str; 13] = [
     "args",
     "snapshot",
     "apiserver",
@@ -17,6 +17,7 @@ const LAYERS: [&str; 12] = [
     "memory",
     "engine",
     "outlook",
+    "pass",
     "whatif",
     "apply",
     "report",

@@ -8,9 +8,9 @@ use crate::cluster::observed::ScaleAt;
 use crate::cluster::write::managed;
 use crate::cluster::{Session, denied};
 use crate::command::Terminal;
-use crate::command::explain::{Asked, Pass, ask};
+use crate::command::explain::{Live, ask};
 use crate::error::Error;
-use crate::memory::Remembered;
+use crate::pass::Pass;
 use crate::report::notes;
 use crate::snapshot::input::{Input, Options};
 
@@ -31,30 +31,21 @@ impl Plan {
         options: &Options,
         terminal: &Terminal,
     ) -> Result<Self, Error> {
-        let Asked { input, scale_at } = ask(session, &args.memory, options, None, terminal).await?;
+        let Live { pass, scale_at } = ask(session, &args.memory, options, None, terminal).await?;
         let going = match &scale_at {
             Some(at) => going(session, at).await?,
             None => Going::No,
         };
-        let leader = leader(&input);
-        let own = Remembered::of(&input);
-        let used = match args.how.ignore_stabilization {
-            true => own.clone().without_recommendations(),
-            false => own.clone(),
+        let leader = leader(&pass.input);
+        let own = pass.remembered.clone();
+        let pass = match args.how.ignore_stabilization {
+            true => Pass::with(pass.input, own.clone().without_recommendations()),
+            false => pass,
         };
-        let pass = Pass::with(input, used);
         let open = pass.input.notes.iter().filter(|note| note.leaves_outcome_open());
         let doubts: Vec<String> =
             open.map(|note| notes::text(note, &pass.input.snapshot.hpa)).collect();
-        let facts = Facts {
-            snapshot: &pass.input.snapshot,
-            remembered: &pass.remembered,
-            decision: &pass.decision,
-            outlook: &pass.outlook,
-            doubts: &doubts,
-            going: &going,
-            leader,
-        };
+        let facts = Facts { pass: &pass, doubts: &doubts, going: &going, leader };
         let change = facts.change();
         let concerns = facts.concerns(&args.how);
         let how = &args.how;
@@ -73,7 +64,7 @@ impl Plan {
         if change.is_some() && result == Outcome::Planned {
             writable(&pass.input, scale_at.as_ref())?;
         }
-        let next = change.map(|change| next(&pass.input, &own, &pass.decision, change, leader));
+        let next = change.map(|change| next(&pass, &own, change, leader));
         let applied = Applied {
             at: scale_at,
             change,

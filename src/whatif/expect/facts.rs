@@ -14,6 +14,7 @@ use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, Path, S
 use crate::memory::{Remembered, infer};
 use crate::numbers;
 use crate::outlook::{Outlook, Range};
+use crate::pass::Pass;
 use crate::snapshot::{MetricAnswer, Snapshot};
 
 /// The value of a field.
@@ -97,8 +98,8 @@ pub struct Facts<'a> {
     remembered: &'a Remembered,
     decision: &'a Decision,
     outlook: &'a Outlook,
-    /// Those of the same pass at another time, where the clock is in doubt.
-    elsewhen: Option<&'a Facts<'a>>,
+    /// The pass at another time, where the clock is in doubt.
+    elsewhen: Option<&'a Pass>,
 }
 
 const OPEN_TIME: &str = "it depends on the time of the pass, which is in doubt";
@@ -108,25 +109,16 @@ const NO_SCALE: &str = "the scale of the target cannot be read";
 const UNDECIDED: &str = "the pass ends before";
 
 impl<'a> Facts<'a> {
-    /// The facts of a decision.
-    pub fn new(
-        snapshot: &'a Snapshot,
-        remembered: &'a Remembered,
-        decision: &'a Decision,
-        outlook: &'a Outlook,
-    ) -> Self {
-        Self { snapshot, remembered, decision, outlook, elsewhen: None }
-    }
-
-    /// The same, where the pass may also be that of other facts, at another time.
-    #[must_use]
-    pub fn or(self, elsewhen: &'a Facts<'a>) -> Self {
-        Self { elsewhen: Some(elsewhen), ..self }
+    /// The facts of a pass.
+    pub fn of(pass: &'a Pass) -> Self {
+        let Pass { input, remembered, decision, outlook, elsewhen, .. } = pass;
+        let elsewhen = elsewhen.as_deref();
+        Self { snapshot: &input.snapshot, remembered, decision, outlook, elsewhen }
     }
 
     /// What would settle at which of the two times the pass is.
     pub(super) fn time_hint(&self) -> Option<String> {
-        let time = crate::apimachinery::json::SecondsTime(self.elsewhen?.snapshot.now);
+        let time = crate::apimachinery::json::SecondsTime(self.elsewhen?.input.snapshot.now);
         Some(format!("--now {time} would settle it"))
     }
 
@@ -153,7 +145,7 @@ impl<'a> Facts<'a> {
     pub fn get(&self, field: &Field) -> Fact {
         let fact = self.at_one_time(field);
         let Some(elsewhen) = self.elsewhen else { return fact };
-        match (fact, elsewhen.at_one_time(field)) {
+        match (fact, Self::of(elsewhen).at_one_time(field)) {
             (fact, other) if fact == other => fact,
             (Fact::Count { min, max }, Fact::Count { min: least, max: most }) => {
                 Fact::Count { min: min.min(least), max: max.max(most) }

@@ -2,8 +2,7 @@
 //! of 0.1 on the ratio, missing pods counted as using all that they request below the target and
 //! nothing above it, and without `behavior` at most twice the replicas or 4 in one pass.
 
-use kubectl_hpa::engine::reconcile;
-use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::pass::Pass;
 use kubectl_hpa::whatif::thresholds::{
     Ask, Changes, End, Found, Hold, Reached, Thresholds, thresholds,
 };
@@ -77,9 +76,7 @@ impl Case {
             }
         }
         let input = common::read(&text).expect("the case is readable");
-        let remembered = Remembered::of(&input);
-        let decision = reconcile(&input.snapshot, &remembered.likely);
-        thresholds(&input.snapshot, &remembered, &decision, curve)
+        thresholds(&Pass::run(input), curve)
     }
 
     fn changes(&self) -> Changes {

@@ -1,0 +1,84 @@
+//! One pass with everything that it ran on. Whatever explains, judges or writes a decision takes this
+//! one value.
+
+use jiff::Timestamp;
+
+use crate::engine;
+use crate::engine::decision::Decision;
+use crate::memory::Remembered;
+use crate::outlook::{Extreme, Outlook};
+use crate::snapshot::input::Input;
+use crate::snapshot::note::Note;
+use crate::version::Version;
+
+/// A pass that was run.
+#[derive(Debug, Clone)]
+pub struct Pass {
+    /// What it ran on.
+    pub input: Input,
+    /// The history that it used.
+    pub remembered: Remembered,
+    /// What it decided.
+    pub decision: Decision,
+    /// What is open about that, and what follows from it.
+    pub outlook: Outlook,
+    /// The pass at the time of the newest sample, where that may be the right one.
+    pub elsewhen: Option<Box<Self>>,
+    /// That the newest rules end at other replicas, where they do.
+    pub newer: Option<Note>,
+}
+
+impl Pass {
+    /// Runs a pass with the history that the input states, or that follows from it.
+    pub fn run(input: Input) -> Self {
+        let remembered = Remembered::of(&input);
+        Self::with(input, remembered)
+    }
+
+    /// Runs a pass with this history.
+    pub fn with(input: Input, remembered: Remembered) -> Self {
+        let decision = engine::reconcile(&input.snapshot, &remembered.likely);
+        let mut outlook = Outlook::new(&input.snapshot, &remembered, &decision);
+        let time = input.clock_doubt.and_then(|doubt| doubt.alternative());
+        let elsewhen = time.map(|time| Box::new(Self::at(time, &input)));
+        if let Some(other) = &elsewhen {
+            let Self { decision, outlook: at_that_time, .. } = &**other;
+            let replicas = decision.replicas_after();
+            let likely = replicas.map(|it| Extreme { replicas: it, steps: decision.trace.clone() });
+            outlook.extremes.extend(at_that_time.extremes.iter().cloned().chain(likely));
+        }
+        let newer = newer(&input, &remembered, &decision);
+        Self { input, remembered, decision, outlook, elsewhen, newer }
+    }
+
+    /// The same pass at another time, about which there is no doubt.
+    fn at(time: Timestamp, input: &Input) -> Self {
+        let mut input = input.clone();
+        input.snapshot.now = time;
+        input.clock_doubt = None;
+        Self::run(input)
+    }
+
+    /// Whether metrics decide that are not known here, so that the pass has no answer.
+    pub fn is_unanswered(&self) -> bool {
+        self.outlook.is_unanswered(&self.decision)
+    }
+
+    /// Whether the replicas after the pass depend on what is not known of the history.
+    pub fn depends_on_history(&self) -> bool {
+        let replicas = self.decision.replicas_after();
+        let mut extremes = self.outlook.extremes.iter();
+        self.remembered.is_open() && extremes.any(|extreme| Some(extreme.replicas) != replicas)
+    }
+}
+
+fn newer(input: &Input, remembered: &Remembered, decision: &Decision) -> Option<Note> {
+    let version = Version::newest();
+    if input.snapshot.controller.version.minor() >= version.minor() {
+        return None;
+    }
+    let newer = engine::reconcile_in(&version, &input.snapshot, &remembered.likely);
+    let replicas = newer.replicas_after()?;
+    (Some(replicas) != decision.replicas_after())
+        .then_some(Note::NewerRulesDiffer { version, replicas })
+}

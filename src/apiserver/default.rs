@@ -72,18 +72,8 @@ pub fn set_on_read(spec: &mut HpaSpec) {
 }
 
 fn quantities(spec: &mut HpaSpec) -> impl Iterator<Item = &mut Quantity> {
-    let targets = spec.metrics.iter_mut().flat_map(|metric| {
-        let MetricSpec { type_: _, object, pods, resource, container_resource, external } = metric;
-        let targets = [
-            object.as_mut().map(|source| &mut source.target),
-            pods.as_mut().map(|source| &mut source.target),
-            resource.as_mut().map(|source| &mut source.target),
-            container_resource.as_mut().map(|source| &mut source.target),
-            external.as_mut().map(|source| &mut source.target),
-        ];
-        targets.into_iter().flatten()
-    });
-    let values = targets.flat_map(|target| [&mut target.value, &mut target.average_value]);
+    let targets = spec.metrics.iter_mut().flat_map(MetricSpec::targets_mut);
+    let values = targets.flat_map(|(_, target)| [&mut target.value, &mut target.average_value]);
     let behavior = spec.behavior.as_mut();
     let rules = behavior.map(|behavior| [&mut behavior.scale_up, &mut behavior.scale_down]);
     let rules = rules.into_iter().flatten().flatten();

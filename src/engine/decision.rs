@@ -317,6 +317,18 @@ pub struct MetricStep {
     pub strangers: usize,
 }
 
+impl MetricStep {
+    /// Whether it is about a resource of the pods.
+    pub fn is_resource(&self) -> bool {
+        matches!(&*self.type_, "Resource" | "ContainerResource")
+    }
+
+    /// Whether it has one value for the whole workload rather than one for each pod.
+    pub fn is_total(&self) -> bool {
+        matches!(&*self.type_, "Object" | "External")
+    }
+}
+
 /// The outcome of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]

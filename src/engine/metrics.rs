@@ -6,14 +6,15 @@ use super::decision::{MetricError, MetricResult, MetricStep, PodRow, Proposal};
 use super::pods::{Grouped, Sample, Selected};
 use super::replicas::{self, Calculated, NO_PODS, Target, Terms, Usage};
 use super::rules::Rules;
+use crate::apimachinery::go;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::LabelSelector;
 use crate::snapshot::controller::Tolerances;
 use crate::snapshot::hpa::{
-    ContainerResourceMetricSource, ContainerResourceMetricStatus, CrossVersionObjectReference,
-    ExternalMetricSource, ExternalMetricStatus, MetricIdentifier, MetricSpec, MetricStatus,
-    MetricTarget, MetricValueStatus, ObjectMetricSource, ObjectMetricStatus, PodsMetricSource,
-    PodsMetricStatus, ResourceMetricSource, ResourceMetricStatus,
+    ContainerResourceMetricStatus, CrossVersionObjectReference, ExternalMetricSource,
+    ExternalMetricStatus, MetricIdentifier, MetricSource, MetricStatus, MetricTarget,
+    MetricValueStatus, ObjectMetricSource, ObjectMetricStatus, PodsMetricSource, PodsMetricStatus,
+    ResourceMetricStatus,
 };
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::{ExternalValue, MetricAnswer, Scale, Snapshot, Unread};
@@ -111,12 +112,12 @@ impl<'s> Context<'s> {
         let spec = &self.snapshot.hpa.spec.metrics[index];
         let answer = self.snapshot.metrics.get(index).unwrap_or(&NO_ANSWER);
         let mut seen = Seen::default();
-        let (mut step, outcome) = match Source::of(spec) {
-            Source::Resource(source) => (
+        let (mut step, outcome) = match spec.source() {
+            MetricSource::Resource(source) => (
                 describe(&source.name, None, &source.target),
                 self.resource(&source.name, None, &source.target, answer, &mut seen),
             ),
-            Source::ContainerResource(source) => (
+            MetricSource::ContainerResource(source) => (
                 MetricStep {
                     container: Some(source.container.clone()),
                     ..describe(&source.name, None, &source.target)
@@ -129,15 +130,15 @@ impl<'s> Context<'s> {
                     &mut seen,
                 ),
             ),
-            Source::Pods(source) => (
+            MetricSource::Pods(source) => (
                 describe(&source.metric.name, source.metric.selector.as_ref(), &source.target),
                 self.pods(source, answer, &mut seen),
             ),
-            Source::Object(source) => {
+            MetricSource::Object(source) => {
                 let object = &source.described_object;
                 (
                     MetricStep {
-                        described_object: Some(format!("{}/{}", object.kind, object.name)),
+                        described_object: Some(object.to_string()),
                         ..describe(
                             &source.metric.name,
                             source.metric.selector.as_ref(),
@@ -147,13 +148,12 @@ impl<'s> Context<'s> {
                     self.object(source, answer, &mut seen),
                 )
             }
-            Source::External(source) => (
+            MetricSource::External(source) => (
                 describe(&source.metric.name, source.metric.selector.as_ref(), &source.target),
                 self.external(source, answer, &mut seen),
             ),
-            Source::Unknown(type_) => {
-                let error =
-                    format!("unknown metric source type {}", crate::apimachinery::go::quote(type_));
+            MetricSource::Unknown => {
+                let error = format!("unknown metric source type {}", go::quote(&spec.type_));
                 (
                     describe("", None, &MetricTarget::default()),
                     Err(Failure::Error(MetricError {
@@ -601,30 +601,6 @@ impl<'s> Context<'s> {
 }
 
 const NO_ANSWER: MetricAnswer = MetricAnswer::PodMetrics;
-
-/// The source that belongs to a metric's type.
-enum Source<'s> {
-    Resource(&'s ResourceMetricSource),
-    ContainerResource(&'s ContainerResourceMetricSource),
-    Pods(&'s PodsMetricSource),
-    Object(&'s ObjectMetricSource),
-    External(&'s ExternalMetricSource),
-    Unknown(&'s str),
-}
-
-impl<'s> Source<'s> {
-    fn of(spec: &'s MetricSpec) -> Self {
-        let source = match spec.type_.as_str() {
-            "Resource" => spec.resource.as_ref().map(Self::Resource),
-            "ContainerResource" => spec.container_resource.as_ref().map(Self::ContainerResource),
-            "Pods" => spec.pods.as_ref().map(Self::Pods),
-            "Object" => spec.object.as_ref().map(Self::Object),
-            "External" => spec.external.as_ref().map(Self::External),
-            _ => None,
-        };
-        source.unwrap_or(Self::Unknown(&spec.type_))
-    }
-}
 
 fn describe(name: &str, selector: Option<&LabelSelector>, target: &MetricTarget) -> MetricStep {
     MetricStep {

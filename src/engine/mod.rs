@@ -19,7 +19,7 @@ use rules::Rules;
 
 use crate::apimachinery::names;
 use crate::memory::Memory;
-use crate::snapshot::hpa::{Condition, Hpa, HpaStatus, MetricStatus};
+use crate::snapshot::hpa::{Condition, Hpa, HpaStatus, MetricSpec, MetricStatus};
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::{OtherHpa, Scale, ScaleError, Snapshot};
 use crate::version::Version;
@@ -584,7 +584,7 @@ impl<'s> Pass<'s> {
 
     fn has_object_or_external(&self) -> bool {
         let metrics = &self.snapshot.hpa.spec.metrics;
-        metrics.iter().any(|metric| matches!(metric.type_.as_str(), "Object" | "External"))
+        metrics.iter().any(MetricSpec::is_total)
     }
 
     /// `{kind}/{namespace}/{name}` of the target, as errors name it.

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use crate::apimachinery::quantity::Quantity;
 use crate::snapshot::controller::{Controller, Tolerances};
-use crate::snapshot::hpa::{Hpa, MetricSpec, MetricValueStatus};
+use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, MetricValueStatus};
 
 /// The proposal of a pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,13 +60,12 @@ pub(super) fn is_average_over_target(spec: &MetricSpec) -> bool {
 
 /// What the average of such a metric is compared with, in milli-units.
 fn wanted_average(spec: &MetricSpec) -> Option<i64> {
-    let target = spec.target()?;
-    match (spec.type_.as_str(), target.type_.as_str()) {
-        ("External", _) | ("Object", "AverageValue") => {
-            target.average_value.as_ref().map(Quantity::milli_value)
-        }
-        _ => None,
-    }
+    let target = match spec.source() {
+        MetricSource::External(source) => &source.target,
+        MetricSource::Object(source) if source.target.type_ == "AverageValue" => &source.target,
+        _ => return None,
+    };
+    target.average_value.as_ref().map(Quantity::milli_value)
 }
 
 /// The proposals to which a mean over so many replicas leads. It was rounded up.

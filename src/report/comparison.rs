@@ -8,10 +8,7 @@ use serde::Serialize;
 
 use crate::apimachinery::json::SecondsTime;
 use crate::pass::Pass;
-use crate::snapshot::hpa::{
-    Condition, CrossVersionObjectReference, HpaStatus, MetricIdentifier, MetricSpec, MetricStatus,
-    MetricValueStatus,
-};
+use crate::snapshot::hpa::{Condition, HpaStatus, MetricStatus, MetricValueStatus};
 use crate::snapshot::{MetricAnswer, Snapshot};
 use reasons::{BearsOn, Facts};
 
@@ -238,13 +235,13 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<R
     for index in 0..spec.len().max(before.len()) {
         let (last, now) = (before.get(index), after.get(index));
         let name = match (spec.get(index), last) {
-            (Some(spec), _) => name_of_spec(spec),
-            (None, Some(last)) => source_of(last).map(|(name, _)| name).unwrap_or_default(),
+            (Some(spec), _) => spec.short_label(),
+            (None, Some(last)) => last.labelled().map(|(name, _)| name).unwrap_or_default(),
             (None, None) => String::new(),
         };
         let name = if name.is_empty() { format!("metric {}", index + 1) } else { name };
         let value = |of: Option<&'a MetricStatus>| {
-            let (named, value) = source_of(of?)?;
+            let (named, value) = of?.labelled()?;
             (named == name).then_some(Value::Metric(value))
         };
         let mut row = row(Item::CurrentMetrics, Some(index), &name, value(last), value(now));
@@ -274,46 +271,6 @@ fn list_of(status: &HpaStatus) -> &[MetricStatus] {
 
 fn condition<'a>(status: &'a HpaStatus, type_: &str) -> Option<&'a Condition> {
     status.conditions.iter().find(|condition| condition.type_ == type_)
-}
-
-/// What a metric is called, and its value; none where it could not be computed.
-fn source_of(status: &MetricStatus) -> Option<(String, &MetricValueStatus)> {
-    let MetricStatus { resource, container_resource, pods, object, external, .. } = status;
-    if let Some(it) = resource {
-        Some((it.name.clone(), &it.current))
-    } else if let Some(it) = container_resource {
-        Some((in_container(&it.name, &it.container), &it.current))
-    } else if let Some(it) = pods {
-        Some((it.metric.name.clone(), &it.current))
-    } else if let Some(it) = object {
-        Some((on_object(&it.metric, &it.described_object), &it.current))
-    } else {
-        external.as_ref().map(|it| (it.metric.name.clone(), &it.current))
-    }
-}
-
-/// What a metric of the spec is called; empty for an unknown type.
-fn name_of_spec(spec: &MetricSpec) -> String {
-    let MetricSpec { resource, container_resource, pods, object, external, .. } = spec;
-    if let Some(it) = resource {
-        it.name.clone()
-    } else if let Some(it) = container_resource {
-        in_container(&it.name, &it.container)
-    } else if let Some(it) = pods {
-        it.metric.name.clone()
-    } else if let Some(it) = object {
-        on_object(&it.metric, &it.described_object)
-    } else {
-        external.as_ref().map(|it| it.metric.name.clone()).unwrap_or_default()
-    }
-}
-
-fn in_container(name: &str, container: &str) -> String {
-    format!("{name} in {container}")
-}
-
-fn on_object(metric: &MetricIdentifier, object: &CrossVersionObjectReference) -> String {
-    format!("{} on {}/{}", metric.name, object.kind, object.name)
 }
 
 /// Whether two statuses of a metric say the same. `autoscaling/v1` keeps no average beside a

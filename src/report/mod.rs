@@ -226,6 +226,9 @@ impl Serialize for PodView<'_> {
 
 /// Memory is written in powers of 1024, everything else in powers of 1000.
 fn format_of(metric: &MetricStep) -> Format {
-    let resource = matches!(metric.type_.as_str(), "Resource" | "ContainerResource");
-    if resource && metric.name == "memory" { Format::BinarySI } else { Format::DecimalSI }
+    if metric.is_resource() && metric.name == "memory" {
+        Format::BinarySI
+    } else {
+        Format::DecimalSI
+    }
 }

@@ -1,13 +1,13 @@
 //! The words of the notes.
 
-use super::words::{count, duration};
+use super::words::{self, count, duration};
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::{go, names};
 use crate::numbers::age;
 use crate::saved::assemble::{is_built_in, save_command};
 use crate::snapshot::Documents;
 use crate::snapshot::evidence::LEASE_NAMESPACE;
-use crate::snapshot::hpa::{Hpa, MetricValueStatus};
+use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::{Cause, Note, OtherHpaIgnored, Unlearnt};
 
 /// Why there is no timeline.
@@ -66,7 +66,7 @@ pub fn text(note: &Note, hpa: &Hpa) -> String {
             let status = written.map_or_else(String::new, |written| {
                 format!(", in a status that last changed {} ago", age(written))
             });
-            format!("{metric}: the controller itself last read {}{status}", current(value))
+            format!("{metric}: the controller itself last read {}{status}", words::value(value))
         }
 
         Note::FileSkipped { path } => {
@@ -201,15 +201,5 @@ fn command(documents: Documents, path: Option<&str>, namespace: &str) -> String 
     match path {
         Some(path) => format!("kubectl get --raw {}", names::shell_word(path)),
         None => format!("kubectl get {kinds} -n {} -o yaml", names::shell_word(namespace)),
-    }
-}
-
-/// `63% (12m)`, `12m`: a value as the status has it.
-fn current(value: &MetricValueStatus) -> String {
-    let amount = value.average_value.as_ref().or(value.value.as_ref());
-    match (value.average_utilization, amount) {
-        (Some(percent), Some(amount)) => format!("{percent}% ({amount})"),
-        (Some(percent), None) => format!("{percent}%"),
-        (None, amount) => amount.map(ToString::to_string).unwrap_or_default(),
     }
 }

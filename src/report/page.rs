@@ -19,6 +19,7 @@ use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{MetricStep, Step};
 use crate::memory::Knowledge;
 use crate::snapshot::Scale;
+use crate::snapshot::hpa::short_label;
 
 /// A report: what happens and why, and the sections that bear it out.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,13 +143,8 @@ impl Words<'_> {
 
     /// What a metric is called in the report, without its selector.
     pub(in crate::report) fn short_label(metric: &MetricStep) -> String {
-        let mut label = metric.name.clone();
-        if let Some(container) = &metric.container {
-            label = format!("{label} in {container}");
-        }
-        if let Some(object) = &metric.described_object {
-            label = format!("{label} on {object}");
-        }
+        let MetricStep { name, container, described_object, .. } = metric;
+        let label = short_label(name, container.as_deref(), described_object.as_deref());
         if label.is_empty() { format!("metric {}", metric.index + 1) } else { label }
     }
 

@@ -5,6 +5,17 @@ use jiff::Timestamp;
 
 use crate::numbers::age;
 pub(super) use crate::numbers::{duration, percent, quantity};
+use crate::snapshot::hpa::MetricValueStatus;
+
+/// What a metric said: `63% (12m)`, `12m`, `-` for nothing.
+pub(super) fn value(value: &MetricValueStatus) -> String {
+    let amount = value.average_value.as_ref().or(value.value.as_ref()).map(quantity);
+    match (value.average_utilization, amount) {
+        (Some(percent), Some(amount)) => format!("{percent}% ({amount})"),
+        (Some(percent), None) => format!("{percent}%"),
+        (None, amount) => amount.unwrap_or_else(|| "-".to_owned()),
+    }
+}
 
 /// The distance between two times, rough where it is long, as kubectl shows ages.
 pub(super) fn distance(from: Timestamp, to: Timestamp) -> String {

@@ -27,7 +27,7 @@ use crate::apiserver::admit::AdmissionError;
 use crate::apiserver::default::AdmissionRules;
 use crate::error::Error;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::hpa::{Hpa, MetricSpec, ObjectMetricSource};
+use crate::snapshot::hpa::{Hpa, METRIC_SOURCE_TYPES, MetricSource, MetricSpec};
 use crate::snapshot::memory::Memory;
 use crate::snapshot::note::{Note, OtherHpaIgnored};
 use crate::snapshot::pod::Pod;
@@ -322,20 +322,17 @@ fn admitted(
 
 /// A known type whose source is missing, or an old controller's target: it would crash.
 fn lacks_source(metric: &MetricSpec, version: &Version) -> bool {
-    match metric.type_.as_str() {
-        "Resource" => metric.resource.is_none(),
-        "ContainerResource" => metric.container_resource.is_none(),
-        "Pods" => metric.pods.as_ref().is_none_or(|source| source.target.average_value.is_none()),
-        "Object" => metric.object.as_ref().is_none_or(|ObjectMetricSource { target, .. }| {
-            // Before 1.27 only the target's type decides which field is read.
-            version.minor() < 27
-                && match target.type_.as_str() {
-                    "Value" => target.value.is_none(),
-                    "AverageValue" => target.average_value.is_none(),
-                    _ => false,
-                }
-        }),
-        "External" => metric.external.is_none(),
+    match metric.source() {
+        MetricSource::Unknown => METRIC_SOURCE_TYPES.contains(&&*metric.type_),
+        MetricSource::Pods(source) => source.target.average_value.is_none(),
+        // Before 1.27 only the target's type decides which field is read.
+        MetricSource::Object(source) if version.minor() < 27 => {
+            match source.target.type_.as_str() {
+                "Value" => source.target.value.is_none(),
+                "AverageValue" => source.target.average_value.is_none(),
+                _ => false,
+            }
+        }
         _ => false,
     }
 }

@@ -6,14 +6,13 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::assemble::{asked, resource_of};
-use crate::snapshot::hpa::{Hpa, MetricSpec, MetricStatus, MetricValueStatus};
+use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, MetricStatus, MetricValueStatus};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, Unread};
 
 /// The types of metrics that there are.
-const TYPES: [&str; 5] = ["Resource", "ContainerResource", "Pods", "Object", "External"];
 
 /// All that there is to say.
 pub(crate) fn on(snapshot: &Snapshot) -> Vec<Note> {
@@ -55,7 +54,7 @@ fn unused_tolerances(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
 
 fn unknown_types(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
-    let unknown = metrics.filter(|(_, metric)| !TYPES.contains(&&*metric.type_));
+    let unknown = metrics.filter(|(_, metric)| metric.source() == MetricSource::Unknown);
     unknown.map(|(index, metric)| Note::UnknownMetricType { index, type_: metric.type_.clone() })
 }
 
@@ -76,14 +75,14 @@ fn no_such_container(snapshot: &Snapshot) -> Vec<Note> {
     let names = pods.iter().flat_map(|pod| pod.containers.iter().map(|container| &*container.name));
     let names: BTreeSet<&str> = names.collect();
     let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
-    let sources = metrics.filter_map(|(i, metric)| Some((i, metric.container_resource.as_ref()?)));
-    sources
-        .filter(|(_, source)| {
-            !pods.is_empty() && !pods.iter().any(|pod| pod.has_container(&source.container))
+    let containers = metrics.filter_map(|(i, metric)| Some((i, metric.container()?)));
+    containers
+        .filter(|(_, container)| {
+            !pods.is_empty() && !pods.iter().any(|pod| pod.has_container(container))
         })
-        .map(|(index, source)| Note::NoSuchContainer {
+        .map(|(index, container)| Note::NoSuchContainer {
             index,
-            container: source.container.clone(),
+            container: container.to_owned(),
             containers: names.iter().map(|name| (*name).to_owned()).collect(),
         })
         .collect()
@@ -144,9 +143,7 @@ fn path(documents: Documents, namespace: &str, spec: &MetricSpec) -> Option<Stri
         Documents::Scale | Documents::Pod => None,
         Documents::PodMetrics => path("metrics.k8s.io/v1beta1", "pods".to_owned()),
         Documents::MetricValueList => {
-            let object = spec.object.as_ref().filter(|_| spec.type_ == "Object");
-            let object = object.map(|source| &source.described_object);
-            let of = match object {
+            let of = match spec.described_object() {
                 None => "pods/*".to_owned(),
                 Some(object) if object.is_namespace() => "metrics".to_owned(),
                 Some(object) => {
@@ -178,18 +175,6 @@ fn last_read(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
 
 /// The value in a status, if it is of that metric.
 fn value<'s>(spec: &MetricSpec, status: &'s MetricStatus) -> Option<&'s MetricValueStatus> {
-    if status.type_ != spec.type_ {
-        return None;
-    }
-    let current = [
-        status.resource.as_ref().map(|status| &status.current),
-        status.container_resource.as_ref().map(|status| &status.current),
-        status.pods.as_ref().map(|status| &status.current),
-        status.object.as_ref().map(|status| &status.current),
-        status.external.as_ref().map(|status| &status.current),
-    ]
-    .into_iter()
-    .flatten()
-    .next()?;
+    let current = status.current().filter(|_| status.type_ == spec.type_)?;
     Some(current).filter(|current| **current != MetricValueStatus::default())
 }

@@ -4,6 +4,8 @@
 //! [`crate::apiserver::convert`], defaults filled in by [`crate::apiserver::default`], manifests judged by
 //! [`crate::apiserver::validate`].
 
+use std::fmt;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +89,13 @@ impl CrossVersionObjectReference {
     }
 }
 
+/// `Deployment/web`.
+impl fmt::Display for CrossVersionObjectReference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.kind, self.name)
+    }
+}
+
 /// `MetricSpec`: a type and the source of that type.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -111,48 +120,130 @@ pub struct MetricSpec {
     pub external: Option<ExternalMetricSource>,
 }
 
+/// The source that belongs to the type of a metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum MetricSource<'s> {
+    /// A resource of each pod.
+    Resource(&'s ResourceMetricSource),
+    /// A resource of one container in each pod.
+    ContainerResource(&'s ContainerResourceMetricSource),
+    /// A custom metric of each pod.
+    Pods(&'s PodsMetricSource),
+    /// A metric that describes one object.
+    Object(&'s ObjectMetricSource),
+    /// A metric from outside the cluster.
+    External(&'s ExternalMetricSource),
+    /// The type is unknown, or its source is missing.
+    Unknown,
+}
+
+/// The types of metrics, in alphabetical order.
+pub(crate) const METRIC_SOURCE_TYPES: [&str; 5] =
+    ["ContainerResource", "External", "Object", "Pods", "Resource"];
+
+/// What a metric is called without its selector. The object is given as kind and name.
+pub(crate) fn short_label(name: &str, container: Option<&str>, object: Option<&str>) -> String {
+    let container = container.map_or_else(String::new, |container| format!(" in {container}"));
+    let object = object.map_or_else(String::new, |object| format!(" on {object}"));
+    format!("{name}{container}{object}")
+}
+
 impl MetricSpec {
+    /// The source of the metric.
+    pub fn source(&self) -> MetricSource<'_> {
+        let source = match self.type_.as_str() {
+            "Resource" => self.resource.as_ref().map(MetricSource::Resource),
+            "ContainerResource" => {
+                self.container_resource.as_ref().map(MetricSource::ContainerResource)
+            }
+            "Pods" => self.pods.as_ref().map(MetricSource::Pods),
+            "Object" => self.object.as_ref().map(MetricSource::Object),
+            "External" => self.external.as_ref().map(MetricSource::External),
+            _ => None,
+        };
+        source.unwrap_or(MetricSource::Unknown)
+    }
+
     /// The name of the resource or metric; empty where there is no source of the type.
     pub fn name(&self) -> &str {
-        let name = match self.type_.as_str() {
-            "Resource" => self.resource.as_ref().map(|source| &source.name),
-            "ContainerResource" => self.container_resource.as_ref().map(|source| &source.name),
-            _ => self.identifier().map(|metric| &metric.name),
-        };
-        name.map_or("", String::as_str)
+        match self.source() {
+            MetricSource::Resource(source) => &source.name,
+            MetricSource::ContainerResource(source) => &source.name,
+            _ => self.identifier().map_or("", |metric| &metric.name),
+        }
     }
 
     /// The container, for ContainerResource.
     pub fn container(&self) -> Option<&str> {
-        let source = self.container_resource.as_ref();
-        source.filter(|_| self.type_ == "ContainerResource").map(|source| &*source.container)
-    }
-
-    /// Whether its proposal depends on pods: an average over the replicas of a status does not.
-    pub fn needs_pods(&self) -> bool {
-        let over_replicas = matches!(self.type_.as_str(), "Object" | "External")
-            && self.target().is_some_and(|target| target.average_value.is_some());
-        !over_replicas
-    }
-
-    /// The target; none where there is no source of the type.
-    pub fn target(&self) -> Option<&MetricTarget> {
-        match self.type_.as_str() {
-            "Resource" => self.resource.as_ref().map(|source| &source.target),
-            "ContainerResource" => self.container_resource.as_ref().map(|source| &source.target),
-            "Pods" => self.pods.as_ref().map(|source| &source.target),
-            "Object" => self.object.as_ref().map(|source| &source.target),
-            "External" => self.external.as_ref().map(|source| &source.target),
+        match self.source() {
+            MetricSource::ContainerResource(source) => Some(&source.container),
             _ => None,
         }
     }
 
+    /// The object that is described, for Object.
+    pub fn described_object(&self) -> Option<&CrossVersionObjectReference> {
+        match self.source() {
+            MetricSource::Object(source) => Some(&source.described_object),
+            _ => None,
+        }
+    }
+
+    /// Whether it is about a resource of the pods.
+    pub fn is_resource(&self) -> bool {
+        matches!(self.source(), MetricSource::Resource(_) | MetricSource::ContainerResource(_))
+    }
+
+    /// Whether it has one value for the whole workload rather than one for each pod.
+    pub fn is_total(&self) -> bool {
+        matches!(self.source(), MetricSource::Object(_) | MetricSource::External(_))
+    }
+
+    /// Whether its proposal depends on pods: an average over the replicas of a status does not.
+    pub fn needs_pods(&self) -> bool {
+        let average = self.target().is_some_and(|target| target.average_value.is_some());
+        !(self.is_total() && average)
+    }
+
+    /// The target; none where there is no source of the type.
+    pub fn target(&self) -> Option<&MetricTarget> {
+        match self.source() {
+            MetricSource::Resource(source) => Some(&source.target),
+            MetricSource::ContainerResource(source) => Some(&source.target),
+            MetricSource::Pods(source) => Some(&source.target),
+            MetricSource::Object(source) => Some(&source.target),
+            MetricSource::External(source) => Some(&source.target),
+            MetricSource::Unknown => None,
+        }
+    }
+
+    /// The target, to be changed.
+    pub(crate) fn target_mut(&mut self) -> Option<&mut MetricTarget> {
+        let (type_, mut targets) = (self.type_.clone(), self.targets_mut());
+        targets.find_map(|(of, target)| (of == type_).then_some(target))
+    }
+
+    /// The targets of all sources, whatever the type, each with the type that it belongs to.
+    pub(crate) fn targets_mut(
+        &mut self,
+    ) -> impl Iterator<Item = (&'static str, &mut MetricTarget)> {
+        let Self { type_: _, object, pods, resource, container_resource, external } = self;
+        let targets = [
+            ("Object", object.as_mut().map(|source| &mut source.target)),
+            ("Pods", pods.as_mut().map(|source| &mut source.target)),
+            ("Resource", resource.as_mut().map(|source| &mut source.target)),
+            ("ContainerResource", container_resource.as_mut().map(|source| &mut source.target)),
+            ("External", external.as_mut().map(|source| &mut source.target)),
+        ];
+        targets.into_iter().filter_map(|(type_, target)| Some((type_, target?)))
+    }
+
     /// Name and selector of a metric that is no resource.
     pub fn identifier(&self) -> Option<&MetricIdentifier> {
-        match self.type_.as_str() {
-            "Pods" => self.pods.as_ref().map(|source| &source.metric),
-            "Object" => self.object.as_ref().map(|source| &source.metric),
-            "External" => self.external.as_ref().map(|source| &source.metric),
+        match self.source() {
+            MetricSource::Pods(source) => Some(&source.metric),
+            MetricSource::Object(source) => Some(&source.metric),
+            MetricSource::External(source) => Some(&source.metric),
             _ => None,
         }
     }
@@ -166,18 +257,17 @@ impl MetricSpec {
 
     /// What it is called to people: `cpu in app`, `requests on Ingress/main{verb=GET}`.
     pub fn label(&self) -> String {
-        let mut label = self.name().to_owned();
-        if let Some(container) = self.container() {
-            label = format!("{label} in {container}");
-        }
-        if let Some(source) = self.object.as_ref().filter(|_| self.type_ == "Object") {
-            let object = &source.described_object;
-            label = format!("{label} on {}/{}", object.kind, object.name);
-        }
+        let label = self.short_label();
         match self.selector() {
             selector if selector.is_empty() => label,
             selector => format!("{label}{{{selector}}}"),
         }
+    }
+
+    /// The label without the selector.
+    pub(crate) fn short_label(&self) -> String {
+        let object = self.described_object().map(CrossVersionObjectReference::to_string);
+        short_label(self.name(), self.container(), object.as_deref())
     }
 
     /// The metric that older APIs express as a CPU percentage.
@@ -395,14 +485,36 @@ pub struct MetricStatus {
 impl MetricStatus {
     /// What the metric said; none where there is nothing of its type.
     pub fn current(&self) -> Option<&MetricValueStatus> {
-        match self.type_.as_str() {
-            "Resource" => self.resource.as_ref().map(|status| &status.current),
-            "ContainerResource" => self.container_resource.as_ref().map(|status| &status.current),
-            "Pods" => self.pods.as_ref().map(|status| &status.current),
-            "Object" => self.object.as_ref().map(|status| &status.current),
-            "External" => self.external.as_ref().map(|status| &status.current),
-            _ => None,
-        }
+        self.labelled().map(|(_, current)| current)
+    }
+
+    /// The same with what the metric is called, without its selector.
+    pub(crate) fn labelled(&self) -> Option<(String, &MetricValueStatus)> {
+        let (name, container, object, current) = match self.type_.as_str() {
+            "Resource" => {
+                let status = self.resource.as_ref()?;
+                (&status.name, None, None, &status.current)
+            }
+            "ContainerResource" => {
+                let status = self.container_resource.as_ref()?;
+                (&status.name, Some(&*status.container), None, &status.current)
+            }
+            "Pods" => {
+                let status = self.pods.as_ref()?;
+                (&status.metric.name, None, None, &status.current)
+            }
+            "Object" => {
+                let status = self.object.as_ref()?;
+                let object = status.described_object.to_string();
+                (&status.metric.name, None, Some(object), &status.current)
+            }
+            "External" => {
+                let status = self.external.as_ref()?;
+                (&status.metric.name, None, None, &status.current)
+            }
+            _ => return None,
+        };
+        Some((short_label(name, container, object.as_deref()), current))
     }
 }
 

@@ -239,7 +239,7 @@ pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
         metric: spec.label(),
         index,
         format: quantity(spec).map(Quantity::format).unwrap_or_default(),
-        divided: is_total(spec) && spec.target().is_some_and(|it| it.average_value.is_some()),
+        divided: spec.is_total() && spec.target().is_some_and(|it| it.average_value.is_some()),
         found: match changes(snapshot, remembered, decision, index, curve == Some(index)) {
             Ok(changes) => Found::Changes(Box::new(changes)),
             Err(error) => Found::Nothing { error },
@@ -256,7 +256,7 @@ fn changes(
     curve: bool,
 ) -> Result<Changes, String> {
     let dial = Dial::new(snapshot, index, decision).map_err(|e| e.message)?;
-    let unit = match is_total(&snapshot.hpa.spec.metrics[index]) {
+    let unit = match snapshot.hpa.spec.metrics[index].is_total() {
         _ if dial.is_percent() => Unit::Percent,
         true => Unit::Milli,
         false => Unit::MilliPerPod,
@@ -289,11 +289,6 @@ fn changes(
         asks: search.asks(),
         curve,
     })
-}
-
-/// Whether a metric has one value for the whole workload.
-fn is_total(spec: &MetricSpec) -> bool {
-    matches!(&*spec.type_, "Object" | "External")
 }
 
 /// The amount that a metric is compared with; none for a percentage.

@@ -63,7 +63,7 @@ pub(super) fn check(
     value: &str,
     typed: impl Fn(&str) -> String,
 ) -> Result<(), String> {
-    if !matches!(spec.type_.as_str(), "Resource" | "ContainerResource") {
+    if !spec.is_resource() {
         return Ok(());
     }
     // What is no amount has a meaning of its own, and what is nothing at all is refused elsewhere.

@@ -7,12 +7,10 @@ use super::{invalid_quantity, number, validate_path_segment, validate_reference}
 use crate::apimachinery::names;
 use crate::apiserver::default::AdmissionRules;
 use crate::snapshot::hpa::{
-    ContainerResourceMetricSource, ExternalMetricSource, HpaSpec, MetricIdentifier, MetricSpec,
-    MetricTarget, ObjectMetricSource, PodsMetricSource, ResourceMetricSource,
+    ContainerResourceMetricSource, ExternalMetricSource, HpaSpec, METRIC_SOURCE_TYPES,
+    MetricIdentifier, MetricSpec, MetricTarget, ObjectMetricSource, PodsMetricSource,
+    ResourceMetricSource,
 };
-
-const METRIC_SOURCE_TYPES: [&str; 5] =
-    ["ContainerResource", "External", "Object", "Pods", "Resource"];
 
 pub(crate) fn validate(spec: &HpaSpec, rules: AdmissionRules, path: &Path) -> Vec<Cause> {
     let HpaSpec { metrics, min_replicas, .. } = spec;

@@ -10,7 +10,7 @@ use super::read::List;
 use super::right::advice;
 use crate::apimachinery::selector::LabelSelector;
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in, segment};
-use crate::snapshot::hpa::{Hpa, MetricSpec};
+use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use crate::snapshot::note::Note;
 use crate::snapshot::{ExternalValue, MetricAnswer, PodValue, Unread};
@@ -92,9 +92,8 @@ impl Fetch<'_> {
         custom: &Result<String, Miss>,
     ) -> Result<MetricAnswer, Miss> {
         let namespace = segment(self.namespace);
-        match spec.type_.as_str() {
-            "Pods" => {
-                let Some(source) = &spec.pods else { return Ok(MetricAnswer::PodMetrics) };
+        match spec.source() {
+            MetricSource::Pods(source) => {
                 let version = custom.as_ref().map_err(Clone::clone)?;
                 let path = format!(
                     "/apis/custom.metrics.k8s.io/{version}/namespaces/{namespace}/pods/*/{}\
@@ -112,8 +111,7 @@ impl Fetch<'_> {
                 };
                 Ok(MetricAnswer::Pods(values.into_iter().map(value).collect()))
             }
-            "Object" => {
-                let Some(source) = &spec.object else { return Ok(MetricAnswer::PodMetrics) };
+            MetricSource::Object(source) => {
                 let version = custom.as_ref().map_err(Clone::clone)?;
                 let root = format!("/apis/custom.metrics.k8s.io/{version}/namespaces/{namespace}");
                 let metric = segment(&source.metric.name);
@@ -134,8 +132,7 @@ impl Fetch<'_> {
                 let values = values.iter().map(|value| value.value.milli_value());
                 Ok(MetricAnswer::Object(values.collect()))
             }
-            "External" => {
-                let Some(source) = &spec.external else { return Ok(MetricAnswer::PodMetrics) };
+            MetricSource::External(source) => {
                 let path = format!(
                     "/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/{}{}",
                     segment(&source.metric.name),

@@ -37,7 +37,7 @@ use crate::apiserver::convert::HpaObject;
 use crate::apiserver::default::AdmissionRules;
 use crate::cluster::observed::{Now, Observed, ScaleAt};
 use crate::error::Error;
-use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSource, MetricSpec};
 use crate::snapshot::input::Basis;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::{Cause, Note, Unlearnt};
@@ -169,17 +169,17 @@ struct Needs {
 impl Needs {
     fn of(hpa: &Hpa) -> Self {
         let metrics = &hpa.spec.metrics;
-        let has = |types: &[&str]| metrics.iter().any(|m| types.contains(&m.type_.as_str()));
-        let described = metrics.iter().filter_map(|metric| metric.object.as_ref());
+        let custom = |metric: &MetricSpec| {
+            matches!(metric.source(), MetricSource::Pods(_) | MetricSource::Object(_))
+        };
         let unknown = |reference: &CrossVersionObjectReference| {
             !reference.is_namespace() && built_in(reference.group(), &reference.kind).is_none()
         };
         let target = &hpa.spec.scale_target_ref;
         Self {
-            resource: has(&["Resource", "ContainerResource"]),
+            resource: metrics.iter().any(MetricSpec::is_resource),
             // The version of the custom metrics API, or the resource of a kind.
-            discovery: has(&["Pods", "Object"])
-                || described.map(|source| &source.described_object).any(unknown)
+            discovery: metrics.iter().any(custom)
                 || (unknown(target) && is_well_formed(&target.api_version)),
         }
     }
@@ -242,7 +242,7 @@ impl Fetch<'_> {
             }
             match resource {
                 Ok(list) => *pod_metrics = list,
-                Err(e) => fail(hpa, metrics, notes, &e, is_resource),
+                Err(e) => fail(hpa, metrics, notes, &e, MetricSpec::is_resource),
             }
             match listed {
                 Ok(list) => *pods = list,
@@ -343,10 +343,6 @@ fn fail(
         }
     }
     notes.extend(miss.advice);
-}
-
-fn is_resource(spec: &MetricSpec) -> bool {
-    matches!(spec.type_.as_str(), "Resource" | "ContainerResource")
 }
 
 /// The time by which a pass goes, given the server's, and what there is to say about it.

@@ -6,9 +6,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{
-    Code, Item, Measured, Moment, Reason, Row, condition, list_of, name_of_spec, source_of,
-};
+use super::{Code, Item, Measured, Moment, Reason, Row, condition, list_of};
 use crate::engine::decision::{Decision, MetricStep, Step};
 use crate::memory::Remembered;
 use crate::outlook::{Extreme, Outlook, Range};
@@ -172,7 +170,7 @@ impl<'a> Facts<'a> {
         let HpaSpec { metrics, .. } = &self.input.snapshot.hpa.spec;
         let before = list_of(self.then);
         let same = before.iter().zip(metrics).all(|(status, spec)| {
-            let named = source_of(status).is_none_or(|(name, _)| name == name_of_spec(spec));
+            let named = status.labelled().is_none_or(|(name, _)| name == spec.short_label());
             (status.type_.is_empty() || status.type_ == spec.type_) && named
         });
         if !same || (!before.is_empty() && before.len() != metrics.len()) {
@@ -238,8 +236,8 @@ impl<'a> Facts<'a> {
 
     fn failures(&mut self) {
         // A pass that does not look at metrics leaves out all of them; that is no failure.
-        let failed = |status: &'a HpaStatus, index| {
-            list_of(status).get(index).is_some_and(|metric| source_of(metric).is_none())
+        let failed = |status: &'a HpaStatus, index: usize| {
+            list_of(status).get(index).is_some_and(|metric| metric.labelled().is_none())
         };
         let failing_in = |status| {
             let rows = self.rows.iter().filter(|row| row.differs);

@@ -3,12 +3,12 @@
 use jiff::SignedDuration;
 
 use super::Words;
-use super::metrics::current;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::cluster::write::managed::MANAGER;
 use crate::numbers;
 use crate::report::comparison::{Code, Comparison, Measured, Moment, Row, Value};
 use crate::report::section::{Detail, Part, Section, Table};
+use crate::report::words;
 use crate::snapshot::hpa::MetricValueStatus;
 
 impl Words<'_> {
@@ -76,7 +76,7 @@ fn values(row: &Row<'_>) -> [String; 2] {
         _ => None,
     };
     let both = [row.last.as_ref(), row.now.as_ref()];
-    let shown = both.map(|value| text(value, |value| current(&in_unit(value, unit))));
+    let shown = both.map(|value| text(value, |value| words::value(&in_unit(value, unit))));
     if row.differs && shown[0] == shown[1] { both.map(|value| text(value, exact)) } else { shown }
 }
 
@@ -101,5 +101,5 @@ fn text(value: Option<&Value<'_>>, metric: impl Fn(&MetricValueStatus) -> String
 /// Without rounding.
 fn exact(value: &MetricValueStatus) -> String {
     let quantity = value.average_value.as_ref().or(value.value.as_ref());
-    quantity.map_or_else(|| current(value), ToString::to_string)
+    quantity.map_or_else(|| words::value(value), ToString::to_string)
 }

@@ -5,9 +5,8 @@ use crate::engine::decision::{
     Because, Fill, Filled, Group, MetricResult, MetricStep, PodCounts, Proposal, Step,
 };
 use crate::report::section::{Detail, Part, Section, Table};
-use crate::report::words::{count, list, number, quantity};
+use crate::report::words::{count, list, number, quantity, value};
 use crate::snapshot::Unread;
-use crate::snapshot::hpa::{MetricTarget, MetricValueStatus};
 
 impl Words<'_> {
     /// The metrics, and how each came to its number.
@@ -41,7 +40,7 @@ impl Words<'_> {
                 MetricResult::Proposal(proposal) => {
                     row.extend([
                         self.current(metric, proposal),
-                        target(&metric.target, &metric.type_),
+                        target(metric),
                         number(proposal.ratio),
                         self.counted(metric, proposal),
                         proposal.replicas.to_string(),
@@ -56,7 +55,7 @@ impl Words<'_> {
                     };
                     row.extend([
                         "-".to_owned(),
-                        target(&metric.target, &metric.type_),
+                        target(metric),
                         "-".to_owned(),
                         counts_of(metric).map_or_else(|| "-".to_owned(), counts),
                         "-".to_owned(),
@@ -73,7 +72,7 @@ impl Words<'_> {
     fn current(&self, metric: &MetricStep, proposal: &Proposal) -> String {
         let over_replicas = proposal.total.is_some() && metric.target.average_value.is_some();
         let none = self.scale().is_some_and(|scale| scale.status_replicas == 0);
-        if over_replicas && none { "-".to_owned() } else { current(&proposal.current) }
+        if over_replicas && none { "-".to_owned() } else { value(&proposal.current) }
     }
 
     fn counted(&self, metric: &MetricStep, proposal: &Proposal) -> String {
@@ -208,19 +207,9 @@ impl Words<'_> {
     }
 }
 
-pub(super) fn current(value: &MetricValueStatus) -> String {
-    let average = value.average_value.as_ref().map(quantity);
-    match (value.average_utilization, average, &value.value) {
-        (Some(percent), Some(average), _) => format!("{percent}% ({average})"),
-        (Some(percent), None, _) => format!("{percent}%"),
-        (None, Some(average), _) => average,
-        (None, None, Some(value)) => quantity(value),
-        (None, None, None) => "-".to_owned(),
-    }
-}
-
-fn target(target: &MetricTarget, type_: &str) -> String {
-    let per_pod = if matches!(type_, "Object" | "External") { " per pod" } else { "" };
+fn target(metric: &MetricStep) -> String {
+    let per_pod = if metric.is_total() { " per pod" } else { "" };
+    let target = &metric.target;
     match (&target.average_value, target.average_utilization, &target.value) {
         (Some(average), ..) => format!("{}{per_pod}", quantity(average)),
         (None, Some(percent), _) => format!("{percent}%"),

@@ -56,7 +56,7 @@ impl Words<'_> {
             }
             let hidden = metric.pods.iter().filter(unusual).count().saturating_sub(rows.len());
             let columns = Columns {
-                usage: !matches!(metric.type_.as_str(), "Object" | "External"),
+                usage: !metric.is_total(),
                 request: metric.pods.iter().any(|row| row.request.is_some()),
             };
             let mut table = Table { columns: columns.names(), rows: Vec::new() };

@@ -8,7 +8,9 @@ use super::target::resource_of;
 use crate::apimachinery::names;
 use crate::apimachinery::selector::{LabelSelector, Labels, Selector};
 use crate::saved::objects::{AnsweredValue, Api, ApiAnswer, ApiError, Objects};
-use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSpec};
+use crate::snapshot::hpa::{
+    CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSource, MetricSpec,
+};
 use crate::snapshot::metric::{MetricValue, PodMetrics};
 use crate::snapshot::{Documents, ExternalValue, MetricAnswer, PodValue, Scale, Unread};
 
@@ -205,13 +207,12 @@ pub(crate) enum Request<'a> {
 impl<'a> Request<'a> {
     /// What is asked for a metric; none for one of resources, which share an answer.
     pub(crate) fn of(spec: &'a MetricSpec) -> Option<Self> {
-        match spec.type_.as_str() {
-            "Pods" => spec.pods.as_ref().map(|source| Self::Pods(&source.metric)),
-            "Object" => spec
-                .object
-                .as_ref()
-                .map(|source| Self::Object(&source.described_object, &source.metric)),
-            "External" => spec.external.as_ref().map(|source| Self::External(&source.metric)),
+        match spec.source() {
+            MetricSource::Pods(source) => Some(Self::Pods(&source.metric)),
+            MetricSource::Object(source) => {
+                Some(Self::Object(&source.described_object, &source.metric))
+            }
+            MetricSource::External(source) => Some(Self::External(&source.metric)),
             _ => None,
         }
     }
@@ -289,19 +290,13 @@ fn failure(message: &str, denied: bool, missing: Option<Documents>) -> MetricAns
 
 /// Which API a metric is asked of, and under which name.
 pub(crate) fn asked(spec: &MetricSpec) -> (Api, Option<&str>) {
-    match Request::of(spec) {
-        Some(Request::Pods(metric) | Request::Object(_, metric)) => {
-            (Api::Custom, Some(&metric.name))
-        }
-        Some(Request::External(metric)) => (Api::External, Some(&metric.name)),
-        None => match spec.type_.as_str() {
-            "Resource" => (Api::Resource, spec.resource.as_ref().map(|it| it.name.as_str())),
-            "ContainerResource" => {
-                (Api::Resource, spec.container_resource.as_ref().map(|it| it.name.as_str()))
-            }
-            "Pods" | "Object" => (Api::Custom, None),
-            _ => (Api::External, None),
-        },
+    match spec.source() {
+        MetricSource::Resource(source) => (Api::Resource, Some(&source.name)),
+        MetricSource::ContainerResource(source) => (Api::Resource, Some(&source.name)),
+        MetricSource::Pods(source) => (Api::Custom, Some(&source.metric.name)),
+        MetricSource::Object(source) => (Api::Custom, Some(&source.metric.name)),
+        MetricSource::External(source) => (Api::External, Some(&source.metric.name)),
+        MetricSource::Unknown => (Api::External, None),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::engine;
 use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, PodRow, Step};
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::snapshot::hpa::{MetricSpec, MetricTarget};
+use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{ExternalValue, MetricAnswer, Snapshot, Unread};
 use crate::whatif::value::{Ratio, Value};
@@ -113,8 +113,7 @@ impl<'s> Dial<'s> {
         let specs = &snapshot.hpa.spec.metrics;
         let asked = |place: usize| {
             let spec = &specs[place];
-            let object = spec.object.as_ref().map(|object| &object.described_object);
-            (&spec.type_, object, spec.name(), spec.container(), spec.selector())
+            (&spec.type_, spec.described_object(), spec.name(), spec.container(), spec.selector())
         };
         let same = |place: &usize| *place != index && asked(*place) == asked(index);
         let also = (0..specs.len()).filter(same).collect();
@@ -486,8 +485,7 @@ pub(super) fn observed_of(snapshot: &Snapshot, index: usize, pod: &str) -> Optio
     let spec = &snapshot.hpa.spec.metrics[index];
     let samples = samples(snapshot, index, &Source::of(&snapshot.hpa, spec));
     let (_, value) = samples.into_iter().find(|(name, _)| **name == *pod)?;
-    let binary =
-        matches!(&*spec.type_, "Resource" | "ContainerResource") && spec.name() == "memory";
+    let binary = spec.is_resource() && spec.name() == "memory";
     let format = if binary { Format::BinarySI } else { Format::DecimalSI };
     Some(Reported::Amount(Quantity::from_milli(value, format)))
 }
@@ -496,15 +494,14 @@ pub(super) fn observed_of(snapshot: &Snapshot, index: usize, pod: &str) -> Optio
 /// the HPA and its target are like.
 fn probe(snapshot: &Snapshot, index: usize) -> Decision {
     let mut probe = snapshot.clone();
+    let of_resource = snapshot.hpa.spec.metrics[index].is_resource();
     let target = MetricTarget {
         type_: "Utilization".to_owned(),
         average_utilization: Some(100),
         ..MetricTarget::default()
     };
-    let MetricSpec { resource, container_resource, .. } = &mut probe.hpa.spec.metrics[index];
-    let own = resource.iter_mut().map(|source| &mut source.target);
-    for own in own.chain(container_resource.iter_mut().map(|source| &mut source.target)) {
-        own.clone_from(&target);
+    if let Some(own) = probe.hpa.spec.metrics[index].target_mut().filter(|_| of_resource) {
+        *own = target;
     }
     probe.hpa.spec.metrics.swap(0, index);
     probe.hpa.spec.metrics.truncate(1);

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use crate::apimachinery::selector::Selector;
 use crate::saved::assemble::{described_name, resource_of};
-use crate::snapshot::hpa::{Hpa, MetricSpec, ObjectMetricSource};
+use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, ObjectMetricSource};
 use crate::snapshot::metric::{ContainerUsage, PodMetrics};
 use crate::snapshot::pod::{Phase, Pod, resource_name};
 use crate::snapshot::{MetricAnswer, PodValue, ScaleError, Snapshot};
@@ -29,22 +29,21 @@ pub(in crate::whatif) enum Source {
 
 impl Source {
     pub(in crate::whatif) fn of(hpa: &Hpa, spec: &MetricSpec) -> Self {
-        let name = spec.name().to_owned();
-        match spec.type_.as_str() {
-            "Resource" | "ContainerResource" => {
-                Self::Resource { name, container: spec.container().map(str::to_owned) }
-            }
-            "Pods" => Self::Pods,
-            "Object" => match &spec.object {
-                Some(ObjectMetricSource { described_object: object, .. }) => Self::Object(format!(
+        match spec.source() {
+            MetricSource::Resource(_) | MetricSource::ContainerResource(_) => Self::Resource {
+                name: spec.name().to_owned(),
+                container: spec.container().map(str::to_owned),
+            },
+            MetricSource::Pods(_) => Self::Pods,
+            MetricSource::Object(ObjectMetricSource { described_object: object, .. }) => {
+                Self::Object(format!(
                     "{}.custom.metrics.k8s.io {}",
                     resource_of(object.group(), &object.kind),
                     described_name(object, hpa)
-                )),
-                None => Self::None,
-            },
-            "External" => Self::External(name),
-            _ => Self::None,
+                ))
+            }
+            MetricSource::External(source) => Self::External(source.metric.name.clone()),
+            MetricSource::Unknown => Self::None,
         }
     }
 

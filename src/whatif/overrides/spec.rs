@@ -367,8 +367,9 @@ fn update(
         let source = source_of(metric);
         let same = known.iter().position(|known| *known == source);
         // All resources are read from one answer.
-        let place =
-            same.or_else(|| known.iter().position(is_resource).filter(|_| is_resource(metric)));
+        let place = same.or_else(|| {
+            known.iter().position(MetricSpec::is_resource).filter(|_| metric.is_resource())
+        });
         let answer = place.and_then(|place| snapshot.metrics.get(place));
         let answer = answer.ok_or_else(|| {
             Error::usage(format!(
@@ -387,7 +388,7 @@ fn update(
 /// A metric without its target: what is asked for.
 pub(super) fn source_of(metric: &MetricSpec) -> MetricSpec {
     let mut source = metric.clone();
-    if let Some(target) = target_mut(&mut source) {
+    if let Some(target) = source.target_mut() {
         *target = MetricTarget::default();
     }
     if let Some(external) = &mut source.external {
@@ -395,17 +396,6 @@ pub(super) fn source_of(metric: &MetricSpec) -> MetricSpec {
             external.metric.selector.take().filter(|s| *s != Default::default());
     }
     source
-}
-
-fn target_mut(metric: &mut MetricSpec) -> Option<&mut MetricTarget> {
-    match metric.type_.as_str() {
-        "Resource" => metric.resource.as_mut().map(|source| &mut source.target),
-        "ContainerResource" => metric.container_resource.as_mut().map(|source| &mut source.target),
-        "Pods" => metric.pods.as_mut().map(|source| &mut source.target),
-        "Object" => metric.object.as_mut().map(|source| &mut source.target),
-        "External" => metric.external.as_mut().map(|source| &mut source.target),
-        _ => None,
-    }
 }
 
 fn reported(target: &MetricTarget) -> Reported {
@@ -435,8 +425,8 @@ impl Target {
 
     /// Sets the target of a metric, of the same type where the value leaves that open.
     fn set(&self, metric: &mut MetricSpec, label: &str) -> Result<(), Error> {
-        let of_resource = is_resource(metric);
-        let Some(target) = target_mut(metric) else {
+        let of_resource = metric.is_resource();
+        let Some(target) = metric.target_mut() else {
             return Err(Error::usage(format!("{label} has no target")));
         };
         let whole = !of_resource && target.type_ == "Value";
@@ -469,10 +459,6 @@ impl fmt::Display for Target {
             Self::Amount(amount) => amount.fmt(f),
         }
     }
-}
-
-fn is_resource(metric: &MetricSpec) -> bool {
-    matches!(&*metric.type_, "Resource" | "ContainerResource")
 }
 
 impl Field {

@@ -6,7 +6,7 @@ use crate::apimachinery::selector::Selector;
 use crate::args::Overrides;
 use crate::error::Error;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::hpa::{MetricSource, MetricSpec};
 use crate::whatif::unit;
 use crate::whatif::value::{FORMS, Value};
 
@@ -199,7 +199,7 @@ impl Wanted {
         let mut found: Vec<usize> =
             (0..metrics.len()).filter(|&place| fits(&metrics[place])).collect();
         // Without a container the pod as a whole is meant, where the HPA looks at it.
-        let of_pods = |place: &usize| metrics[*place].type_ == "Resource";
+        let of_pods = |place: &usize| matches!(metrics[*place].source(), MetricSource::Resource(_));
         if self.container.is_none() && found.iter().any(of_pods) {
             found.retain(of_pods);
         }

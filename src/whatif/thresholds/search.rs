@@ -276,10 +276,9 @@ impl<'s> Search<'s> {
     fn target(&self) -> i64 {
         let spec = &self.snapshot.hpa.spec.metrics[self.index];
         let Some(target) = spec.target() else { return 1 };
-        let total = matches!(&*spec.type_, "Object" | "External");
         let replicas = self.snapshot.scale.as_ref().map_or(1, |scale| scale.status_replicas);
         let value = match (&target.average_value, &target.value, target.average_utilization) {
-            (Some(average), ..) if total => {
+            (Some(average), ..) if spec.is_total() => {
                 average.milli_value().saturating_mul(replicas.max(1).into())
             }
             (Some(average), ..) => average.milli_value(),

@@ -25,7 +25,7 @@ impl Load {
             .spec
             .metrics
             .iter()
-            .filter(|spec| matches!(&*spec.type_, "Resource" | "ContainerResource"))
+            .filter(|spec| spec.is_resource())
             .map(MetricSpec::name)
             .collect();
         let mut usage: Vec<(Box<str>, ResourceName, i128)> = Vec::new();

@@ -9,7 +9,7 @@ use super::style::clean;
 use crate::report::chart::{Chart, Series, round_numbers};
 
 /// The chart as lines, each with a line break at its end.
-pub fn text(chart: &Chart, layout: &Layout) -> String {
+pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
     let width = layout.width.unwrap_or(80).clamp(NARROWEST, WIDEST);
     let signs = if layout.ascii { &ASCII } else { &UNICODE };
     let named = |(count, name): &(i32, String)| (*count, clean(name, layout.ascii));

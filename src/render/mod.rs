@@ -1,6 +1,6 @@
 //! From a report to text. Everything here returns a string; only the program writes it.
 
-pub mod chart;
+pub(crate) mod chart;
 pub mod github;
 pub mod junit;
 pub mod markdown;

@@ -57,7 +57,7 @@ pub fn page(page: &Page, layout: &Layout) -> String {
 }
 
 /// Labels with what belongs to them.
-pub fn pairs(pairs: &[(String, String)], layout: &Layout) -> String {
+pub(crate) fn pairs(pairs: &[(String, String)], layout: &Layout) -> String {
     let mut out = Lines { text: String::new(), layout };
     out.pairs(pairs);
     out.text

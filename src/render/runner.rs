@@ -38,7 +38,7 @@ pub fn disarmed(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether a runner may find a command in a text.
-pub fn is_obeyed(text: &str) -> bool {
+pub(crate) fn is_obeyed(text: &str) -> bool {
     text.lines().any(|line| begins(line) || bracket(line).is_some())
 }
 

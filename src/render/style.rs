@@ -7,17 +7,17 @@ use owo_colors::Style;
 #[derive(Debug, Clone, Default)]
 pub struct Styles {
     /// Section titles and column headers.
-    pub heading: Style,
+    pub(crate) heading: Style,
     /// What happens when replicas are added.
-    pub up: Style,
+    pub(crate) up: Style,
     /// What happens when replicas are removed.
-    pub down: Style,
+    pub(crate) down: Style,
     /// What happens when nothing changes.
-    pub stay: Style,
+    pub(crate) stay: Style,
     /// What keeps the controller from deciding or scaling.
-    pub blocked: Style,
+    pub(crate) blocked: Style,
     /// The controller's reasons.
-    pub reason: Style,
+    pub(crate) reason: Style,
 }
 
 impl Styles {

@@ -22,10 +22,9 @@ use crate::snapshot::right::MissingRight;
 /// An application. Serializes as the contract's object: an explanation with more fields.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ApplyResult<'a> {
-    /// The pass.
+pub(crate) struct ApplyResult<'a> {
     #[serde(flatten)]
-    pub explanation: Explanation<'a>,
+    pub(crate) explanation: Explanation<'a>,
     target: Option<TargetView<'a>>,
     change: Option<Change>,
     ignores_stabilization: bool,
@@ -84,7 +83,7 @@ struct WaitView<'a> {
 
 impl<'a> ApplyResult<'a> {
     /// Puts together what was decided and what came of it.
-    pub fn new(mut explanation: Explanation<'a>, applied: &'a Applied) -> Self {
+    pub(crate) fn new(mut explanation: Explanation<'a>, applied: &'a Applied) -> Self {
         explanation.kind = "ApplyResult";
         let next = applied.next.as_ref().map(|next| match next {
             Ok(next) => NextView {
@@ -132,7 +131,7 @@ impl<'a> ApplyResult<'a> {
     }
 
     /// The line that kubectl prints after a mutation; none where there was none.
-    pub fn done(&self, name_only: bool) -> Option<String> {
+    pub(crate) fn done(&self, name_only: bool) -> Option<String> {
         let target = name(&self.explanation);
         let how = match &self.applied.result {
             Outcome::Written(..) => "",
@@ -144,7 +143,7 @@ impl<'a> ApplyResult<'a> {
     }
 
     /// What was written to the cluster, or may have been, whatever else is told.
-    pub fn written(&self) -> Option<String> {
+    pub(crate) fn written(&self) -> Option<String> {
         let state = match &self.applied.result {
             Outcome::Written(state, _) | Outcome::Altered(state, _) => state,
             Outcome::Superseded(_) | Outcome::Unknown(..) => {
@@ -204,7 +203,7 @@ impl<'a> ApplyResult<'a> {
     }
 
     /// What is to be told beside it on standard error.
-    pub fn errors(&self) -> Vec<Error> {
+    pub(crate) fn errors(&self) -> Vec<Error> {
         let Applied { result, concerns, status, event, wait, .. } = self.applied;
         let told = match result {
             Outcome::Refused => concerns

@@ -4,7 +4,6 @@
 /// A chart of step functions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chart {
-    /// What it shows.
     pub title: String,
     /// The same in sentences, for those who do not see it.
     pub description: String,
@@ -27,7 +26,6 @@ pub struct Chart {
 /// Replicas from place to place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Series {
-    /// What it is.
     pub name: String,
     /// The count from each place on, in order; none where there is no count.
     pub steps: Vec<(i64, Option<i32>)>,
@@ -36,17 +34,14 @@ pub struct Series {
 /// A point of a chart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
-    /// Its place on the horizontal axis.
     pub at: i64,
-    /// Its replicas.
     pub replicas: Option<i32>,
-    /// What it is.
     pub label: String,
 }
 
 impl Series {
     /// The count at a place.
-    pub fn at(&self, place: i64) -> Option<i32> {
+    pub(crate) fn at(&self, place: i64) -> Option<i32> {
         let after = self.steps.partition_point(|(from, _)| *from <= place);
         after.checked_sub(1).and_then(|last| self.steps[last].1)
     }
@@ -54,7 +49,7 @@ impl Series {
 
 /// Round numbers from one place to another, at most so many and at least those that fit: one, two or
 /// five times a power of ten apart, and never closer than `least`.
-pub fn round_numbers((from, to): (i64, i64), most: usize, least: i64) -> Vec<i64> {
+pub(crate) fn round_numbers((from, to): (i64, i64), most: usize, least: i64) -> Vec<i64> {
     let (from, to) = (i128::from(from), i128::from(to));
     let apart = std::iter::successors(Some(1), |power| Some(power * 10))
         .flat_map(|power: i128| [power, 2 * power, 5 * power])

@@ -15,29 +15,25 @@ use reasons::{BearsOn, Facts};
 /// Two statuses, item by item.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Comparison<'a> {
+pub(crate) struct Comparison<'a> {
     /// When the status last changed; none where the object does not tell.
-    pub written: Option<Moment>,
+    pub(crate) written: Option<Moment>,
     /// Whether it was `apply` that wrote it, in the controller's place.
-    pub written_by_us: bool,
-    /// When the controller last scaled.
-    pub last_scale_time: Option<Moment>,
-    /// Whether any item differs.
-    pub differs: bool,
-    /// The items.
-    pub rows: Vec<Row<'a>>,
+    pub(crate) written_by_us: bool,
+    pub(crate) last_scale_time: Option<Moment>,
+    pub(crate) differs: bool,
+    pub(crate) rows: Vec<Row<'a>>,
     /// Why they differ, the weightiest first.
-    pub reasons: Vec<Reason>,
+    pub(crate) reasons: Vec<Reason>,
 }
 
 /// An instant, seen from the pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Moment {
-    /// The instant.
+pub(crate) struct Moment {
     #[serde(serialize_with = "seconds")]
-    pub time: Timestamp,
+    pub(crate) time: Timestamp,
     /// Whole seconds since.
-    pub age: i64,
+    pub(crate) age: i64,
 }
 
 fn seconds<S: serde::Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
@@ -53,46 +49,38 @@ impl Moment {
 /// One item of the two statuses.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Row<'a> {
-    /// The field of the status.
-    pub item: Item,
+pub(crate) struct Row<'a> {
+    pub(crate) item: Item,
     /// Its place in `currentMetrics`, counted from 0.
-    pub index: Option<usize>,
+    pub(crate) index: Option<usize>,
     /// The metric, or the type of the condition; else the field.
-    pub name: String,
-    /// What the controller last wrote.
-    pub last: Option<Value<'a>>,
-    /// What this pass would write.
-    pub now: Option<Value<'a>>,
-    /// Whether they differ.
-    pub differs: bool,
+    pub(crate) name: String,
+    pub(crate) last: Option<Value<'a>>,
+    pub(crate) now: Option<Value<'a>>,
+    pub(crate) differs: bool,
     /// When what is there now was measured, from the oldest sample to the newest.
-    pub measured: Option<Measured>,
+    pub(crate) measured: Option<Measured>,
     /// The reasons that bear on it.
-    pub because: Vec<Code>,
+    pub(crate) because: Vec<Code>,
 }
 
 /// The fields of a status that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Item {
+pub(crate) enum Item {
     /// The replicas that the pass found.
     CurrentReplicas,
     /// The replicas that it wants.
     DesiredReplicas,
-    /// A metric.
     CurrentMetrics,
-    /// A condition.
     Conditions,
 }
 
 /// What a status says of an item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Value<'a> {
-    /// A count of replicas.
+pub(crate) enum Value<'a> {
     Replicas(i32),
-    /// What a metric said.
     Metric(&'a MetricValueStatus),
     /// A condition, without its text.
     Condition {
@@ -105,20 +93,18 @@ pub enum Value<'a> {
 
 /// When the samples of a metric were taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Measured {
-    /// The oldest.
-    pub from: Moment,
-    /// The newest.
-    pub to: Moment,
+pub(crate) struct Measured {
+    pub(crate) from: Moment,
+    pub(crate) to: Moment,
 }
 
 /// Why items differ.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Reason {
+pub(crate) struct Reason {
     /// Its stable name.
-    pub code: Code,
+    pub(crate) code: Code,
     /// What bears it out, as a fragment.
-    pub message: String,
+    pub(crate) message: String,
     #[serde(skip)]
     bears_on: BearsOn,
 }
@@ -126,7 +112,7 @@ pub struct Reason {
 /// The reasons, the weightiest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Code {
+pub(crate) enum Code {
     /// The controller has not reconciled the HPA yet.
     NoStatusYet,
     /// The lease of the controller manager has run out.
@@ -155,8 +141,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// The name, as it is published.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::NoStatusYet => "no-status-yet",
             Self::ControllerNotRunning => "controller-not-running",

@@ -196,7 +196,6 @@ impl Explanation<'_> {
     }
 
     /// The worst that was found, in this order: the scale cannot be read or written; the
-    /// The worst that was found, in this order: the scale cannot be read or written; the
     /// controller decides nothing, for the reason of ScalingActive; metrics are unread here; some
     /// metrics fail; the maximum is reached; pods are without usable metrics; what the controller
     /// remembers is not known, or not for sure, and matters; there are notes.

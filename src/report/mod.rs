@@ -2,9 +2,9 @@
 //! (`schema/explanation.json`); [`page::Page`] words the same values. Nothing here decides or
 //! prints anything.
 
-pub mod apply;
-pub mod chart;
-pub mod comparison;
+pub(crate) mod apply;
+pub(crate) mod chart;
+pub(crate) mod comparison;
 pub mod list;
 pub mod notes;
 pub mod page;

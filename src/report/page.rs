@@ -45,19 +45,15 @@ pub struct Page {
 /// The symbols of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Symbols {
-    /// From here to there.
-    pub arrow: &'static str,
-    /// Multiplied by.
-    pub times: &'static str,
-    /// At most.
-    pub at_most: &'static str,
+    pub(crate) arrow: &'static str,
+    pub(crate) times: &'static str,
 }
 
 impl Symbols {
     /// For terminals that show ASCII only.
-    pub const ASCII: Self = Self { arrow: "->", times: "x", at_most: "<=" };
+    pub const ASCII: Self = Self { arrow: "->", times: "x" };
     /// For terminals that show Unicode.
-    pub const UNICODE: Self = Self { arrow: "→", times: "×", at_most: "≤" };
+    pub const UNICODE: Self = Self { arrow: "→", times: "×" };
 }
 
 /// How a verdict is to be taken.
@@ -196,8 +192,8 @@ impl Words<'_> {
                 };
                 format!(
                     "{}{seeded} and {} (stated in the input)",
-                    count(recommendations as i64, "recommendation"),
-                    count(events as i64, "scale event")
+                    count(recommendations, "recommendation"),
+                    count(events, "scale event")
                 )
             }
             // What it rests on says so already.

@@ -17,32 +17,28 @@ use crate::whatif::timeline::Timeline;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Prediction<'a> {
-    /// The pass with the overrides.
     #[serde(flatten)]
-    pub explanation: Explanation<'a>,
-    /// What was assumed.
-    pub overrides: Vec<Override>,
-    /// The answer without it.
-    pub observed: Observed,
+    pub(crate) explanation: Explanation<'a>,
+    pub(crate) overrides: Vec<Override>,
+    pub(crate) observed: Observed,
     /// What follows as time goes on; none where that was not asked for, or cannot be played.
     pub timeline: Option<Played<'a>>,
-    /// What was expected of it.
-    pub expectations: Vec<Expectation>,
+    pub(crate) expectations: Vec<Expectation>,
     /// For each metric, at which values the answer changes; empty where metrics play no part.
-    pub thresholds: Vec<Thresholds>,
+    pub(crate) thresholds: Vec<Thresholds>,
     #[serde(skip)]
     observed_verdict: String,
 }
 
 /// The answer without the overrides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Observed {
+pub(crate) struct Observed {
     /// The replicas after the pass; none where the scale could not be read.
-    pub replicas: Option<i32>,
+    pub(crate) replicas: Option<i32>,
     /// Whether what is unknown could change it.
-    pub certainty: Certainty,
+    pub(crate) certainty: Certainty,
     /// The replicas after the pass, over everything that is unknown.
-    pub range: Option<Range>,
+    pub(crate) range: Option<Range>,
 }
 
 impl<'a> Prediction<'a> {

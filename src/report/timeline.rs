@@ -57,8 +57,9 @@ impl<'a> Played<'a> {
             ]
         };
         let title = format!(
-            "AS TIME GOES ON: {} IN {}, ONE EVERY {}",
-            count(passes.len() as i64, "PASS").replace("PASSs", "PASSES"),
+            "AS TIME GOES ON: {} PASS{} IN {}, ONE EVERY {}",
+            passes.len(),
+            if passes.len() == 1 { "" } else { "ES" },
             duration(*span),
             duration(*period)
         );
@@ -210,7 +211,7 @@ impl<'a> Played<'a> {
             let text = format!(
                 "{} {become_ready} {ready} after creation, or {ready} from now if that has passed \
                  (--ready-after)",
-                count(starting as i64, "pod")
+                count(starting, "pod")
             );
             assumed.push(("starting pods".to_owned(), text));
         }

@@ -3,6 +3,8 @@
 
 use jiff::Timestamp;
 
+use crate::apimachinery::json::SecondsTime;
+use crate::apimachinery::quantity::{Format, Quantity};
 use crate::numbers::age;
 pub(super) use crate::numbers::{duration, percent, quantity};
 use crate::snapshot::hpa::MetricValueStatus;
@@ -17,6 +19,11 @@ pub(super) fn value(value: &MetricValueStatus) -> String {
     }
 }
 
+/// An amount in thousandths.
+pub(super) fn amount(milli: i64, format: Format) -> String {
+    quantity(&Quantity::from_milli(milli, format))
+}
+
 /// The distance between two times, rough where it is long, as kubectl shows ages.
 pub(super) fn distance(from: Timestamp, to: Timestamp) -> String {
     age(to.duration_since(from))
@@ -24,8 +31,8 @@ pub(super) fn distance(from: Timestamp, to: Timestamp) -> String {
 
 /// `06:03:20Z`, with the date where it is not today.
 pub(super) fn time(now: Timestamp, at: Timestamp) -> String {
-    let text = crate::apimachinery::json::SecondsTime(at).to_string();
-    let today = crate::apimachinery::json::SecondsTime(now).to_string();
+    let text = SecondsTime(at).to_string();
+    let today = SecondsTime(now).to_string();
     match text.split_once('T') {
         Some((date, time)) if today.starts_with(date) => time.to_owned(),
         _ => text,

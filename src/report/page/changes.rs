@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::apimachinery::quantity::{Format, Quantity};
+use crate::apimachinery::quantity::Format;
 use crate::report::chart::{Chart, Mark, Series, round_numbers};
 use crate::report::words;
 use crate::whatif::thresholds::{
@@ -168,7 +168,7 @@ fn why(end: &End, bound: &str, changes: &Changes) -> String {
 fn value_of(of: &Thresholds, unit: Unit, value: i64) -> String {
     match unit {
         Unit::Percent => format!("{value}%"),
-        Unit::MilliPerPod | Unit::Milli => words::quantity(&Quantity::from_milli(value, of.format)),
+        Unit::MilliPerPod | Unit::Milli => words::amount(value, of.format),
     }
 }
 

@@ -137,7 +137,7 @@ impl Words<'_> {
                 format!(
                     "{} {times} {}, rounded up: {replicas}",
                     number(*ratio),
-                    count(ready as i64, "ready pod")
+                    count(ready, "ready pod")
                 )
             }
             Because::FilledWithinTolerance if new_ratio == *ratio => {
@@ -155,18 +155,17 @@ impl Words<'_> {
             Because::CountFlips => format!(
                 "{filled_text} {} {times} {} goes the other way: keeps {replicas}",
                 number(new_ratio),
-                count(size as i64, "pod")
+                count(size, "pod")
             ),
             Because::RatioTimesFilled => format!(
                 "{filled_text} {} {times} {}, rounded up: {replicas}",
                 number(new_ratio),
-                count(size as i64, "pod")
+                count(size, "pod")
             ),
             Because::UsageOverTarget => {
-                let total = proposal.total.as_ref().map_or_else(String::new, quantity);
-                let target =
-                    metric.target.average_value.as_ref().map_or_else(String::new, quantity);
-                format!("{total} in all / {target} per pod, rounded up: {replicas}")
+                let total = proposal.total.as_ref().map(quantity).unwrap_or_default();
+                let target = target(metric);
+                format!("{total} in all / {target}, rounded up: {replicas}")
             }
             Because::FromZero => format!("from zero {}, rounded up: {replicas}", number(*ratio)),
         }
@@ -188,7 +187,7 @@ impl Words<'_> {
     fn filled(&self, filled: &Filled, counted: Option<&PodCounts>) -> String {
         let counted = counted.copied().unwrap_or_default();
         let mut parts = Vec::new();
-        let missing = count(counted.missing as i64, "missing pod");
+        let missing = count(counted.missing, "missing pod");
         match (filled.missing, filled.missing_percent) {
             (Fill::None, _) => {}
             (Fill::Zero, _) => parts.push(format!("{missing} at 0")),
@@ -198,7 +197,7 @@ impl Words<'_> {
             (Fill::Target, None) => parts.push(format!("{missing} at the target")),
         }
         if filled.unready_as_zero {
-            parts.push(format!("{} at 0", count(counted.unready as i64, "unready pod")));
+            parts.push(format!("{} at 0", count(counted.unready, "unready pod")));
         }
         if parts.is_empty() {
             return "as it is,".to_owned();

@@ -2,11 +2,10 @@
 
 use super::Words;
 use crate::apimachinery::go;
-use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{Clause, Group, MetricStep, PodRow};
 use crate::report::format_of;
 use crate::report::section::{Detail, Part, Section, Table};
-use crate::report::words::{duration, future, quantity, time};
+use crate::report::words::{amount, duration, future, time};
 use crate::snapshot::pod::{Phase, Pod};
 
 /// What there is to say of each pod.
@@ -75,12 +74,8 @@ impl Words<'_> {
     fn pod(&self, metric: &MetricStep, row: &PodRow, columns: Columns) -> Vec<String> {
         let pod = &self.explanation.snapshot.pods[row.pod as usize];
         let format = format_of(metric);
-        let shown = |milli: Option<i64>| {
-            milli.map_or_else(
-                || "-".to_owned(),
-                |milli| quantity(&Quantity::from_milli(milli, format)),
-            )
-        };
+        let shown =
+            |milli: Option<i64>| milli.map_or("-".to_owned(), |milli| amount(milli, format));
         let group = match row.group {
             Group::Ready => "ready",
             Group::Unready => "unready",

@@ -32,6 +32,8 @@ pub struct Error {
     pub kind: ErrorKind,
     /// What happened, and where.
     pub message: String,
+    /// The reason of a server that refused, such as `Forbidden`, with which the message begins.
+    pub reason: Option<String>,
     /// What was typed, and where in it (in bytes) it is wrong.
     pub place: Option<(String, usize)>,
     /// What to do.
@@ -45,14 +47,7 @@ pub struct Error {
 impl Error {
     /// The command line or the input is not usable.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self {
-            kind: ErrorKind::Usage,
-            message: message.into(),
-            place: None,
-            hint: None,
-            notes: Vec::new(),
-            bare: false,
-        }
+        Self { kind: ErrorKind::Usage, ..Self::failed(message) }
     }
 
     /// No answer could be had.
@@ -60,6 +55,7 @@ impl Error {
         Self {
             kind: ErrorKind::Failed,
             message: message.into(),
+            reason: None,
             place: None,
             hint: None,
             notes: Vec::new(),

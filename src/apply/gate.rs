@@ -11,18 +11,133 @@ use crate::memory::Knowledge;
 use crate::outlook::{Outlook, Range};
 use crate::pass::Pass;
 use crate::snapshot::Unread;
+use crate::snapshot::note::Note;
 
 /// What stands against writing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Concern {
-    /// Its name.
-    pub code: &'static str,
     /// What it is.
-    pub message: String,
+    pub reason: Reason,
     /// The flag that forces it; none where nothing does.
     pub flag: Option<&'static str>,
     /// Whether it is forced.
     pub forced: bool,
+}
+
+/// Why a result should not be written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reason {
+    /// The HPA has been marked for deletion, at this time.
+    HpaDeleted(Timestamp),
+    /// So has the target.
+    TargetDeleted(Timestamp),
+    /// The scale cannot be read.
+    CannotScale {
+        /// Why.
+        error: String,
+    },
+    /// The target has no replicas.
+    ScalingDisabled,
+    /// The controller refuses the target's selector.
+    NoSelector {
+        /// The reason of the condition.
+        reason: &'static str,
+        /// Its message.
+        message: String,
+    },
+    /// Too many metrics failed.
+    NoMetric {
+        /// How many failed.
+        invalid: usize,
+        /// How many there are.
+        total: usize,
+        /// The error of the pass.
+        error: String,
+    },
+    /// Metrics that only the controller may have read decide.
+    Undecided {
+        /// Which, and why.
+        lacking: String,
+    },
+    /// What else is to be written depends on such metrics.
+    UnknownWords {
+        /// Which, and why.
+        lacking: String,
+        /// The flag that asks for it.
+        flag: &'static str,
+    },
+    /// Such metrics may change the replicas.
+    Rights {
+        /// Which, and why.
+        lacking: String,
+        /// What it may end at.
+        range: Range,
+    },
+    /// What the controller remembers may change the replicas.
+    Memory {
+        /// How well that is known.
+        knowledge: Knowledge,
+        /// What it may end at.
+        range: Range,
+    },
+    /// Metrics that failed may change the replicas.
+    Metrics {
+        /// Which.
+        failed: Vec<String>,
+        /// What it may end at.
+        range: Range,
+    },
+    /// Whether the target is being deleted is not known.
+    Target {
+        /// Why.
+        cause: String,
+    },
+    /// Something that may change the outcome could not be read.
+    Unread(Note),
+    /// The status is for a controller manager to write, which renewed its lease at this time; none where
+    /// whether one leads is not known.
+    StatusHeld(Option<Timestamp>),
+}
+
+/// The name of a reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "they are those of the reasons")]
+pub enum Code {
+    HpaDeleted,
+    TargetDeleted,
+    CannotScale,
+    ScalingDisabled,
+    NoSelector,
+    NoMetric,
+    Rights,
+    Memory,
+    Metrics,
+    Target,
+    Unread,
+    StatusHeld,
+}
+
+impl Concern {
+    /// Its name.
+    pub fn code(&self) -> Code {
+        match self.reason {
+            Reason::HpaDeleted(_) => Code::HpaDeleted,
+            Reason::TargetDeleted(_) => Code::TargetDeleted,
+            Reason::CannotScale { .. } => Code::CannotScale,
+            Reason::ScalingDisabled => Code::ScalingDisabled,
+            Reason::NoSelector { .. } => Code::NoSelector,
+            Reason::NoMetric { .. } => Code::NoMetric,
+            Reason::Undecided { .. } | Reason::UnknownWords { .. } | Reason::Rights { .. } => {
+                Code::Rights
+            }
+            Reason::Memory { .. } => Code::Memory,
+            Reason::Metrics { .. } => Code::Metrics,
+            Reason::Target { .. } => Code::Target,
+            Reason::Unread(_) => Code::Unread,
+            Reason::StatusHeld(_) => Code::StatusHeld,
+        }
+    }
 }
 
 /// Whether the target is to go.
@@ -52,8 +167,6 @@ pub enum Leader {
 pub struct Facts<'a> {
     /// The pass.
     pub pass: &'a Pass,
-    /// What could not be read and leaves the outcome open.
-    pub doubts: &'a [String],
     /// Whether the target is to go.
     pub going: &'a Going,
     /// Who leads.
@@ -72,116 +185,90 @@ impl Facts<'_> {
 
     /// Everything that stands against writing it, the worst first.
     pub fn concerns(&self, how: &How) -> Vec<Concern> {
-        let mut concerns = self.never();
+        let mut reasons = self.never();
+        let mut forcible = Vec::new();
         if self.change().is_some() {
-            concerns.extend(self.unknown_words(how));
-            let uncertain = self.uncertain().into_iter().map(|(code, message)| Concern {
-                code,
-                message,
+            reasons.extend(self.unknown_words(how));
+            forcible.extend(self.uncertain().into_iter().map(|reason| Concern {
+                reason,
                 flag: Some(FORCE_UNCERTAIN),
                 forced: how.force_uncertain,
-            });
-            concerns.extend(uncertain);
-            concerns.extend(self.status(how));
+            }));
+            forcible.extend(self.status(how).map(|reason| Concern {
+                reason,
+                flag: Some(FORCE_STATUS),
+                forced: how.force_write_status,
+            }));
         }
-        concerns
+        let never = |reason| Concern { reason, flag: None, forced: false };
+        reasons.into_iter().map(never).chain(forcible).collect()
     }
 
     /// What nothing forces.
-    fn never(&self) -> Vec<Concern> {
-        let mut concerns = Vec::new();
-        let mut never = |code, message| {
-            concerns.push(Concern { code, message, flag: None, forced: false });
+    fn never(&self) -> Vec<Reason> {
+        let hpa = self.pass.input.snapshot.hpa.deletion_timestamp.map(Reason::HpaDeleted);
+        let target = match self.going {
+            Going::Since(since) => Some(Reason::TargetDeleted(*since)),
+            _ => None,
         };
-        if let Some(since) = self.pass.input.snapshot.hpa.deletion_timestamp {
-            never("hpaDeleted", format!("the HPA is being deleted since {since}"));
-        }
-        if let Going::Since(since) = self.going {
-            never("targetDeleted", format!("the target is being deleted since {since}"));
-        }
-        for step in &self.pass.decision.trace {
-            match step {
-                Step::ReadScale { error: Some(error), .. } => {
-                    never("cannotScale", format!("the target cannot be scaled: {error}"));
-                }
-                Step::ChoosePath { path: Path::Disabled, .. } => never(
-                    "scalingDisabled",
-                    "scaling is disabled since the replica count of the target is zero".to_owned(),
-                ),
-                Step::RejectSelector { reason, message, .. } => {
-                    never(
-                        "noSelector",
-                        format!("the controller does not scale it, {reason}: {message}"),
-                    );
-                }
-                Step::CombineMetrics { accepted: false, invalid, total, .. } => {
-                    let lacking = self.lacking();
-                    if lacking.is_none() {
-                        let error = self.pass.decision.outcome.error.as_deref().unwrap_or_default();
-                        never("noMetric", format!("{invalid} of {total} metrics failed: {error}"));
-                    }
-                    if let Some(lacking) = lacking {
-                        never(
-                            "rights",
-                            format!("{lacking}, so what the controller would write is not known"),
-                        );
-                    }
-                }
-                _ => {}
+        let steps = self.pass.decision.trace.iter().filter_map(|step| match step {
+            Step::ReadScale { error: Some(error), .. } => {
+                Some(Reason::CannotScale { error: error.clone() })
             }
-        }
-        concerns
+            Step::ChoosePath { path: Path::Disabled, .. } => Some(Reason::ScalingDisabled),
+            Step::RejectSelector { reason, message, .. } => {
+                Some(Reason::NoSelector { reason, message: message.clone() })
+            }
+            Step::CombineMetrics { accepted: false, invalid, total, .. } => {
+                Some(match self.lacking() {
+                    Some(lacking) => Reason::Undecided { lacking },
+                    None => Reason::NoMetric {
+                        invalid: *invalid,
+                        total: *total,
+                        error: self.pass.decision.outcome.error.clone().unwrap_or_default(),
+                    },
+                })
+            }
+            _ => None,
+        });
+        hpa.into_iter().chain(target).chain(steps).collect()
     }
 
     /// What the controller would write and say is not known where it may have read more.
-    fn unknown_words(&self, how: &How) -> Option<Concern> {
-        let asked = match (how.write_status, how.event) {
+    fn unknown_words(&self, how: &How) -> Option<Reason> {
+        let flag = match (how.write_status, how.event) {
             (true, _) => "--write-status",
             (false, true) => "--event",
             (false, false) => return None,
         };
-        let message = format!("{}, so what {asked} would write is not known", self.lacking()?);
-        Some(Concern { code: "rights", message, flag: None, forced: false })
+        Some(Reason::UnknownWords { lacking: self.lacking()?, flag })
     }
 
     /// What could make it another answer.
-    fn uncertain(&self) -> Vec<(&'static str, String)> {
+    fn uncertain(&self) -> Vec<Reason> {
         let mut uncertain = Vec::new();
-        if let Some(Range { min, max }) = open(self.pass.outlook.range(&self.pass.decision)) {
-            let anywhere = format!("it may end anywhere from {min} to {max}");
+        if let Some(range) = open(self.pass.outlook.range(&self.pass.decision)) {
             if self.pass.remembered.is_open() {
-                let known = match self.pass.remembered.knowledge {
-                    Knowledge::Inferred => "known within bounds only",
-                    _ => "not known",
-                };
-                let message = format!("what the controller remembers is {known}: {anywhere}");
-                uncertain.push(("memory", message));
+                let knowledge = self.pass.remembered.knowledge;
+                uncertain.push(Reason::Memory { knowledge, range });
             }
-            if let Some(lacking) = self.lacking() {
-                uncertain.push(("rights", format!("{lacking}: {anywhere}")));
-            }
+            let lacking = self.lacking();
+            uncertain.extend(lacking.map(|lacking| Reason::Rights { lacking, range }));
         }
         let failed = self.failed();
         if !failed.is_empty()
-            && let Some(Range { min, max }) = open(self.with_failed_metrics())
+            && let Some(range) = open(self.with_failed_metrics())
         {
-            let with = if failed.len() == 1 { "it" } else { "them" };
-            let failed = failed.join(", ");
-            uncertain.push((
-                "metrics",
-                format!("{failed} failed: with {with}, it may end anywhere from {min} to {max}"),
-            ));
+            uncertain.push(Reason::Metrics { failed, range });
         }
         if let Going::Unknown(cause) = self.going {
-            uncertain.push((
-                "target",
-                format!("whether the target is being deleted is not known: {cause}"),
-            ));
+            uncertain.push(Reason::Target { cause: cause.clone() });
         }
         // Out of bounds it is corrected without a look at pods and metrics.
         let looks = |step: &Step| matches!(step, Step::ChoosePath { path: Path::Metrics, .. });
         if self.pass.decision.trace.iter().any(looks) {
-            uncertain.extend(self.doubts.iter().map(|doubt| ("unread", doubt.clone())));
+            let open = self.pass.input.notes.iter().filter(|note| note.leaves_outcome_open());
+            uncertain.extend(open.cloned().map(Reason::Unread));
         }
         uncertain
     }
@@ -218,22 +305,13 @@ impl Facts<'_> {
     }
 
     /// Whether the status is somebody else's to write.
-    fn status(&self, how: &How) -> Option<Concern> {
-        let message = match self.leader {
-            _ if !how.write_status => return None,
-            Leader::Lapsed(_) => return None,
-            Leader::Holds(renewed) => format!(
-                "a controller manager holds its lease, renewed at {renewed}: the status is its to \
-                 write"
-            ),
-            Leader::Unknown => {
-                "whether a controller manager holds its lease is not known: the status may be its \
-                 to write"
-                    .to_owned()
-            }
-        };
-        let (flag, forced) = (Some(FORCE_STATUS), how.force_write_status);
-        Some(Concern { code: "statusHeld", message, flag, forced })
+    fn status(&self, how: &How) -> Option<Reason> {
+        match self.leader {
+            _ if !how.write_status => None,
+            Leader::Lapsed(_) => None,
+            Leader::Holds(renewed) => Some(Reason::StatusHeld(Some(renewed))),
+            Leader::Unknown => Some(Reason::StatusHeld(None)),
+        }
     }
 }
 

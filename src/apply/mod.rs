@@ -10,7 +10,7 @@ use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::write::settle::Told;
 use crate::error::Error;
 use crate::snapshot::hpa::Hpa;
-use gate::Concern;
+use gate::{Code, Concern};
 use next::Next;
 
 /// The change that is to be written.
@@ -168,7 +168,7 @@ impl Applied {
         let extras = [&self.status, &self.event].into_iter().flatten();
         let extra = extras.filter_map(Extra::exit_code).min_by_key(|code| *code != 7);
         match &self.result {
-            Outcome::Refused if self.concerns.iter().any(|it| it.code == "cannotScale") => 1,
+            Outcome::Refused if self.concerns.iter().any(|it| it.code() == Code::CannotScale) => 1,
             Outcome::Refused | Outcome::Unmet(_) | Outcome::Moved(_) => 6,
             Outcome::Declined => 1,
             Outcome::NotWritten(e) => e.kind.exit_code(),

@@ -16,6 +16,7 @@ use super::explain::{hpa_name, options};
 use super::interrupt::Interrupts;
 use super::progress::shown;
 use super::{Answer, Terminal, connected_whatever};
+use crate::apply::gate::{Code, Concern};
 use crate::apply::{Change, Extra, Outcome, WaitEnd, Waited, moved};
 use crate::args::{Apply, ApplyOutput, DryRun, How};
 use crate::cluster::observed::ScaleAt;
@@ -30,6 +31,7 @@ use crate::render::style::clean;
 use crate::render::{page, structured};
 use crate::report::Explanation;
 use crate::report::apply::ApplyResult;
+use crate::report::concern;
 use crate::report::page::Page;
 use crate::snapshot::input::Options;
 
@@ -356,14 +358,14 @@ impl Run<'_> {
 struct Agreed {
     change: Change,
     /// The codes of what is forced.
-    forced: Vec<&'static str>,
+    forced: Vec<Code>,
     /// The uids of HPA and target.
     uids: [Option<String>; 2],
 }
 
 impl Agreed {
     fn to(plan: &Plan, change: Change) -> Self {
-        let forced = plan.applied.forced().map(|it| it.code).collect();
+        let forced = plan.applied.forced().map(Concern::code).collect();
         Self { change, forced, uids: uids(plan) }
     }
 
@@ -384,8 +386,9 @@ impl Agreed {
                 change.from, change.to
             ));
         }
-        let new = plan.applied.forced().filter(|it| !self.forced.contains(&it.code));
-        let new: Vec<&str> = new.map(|concern| &*concern.message).collect();
+        let new = plan.applied.forced().filter(|it| !self.forced.contains(&it.code()));
+        let hpa = &plan.pass.input.snapshot.hpa;
+        let new: Vec<String> = new.map(|it| concern::text(it, hpa)).collect();
         let message = || format!("what would be forced by now was not shown: {}", new.join("; "));
         (!new.is_empty()).then(message)
     }

@@ -3,11 +3,11 @@
 
 use serde::Serialize;
 
-use super::Explanation;
 use super::page::{Page, Symbols, Words};
 use super::section::{Detail, Part, Section};
 use super::words::{count, distance, sentence};
-use crate::apply::gate::{Concern, Leader};
+use super::{Explanation, concern};
+use crate::apply::gate::{Code, Concern, Leader};
 use crate::apply::next::{Next, Verdict};
 use crate::apply::{Applied, Change, Extra, Outcome, WaitEnd, Waited};
 use crate::cluster::observed::{ScaleAt, ScaleState};
@@ -28,7 +28,7 @@ pub(crate) struct ApplyResult<'a> {
     target: Option<TargetView<'a>>,
     change: Option<Change>,
     ignores_stabilization: bool,
-    concerns: &'a [Concern],
+    concerns: Vec<ConcernView>,
     next: Option<NextView>,
     result: ResultView,
     status: Option<ExtraView<'a>>,
@@ -47,6 +47,14 @@ struct TargetView<'a> {
     namespace: &'a str,
     uid: &'a str,
     resource_version: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct ConcernView {
+    code: Code,
+    message: String,
+    flag: Option<&'static str>,
+    forced: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -85,6 +93,12 @@ impl<'a> ApplyResult<'a> {
     /// Puts together what was decided and what came of it.
     pub(crate) fn new(mut explanation: Explanation<'a>, applied: &'a Applied) -> Self {
         explanation.kind = "ApplyResult";
+        let view = |concern: &Concern| ConcernView {
+            code: concern.code(),
+            message: concern::text(concern, &explanation.snapshot.hpa),
+            flag: concern.flag,
+            forced: concern.forced,
+        };
         let next = applied.next.as_ref().map(|next| match next {
             Ok(next) => NextView {
                 verdict: Some(next.verdict),
@@ -116,7 +130,7 @@ impl<'a> ApplyResult<'a> {
             }),
             change: applied.change,
             ignores_stabilization: applied.ignores_stabilization,
-            concerns: &applied.concerns,
+            concerns: applied.concerns.iter().map(view).collect(),
             next,
             result,
             status: applied.status.as_ref().map(extra),
@@ -204,17 +218,18 @@ impl<'a> ApplyResult<'a> {
 
     /// What is to be told beside it on standard error.
     pub(crate) fn errors(&self) -> Vec<Error> {
-        let Applied { result, concerns, status, event, wait, .. } = self.applied;
+        let Applied { result, status, event, wait, .. } = self.applied;
         let told = match result {
-            Outcome::Refused => concerns
+            Outcome::Refused => self
+                .concerns
                 .iter()
                 .filter(|concern| !concern.forced)
-                .map(|Concern { code, message, flag, .. }| {
+                .map(|ConcernView { code, message, flag, .. }| {
                     let error = Error::failed(format!("{message}; nothing written"));
                     let force = flag.map(|flag| format!("{flag} writes it all the same"));
                     let mut rights =
                         self.explanation.input.notes.iter().filter_map(Note::missing_right);
-                    let right = rights.next().filter(|_| *code == "rights");
+                    let right = rights.next().filter(|_| *code == Code::Rights);
                     let right = right.map(MissingRight::advice);
                     let hint: Vec<String> = force.into_iter().chain(right).collect();
                     if hint.is_empty() { error } else { error.hint(hint.join("; ")) }
@@ -286,7 +301,8 @@ impl Page {
         });
         let forced = applied.forced().map(|concern| {
             let flag = concern.flag.unwrap_or_default();
-            format!("forced with {flag}: {}", concern.message)
+            let message = concern::text(concern, &explanation.snapshot.hpa);
+            format!("forced with {flag}: {message}")
         });
         Self { assuming: ignored.into_iter().chain(forced).collect(), ..words.page(sections) }
     }
@@ -353,12 +369,14 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
     match &applied.result {
         Outcome::NothingDue => {
             let words = Words { explanation, wide: false, symbols: Symbols::UNICODE };
-            let (_, verdict, why) = words.verdict();
-            format!("{}, so nothing is written. {}", verdict.to_lowercase(), why.join(" "))
+            let (headline, why) = words.verdict();
+            let headline = headline.text(words.symbols);
+            format!("{headline}, so nothing is written. {}", why.join(" "))
         }
         Outcome::Refused => {
             let refused = applied.concerns.iter().filter(|concern| !concern.forced);
-            let refused: Vec<&str> = refused.map(|concern| &*concern.message).collect();
+            let hpa = &explanation.snapshot.hpa;
+            let refused: Vec<String> = refused.map(|it| concern::text(it, hpa)).collect();
             format!("{}; nothing written", refused.join("; "))
         }
         Outcome::Unmet(what) | Outcome::Moved(what) => format!("{what}; nothing written"),
@@ -419,7 +437,7 @@ fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
     };
     let explanation = Explanation::new(&next.pass);
     let words = Words { explanation: &explanation, wide: false, symbols: Symbols::ASCII };
-    let (_, _, why) = words.verdict();
+    let (_, why) = words.verdict();
     let does = match next.verdict {
         Verdict::Keeps => format!("keeps the {to}"),
         Verdict::GoesOn if min == max => format!("goes on to {min}"),

@@ -95,7 +95,11 @@ pub fn table(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) -> Ta
             Err(e) => {
                 let unknown = if wide { 7 } else { 4 };
                 row.extend(std::iter::repeat_n(String::new(), unknown));
-                row.push(short(&e.message).to_owned());
+                // The whole sentence is on standard error.
+                row.push(match &e.reason {
+                    Some(reason) => format!("Error from server ({reason})"),
+                    None => e.message.clone(),
+                });
             }
         }
         for cell in row.iter_mut().filter(|cell| cell.is_empty()) {
@@ -104,14 +108,6 @@ pub fn table(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) -> Ta
         row
     });
     Table { columns: columns.collect(), rows: rows.collect() }
-}
-
-/// `Error from server (Forbidden)` of a sentence that goes on; it stands whole on standard error.
-fn short(message: &str) -> &str {
-    match message.split_once("): ") {
-        Some((start, _)) if start.starts_with("Error from server (") => &message[..start.len() + 1],
-        _ => message,
-    }
 }
 
 impl Explanation<'_> {

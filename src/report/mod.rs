@@ -5,6 +5,7 @@
 pub(crate) mod apply;
 pub(crate) mod chart;
 pub(crate) mod comparison;
+pub mod concern;
 pub mod list;
 pub mod notes;
 pub mod page;

@@ -8,7 +8,7 @@ mod metrics;
 mod path;
 mod pods;
 mod upcoming;
-mod verdict;
+pub(in crate::report) mod verdict;
 
 use jiff::Timestamp;
 
@@ -95,13 +95,13 @@ pub(super) struct Words<'a> {
 impl Words<'_> {
     /// A page of these sections.
     pub(super) fn page(&self, sections: Vec<Section>) -> Page {
-        let (tone, verdict, why) = self.verdict();
+        let (headline, why) = self.verdict();
         Page {
             assuming: Vec::new(),
             title: self.title(),
             subtitle: self.subtitle(),
-            tone,
-            verdict,
+            tone: headline.tone(),
+            verdict: headline.text(self.symbols).to_uppercase(),
             why,
             observed: None,
             sections,

@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::chart::Chart;
+use super::page::verdict::Headline;
 use super::page::{Page, Symbols, Words, changes};
 use super::section::{Detail, Part, Section, Table};
 use super::timeline::Played;
@@ -27,7 +28,7 @@ pub struct Prediction<'a> {
     /// For each metric, at which values the answer changes; empty where metrics play no part.
     pub(crate) thresholds: Vec<Thresholds>,
     #[serde(skip)]
-    observed_verdict: String,
+    observed_headline: Headline,
 }
 
 /// The answer without the overrides.
@@ -55,10 +56,7 @@ impl<'a> Prediction<'a> {
         // What was written is the answer to what was observed.
         explanation.comparison = None;
         let words = Words { explanation: observed, wide: false, symbols: Symbols::UNICODE };
-        let (_, mut verdict, _) = words.verdict();
-        if let Some(range) = observed.range.filter(|range| range.min != range.max) {
-            verdict += &format!(", not certain: between {} and {}", range.min, range.max);
-        }
+        let (observed_headline, _) = words.verdict();
         let timeline = timeline.map(|timeline| Played::new(timeline, &explanation));
         Self {
             timeline,
@@ -71,7 +69,7 @@ impl<'a> Prediction<'a> {
             },
             expectations,
             thresholds,
-            observed_verdict: verdict,
+            observed_headline,
         }
     }
 
@@ -112,7 +110,10 @@ impl Page {
         sections.extend(words.rests_on(played.map(Played::assumed).unwrap_or_default()));
         let mut page = words.page(sections);
 
-        let observed = prediction.observed_verdict.replace(Symbols::UNICODE.arrow, symbols.arrow);
+        let mut observed = prediction.observed_headline.text(symbols).to_uppercase();
+        if let Some(Range { min, max }) = prediction.observed.range.filter(|it| it.min != it.max) {
+            observed += &format!(", not certain: between {min} and {max}");
+        }
         if prediction.overrides.is_empty() {
             page.assuming.push("assuming nothing else than was observed".to_owned());
         } else {

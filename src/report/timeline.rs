@@ -173,8 +173,8 @@ impl<'a> Played<'a> {
         let times = self.timeline.times;
         let load = match &self.timeline.trace {
             Some(trace) => {
-                let last = trace.last.iter().map(|LastValue { metric, value }| {
-                    let value = if value == "missing" { "no value" } else { value };
+                let last = trace.last.iter().map(|LastValue { metric, value, is_missing }| {
+                    let value = if *is_missing { "no value" } else { value };
                     format!("{metric} at {value}")
                 });
                 let last = list(&last.collect::<Vec<_>>());

@@ -7,16 +7,17 @@ use crate::common::recorded;
 use crate::common::written;
 
 use kubectl_hpa::apply::Change;
-use kubectl_hpa::apply::gate::{Concern, Facts, Going, Leader};
+use kubectl_hpa::apply::gate::{Code, Concern, Facts, Going, Leader};
 use kubectl_hpa::apply::next::{Verdict, next};
 use kubectl_hpa::args::How;
 use kubectl_hpa::outlook::Range;
 use kubectl_hpa::pass::Pass;
+use kubectl_hpa::report::concern;
 use serde_json::Value;
 
 /// The change of a pass, and what stands against it.
 fn judged(pass: &Pass) -> (Option<Change>, Vec<Concern>) {
-    let facts = Facts { pass, doubts: &[], going: &Going::No, leader: Leader::Unknown };
+    let facts = Facts { pass, going: &Going::No, leader: Leader::Unknown };
     (facts.change(), facts.concerns(&How::default()))
 }
 
@@ -45,7 +46,7 @@ fn what_the_controller_did_not_decide_is_never_written() {
             assert!(!for_good, "{name}: {concerns:?}");
             // Its memory is stated, so only a metric that failed can leave it open.
             assert!(
-                concerns.iter().all(|concern| concern.code == "metrics"),
+                concerns.iter().all(|concern| concern.code() == Code::Metrics),
                 "{name}: {concerns:?}"
             );
             continue;
@@ -141,10 +142,11 @@ fn ignoring_stabilization_ignores_nothing_else() {
 fn against(change: impl Fn(String) -> String) -> String {
     let case = written::CASES.iter().find(|case| case.name == "a memory that is not known");
     let input = change(case.expect("a case").input()).replace(r#""cpu":"25m""#, r#""cpu":"80m""#);
-    let input = common::read(&input).expect("an input");
-    let (change, concerns) = judged(&Pass::run(input));
+    let pass = Pass::run(common::read(&input).expect("an input"));
+    let (change, concerns) = judged(&pass);
     assert!(change.is_some(), "{concerns:?}");
-    concerns.iter().map(|concern| &*concern.message).collect::<Vec<_>>().join("; ")
+    let hpa = &pass.input.snapshot.hpa;
+    concerns.iter().map(|it| concern::text(it, hpa)).collect::<Vec<_>>().join("; ")
 }
 
 #[test]

@@ -86,7 +86,7 @@ pub enum FailureKind {
         /// The proxy and who named it.
         proxy: String,
         /// What is wrong.
-        cause: String,
+        cause: ProxyFault,
     },
     /// No answer in time.
     Timeout {
@@ -110,6 +110,19 @@ pub enum FailureKind {
     Body(String),
     /// It was not sent, as the user interrupts.
     Interrupted,
+}
+
+/// Why a proxy does not let through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProxyFault {
+    /// It asks for a user (407).
+    Unauthorized,
+    /// It gives no connection to the server.
+    NoConnection,
+    /// It does not answer in time.
+    Late,
+    /// Something else, in the words of the library.
+    Other(String),
 }
 
 /// What a request was waiting for when its time was over.
@@ -202,7 +215,17 @@ impl Failure {
                 format!("cannot resolve host {}: {cause}", bare_host(&self.host))
             }
             FailureKind::Tls { cause, .. } => format!("tls: {cause}"),
-            FailureKind::Proxy { proxy, cause } => format!("proxy {proxy}: {cause}"),
+            FailureKind::Proxy { proxy, cause } => {
+                let cause = match cause {
+                    ProxyFault::Unauthorized => "407 Proxy Authentication Required",
+                    ProxyFault::NoConnection => {
+                        return format!("proxy {proxy}: it gives no connection to {}", self.host);
+                    }
+                    ProxyFault::Late => "no answer in time",
+                    ProxyFault::Other(cause) => cause,
+                };
+                format!("proxy {proxy}: {cause}")
+            }
             FailureKind::Timeout { after, in_all, waiting } => {
                 let after =
                     crate::apimachinery::go::duration((*after).try_into().unwrap_or_default());
@@ -234,7 +257,7 @@ impl Failure {
     pub fn hint(&self) -> Option<String> {
         match &self.kind {
             FailureKind::Tls { hint, .. } | FailureKind::Credentials { hint, .. } => hint.clone(),
-            FailureKind::Proxy { cause, .. } if cause.starts_with("407") => {
+            FailureKind::Proxy { cause: ProxyFault::Unauthorized, .. } => {
                 Some("its address may name a user: http://USER:PASSWORD@HOST:PORT".to_owned())
             }
             FailureKind::Timeout { in_all: true, .. } => Some(
@@ -301,6 +324,8 @@ impl From<Failure> for Error {
             _ => false,
         };
         let error = if plain { Self::failed(text) } else { Self::bare(text) };
+        let reason = failure.api().filter(|_| !plain).map(|status| status.reason.clone());
+        let error = Self { reason: reason.filter(|reason| !reason.is_empty()), ..error };
         match failure.hint() {
             Some(hint) => error.hint(hint),
             None => error,
@@ -360,10 +385,10 @@ pub(crate) fn classify(
         && says("(Connect)")
     {
         let cause = match last.strip_prefix("tunnel error: ") {
-            Some("proxy authorization required") => "407 Proxy Authentication Required".to_owned(),
-            Some("unsuccessful") => format!("it gives no connection to {host}"),
-            _ if timed_out => "no answer in time".to_owned(),
-            _ => last,
+            Some("proxy authorization required") => ProxyFault::Unauthorized,
+            Some("unsuccessful") => ProxyFault::NoConnection,
+            _ if timed_out => ProxyFault::Late,
+            _ => ProxyFault::Other(last),
         };
         return FailureKind::Proxy { proxy: proxy.to_owned(), cause };
     }

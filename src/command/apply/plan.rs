@@ -11,7 +11,6 @@ use crate::command::Terminal;
 use crate::command::explain::{Live, ask};
 use crate::error::Error;
 use crate::pass::Pass;
-use crate::report::notes;
 use crate::snapshot::input::{Input, Options};
 
 /// A pass with what may be made of it.
@@ -42,10 +41,7 @@ impl Plan {
             true => Pass::with(pass.input, own.clone().without_recommendations()),
             false => pass,
         };
-        let open = pass.input.notes.iter().filter(|note| note.leaves_outcome_open());
-        let doubts: Vec<String> =
-            open.map(|note| notes::text(note, &pass.input.snapshot.hpa)).collect();
-        let facts = Facts { pass: &pass, doubts: &doubts, going: &going, leader };
+        let facts = Facts { pass: &pass, going: &going, leader };
         let change = facts.change();
         let concerns = facts.concerns(&args.how);
         let how = &args.how;

@@ -1,6 +1,6 @@
 //! What happens in a pass, and why, in a sentence or two.
 
-use super::{Tone, Words};
+use super::{Symbols, Tone, Words};
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{Because, MetricResult, Path, RateLimit, Step};
 use crate::memory::Knowledge;
@@ -26,10 +26,63 @@ pub(super) enum Origin {
     Known,
 }
 
+/// What happens in a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::report) enum Headline {
+    /// The input has no target.
+    NoTarget,
+    /// The scale cannot be read.
+    CannotRead,
+    /// The scale cannot be written.
+    CannotWrite { from: i32, to: i32 },
+    /// The input has no pods, which decide.
+    NoPods,
+    /// The input has no metrics.
+    NoMetrics,
+    /// The metrics may not be read here.
+    MayNotRead,
+    /// The replicas change.
+    Scale { from: i32, to: i32 },
+    /// The target has no replicas.
+    Disabled,
+    /// The controller cannot decide.
+    Undecided(i32),
+    /// The replicas stay.
+    Stays(i32),
+}
+
+impl Headline {
+    pub(in crate::report) fn text(self, symbols: Symbols) -> String {
+        let arrow = symbols.arrow;
+        match self {
+            Self::NoTarget => "not known: the input has no target".to_owned(),
+            Self::CannotRead => "cannot scale".to_owned(),
+            Self::CannotWrite { from, to } => format!("cannot scale {from} {arrow} {to}"),
+            Self::NoPods => "not known: the input has no pods".to_owned(),
+            Self::NoMetrics => "not known: the input has no metrics".to_owned(),
+            Self::MayNotRead => "not known: you may not read the metrics".to_owned(),
+            Self::Scale { from, to } if to > from => format!("scale up {from} {arrow} {to}"),
+            Self::Scale { from, to } => format!("scale down {from} {arrow} {to}"),
+            Self::Disabled => "disabled at 0".to_owned(),
+            Self::Undecided(current) => format!("cannot decide, stays at {current}"),
+            Self::Stays(current) => format!("stays at {current}"),
+        }
+    }
+
+    pub(super) fn tone(self) -> Tone {
+        match self {
+            Self::Scale { from, to } if to > from => Tone::Up,
+            Self::Scale { .. } => Tone::Down,
+            Self::Stays(_) => Tone::Stay,
+            _ => Tone::Blocked,
+        }
+    }
+}
+
 impl Words<'_> {
-    pub(in crate::report) fn verdict(&self) -> (Tone, String, Vec<String>) {
+    /// What happens, and why.
+    pub(in crate::report) fn verdict(&self) -> (Headline, Vec<String>) {
         let outcome = self.explanation.outcome;
-        let arrow = self.symbols.arrow;
         let mut why = Vec::new();
         // The pass may end before it looks at the scale, so the trace decides, not the snapshot.
         let read = self.steps().iter().find_map(|step| match step {
@@ -38,11 +91,11 @@ impl Words<'_> {
         });
         let Some(current) = read else {
             why.push(sentence(&format!("{}.", self.no_scale())));
-            let verdict = match self.explanation.snapshot.scale {
-                Err(ScaleError::Missing(_)) => "NOT KNOWN: THE INPUT HAS NO TARGET",
-                _ => "CANNOT SCALE",
+            let headline = match self.explanation.snapshot.scale {
+                Err(ScaleError::Missing(_)) => Headline::NoTarget,
+                _ => Headline::CannotRead,
             };
-            return (Tone::Blocked, verdict.to_owned(), why);
+            return (headline, why);
         };
         let failed_write = self.steps().iter().find_map(|step| match step {
             Step::Rescale { to, error: Some(error), .. } => Some((*to, error)),
@@ -59,10 +112,10 @@ impl Words<'_> {
         }
         if let Some((to, error)) = failed_write {
             why.push(format!("Writing the scale fails: {error}."));
-            return (Tone::Blocked, format!("CANNOT SCALE {current} {arrow} {to}"), why);
+            return (Headline::CannotWrite { from: current, to }, why);
         }
         if self.explanation.is_unanswered {
-            return (Tone::Blocked, self.unread().to_owned(), why);
+            return (self.unread(), why);
         }
         let disabled = |step: &Step| matches!(step, Step::ChoosePath { path: Path::Disabled, .. });
         let undecided = |step: &Step| {
@@ -72,18 +125,13 @@ impl Words<'_> {
                     | Step::CombineMetrics { accepted: false, unread: 0, .. }
             )
         };
-        let (tone, verdict) = match outcome.scale_to {
-            Some(to) if to > current => (Tone::Up, format!("SCALE UP {current} {arrow} {to}")),
-            Some(to) => (Tone::Down, format!("SCALE DOWN {current} {arrow} {to}")),
-            None if self.steps().iter().any(disabled) => {
-                (Tone::Blocked, "DISABLED AT 0".to_owned())
-            }
-            None if self.steps().iter().any(undecided) => {
-                (Tone::Blocked, format!("CANNOT DECIDE, STAYS AT {current}"))
-            }
-            None => (Tone::Stay, format!("STAYS AT {current}")),
+        let headline = match outcome.scale_to {
+            Some(to) => Headline::Scale { from: current, to },
+            None if self.steps().iter().any(disabled) => Headline::Disabled,
+            None if self.steps().iter().any(undecided) => Headline::Undecided(current),
+            None => Headline::Stays(current),
         };
-        (tone, verdict, why)
+        (headline, why)
     }
 
     /// What else may come out, and what that depends on.
@@ -168,14 +216,12 @@ impl Words<'_> {
     }
 
     /// The headline where what decides is not known here.
-    fn unread(&self) -> &'static str {
+    fn unread(&self) -> Headline {
         let first = self.explanation.outcome.unread.first().map(|unread| &unread.why);
         match first {
-            Some(Unread::Missing { documents: Documents::Pod }) => {
-                "NOT KNOWN: THE INPUT HAS NO PODS"
-            }
-            Some(Unread::Missing { .. }) => "NOT KNOWN: THE INPUT HAS NO METRICS",
-            _ => "NOT KNOWN: YOU MAY NOT READ THE METRICS",
+            Some(Unread::Missing { documents: Documents::Pod }) => Headline::NoPods,
+            Some(Unread::Missing { .. }) => Headline::NoMetrics,
+            _ => Headline::MayNotRead,
         }
     }
 

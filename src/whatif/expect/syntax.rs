@@ -87,6 +87,9 @@ const OPERATORS: [(&str, Operator); 6] = [
     (">", Operator::Greater),
 ];
 
+/// What to do where a condition should end.
+const JOINED: &str = "conditions are joined with and, or, not and parentheses";
+
 /// What other languages write, and what is written here instead; longer ones first.
 const SLIPS: [(&str, &str); 17] = [
     ("===", "=="),
@@ -223,7 +226,7 @@ impl Expression {
         let root = parser.any()?;
         parser.skip_space();
         if parser.at < text.len() {
-            return Err(parser.unexpected("`and`, `or` or the end of the expression"));
+            return Err(parser.unexpected("`and`, `or` or the end of the expression", JOINED));
         }
         Ok(Self { text: text.to_owned(), root, fields: parser.fields })
     }
@@ -324,7 +327,7 @@ impl<'t> Parser<'t> {
         if !not {
             self.skip_space();
             if !self.takes(")") {
-                return Err(self.unexpected("`and`, `or` or `)`"));
+                return Err(self.unexpected("`and`, `or` or `)`", JOINED));
             }
         }
         Ok(inner)
@@ -342,7 +345,7 @@ impl<'t> Parser<'t> {
         let Some((sign, operator)) = operator else {
             return match left {
                 Operand::Field(field) if field.is_flag() => Ok(Node::Flag(field)),
-                _ if self.slip().is_some() => Err(self.unexpected("a comparison")),
+                _ if self.slip().is_some() => Err(self.unexpected("a comparison", JOINED)),
                 Operand::Field(field) => Err(error(
                     left_at,
                     format!("{field} is a number, and is compared with nothing"),
@@ -398,7 +401,7 @@ impl<'t> Parser<'t> {
                 self.fields.push((at, field.clone()));
                 Ok(Operand::Field(field))
             }
-            _ => Err(self.unexpected("a field or a number")),
+            _ => Err(self.unexpected("a field or a number", fields_hint())),
         }
     }
 
@@ -429,7 +432,7 @@ impl<'t> Parser<'t> {
         let (name, at, part) = if self.takes("\"") {
             let name = self.quoted(start)?;
             if !self.takes(".") {
-                return Err(self.unexpected("a dot and what of the metric"));
+                return Err(self.unexpected("a dot and what of the metric", JOINED));
             }
             (name, self.at, self.run(is_of_word))
         } else {
@@ -510,7 +513,7 @@ impl<'t> Parser<'t> {
         SLIPS.into_iter().find(|(sign, _)| self.rest().starts_with(sign))
     }
 
-    fn unexpected(&self, wanted: &str) -> SyntaxError {
+    fn unexpected(&self, wanted: &str, hint: impl Into<String>) -> SyntaxError {
         let rest = self.rest();
         let known = self.slip();
         let message = match (known, rest.chars().next()) {
@@ -520,8 +523,7 @@ impl<'t> Parser<'t> {
         };
         let hint = match known {
             Some((_, word)) => format!("write {word}"),
-            None if wanted.contains("field") => fields_hint(),
-            None => "conditions are joined with and, or, not and parentheses".to_owned(),
+            None => hint.into(),
         };
         error(self.at, message, hint)
     }

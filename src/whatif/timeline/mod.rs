@@ -86,6 +86,9 @@ pub struct LastValue {
     pub metric: String,
     /// As it was typed.
     pub value: String,
+    /// Whether there is no value from then on.
+    #[serde(skip)]
+    pub is_missing: bool,
 }
 
 /// A pod that is assumed to stay as it is.

@@ -188,7 +188,11 @@ fn a_trace_is_played_on_until_it_has_settled() {
     assert_eq!((timeline.span.as_secs(), timeline.passes.len()), (315, 22));
     let end = TraceEnd {
         after: SignedDuration::from_secs(15),
-        last: vec![LastValue { metric: "cpu".to_owned(), value: "120m".to_owned() }],
+        last: vec![LastValue {
+            metric: "cpu".to_owned(),
+            value: "120m".to_owned(),
+            is_missing: false,
+        }],
     };
     assert_eq!(timeline.trace, Some(end));
     let policies = json!([{"type": "Pods", "value": 1, "periodSeconds": 1200}]);

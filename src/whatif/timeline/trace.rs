@@ -138,8 +138,9 @@ impl Trace {
     pub(super) fn end(&self, now: Timestamp) -> TraceEnd {
         let last = self.columns.iter().enumerate().filter_map(|(place, (title, _))| {
             let mut values = self.rows.iter().rev().filter_map(|row| row.values[place].as_ref());
-            let (value, _) = values.next()?;
-            Some(LastValue { metric: title.clone(), value: value.clone() })
+            let (text, value) = values.next()?;
+            let is_missing = *value == Value::Missing;
+            Some(LastValue { metric: title.clone(), value: text.clone(), is_missing })
         });
         let after = self.rows.last().map_or(SignedDuration::ZERO, |row| row.time.after(now));
         TraceEnd { after, last: last.collect() }

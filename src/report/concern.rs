@@ -1,0 +1,59 @@
+//! The words of what stands against writing.
+
+use super::notes;
+use crate::apply::gate::{Concern, Reason};
+use crate::memory::Knowledge;
+use crate::outlook::Range;
+use crate::snapshot::hpa::Hpa;
+
+/// What stands against writing the result of a pass of an HPA.
+pub fn text(concern: &Concern, hpa: &Hpa) -> String {
+    match &concern.reason {
+        Reason::HpaDeleted(since) => format!("the HPA is being deleted since {since}"),
+        Reason::TargetDeleted(since) => format!("the target is being deleted since {since}"),
+        Reason::CannotScale { error } => format!("the target cannot be scaled: {error}"),
+        Reason::ScalingDisabled => {
+            "scaling is disabled since the replica count of the target is zero".to_owned()
+        }
+        Reason::NoSelector { reason, message } => {
+            format!("the controller does not scale it, {reason}: {message}")
+        }
+        Reason::NoMetric { invalid, total, error } => {
+            format!("{invalid} of {total} metrics failed: {error}")
+        }
+        Reason::Undecided { lacking } => {
+            format!("{lacking}, so what the controller would write is not known")
+        }
+        Reason::UnknownWords { lacking, flag } => {
+            format!("{lacking}, so what {flag} would write is not known")
+        }
+        Reason::Rights { lacking, range } => format!("{lacking}: {}", anywhere(*range)),
+        Reason::Memory { knowledge, range } => {
+            let known = match knowledge {
+                Knowledge::Inferred => "known within bounds only",
+                _ => "not known",
+            };
+            format!("what the controller remembers is {known}: {}", anywhere(*range))
+        }
+        Reason::Metrics { failed, range } => {
+            let with = if failed.len() == 1 { "it" } else { "them" };
+            format!("{} failed: with {with}, {}", failed.join(", "), anywhere(*range))
+        }
+        Reason::Target { cause } => {
+            format!("whether the target is being deleted is not known: {cause}")
+        }
+        Reason::Unread(note) => notes::text(note, hpa),
+        Reason::StatusHeld(Some(renewed)) => format!(
+            "a controller manager holds its lease, renewed at {renewed}: the status is its to write"
+        ),
+        Reason::StatusHeld(None) => {
+            "whether a controller manager holds its lease is not known: the status may be its to \
+             write"
+                .to_owned()
+        }
+    }
+}
+
+fn anywhere(Range { min, max }: Range) -> String {
+    format!("it may end anywhere from {min} to {max}")
+}

@@ -1,6 +1,5 @@
-//! A chart on a terminal: lines of box drawing, or of ASCII, which need no colour. Drawn by hand, as
-//! what there is for it plots floats, while here each count has to stand on its own row, and steps be
-//! as steep as they are.
+//! A chart on a terminal, in box drawing or ASCII characters, which need no colour. It is drawn by hand
+//! because the available crates plot floats; here each count has its own row, and steps are vertical.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -8,7 +7,7 @@ use super::page::Layout;
 use super::style::clean;
 use crate::report::chart::{Chart, Series, round_numbers};
 
-/// The chart as lines, each with a line break at its end.
+/// The chart as lines, each with a newline at its end.
 pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
     let width = layout.width.unwrap_or(80).clamp(NARROWEST, WIDEST);
     let signs = if layout.ascii { &ASCII } else { &UNICODE };
@@ -102,7 +101,7 @@ const NARROWEST: usize = 40;
 /// However wide it is, the chart is no wider.
 const WIDEST: usize = 120;
 
-/// So many counts have a row each; of more, several share one.
+/// Up to this many counts have a row each; beyond that, several share one.
 const MOST_ROWS: usize = 24;
 
 const LEFT: u8 = 1;

@@ -1,5 +1,5 @@
-//! Lays a page out in the width that there is. Texts from outside are cleaned here, each before it
-//! meets a style.
+//! Lays out a page as text in the available width. Text from outside is cleaned here, before any style
+//! is applied.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::report::section::{Detail, Part, Section, StepLine, Table};
 /// How a page is laid out.
 #[derive(Debug, Clone, Default)]
 pub struct Layout {
-    /// Columns of the terminal; none where lines may be as long as they are.
+    /// Columns of the terminal; none if lines may have any length.
     pub width: Option<usize>,
     /// Colours, or none.
     pub styles: Styles,
@@ -24,7 +24,7 @@ pub struct Layout {
     pub ascii: bool,
 }
 
-/// The page as text, with a line break at the end.
+/// The page as text, with a newline at the end.
 pub fn page(page: &Page, layout: &Layout) -> String {
     let mut out = Lines { text: String::new(), layout };
     let styles = &layout.styles;
@@ -56,15 +56,15 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     out.text
 }
 
-/// Labels with what belongs to them.
+/// Labels with their texts.
 pub(crate) fn pairs(pairs: &[(String, String)], layout: &Layout) -> String {
     let mut out = Lines { text: String::new(), layout };
     out.pairs(pairs);
     out.text
 }
 
-/// A table alone as text, with a line break at the end. Its lines stay whole, as kubectl's do; where
-/// they are too wide, the column called `spare` is left out.
+/// A single table as text, with a newline at the end. Its lines stay whole, as kubectl's do; if they are
+/// too wide, the column called `spare` is left out.
 pub fn table(table: &Table, spare: Option<&str>, layout: &Layout) -> String {
     let whole = Layout { width: None, ..layout.clone() };
     let draw = |table: &Table| {
@@ -103,7 +103,7 @@ impl Lines<'_> {
         self.text.push('\n');
     }
 
-    /// A title and the parts below it, behind a blank line.
+    /// A blank line, a title and the parts below it.
     fn section(&mut self, section: &Section) {
         self.blank();
         if !section.title.is_empty() {
@@ -151,7 +151,7 @@ impl Lines<'_> {
         textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
     }
 
-    /// Labels with what belongs to them.
+    /// Labels with their texts, which go on below their own start.
     fn pairs(&mut self, pairs: &[(String, String)]) {
         let labels: Vec<String> = pairs.iter().map(|(label, _)| self.clean(label)).collect();
         let widest = labels.iter().map(|label| width_of(label)).max().unwrap_or(0).min(MAX_LABEL);
@@ -168,7 +168,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Counts below one another, each with what it rests on and the controller's reason behind it.
+    /// Counts below one another, each with what leads to it and the controller's reason.
     fn steps(&mut self, steps: &[StepLine]) {
         let width = steps.iter().map(|line| line.replicas.to_string().len()).max().unwrap_or(0);
         for StepLine { replicas, text, reason } in steps {
@@ -180,7 +180,7 @@ impl Lines<'_> {
         }
     }
 
-    /// A reason behind the last line, or below it where there is no room.
+    /// A reason at the end of the last line, or below it if there is no room.
     fn behind(&mut self, reason: &str, indent: usize) {
         self.text.pop();
         let last = self.text.rsplit('\n').next().map_or(0, width_of);
@@ -195,7 +195,7 @@ impl Lines<'_> {
         self.text.push('\n');
     }
 
-    /// Rows whose last column is a sentence, which goes below the others where it does not fit.
+    /// Rows whose last column is a sentence, which goes below the others if it does not fit.
     fn records(&mut self, table: &Table) {
         let titled = table.columns.iter().any(|(title, _)| !title.is_empty());
         let last = table.columns.len().saturating_sub(1);

@@ -9,7 +9,7 @@ use super::runner;
 use super::style::is_unsafe;
 use crate::error::Error;
 
-/// Indented JSON with a line break at the end.
+/// Indented JSON with a newline at the end.
 pub fn json<T: Serialize>(value: &T) -> Result<String, Error> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|e| Error::failed(format!("failed to write JSON: {e}")))?;

@@ -81,7 +81,7 @@ const RIGHT: f64 = 630.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 320.0;
 
-/// So many series look different.
+/// This many series look different.
 const SERIES: usize = 3;
 
 const STYLE: &str = "\

@@ -7,7 +7,7 @@ pub(crate) mod chart;
 pub(crate) mod comparison;
 pub mod concern;
 pub mod list;
-pub mod notes;
+pub(crate) mod notes;
 pub mod page;
 pub mod prediction;
 pub mod section;

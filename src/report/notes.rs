@@ -11,10 +11,10 @@ use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::{Cause, Note, OtherHpaIgnored, Unlearnt};
 
 /// Why there is no timeline.
-pub const NOT_PLAYED: &str = "nothing is played: the scale cannot be read";
+pub(crate) const NOT_PLAYED: &str = "nothing is played: the scale cannot be read";
 
 /// A note on the pass of an HPA, as a sentence.
-pub fn text(note: &Note, hpa: &Hpa) -> String {
+pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
     match note {
         Note::HpaDeleted { since } => format!(
             "the HPA is being deleted since {}; the controller acts on it until it is gone",

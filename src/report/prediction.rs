@@ -1,5 +1,5 @@
-//! What a pass would decide if something were otherwise: the explanation of that pass, what was
-//! assumed, and the answer without it.
+//! What a pass would decide under different conditions: the explanation of that pass, what was assumed,
+//! and the answer without it.
 
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub struct Prediction<'a> {
     /// What follows as time goes on; none where that was not asked for, or cannot be played.
     pub timeline: Option<Played<'a>>,
     pub(crate) expectations: Vec<Expectation>,
-    /// For each metric, at which values the answer changes; empty where metrics play no part.
+    /// For each metric, at which values the answer changes; empty if the pass ignores metrics.
     pub(crate) thresholds: Vec<Thresholds>,
     #[serde(skip)]
     observed_headline: Headline,
@@ -82,8 +82,7 @@ impl<'a> Prediction<'a> {
 }
 
 impl Page {
-    /// Words a prediction: what it assumes, and the page of its pass with the answer without the
-    /// overrides beside.
+    /// Words a prediction: what it assumes, the page of its pass, and the answer without the overrides.
     pub fn of_prediction(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
         let words = Words { explanation: &prediction.explanation, wide, symbols };
         let played = prediction.timeline.as_ref();
@@ -115,7 +114,7 @@ impl Page {
             observed += &format!(", not certain: between {min} and {max}");
         }
         if prediction.overrides.is_empty() {
-            page.assuming.push("assuming nothing else than was observed".to_owned());
+            page.assuming.push("assuming nothing beyond what was observed".to_owned());
         } else {
             let table = overrides(prediction, [&page.verdict, &observed], symbols);
             page.sections.insert(0, Section::new("", Detail::Comment, [Part::Table(table)]));
@@ -131,7 +130,7 @@ impl Page {
     }
 }
 
-/// What is assumed beside what was observed, and the verdicts on both.
+/// What is assumed and what was observed, side by side, with the verdict on each.
 fn overrides(prediction: &Prediction<'_>, verdicts: [&str; 2], symbols: Symbols) -> Table {
     let rows = prediction.overrides.iter().map(|own| {
         let observed = own.observed.as_ref().map(Reported::plain).unwrap_or_default();

@@ -1,27 +1,27 @@
-//! The sections of a page. A section is a title and parts of a few kinds; layout knows the kinds, and
-//! only whoever puts a page together knows what a section is about.
+//! The sections of a page. A section has a title and parts of a few kinds. Layout knows these kinds and
+//! nothing of what a section is about.
 
 use super::chart::Chart;
 
 /// A section of a page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Section {
-    /// Its title; empty where its first part needs none.
+    /// Its title; empty if its first part needs none.
     pub title: String,
-    /// Where it is shown.
+    /// Which reports show it.
     pub detail: Detail,
     /// Its parts, in order.
     pub body: Vec<Part>,
 }
 
-/// The level of detail at which a section is shown.
+/// The level of detail of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// Everywhere.
+    /// Every report shows it.
     Always,
-    /// On a terminal, and not in a comment.
+    /// A terminal shows it, a comment leaves it out.
     Full,
-    /// In a comment, and not on a terminal, which says it elsewhere.
+    /// A comment shows it; a terminal has said it above the title.
     Comment,
 }
 
@@ -34,7 +34,7 @@ pub enum Part {
     Table(Table),
     /// Rows that end in a sentence.
     Records(Table),
-    /// Replicas after one rule or time after another.
+    /// Replicas, one count after another.
     Steps(Vec<StepLine>),
     /// Sentences.
     Text(Vec<String>),
@@ -56,9 +56,9 @@ pub struct Table {
 pub struct StepLine {
     /// The replicas.
     pub replicas: i32,
-    /// Where they come from, or when.
+    /// What leads to them, or when.
     pub text: String,
-    /// The controller's reason, where a rule made a difference.
+    /// The controller's reason, if this step made a difference.
     pub reason: Option<&'static str>,
 }
 

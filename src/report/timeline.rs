@@ -18,7 +18,7 @@ use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::memory::Recommendation;
 use crate::whatif::timeline::{Change, Lack, LastValue, Limited, PENDING, Stays, Timeline};
 
-/// A timeline beside the explanation of its first pass.
+/// A timeline with the explanation of its first pass.
 #[derive(Debug)]
 pub struct Played<'a> {
     timeline: &'a Timeline,
@@ -31,8 +31,7 @@ pub struct Played<'a> {
 }
 
 impl<'a> Played<'a> {
-    /// Puts a timeline beside the explanation of its first pass.
-    pub fn new(timeline: &'a Timeline, explanation: &Explanation<'_>) -> Self {
+    pub(crate) fn new(timeline: &'a Timeline, explanation: &Explanation<'_>) -> Self {
         let spec = &explanation.snapshot.hpa.spec;
         let unread = explanation.snapshot.metrics.iter().any(MetricAnswer::is_unread);
         let is_open = explanation.remembered.is_open() || unread;
@@ -110,7 +109,7 @@ impl<'a> Played<'a> {
         let whole = duration(*span);
         let end = match (swing, changes.is_empty()) {
             (Some((low, high)), _) => {
-                format!("It does not settle: it goes to and fro between {low} and {high}.")
+                format!("It does not settle: it oscillates between {low} and {high}.")
             }
             (None, true) if *is_settled => format!("It stays at {last} all the time."),
             (None, true) => {

@@ -1,4 +1,4 @@
-//! The status that the controller last wrote, beside what this pass would write.
+//! The status that the controller last wrote, next to what this pass would write.
 
 use jiff::SignedDuration;
 

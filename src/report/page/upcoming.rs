@@ -5,7 +5,7 @@ use crate::outlook::{Range, Upcoming};
 use crate::report::section::{Detail, Part, Section, StepLine};
 use crate::report::words::future;
 
-/// So many lines are read at a glance.
+/// This many lines are read at a glance.
 const SHOWN: usize = 8;
 
 impl Words<'_> {

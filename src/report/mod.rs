@@ -5,7 +5,7 @@
 pub(crate) mod apply;
 pub(crate) mod chart;
 pub(crate) mod comparison;
-pub mod concern;
+pub(crate) mod concern;
 pub mod list;
 pub(crate) mod notes;
 pub mod page;

@@ -1,14 +1,14 @@
-# Completion of kubectl-hpa in bash: the program itself is asked. For `kubectl hpa`, kubectl's own
-# completion asks kubectl_complete-hpa.
+# Completion of kubectl-hpa in bash, which runs the program itself. For `kubectl hpa`, kubectl's own
+# completion runs kubectl_complete-hpa.
 
 _kubectl_hpa() {
-    # Bash splits words at = and :, which ours may hold. Where no space stands between two of its
-    # words, they are one.
+    # Bash splits words at = and :, which arguments may contain. Words without a space between them are
+    # one argument.
     local words=() rest=${COMP_LINE:0:COMP_POINT} last=-1 i word trimmed
     for ((i = 0; i <= COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         trimmed=${rest#"${rest%%[![:space:]]*}"}
-        # What stands behind the cursor does not count.
+        # Ignore text after the cursor.
         ((i == COMP_CWORD)) && word=$trimmed
         if ((last >= 0)) && [[ $trimmed == "$rest" ]]; then
             words[last]+=$word
@@ -26,8 +26,8 @@ _kubectl_hpa() {
         esac
     done < <("${words[0]}" __complete "${words[@]:1}" 2>/dev/null)
 
-    # The program leaves out what goes before the value of a flag; bash wants what follows the last
-    # character at which it splits.
+    # Candidates do not include the flag before a value. Bash expects what follows the last character
+    # at which it splits.
     local flag='' split=''
     [[ $current == --*=* ]] && flag=${current%%=*}=
     [[ $current == *[=:]* ]] && split=${current%"${current##*[=:]}"}

@@ -1,12 +1,12 @@
-# Completion of kubectl-hpa in fish: the program itself is asked. For `kubectl hpa`, kubectl's own
-# completion asks kubectl_complete-hpa.
+# Completion of kubectl-hpa in fish, which runs the program itself. For `kubectl hpa`, kubectl's own
+# completion runs kubectl_complete-hpa.
 
 function __kubectl_hpa
     set -l words (commandline -opc)
-    # As it is meant: fish writes the quotes of candidates itself.
+    # Unquoted, because fish quotes candidates itself.
     set -l current (commandline -ct | string replace -r -- '^(--[^=]*=)?["\']' '$1' | string unescape)
     set -l lines ($words[1] __complete $words[2..-1] "$current" 2>/dev/null)
-    # The program leaves out what goes before the value of a flag.
+    # Candidates do not include the flag before a value.
     set -l flag (string match -r -- '^--[^=]*=' "$current")
     if test (count $lines) -eq 1 -a "$lines[1]" = ':0'
         set lines (__fish_complete_path (string replace -- "$flag" '' "$current"))

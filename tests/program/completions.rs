@@ -33,8 +33,8 @@ fn kubectl_finds_an_executable_for_each_form() {
     for program in programs() {
         let script = format!(
             "#!/bin/sh\n\
-             # kubectl runs this to complete what {program} is given. It fails at nothing, as kubectl\n\
-             # would show that in the middle of a prompt.\n\
+             # kubectl runs this to complete the arguments of {program}. It never fails, because kubectl\n\
+             # would print the error in the middle of the prompt.\n\
              exec 2>/dev/null\n\
              {program} __complete \"$@\" || echo :4\n"
         );

@@ -265,8 +265,7 @@ impl Facts<'_> {
             uncertain.push(Reason::Target { cause: cause.clone() });
         }
         // Out of bounds it is corrected without a look at pods and metrics.
-        let looks = |step: &Step| matches!(step, Step::ChoosePath { path: Path::Metrics, .. });
-        if self.pass.decision.trace.iter().any(looks) {
+        if self.pass.decision.path() == Some(Path::Metrics) {
             let open = self.pass.input.notes.iter().filter(|note| note.leaves_outcome_open());
             uncertain.extend(open.cloned().map(Reason::Unread));
         }
@@ -280,13 +279,10 @@ impl Facts<'_> {
 
     /// The labels of the metrics that fail.
     fn failed(&self) -> Vec<String> {
-        let failed = self.pass.decision.trace.iter().filter_map(|step| match step {
-            Step::ComputeMetric(metric) if matches!(metric.result, MetricResult::Error(_)) => {
-                Some(self.pass.input.snapshot.hpa.spec.metrics[metric.index].label())
-            }
-            _ => None,
-        });
-        failed.collect()
+        let metrics = self.pass.decision.metrics();
+        let failed = metrics.filter(|metric| matches!(metric.result, MetricResult::Error(_)));
+        let specs = &self.pass.input.snapshot.hpa.spec.metrics;
+        failed.map(|metric| specs[metric.index].label()).collect()
     }
 
     /// The replicas that it may end at if metrics that failed may say anything.

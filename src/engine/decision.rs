@@ -26,21 +26,91 @@ pub struct Decision {
     pub memory: Memory,
 }
 
+/// What keeps a pass from deciding or scaling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Block {
+    /// The scale of the target could not be read.
+    NoScale,
+    /// The target has no replicas, so scaling is disabled.
+    AtZero,
+    /// The selector of the target cannot be used.
+    Selector,
+    /// Too many metrics failed.
+    Metrics,
+    /// The scale could not be written.
+    NotWritten,
+}
+
+/// The questions that are asked of a decision's trace.
 impl Decision {
     /// Whether the metrics that are known here do not decide, and the others may.
-    pub(crate) fn is_unread(&self) -> bool {
+    pub fn is_unread(&self) -> bool {
         self.trace.iter().any(|step| {
             matches!(step, Step::CombineMetrics { accepted: false, unread, .. } if *unread > 0)
         })
     }
 
+    /// The replicas of the target before the pass; none where its scale could not be read.
+    pub fn replicas_before(&self) -> Option<i32> {
+        self.trace.iter().find_map(|step| match step {
+            Step::ReadScale { replicas, .. } => *replicas,
+            _ => None,
+        })
+    }
+
     /// The replicas of the target after the pass; none where its scale could not be read.
     pub fn replicas_after(&self) -> Option<i32> {
-        self.outcome.scale_to.or_else(|| {
-            self.trace.iter().find_map(|step| match step {
-                Step::ReadScale { replicas, .. } => *replicas,
-                _ => None,
-            })
+        self.outcome.scale_to.or_else(|| self.replicas_before())
+    }
+
+    /// The way that the pass took; none where it ended before.
+    pub fn path(&self) -> Option<Path> {
+        self.trace.iter().find_map(|step| match step {
+            Step::ChoosePath { path, .. } => Some(*path),
+            _ => None,
+        })
+    }
+
+    /// The metrics that were evaluated, in the order of the spec.
+    pub fn metrics(&self) -> impl Iterator<Item = &MetricStep> {
+        self.trace.iter().filter_map(|step| match step {
+            Step::ComputeMetric(metric) => Some(&**metric),
+            _ => None,
+        })
+    }
+
+    /// The metric at a place in the spec, counted from 0, if it was evaluated.
+    pub fn metric(&self, index: usize) -> Option<&MetricStep> {
+        self.metrics().find(|metric| metric.index == index)
+    }
+
+    /// The metric whose proposal is the highest, where the pass goes on with it.
+    pub fn winner(&self) -> Option<&MetricStep> {
+        let by = self.trace.iter().find_map(|step| match step {
+            Step::CombineMetrics { by, accepted: true, .. } => *by,
+            _ => None,
+        })?;
+        self.metric(by)
+    }
+
+    /// The replicas that could not be written, and why.
+    pub fn unwritten(&self) -> Option<(i32, &str)> {
+        self.trace.iter().find_map(|step| match step {
+            Step::Rescale { to, error: Some(error), .. } => Some((*to, &**error)),
+            _ => None,
+        })
+    }
+
+    /// What kept the pass from deciding or scaling; none where nothing did, or where a metric that is
+    /// unknown here may decide.
+    pub fn block(&self) -> Option<Block> {
+        self.trace.iter().find_map(|step| match step {
+            Step::ReadScale { replicas: None, .. } => Some(Block::NoScale),
+            Step::ChoosePath { path: Path::Disabled, .. } => Some(Block::AtZero),
+            Step::RejectSelector { .. } => Some(Block::Selector),
+            Step::CombineMetrics { accepted: false, unread: 0, .. } => Some(Block::Metrics),
+            Step::Rescale { error: Some(_), .. } => Some(Block::NotWritten),
+            _ => None,
         })
     }
 }

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::engine::arith::add;
 use crate::engine::behavior::{allowed_by, highest_start};
-use crate::engine::decision::{Decision, Direction, MetricResult, Step};
+use crate::engine::decision::{Decision, Direction, MetricResult};
 use crate::engine::rules::Rules;
 use crate::memory::{Extreme, Memory, Possible, split};
 use crate::snapshot::hpa::{Behavior, HpaSpec, ScalingPolicy, ScalingRules};
@@ -20,8 +20,7 @@ use crate::snapshot::memory::{Recommendation, ScaleEvent};
 /// none is, or the pass does not look at them.
 pub(crate) fn proposals(decision: &Decision, current: i32) -> Option<Vec<i32>> {
     let (mut least, mut invalid, mut unread) = (0, false, false);
-    for step in &decision.trace {
-        let Step::ComputeMetric(metric) = step else { continue };
+    for metric in decision.metrics() {
         match &metric.result {
             MetricResult::Proposal(proposal) => least = least.max(proposal.replicas),
             MetricResult::Error(_) => invalid = true,

@@ -9,7 +9,7 @@ use super::page::Words;
 use super::section::Table;
 use super::words::count;
 use super::{Certainty, Explanation};
-use crate::engine::decision::{Because, MetricResult, Path, Step};
+use crate::engine::decision::{Because, Block, MetricResult, Path, Step};
 use crate::memory::Knowledge;
 use crate::outlook::Range;
 use crate::saved::objects::OWN_API_VERSION;
@@ -76,7 +76,11 @@ pub fn table(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) -> Ta
         match &listed.result {
             Ok(explanation) => {
                 row.extend([
-                    explanation.current().map(|replicas| replicas.to_string()).unwrap_or_default(),
+                    explanation
+                        .decision
+                        .replicas_before()
+                        .map(|replicas| replicas.to_string())
+                        .unwrap_or_default(),
                     explanation.wanted().unwrap_or_default(),
                     explanation.winner().unwrap_or_default(),
                     explanation.limit().unwrap_or_default().to_owned(),
@@ -111,34 +115,17 @@ pub fn table(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) -> Ta
 }
 
 impl Explanation<'_> {
-    fn current(&self) -> Option<i32> {
-        self.decision.trace.iter().find_map(|step| match step {
-            Step::ReadScale { replicas, .. } => *replicas,
-            _ => None,
-        })
-    }
-
     /// The replicas after the pass, with their range where it is not certain; none where the
     /// controller cannot decide.
     fn wanted(&self) -> Option<String> {
-        let undecided = |step: &Step| {
-            matches!(
-                step,
-                Step::RejectSelector { .. } | Step::CombineMetrics { accepted: false, .. }
-            )
-        };
-        let trace = &self.decision.trace;
         if self.is_unanswered {
             return self.range.map(|Range { min, max }| format!("{min}-{max}"));
         }
-        if trace.iter().any(undecided) {
+        let undecided = matches!(self.decision.block(), Some(Block::Selector | Block::Metrics));
+        if undecided || self.decision.is_unread() {
             return None;
         }
-        let refused = trace.iter().find_map(|step| match step {
-            Step::Rescale { to, error: Some(_), .. } => Some(*to),
-            _ => None,
-        });
-        if let Some(refused) = refused {
+        if let Some((refused, _)) = self.decision.unwritten() {
             return Some(refused.to_string());
         }
         let likely = self.decision.replicas_after()?;
@@ -150,11 +137,7 @@ impl Explanation<'_> {
 
     /// The metric with the highest proposal.
     fn winner(&self) -> Option<String> {
-        let by = self.decision.trace.iter().find_map(|step| match step {
-            Step::CombineMetrics { by, accepted: true, .. } => *by,
-            _ => None,
-        })?;
-        self.metric_steps().find(|metric| metric.index == by).map(Words::short_label)
+        self.decision.winner().map(Words::short_label)
     }
 
     /// The last rule that changed the number, as the controller's reason or the field of the spec;
@@ -177,17 +160,10 @@ impl Explanation<'_> {
     }
 
     fn is_tolerated(&self) -> bool {
-        let kept = |step: &Step| match step {
-            Step::CombineMetrics { by, highest, accepted: true, .. } => {
-                by.filter(|_| self.current() == Some(*highest))
-            }
-            _ => None,
-        };
-        let by = self.decision.trace.iter().find_map(kept);
-        self.metric_steps().any(|metric| {
-            Some(metric.index) == by
-                && matches!(&metric.result, MetricResult::Proposal(proposal)
-                    if proposal.because == Because::WithinTolerance && proposal.ratio != 1.0)
+        let kept = self.decision.proposal == self.decision.replicas_before();
+        self.decision.winner().filter(|_| kept).is_some_and(|metric| {
+            matches!(&metric.result, MetricResult::Proposal(proposal)
+                if proposal.because == Because::WithinTolerance && proposal.ratio != 1.0)
         })
     }
 
@@ -215,13 +191,14 @@ impl Explanation<'_> {
             return Some(lacking);
         }
         let failed: Vec<&str> = self
-            .metric_steps()
+            .decision
+            .metrics()
             .filter_map(|metric| match &metric.result {
                 MetricResult::Error(e) => Some(e.reason),
                 MetricResult::Proposal(_) | MetricResult::Unread(_) => None,
             })
             .collect();
-        let total = self.metric_steps().count();
+        let total = self.decision.metrics().count();
         match failed[..] {
             [] => {}
             [first, ..] if failed.len() == total => return Some(first.to_owned()),
@@ -231,12 +208,12 @@ impl Explanation<'_> {
         }
         let max = self.hpa.spec.max_replicas;
         let reached = |replicas: i32| replicas >= max;
-        if self.current().is_some_and(reached)
+        if self.decision.replicas_before().is_some_and(reached)
             && self.decision.replicas_after().is_some_and(reached)
         {
             return Some("at maxReplicas".to_owned());
         }
-        let counted = self.metric_steps().filter_map(|metric| match &metric.result {
+        let counted = self.decision.metrics().filter_map(|metric| match &metric.result {
             MetricResult::Proposal(proposal) => proposal.counted,
             MetricResult::Error(_) | MetricResult::Unread(_) => None,
         });

@@ -146,15 +146,6 @@ impl<'a> Explanation<'a> {
     }
 }
 
-impl Explanation<'_> {
-    fn metric_steps(&self) -> impl Iterator<Item = &MetricStep> {
-        self.decision.trace.iter().filter_map(|step| match step {
-            Step::ComputeMetric(metric) => Some(&**metric),
-            _ => None,
-        })
-    }
-}
-
 /// The steps, with the pods of each metric by name.
 #[derive(Debug)]
 struct TraceView<'a> {

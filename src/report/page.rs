@@ -113,7 +113,7 @@ impl Words<'_> {
     }
 
     fn metric_steps(&self) -> impl Iterator<Item = &MetricStep> {
-        self.explanation.metric_steps()
+        self.explanation.decision.metrics()
     }
 
     fn now(&self) -> Timestamp {

@@ -261,7 +261,7 @@ fn changes(
         true => Unit::Milli,
         false => Unit::MilliPerPod,
     };
-    let now = step_of(decision, index).and_then(|step| value_of(step, unit));
+    let now = decision.metric(index).and_then(|step| value_of(step, unit));
     let mut search = Search::new(snapshot, remembered, dial, index);
     search.run(now)?;
     let curve = curve.then(|| search.curve(now)).transpose()?;
@@ -297,15 +297,8 @@ fn quantity(spec: &MetricSpec) -> Option<&Quantity> {
     target.average_value.as_ref().or(target.value.as_ref())
 }
 
-fn step_of(decision: &Decision, index: usize) -> Option<&MetricStep> {
-    decision.trace.iter().find_map(|step| match step {
-        Step::ComputeMetric(metric) if metric.index == index => Some(&**metric),
-        _ => None,
-    })
-}
-
 fn proposal_of(decision: &Decision, index: usize) -> Result<&Proposal, &str> {
-    match step_of(decision, index).map(|step| &step.result) {
+    match decision.metric(index).map(|step| &step.result) {
         Some(MetricResult::Proposal(proposal)) => Ok(proposal),
         Some(MetricResult::Error(error)) => Err(&error.error),
         Some(MetricResult::Unread(Unread::Refused { message })) => Err(message),

@@ -352,10 +352,7 @@ impl<'a> Facts<'a> {
             [pod.start_time, ready, grown].into_iter().flatten().filter(|time| *time <= now).max()
         };
         let (mut indexes, mut most, mut latest) = (Vec::new(), 0, None);
-        for step in &self.decision.trace {
-            let Step::ComputeMetric(metric) = step else {
-                continue;
-            };
+        for metric in self.decision.metrics() {
             let pods = metric.pods.iter().map(|row| &self.input.snapshot.pods[row.pod as usize]);
             let times: Vec<Timestamp> = pods.filter_map(|pod| changed(metric, pod)).collect();
             let recent = times.iter().filter(|time| self.since(**time) == Since::Recent).count();

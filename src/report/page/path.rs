@@ -15,10 +15,9 @@ impl Words<'_> {
         for step in self.steps() {
             match step {
                 Step::CombineMetrics { highest, by, accepted: true, .. } => {
-                    let name = self
-                        .metric_steps()
-                        .find(|metric| Some(metric.index) == *by)
-                        .map_or_else(|| "none".to_owned(), |metric| self.label(metric));
+                    let winner = by.and_then(|by| self.explanation.decision.metric(by));
+                    let name =
+                        winner.map_or_else(|| "none".to_owned(), |metric| self.label(metric));
                     lines.push(StepLine {
                         replicas: *highest,
                         text: format!("highest proposal: {name}"),

@@ -2,7 +2,7 @@
 
 use super::{Symbols, Tone, Words};
 use crate::apimachinery::json::SecondsTime;
-use crate::engine::decision::{Because, MetricResult, Path, RateLimit, Step};
+use crate::engine::decision::{Because, Block, MetricResult, Path, RateLimit, Step};
 use crate::memory::Knowledge;
 use crate::numbers::age;
 use crate::outlook::Range;
@@ -85,11 +85,8 @@ impl Words<'_> {
         let outcome = self.explanation.outcome;
         let mut why = Vec::new();
         // The pass may end before it looks at the scale, so the trace decides, not the snapshot.
-        let read = self.steps().iter().find_map(|step| match step {
-            Step::ReadScale { replicas, .. } => *replicas,
-            _ => None,
-        });
-        let Some(current) = read else {
+        let decision = self.explanation.decision;
+        let Some(current) = decision.replicas_before() else {
             why.push(sentence(&format!("{}.", self.no_scale())));
             let headline = match self.explanation.snapshot.scale {
                 Err(ScaleError::Missing(_)) => Headline::NoTarget,
@@ -97,10 +94,6 @@ impl Words<'_> {
             };
             return (headline, why);
         };
-        let failed_write = self.steps().iter().find_map(|step| match step {
-            Step::Rescale { to, error: Some(error), .. } => Some((*to, error)),
-            _ => None,
-        });
         if !self.explanation.is_unanswered {
             why.push(self.because(current));
         }
@@ -110,26 +103,18 @@ impl Words<'_> {
         {
             why.push(self.open(range));
         }
-        if let Some((to, error)) = failed_write {
+        if let Some((to, error)) = decision.unwritten() {
             why.push(format!("Writing the scale fails: {error}."));
             return (Headline::CannotWrite { from: current, to }, why);
         }
         if self.explanation.is_unanswered {
             return (self.unread(), why);
         }
-        let disabled = |step: &Step| matches!(step, Step::ChoosePath { path: Path::Disabled, .. });
-        let undecided = |step: &Step| {
-            matches!(
-                step,
-                Step::RejectSelector { .. }
-                    | Step::CombineMetrics { accepted: false, unread: 0, .. }
-            )
-        };
-        let headline = match outcome.scale_to {
-            Some(to) => Headline::Scale { from: current, to },
-            None if self.steps().iter().any(disabled) => Headline::Disabled,
-            None if self.steps().iter().any(undecided) => Headline::Undecided(current),
-            None => Headline::Stays(current),
+        let headline = match (outcome.scale_to, decision.block()) {
+            (Some(to), _) => Headline::Scale { from: current, to },
+            (None, Some(Block::AtZero)) => Headline::Disabled,
+            (None, Some(Block::Selector | Block::Metrics)) => Headline::Undecided(current),
+            (None, _) => Headline::Stays(current),
         };
         (headline, why)
     }
@@ -319,7 +304,7 @@ impl Words<'_> {
 
     /// What the winning metric asks for.
     fn asks(&self, by: Option<usize>, highest: i32, invalid: usize, current: i32) -> String {
-        let winner = self.metric_steps().find(|metric| Some(metric.index) == by);
+        let winner = by.and_then(|by| self.explanation.decision.metric(by));
         let Some((winner, proposal)) = winner.and_then(|metric| match &metric.result {
             MetricResult::Proposal(proposal) => Some((metric, proposal)),
             MetricResult::Error(_) | MetricResult::Unread(_) => None,

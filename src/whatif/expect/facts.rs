@@ -10,7 +10,7 @@ use serde::ser::SerializeMap;
 
 use super::syntax::{Field, MetricField, PassField, find_metric};
 use crate::apimachinery::quantity::{Amount, Quantity};
-use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, Path, Step};
+use crate::engine::decision::{Block, Decision, Group, MetricResult, MetricStep, Path, Step};
 use crate::memory::{Remembered, infer};
 use crate::numbers;
 use crate::outlook::{Outlook, Range};
@@ -169,13 +169,15 @@ impl<'a> Facts<'a> {
         match field {
             PassField::Desired => self.replicas(|after, _| after),
             PassField::Delta => self.replicas(|after, current| after - current),
-            PassField::Current => self.replicas_before().map_or_else(no_scale, Fact::count),
+            PassField::Current => {
+                self.decision.replicas_before().map_or_else(no_scale, Fact::count)
+            }
             PassField::Min => Fact::count(spec.min_replicas.unwrap_or(1)),
             PassField::Max => Fact::count(spec.max_replicas),
             PassField::Recommended => match (self.unread(), self.decision.proposal) {
                 (Some(unread), _) => unread,
                 (None, Some(proposal)) => Fact::count(proposal),
-                (None, None) if self.metrics().next().is_some() => {
+                (None, None) if self.decision.metrics().next().is_some() => {
                     Fact::unknown("the metrics do not decide")
                 }
                 (None, None) => Fact::unknown(NO_METRICS),
@@ -195,7 +197,7 @@ impl<'a> Facts<'a> {
                 Fact::count(warnings.count() as i64)
             }),
             PassField::Blocked => {
-                self.unless_open(|decision| Fact::Flag(Block::of(decision).is_some()))
+                self.unless_open(|decision| Fact::Flag(decision.block().is_some()))
             }
             PassField::Stabilized => self.changed(|step| match step {
                 Step::Stabilize { desired, result, .. } => Some(result.cmp(desired)),
@@ -210,7 +212,7 @@ impl<'a> Facts<'a> {
     }
 
     fn of_metric(&self, index: usize, field: MetricField) -> Fact {
-        let Some(metric) = self.metrics().find(|metric| metric.index == index) else {
+        let Some(metric) = self.decision.metric(index) else {
             return Fact::unknown(NO_METRICS);
         };
         let proposal = match &metric.result {
@@ -234,15 +236,8 @@ impl<'a> Facts<'a> {
         value.unwrap_or_else(|| Fact::unknown("the controller does not compute it"))
     }
 
-    fn metrics(&self) -> impl Iterator<Item = &'a MetricStep> {
-        self.decision.trace.iter().filter_map(|step| match step {
-            Step::ComputeMetric(metric) => Some(&**metric),
-            _ => None,
-        })
-    }
-
     fn over_metrics(&self, count: impl Fn(&[&MetricStep]) -> usize) -> Fact {
-        let metrics: Vec<&MetricStep> = self.metrics().collect();
+        let metrics: Vec<&MetricStep> = self.decision.metrics().collect();
         if metrics.is_empty() {
             return Fact::unknown(NO_METRICS);
         }
@@ -254,13 +249,6 @@ impl<'a> Facts<'a> {
         self.decision.outcome.lacking(&self.snapshot.hpa.spec).map(Fact::Unknown)
     }
 
-    fn replicas_before(&self) -> Option<i32> {
-        self.decision.trace.iter().find_map(|step| match step {
-            Step::ReadScale { replicas, .. } => *replicas,
-            _ => None,
-        })
-    }
-
     /// Something of the replicas after the pass and before. In a blocked pass they stay, but that is
     /// no answer to rely on: it says nothing about what follows once nothing blocks it.
     fn replicas(&self, of: impl Fn(i64, i64) -> i64) -> Fact {
@@ -269,13 +257,13 @@ impl<'a> Facts<'a> {
         if self.decision.is_unread() {
             return self.unread().unwrap_or_else(no_scale);
         }
-        if let Some(block) = Block::of(self.decision) {
-            return Fact::unknown(block.keeps());
+        if let Some(block) = self.decision.block() {
+            return Fact::unknown(keeps(block));
         }
         if self.may_fail_to_write() {
             return Fact::unknown(OPEN_MEMORY);
         }
-        match (self.outlook.range(self.decision), self.replicas_before()) {
+        match (self.outlook.range(self.decision), self.decision.replicas_before()) {
             (Some(Range { min, max }), Some(current)) => {
                 let of = |after: i32| of(after.into(), current.into());
                 Fact::Count { min: of(min), max: of(max) }
@@ -307,12 +295,9 @@ impl<'a> Facts<'a> {
     /// which it changes in different directions it may not change at all.
     fn changed(&self, of: impl Fn(&Step) -> Option<Ordering>) -> Fact {
         let Some(likely) = self.decision.trace.iter().find_map(&of) else {
-            let corrected = |step: &Step| {
-                matches!(step, Step::ChoosePath { path: Path::AboveMax | Path::BelowMin, .. })
-            };
-            return match self.decision.trace.iter().any(corrected) {
-                true => Fact::Flag(false),
-                false => self.unread().unwrap_or_else(|| Fact::unknown(UNDECIDED)),
+            return match self.decision.path() {
+                Some(Path::AboveMax | Path::BelowMin) => Fact::Flag(false),
+                _ => self.unread().unwrap_or_else(|| Fact::unknown(UNDECIDED)),
             };
         };
         if let Some(unread) = self.unread() {
@@ -331,7 +316,7 @@ impl<'a> Facts<'a> {
     fn staleness(&self) -> Fact {
         let mut timeless = None;
         let mut looked = false;
-        for metric in self.metrics() {
+        for metric in self.decision.metrics() {
             looked = true;
             let samples: Vec<(&str, Timestamp, SignedDuration)> =
                 match self.snapshot.metrics.get(metric.index) {
@@ -377,36 +362,13 @@ fn no_scale() -> Fact {
     Fact::unknown(NO_SCALE)
 }
 
-/// What keeps a pass from deciding or scaling.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Block {
-    NoScale,
-    AtZero,
-    Selector,
-    Metrics,
-    NotWritten,
-}
-
-impl Block {
-    fn of(decision: &Decision) -> Option<Self> {
-        decision.trace.iter().find_map(|step| match step {
-            Step::ReadScale { replicas: None, .. } => Some(Self::NoScale),
-            Step::ChoosePath { path: Path::Disabled, .. } => Some(Self::AtZero),
-            Step::RejectSelector { .. } => Some(Self::Selector),
-            Step::CombineMetrics { accepted: false, unread: 0, .. } => Some(Self::Metrics),
-            Step::Rescale { error: Some(_), .. } => Some(Self::NotWritten),
-            _ => None,
-        })
-    }
-
-    /// Why the replicas are not known.
-    fn keeps(self) -> &'static str {
-        match self {
-            Self::NoScale => NO_SCALE,
-            Self::AtZero => "the replicas stay only because scaling is disabled at 0",
-            Self::Selector => "the replicas stay only because the target's selector is unusable",
-            Self::Metrics => "the replicas stay only because metrics fail",
-            Self::NotWritten => "the replicas stay only because the scale cannot be written",
-        }
+/// Why the replicas are not known.
+fn keeps(block: Block) -> &'static str {
+    match block {
+        Block::NoScale => NO_SCALE,
+        Block::AtZero => "the replicas stay only because scaling is disabled at 0",
+        Block::Selector => "the replicas stay only because the target's selector is unusable",
+        Block::Metrics => "the replicas stay only because metrics fail",
+        Block::NotWritten => "the replicas stay only because the scale cannot be written",
     }
 }

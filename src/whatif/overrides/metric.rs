@@ -9,7 +9,7 @@ use super::samples::{Source, change, fill, is_running, samples, selector};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::Selector;
 use crate::engine;
-use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, PodRow, Step};
+use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, PodRow};
 use crate::error::Error;
 use crate::memory::Memory;
 use crate::snapshot::hpa::MetricTarget;
@@ -337,12 +337,12 @@ impl Metric {
             let needless = !matches!(value, Value::Share(_));
             !step.pods.is_empty() && step.pods.iter().all(|row| needless || row.request.is_some())
         };
-        let known = decision.and_then(|decision| step_of(decision, self.index));
+        let known = decision.and_then(|decision| decision.metric(self.index));
         if let Some(step) = known.filter(serves) {
             return Ok(Cow::Borrowed(step));
         }
         let decision = probe(snapshot, self.index);
-        let step = step_of(&decision, 0).filter(|step| !step.pods.is_empty());
+        let step = decision.metric(0).filter(|step| !step.pods.is_empty());
         let step = step.ok_or_else(|| {
             let error = decision.outcome.error.as_deref();
             self.unknown_pods(error.unwrap_or("there are none"))
@@ -442,13 +442,6 @@ impl Spread {
         let next = part - std::mem::replace(&mut self.part, part);
         next.try_into().ok()
     }
-}
-
-pub(super) fn step_of(decision: &Decision, index: usize) -> Option<&MetricStep> {
-    decision.trace.iter().find_map(|step| match step {
-        Step::ComputeMetric(metric) if metric.index == index => Some(&**metric),
-        _ => None,
-    })
 }
 
 /// Runs a change with the decision of the snapshot as it is: the one that is known, or one made for

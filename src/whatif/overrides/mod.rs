@@ -27,7 +27,6 @@ use crate::error::Error;
 use crate::numbers;
 use crate::snapshot::Snapshot;
 use crate::snapshot::input::Input;
-use metric::step_of;
 use typed::Assigned;
 
 /// One thing that is taken for otherwise.
@@ -222,7 +221,7 @@ impl Assumptions {
 
 /// What a metric said, as the status reports it.
 pub(super) fn current(decision: &Decision, index: usize) -> Option<Reported> {
-    let step = step_of(decision, index)?;
+    let step = decision.metric(index)?;
     let MetricResult::Proposal(proposal) = &step.result else {
         return None;
     };

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::samples::{is_running, selector};
 use super::{Override, Reported, look};
-use crate::engine::decision::{Decision, Group, Step};
+use crate::engine::decision::{Decision, Group};
 use crate::error::Error;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::Note;
@@ -302,7 +302,7 @@ fn scale_to(
 
 /// The pods that are not ready, or do not count with a value for some metric.
 fn uncounted(snapshot: &Snapshot, decision: &Decision) -> HashSet<Box<str>> {
-    let looked = decision.trace.iter().any(|step| matches!(step, Step::ComputeMetric(_)));
+    let looked = decision.metrics().next().is_some();
     let own;
     let decision = if looked {
         decision
@@ -310,11 +310,8 @@ fn uncounted(snapshot: &Snapshot, decision: &Decision) -> HashSet<Box<str>> {
         own = look(snapshot);
         &own
     };
-    let steps = decision.trace.iter().filter_map(|step| match step {
-        Step::ComputeMetric(metric) => Some(metric),
-        _ => None,
-    });
-    let rows = steps.flat_map(|step| &step.pods).filter(|row| row.group != Group::Ready);
+    let rows =
+        decision.metrics().flat_map(|step| &step.pods).filter(|row| row.group != Group::Ready);
     let rows = rows.filter_map(|row| snapshot.pods.get(row.pod as usize));
     let unready = snapshot.pods.iter().filter(|pod| !is_ready(pod));
     rows.chain(unready).map(|pod| pod.name.clone()).collect()

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::{Ask, Asks, Band, Curve, Effect, End, Point, Span, holds, proposal_of};
 use crate::engine;
-use crate::engine::decision::{Because, Decision, MetricResult, Step};
+use crate::engine::decision::{Because, Decision, MetricResult, MetricStep};
 use crate::memory::Remembered;
 use crate::outlook::{self, Outlook};
 use crate::snapshot::{MetricAnswer, Snapshot};
@@ -55,9 +55,8 @@ pub(super) enum Class {
 }
 
 impl Class {
-    fn of(step: &Step) -> Option<Self> {
-        let Step::ComputeMetric(metric) = step else { return None };
-        Some(match &metric.result {
+    fn of(metric: &MetricStep) -> Self {
+        match &metric.result {
             MetricResult::Error(_) | MetricResult::Unread(_) => Self::Failed,
             MetricResult::Proposal(proposal) => match proposal.because {
                 Because::WithinTolerance => Self::OnTarget,
@@ -65,7 +64,7 @@ impl Class {
                 _ if proposal.ratio > 1.0 => Self::High,
                 _ => Self::OnTarget,
             },
-        })
+        }
     }
 }
 
@@ -399,7 +398,7 @@ impl<'s> Search<'s> {
         }
         let decision = self.decide(value)?;
         let replicas = decision.replicas_after().unwrap_or(self.current);
-        let classes = decision.trace.iter().filter_map(Class::of).collect();
+        let classes = decision.metrics().map(Class::of).collect();
         let own = proposal_of(&decision, self.index).ok();
         let tolerated = own.is_some_and(|proposal| {
             matches!(

@@ -226,10 +226,7 @@ impl World {
             _ => false,
         });
         let is_held = decision.proposal.is_some_and(|n| bounded(n.max(0)) != replicas) && !disabled;
-        let mut rows = decision.trace.iter().flat_map(|step| match step {
-            Step::ComputeMetric(metric) => metric.pods.as_slice(),
-            _ => &[],
-        });
+        let mut rows = decision.metrics().flat_map(|metric| &metric.pods);
         let leaves = rows.any(|row| row.until.is_some() && row.clause != Clause::Deleted);
         !is_held && !leaves && !self.workload.is_joining()
     }

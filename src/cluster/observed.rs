@@ -5,10 +5,11 @@ use jiff::Timestamp;
 
 use crate::error::Error;
 use crate::saved::remarks;
+use crate::snapshot::basis::{Basis, ClockSource};
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::input::{Basis, Input, Options};
+use crate::snapshot::input::{Input, Options};
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
@@ -99,12 +100,11 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         controller_settings(None, options, &control_plane, &mut basis, &mut notes)?;
     let now = options.now.unwrap_or(observed.now.time);
     if options.now.is_none() {
-        let value = crate::apimachinery::json::SecondsTime(now).to_string();
         let source = match observed.now.by_server {
-            true => "the API server's",
-            false => "the local one, as the API server states no time",
+            true => ClockSource::Server,
+            false => ClockSource::Local,
         };
-        basis.insert(0, Basis::assumed("clock", value, source));
+        basis.insert(0, Basis::Clock { time: now, source });
     }
     basis.extend(observed.basis);
     let snapshot = Snapshot {

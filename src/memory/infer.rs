@@ -5,16 +5,16 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::ground::{Ground, Running, StatusSilent};
 use super::known::{Known, minus, periods, windows};
 use super::recommendations::{self, Held};
 use super::rhythm::Rhythm;
-use super::{Extreme, Knowledge, Memory, Possible, Remembered, asked, basis, scale_events, states};
-use crate::apimachinery::json::SecondsTime;
+use super::{Extreme, Knowledge, Memory, Possible, Remembered, asked, scale_events, states};
 use crate::snapshot::Scale;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{DEPLOYMENT, Evidence, Written};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
-use crate::snapshot::input::{Basis, Input};
+use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
 
 /// Infers the memory for the next pass over a target; the evidence is about the HPAs of its name.
@@ -44,12 +44,11 @@ pub fn inherit(
     }
     let known = Known::new(hpa, next, scale.spec_replicas, controller, now, evidence);
     if never_reconciled(hpa) && !known.replaces_another && known.status_lost.is_none() {
-        let empty = basis("memory", "empty: no pass has been made over this HPA", "its status");
         return Remembered {
             likely: Memory::default(),
             knowledge: Knowledge::JustStarted,
             possible: None,
-            basis: vec![empty],
+            grounds: vec![Ground::NeverReconciled],
         };
     }
     let mut grounds = Vec::new();
@@ -59,16 +58,15 @@ pub fn inherit(
             states::sighted(hpa, controller, counted, since..=now, Some(scale.status_replicas))
         }
         None => {
-            let source = if known.status_may_lag() {
-                "event FailedUpdateStatus: a later one could not be written"
+            grounds.push(Ground::StatusSilent(if known.status_may_lag() {
+                StatusSilent::LaterLost
             } else if known.hpa.written.by_us {
-                "kubectl-hpa wrote it, and no pass need have been made since"
+                StatusSilent::WrittenByUs
             } else if known.hpa.written.status.is_none() {
-                "no pass has been made since the HPA took the place of another"
+                StatusSilent::Replaced
             } else {
-                "the spec was changed after it was written"
-            };
-            grounds.push(basis("recommendations", "the status tells nothing of them", source));
+                StatusSilent::SpecChanged
+            }));
             None
         }
     };
@@ -95,9 +93,9 @@ pub fn inherit(
         Knowledge::Inferred
     };
     if knowledge == Knowledge::Inferred {
-        grounds.push(since(&known));
+        grounds.push(Ground::Controller(running(&known)));
     }
-    Remembered { likely, knowledge, possible: Some(possible), basis: grounds }
+    Remembered { likely, knowledge, possible: Some(possible), grounds }
 }
 
 /// A recommendation at its likeliest, which is within the bounds of the windows that it is in.
@@ -148,22 +146,10 @@ fn is_ordinary(time: Timestamp) -> bool {
 }
 
 /// Since when the controller has been remembering.
-fn since(known: &Known<'_>) -> Basis {
-    let (value, source) = match (known.lease, known.still_running_since()) {
-        (Some(lease), _) => (
-            format!("leads since {}, and remembers nothing older", SecondsTime(lease.acquired)),
-            "the controller manager's lease",
-        ),
-        (None, Some(since)) => (
-            format!("has not started anew since {}", SecondsTime(since)),
-            "statuses that follow on each other; no lease of a controller manager that is there",
-        ),
-        (None, None) => (
-            "may have started anew at any time".to_owned(),
-            "no lease of a controller manager that is there",
-        ),
-    };
-    basis("controller", value, source)
+fn running(known: &Known<'_>) -> Running {
+    let leads = known.lease.map(|lease| Running::Leads(lease.acquired));
+    let since = || known.still_running_since().map(Running::Since);
+    leads.or_else(since).unwrap_or(Running::Unknown)
 }
 
 /// Whether the answer may rest on events that tell of the rescales, but not of others who scale the

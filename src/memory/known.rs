@@ -8,7 +8,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::rhythm::Rhythm;
 use super::{sighting, states};
-use crate::numbers;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, Seen, Written};
 use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec, ScalingRules};
@@ -361,10 +360,6 @@ impl Known<'_> {
     pub(super) fn nothing_before(&self) -> Option<Timestamp> {
         let created = self.hpa.written.created.filter(|_| !self.replaces_another);
         created.max(self.lease.map(|lease| lease.acquired))
-    }
-
-    pub(super) fn ago(&self, time: Timestamp) -> String {
-        format!("{} ago", numbers::age(self.now.duration_since(time)))
     }
 }
 

@@ -3,12 +3,13 @@
 //! with bounds that hold. Nothing is guessed silently.
 
 mod asked;
+pub mod ground;
 pub mod infer;
 mod known;
 mod recommendations;
 mod rhythm;
 mod scale_events;
-mod sighting;
+pub mod sighting;
 pub mod states;
 
 use jiff::Timestamp;
@@ -16,9 +17,10 @@ pub use scale_events::split;
 use serde::Serialize;
 
 use crate::snapshot::Snapshot;
-use crate::snapshot::input::{Basis, Input};
+use crate::snapshot::input::Input;
 pub use crate::snapshot::memory::Memory;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
+use ground::Ground;
 
 /// How well the memory is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +44,8 @@ pub struct Remembered {
     pub knowledge: Knowledge,
     /// What it may be instead; none where it is known.
     pub possible: Option<Possible>,
-    /// What the bounds rest on, each with its source.
-    pub basis: Vec<Basis>,
+    /// What the bounds rest on.
+    pub grounds: Vec<Ground>,
 }
 
 /// All that the memory may be, as far as the next pass depends on it.
@@ -93,7 +95,7 @@ impl Remembered {
             true => Knowledge::JustStarted,
             false => Knowledge::Stated,
         };
-        Self { likely: stated.clone(), knowledge, possible: None, basis: Vec::new() }
+        Self { likely: stated.clone(), knowledge, possible: None, grounds: Vec::new() }
     }
 
     /// Whether the bounds leave room.
@@ -141,12 +143,7 @@ impl Remembered {
             likely: Memory::default(),
             knowledge: Knowledge::Unknown,
             possible: Some(possible),
-            basis: Vec::new(),
+            grounds: Vec::new(),
         }
     }
-}
-
-/// One thing that the bounds rest on.
-fn basis(item: &str, value: impl Into<String>, source: impl Into<String>) -> Basis {
-    Basis { item: item.to_owned(), value: value.into(), source: source.into(), age: None }
 }

@@ -6,12 +6,11 @@ use std::ops::RangeInclusive;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::ground::Ground;
 use super::known::{Known, RescaleReason, SECOND, minus};
 use super::sighting::Sighting;
-use super::{Ends, Extreme, basis};
-use crate::apimachinery::json::SecondsTime;
+use super::{Ends, Extreme};
 use crate::snapshot::evidence::Seen;
-use crate::snapshot::input::Basis;
 use crate::snapshot::memory::Recommendation;
 
 /// A recommendation that is surely in the list, unless the controller has started anew.
@@ -44,25 +43,14 @@ impl Held {
 pub(super) fn held(
     known: &Known<'_>,
     sighting: Option<&Sighting>,
-    grounds: &mut Vec<Basis>,
+    grounds: &mut Vec<Ground>,
 ) -> Vec<Held> {
     let mut list = Vec::new();
     if let Some(seen) = sighting {
         let last_pass = known.last_pass();
         let written = known.status_written();
-        let source = match written {
-            Some(written) => {
-                format!("condition {}, status written {}", seen.reason, known.ago(written))
-            }
-            None => format!("condition {}, its time is not known", seen.reason),
-        };
-        let source = match seen.counted {
-            Some(counted) => {
-                format!("{source}; status.currentMetrics, averages over {counted} replicas")
-            }
-            None => source,
-        };
-        grounds.push(basis("recommendations", worded(seen), source));
+        let age = written.map(|written| known.now.duration_since(written));
+        grounds.push(Ground::LastStatus { sighting: seen.clone(), age });
         let likely = written.unwrap_or(known.now).max(last_pass);
         let own = Held::new(seen.proposal.clone(), last_pass, likely);
         list.push(own.likely(seen.likely));
@@ -98,7 +86,7 @@ fn holding(known: &Known<'_>, sighting: &Sighting) -> impl Iterator<Item = Held>
 }
 
 /// What statuses told that have been overwritten since.
-fn seen(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
+fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
     let mut list = Vec::new();
     let mut told: Option<(Timestamp, Timestamp)> = None;
     let seen = if known.seen_is_outdated() { &[] } else { known.seen };
@@ -123,18 +111,13 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
         told = Some((told.map_or(seen.time, |(first, _)| first), seen.until));
     }
     if let Some((first, last)) = told {
-        let when = match first == last {
-            true => format!("at {}", SecondsTime(first)),
-            false => format!("between {} and {}", SecondsTime(first), SecondsTime(last)),
-        };
-        let value = format!("{} more, {when}", list.len());
-        grounds.push(basis("recommendations", value, "earlier states of the HPA"));
+        grounds.push(Ground::EarlierStatuses { count: list.len(), first, last });
     }
     list
 }
 
 /// What rescales tell of the proposals that they followed.
-fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
+fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
     let mut list = Vec::new();
     let spec = &known.hpa.spec;
     let status = &known.hpa.status;
@@ -192,11 +175,7 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Vec<Held> {
             low
         };
         if let Some(low) = low {
-            grounds.push(basis(
-                "recommendations",
-                format!("at least {low} at {}", SecondsTime(rescale.time)),
-                "event SuccessfulRescale, if nobody else scaled",
-            ));
+            grounds.push(Ground::Rescale { at_least: low, time: rescale.time });
             list.push(Held::new(low..=i32::MAX, rescale.time - SECOND, rescale.time));
         }
     }
@@ -376,36 +355,4 @@ pub(super) fn extremes(
     };
     let ((highest, above), (lowest, below)) = (of(Side::Down), of(Side::Up));
     (Extreme { at_least: highest, at_most: above }, Extreme { at_least: below, at_most: lowest })
-}
-
-fn worded(seen: &Sighting) -> String {
-    let (low, high) = (*seen.proposal.start(), *seen.proposal.end());
-    let mut parts = Vec::new();
-    match (low, high) {
-        (0, i32::MAX) => {}
-        (low, high) if low == high => parts.push(format!("{low} was recommended")),
-        (low, i32::MAX) => parts.push(format!("at least {low} was recommended")),
-        (0, high) => parts.push(format!("at most {high} was recommended")),
-        (low, high) => parts.push(format!("{low} to {high} were recommended")),
-    }
-    match (seen.held_down_by, seen.at_most) {
-        (Some(low), Some(high)) if low == high => {
-            parts.push(format!("{low} is the highest of the list"));
-        }
-        (Some(low), _) if low > 0 => {
-            parts.push(format!("at least {low} is the highest of the list"));
-        }
-        (_, Some(high)) if high > *seen.proposal.end() => {
-            parts.push(format!("nothing above {high} is in the list"));
-        }
-        (_, Some(_)) => parts.push("nothing higher is in the list".to_owned()),
-        (_, None) => {}
-    }
-    if let Some(low) = seen.at_least {
-        parts.push(format!("nothing below {low} is in the list"));
-    }
-    if let Some(high) = seen.held_up_by {
-        parts.push(format!("at most {high} is the lowest of the list"));
-    }
-    parts.join(", ")
 }

@@ -6,11 +6,10 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::ground::{Counted, Ground, Uncounted};
 use super::known::{Known, Rescale, RescaleReason, SECOND, minus, periods};
-use super::{basis, sighting};
-use crate::apimachinery::json::SecondsTime;
-use crate::snapshot::evidence::{Event, SCALED};
-use crate::snapshot::input::Basis;
+use super::sighting;
+use crate::snapshot::evidence::Event;
 use crate::snapshot::memory::ScaleEvent;
 
 /// How many events about one object the controller's recorder lets through at once, and how long
@@ -22,7 +21,11 @@ const TTL: SignedDuration = SignedDuration::from_hours(1);
 
 /// The lists of changes of which one is true at the next pass, the likeliest first; none where they
 /// may be anything. The times are moved by what the pass is later than now.
-pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec<Vec<ScaleEvent>>> {
+pub(super) fn changes(
+    known: &Known<'_>,
+    grounds: &mut Vec<Ground>,
+) -> Option<Vec<Vec<ScaleEvent>>> {
+    let mut rests_on = |counted| grounds.push(Ground::RateLimits(counted));
     let nothing = Some(vec![Vec::new()]);
     let Some(behavior) = &known.next.behavior else {
         return nothing;
@@ -33,52 +36,46 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Basis>) -> Option<Vec
     };
     let oldest = known.earliest_pass() - longest;
     if !known.may_have_stored(oldest) {
-        let value = "rate limits count no rescale: none is remembered without behavior";
-        grounds.push(basis("scale events", value, "the observed spec"));
+        rests_on(Counted::NoBehavior);
         return nothing;
     }
     let unseen = [
-        known.status_lost.map(|lost| (lost, "a status that could not be written")),
+        known.status_lost.map(|lost| (lost, Uncounted::StatusLost)),
         known
             .hpa
             .written
             .created
             .filter(|_| known.replaces_another)
-            .map(|created| (created, "events about an earlier HPA of the name")),
+            .map(|created| (created, Uncounted::EarlierHpa)),
     ];
-    for (time, source) in unseen.into_iter().flatten() {
+    for (time, why) in unseen.into_iter().flatten() {
         if time + SECOND > oldest && known.nothing_before().is_none_or(|start| start < time) {
-            grounds.push(basis("scale events", "rate limits may count any rescale", source));
+            rests_on(Counted::Any(why));
             return None;
         }
     }
     let Some(last) = known.hpa.status.last_scale_time else {
-        grounds.push(basis(
-            "scale events",
-            "no rescale to count",
-            "status.lastScaleTime is not set",
-        ));
+        rests_on(Counted::NoRescale);
         return nothing;
     };
-    let source = format!("status.lastScaleTime, {}", known.ago(last));
     if known.least_age(last + SECOND) >= longest {
-        grounds.push(basis("scale events", "no rescale in the periods of the policies", &source));
+        rests_on(Counted::Expired(known.now.duration_since(last)));
         return nothing;
     }
-    let (counted, source) = if let Some(seen) = seen_since(known, oldest) {
-        (seen, "earlier states of the HPA")
+    let (counted, by): (_, fn(_) -> _) = if let Some(seen) = seen_since(known, oldest) {
+        (seen, Counted::Seen)
     } else {
         match told_by_events(known, last, longest) {
-            Ok(told) => (told, "events SuccessfulRescale, if nobody else scaled"),
-            Err(source) => {
-                grounds.push(basis("scale events", "rate limits may count any rescale", source));
+            Ok(told) => (told, Counted::ByEvents),
+            Err(why) => {
+                rests_on(Counted::Any(why));
                 return None;
             }
         }
     };
     let stored = |event: &ScaleEvent| known.may_have_stored(event.time);
     let counted: Vec<ScaleEvent> = counted.into_iter().filter(stored).collect();
-    grounds.push(basis("scale events", worded(&counted), source));
+    rests_on(by(counted.clone()));
     let mut lists = Vec::new();
     let mut seen = BTreeSet::new();
     let almost = SECOND - SignedDuration::from_nanos(1);
@@ -129,8 +126,8 @@ fn told_by_events(
     known: &Known<'_>,
     last: Timestamp,
     longest: SignedDuration,
-) -> Result<Vec<ScaleEvent>, String> {
-    let incomplete = || "the events do not tell of all".to_owned();
+) -> Result<Vec<ScaleEvent>, Uncounted> {
+    let incomplete = || Uncounted::EventsIncomplete;
     let oldest = known.earliest_pass() - longest;
     let newest = known.rescales.last().ok_or_else(incomplete)?;
     let complete = newest.time.duration_since(last).abs() <= SECOND && none_dropped(known, longest);
@@ -157,9 +154,7 @@ fn told_by_events(
     let counts: Vec<i32> = before(first).into_iter().chain(told.iter().map(|it| it.size)).collect();
     let since = told.first().map_or(oldest, |rescale| rescale.time);
     match known.scaled.iter().find(|event| is_by_another(event, since, &counts)) {
-        Some(Event { message, .. }) => {
-            Err(format!("event {SCALED} about the target tells of another change: {message}"))
-        }
+        Some(Event { message, .. }) => Err(Uncounted::OtherChange { message: message.clone() }),
         None => events.ok_or_else(incomplete),
     }
 }
@@ -265,12 +260,6 @@ pub fn split(changes: Option<&Vec<ScaleEvent>>) -> (Vec<ScaleEvent>, Vec<ScaleEv
             .collect()
     };
     (of(true), of(false))
-}
-
-fn worded(counted: &[ScaleEvent]) -> String {
-    let changes =
-        counted.iter().map(|event| format!("{:+} at {}", event.replicas, SecondsTime(event.time)));
-    format!("rate limits count {}", changes.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]

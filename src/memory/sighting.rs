@@ -8,23 +8,23 @@ use crate::snapshot::hpa::{Condition, HpaSpec, HpaStatus, ScalingRules};
 
 /// What a pass that went through its metrics leaves to be known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Sighting {
+pub struct Sighting {
     /// The proposal that it remembered.
-    pub(super) proposal: RangeInclusive<i32>,
+    pub proposal: RangeInclusive<i32>,
     /// Which of these it was by all appearances.
-    pub(super) likely: Option<i32>,
+    pub likely: Option<i32>,
     /// The target's `status.replicas`, where the averages over them told more than the conditions.
-    pub(super) counted: Option<i32>,
+    pub counted: Option<i32>,
     /// No recommendation that held against scaling down was above.
-    pub(super) at_most: Option<i32>,
+    pub at_most: Option<i32>,
     /// No recommendation that held against scaling up was below.
-    pub(super) at_least: Option<i32>,
+    pub at_least: Option<i32>,
     /// Some recommendation held against scaling down, of at least this.
-    pub(super) held_down_by: Option<i32>,
+    pub held_down_by: Option<i32>,
     /// Some recommendation held against scaling up, of at most this.
-    pub(super) held_up_by: Option<i32>,
+    pub held_up_by: Option<i32>,
     /// The reason of `AbleToScale`.
-    pub(super) reason: &'static str,
+    pub reason: &'static str,
 }
 
 /// Reads a status; none where its pass did not get to the recommendations, or does not say.

@@ -3,6 +3,7 @@
 //! prints anything.
 
 pub(crate) mod apply;
+pub mod basis;
 pub(crate) mod chart;
 pub(crate) mod comparison;
 pub(crate) mod concern;
@@ -17,6 +18,7 @@ mod words;
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
+use basis::BasisView;
 use comparison::Comparison;
 
 use crate::apimachinery::json::SecondsTime;
@@ -29,7 +31,7 @@ use crate::saved::objects::OWN_API_VERSION;
 use crate::snapshot::Snapshot;
 use crate::snapshot::clock::ClockDoubt;
 use crate::snapshot::hpa::HpaSpec;
-use crate::snapshot::input::{Basis, Input};
+use crate::snapshot::input::Input;
 use crate::snapshot::pod::Pod;
 
 /// A pass, explained. Serializes as the contract's object.
@@ -59,7 +61,7 @@ pub struct Explanation<'a> {
     trace: TraceView<'a>,
     memory: MemoryView<'a>,
     /// What the answer rests on.
-    pub basis: Vec<&'a Basis>,
+    pub basis: Vec<BasisView>,
     /// What was read but not used, and what looks wrong.
     pub notes: Vec<String>,
     #[serde(skip)]
@@ -135,7 +137,10 @@ impl<'a> Explanation<'a> {
                 before: &remembered.likely,
                 after: &decision.memory,
             },
-            basis: basis.iter().chain(&remembered.basis).collect(),
+            basis: {
+                let grounds = remembered.grounds.iter().map(BasisView::from);
+                basis.iter().map(BasisView::from).chain(grounds).collect()
+            },
             notes: notes.iter().chain(newer).map(|note| notes::text(note, hpa)).collect(),
             input,
             snapshot,

@@ -8,7 +8,8 @@ use crate::saved::assemble::{is_built_in, save_command};
 use crate::snapshot::Documents;
 use crate::snapshot::evidence::LEASE_NAMESPACE;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::note::{Cause, Note, OtherHpaIgnored, Unlearnt};
+use crate::snapshot::note::{Note, OtherHpaIgnored, Unlearnt};
+use crate::snapshot::right::Cause;
 
 /// Why there is no timeline.
 pub(crate) const NOT_PLAYED: &str = "nothing is played: the scale cannot be read";
@@ -187,7 +188,7 @@ pub(super) fn cause(cause: &Cause) -> String {
 }
 
 /// A pod of the controller manager.
-fn manager(pod: &str) -> String {
+pub(super) fn manager(pod: &str) -> String {
     format!("pod {LEASE_NAMESPACE}/{pod}")
 }
 

@@ -18,6 +18,7 @@ use super::words::count;
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{MetricStep, Step};
 use crate::memory::Knowledge;
+use crate::memory::ground::Ground;
 use crate::snapshot::Scale;
 use crate::snapshot::hpa::short_label;
 
@@ -179,7 +180,7 @@ impl Words<'_> {
             .explanation
             .basis
             .iter()
-            .map(|basis| (basis.item.clone(), format!("{} ({})", basis.value, basis.source)))
+            .map(|basis| (basis.item.to_owned(), format!("{} ({})", basis.value, basis.source)))
             .collect();
         let memory = match self.explanation.remembered.knowledge {
             Knowledge::Stated => {
@@ -197,7 +198,9 @@ impl Words<'_> {
                 )
             }
             // What it rests on says so already.
-            Knowledge::JustStarted if lines.iter().any(|(item, _)| item == "memory") => {
+            Knowledge::JustStarted
+                if self.explanation.remembered.grounds.contains(&Ground::NeverReconciled) =>
+            {
                 return lines;
             }
             Knowledge::JustStarted => {

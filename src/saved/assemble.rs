@@ -10,7 +10,8 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
-use crate::snapshot::input::{Basis, Input, Options, SYSTEM_CLOCK};
+use crate::snapshot::basis::{Basis, ClockSource};
+use crate::snapshot::input::{Input, Options};
 use crate::snapshot::settings::{Settings, controller_settings};
 use answers::Answers;
 pub(crate) use answers::described_name;
@@ -74,8 +75,7 @@ fn without_pods(
         (Some(now), _) => now,
         (None, Some(now)) => now,
         (None, None) => {
-            let value = crate::apimachinery::json::SecondsTime(clock).to_string();
-            basis.push(Basis::assumed("clock", value, SYSTEM_CLOCK));
+            basis.push(Basis::Clock { time: clock, source: ClockSource::System });
             clock
         }
     };

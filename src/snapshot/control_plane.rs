@@ -10,6 +10,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
 use super::evidence::LEASE_NAMESPACE;
 use super::pod::{Phase, Pod};
+use super::right::Cause;
 use crate::apimachinery::go;
 use crate::flags::Flags;
 use crate::version::{GATES, Stage, Version};
@@ -29,7 +30,27 @@ pub struct ControlPlane {
     /// The server's version, or the one that it emulates.
     pub server: Option<Version>,
     /// What could not be read of the controller manager, and why.
-    pub unread: Vec<(&'static str, String)>,
+    pub unread: Vec<(ManagerFact, Unshown)>,
+}
+
+/// Something of the controller manager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ManagerFact {
+    /// Its flags.
+    Flags,
+    /// Since when it leads.
+    Start,
+}
+
+/// Why something of the controller manager could not be read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unshown {
+    /// The request was not answered.
+    Cause(Cause),
+    /// There is no pod of it.
+    NoPod,
+    /// These pods differ, and which of them leads is not known.
+    PodsDiffer(Vec<String>),
 }
 
 /// A pod of the controller manager.
@@ -296,11 +317,6 @@ impl ManagerPod {
         is_own.then(|| Self { name: pod.name.clone(), settings })
     }
 
-    /// `pod kube-system/NAME`.
-    pub(super) fn shown(&self) -> String {
-        format!("pod {LEASE_NAMESPACE}/{}", self.name)
-    }
-
     /// Whether it runs on the node that an identity such as `NODE_UUID` names.
     fn leads(&self, holder: &str) -> bool {
         let node = self.name.strip_prefix(MANAGER).and_then(|rest| rest.strip_prefix('-'));
@@ -313,8 +329,8 @@ impl ControlPlane {
     ///
     /// # Errors
     ///
-    /// Why it is not known which of the pods counts.
-    pub(super) fn leader(&self) -> Result<Option<&ManagerPod>, String> {
+    /// Which of the pods counts is not known.
+    pub(super) fn leader(&self) -> Result<Option<&ManagerPod>, Unshown> {
         let holder = self.holder.as_deref();
         let leader = self.pods.iter().find(|pod| holder.is_some_and(|holder| pod.leads(holder)));
         let first = self.pods.first();
@@ -327,8 +343,7 @@ impl ControlPlane {
                 Ok(Some(pod))
             }
             Some(_) => {
-                let names: Vec<&str> = self.pods.iter().map(|pod| &*pod.name).collect();
-                Err(format!("{} differ, and which of them leads is not known", names.join(", ")))
+                Err(Unshown::PodsDiffer(self.pods.iter().map(|pod| pod.name.to_string()).collect()))
             }
         }
     }

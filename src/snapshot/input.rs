@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::Snapshot;
+use super::basis::{Basis, ClockSource};
 use super::clock::{Clock, ClockDoubt};
 use super::evidence::Evidence;
 use super::hpa::{Hpa, MetricSpec};
@@ -58,7 +59,9 @@ pub struct Input {
 impl Input {
     /// Whether it is known at what time all of it was read.
     pub fn knows_time(&self) -> bool {
-        !self.basis.iter().any(|basis| basis.source == SYSTEM_CLOCK)
+        let unknown =
+            |basis: &Basis| matches!(basis, Basis::Clock { source: ClockSource::System, .. });
+        !self.basis.iter().any(unknown)
     }
 
     /// Looks for what speaks against the clock of saved objects.
@@ -68,32 +71,9 @@ impl Input {
     }
 }
 
-/// The source of a time that the input does not state.
-pub(crate) const SYSTEM_CLOCK: &str = "the system's; --now sets it";
-
-/// One thing that the answer rests on.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Basis {
-    /// What it is about.
-    pub item: String,
-    /// The value that is used.
-    pub value: String,
-    /// Where it comes from.
-    pub source: String,
-    /// How old it is, where that is known.
-    pub age: Option<String>,
-}
-
 impl Options {
     /// The namespace of objects that state none.
     pub(crate) fn default_namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or("default")
-    }
-}
-
-impl Basis {
-    /// What is taken for granted, and why.
-    pub(crate) fn assumed(item: &str, value: impl Into<String>, source: impl Into<String>) -> Self {
-        Self { item: item.to_owned(), value: value.into(), source: source.into(), age: None }
     }
 }

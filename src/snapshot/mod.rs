@@ -2,6 +2,7 @@
 //! edge: the HPA, its target's scale, the pods, what the metrics APIs answered, and the
 //! controller's settings. [`mod@file`] reads it from saved objects. Nothing here computes replicas.
 
+pub mod basis;
 pub mod clock;
 pub mod control_plane;
 pub mod controller;

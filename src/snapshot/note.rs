@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::Documents;
 use super::control_plane::ManagerFlag;
 use super::hpa::MetricValueStatus;
-use super::right::MissingRight;
+use super::right::{Cause, MissingRight};
 use crate::version::Version;
 
 /// One thing that people should know.
@@ -262,19 +262,6 @@ pub enum Unlearnt {
     TargetEvents,
     /// How many replicas there were at earlier passes.
     EarlierReplicas,
-}
-
-/// Why something could not be learnt.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Cause {
-    /// No answer came in time.
-    Late,
-    /// A right is missing.
-    MissingRight(MissingRight),
-    /// The pods cannot be read.
-    NoPods,
-    /// The request failed.
-    Failed(String),
 }
 
 impl Note {

@@ -1,5 +1,5 @@
-//! A right that a request lacks, as RBAC counts rights: how to ask whether one has it, and the rule that
-//! grants it.
+//! Why something could not be learnt; above all a right that a request lacks, as RBAC counts rights: how
+//! to ask whether one has it, and the rule that grants it.
 
 use std::fmt;
 
@@ -19,6 +19,19 @@ pub enum MissingRight {
     },
     /// To read a path that is no resource, such as `/apis`.
     Path(String),
+}
+
+/// Why something could not be learnt.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cause {
+    /// No answer came in time.
+    Late,
+    /// A right is missing.
+    MissingRight(MissingRight),
+    /// The pods cannot be read.
+    NoPods,
+    /// The request failed.
+    Failed(String),
 }
 
 impl MissingRight {

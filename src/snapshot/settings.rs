@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use super::input::{Basis, Options};
+use super::basis::{Basis, SettingSource};
+use super::input::Options;
 use super::note::Note;
 use crate::error::Error;
 use crate::flags::{self, Flag, Flags};
-use crate::snapshot::control_plane::{ControlPlane, ManagerFlag, ManagerPod};
+use crate::snapshot::control_plane::{ControlPlane, ManagerFact, ManagerFlag, ManagerPod};
 use crate::snapshot::controller::{Controller, Gates};
 use crate::version::{GATES, Stage, Version};
 
@@ -62,7 +63,7 @@ pub(crate) fn controller_settings(
 ) -> Result<Settings, Error> {
     let mut unread = control_plane.unread.clone();
     let leader = control_plane.leader().unwrap_or_else(|why| {
-        unread.push(("flags", why));
+        unread.push((ManagerFact::Flags, why));
         None
     });
     let sources = Sources { options, stated, leader, server: control_plane.server.as_ref() };
@@ -72,9 +73,7 @@ pub(crate) fn controller_settings(
     let mut controller = Controller::with_flags(version, flags);
     let gates = sources.gates(&mut controller, basis, notes)?;
     if !unread.is_empty() {
-        let (what, why): (Vec<&str>, Vec<String>) = unread.into_iter().unzip();
-        let value = format!("{} not known", what.join(" and "));
-        basis.push(Basis::assumed("controller manager", value, why.join("; ")));
+        basis.push(Basis::ManagerUnread(unread));
     }
     basis.extend(told);
     if let Some(pod) = leader {
@@ -106,10 +105,8 @@ impl Sources<'_> {
             })?,
             (None, None) => self.read_version(notes).unwrap_or_else(Version::newest),
         };
-        let unstated = version.stated().is_none().then_some("the newest confirmed rules");
-        let sources: Vec<&str> = unstated.into_iter().chain(version.caveat()).collect();
-        if !sources.is_empty() {
-            basis.push(Basis::assumed("version", version.to_string(), sources.join("; ")));
+        if version.stated().is_none() || version.caveat().is_some() {
+            basis.push(Basis::Version(version.clone()));
         }
         if let Some(stated) = version.stated().filter(|_| version.is_newer_than_known()) {
             notes.push(Note::NewerThanRules { stated: stated.to_owned(), rules: version.clone() });
@@ -138,7 +135,7 @@ impl Sources<'_> {
         for flag in flags::DURATIONS {
             self.find(&flag, &mut known, &mut origins);
         }
-        origins.tell("controller flags", basis);
+        origins.tell(|settings, source| Basis::Flags { settings, source }, basis);
         known
     }
 
@@ -207,7 +204,7 @@ impl Sources<'_> {
                 || origins.add(ManagerFlag::FeatureGates, set(gate).is_some(), text)
         };
         let known = gates.settable(version).filter(is_known).collect();
-        origins.tell("feature gates", basis);
+        origins.tell(|settings, source| Basis::Gates { settings, source }, basis);
         controller.gates = gates;
         Ok(known)
     }
@@ -240,16 +237,15 @@ impl<'l> Origins<'l> {
         is_known
     }
 
-    fn tell(self, item: &str, basis: &mut Vec<Basis>) {
-        let pod = self.leader.map(ManagerPod::shown).unwrap_or_default();
-        let unset = format!("the defaults; {pod} sets none of these");
-        for (texts, source) in
-            [(self.set, &*pod), (self.unset, &*unset), (self.assumed, "the defaults")]
-        {
-            if !texts.is_empty() {
-                basis.push(Basis::assumed(item, texts.join(", "), source));
-            }
-        }
+    fn tell(self, of: fn(Vec<String>, SettingSource) -> Basis, basis: &mut Vec<Basis>) {
+        let pod = self.leader.map(|pod| pod.name.to_string()).unwrap_or_default();
+        let told = [
+            (self.set, SettingSource::Pod(pod.clone())),
+            (self.unset, SettingSource::PodDefaults(pod)),
+            (self.assumed, SettingSource::Defaults),
+        ];
+        let told = told.into_iter().filter(|(settings, _)| !settings.is_empty());
+        basis.extend(told.map(|(settings, source)| of(settings, source)));
     }
 }
 

@@ -18,7 +18,8 @@ use crate::apiserver::convert::HpaObject;
 use crate::error::Error;
 use crate::snapshot::OtherHpa;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::note::{Cause, Note, OtherHpaIgnored, Unlearnt};
+use crate::snapshot::note::{Note, OtherHpaIgnored, Unlearnt};
+use crate::snapshot::right::Cause;
 
 /// How many scales are asked for at once.
 const AT_ONCE: usize = 8;

@@ -23,7 +23,7 @@ use crate::saved::objects::TargetMeta;
 use crate::snapshot::Scale;
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::note::Cause;
+use crate::snapshot::right::Cause;
 
 /// The requests for one state, after those for another, are not to take longer.
 const PATIENCE: Duration = Duration::from_secs(3);

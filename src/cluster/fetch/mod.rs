@@ -37,11 +37,12 @@ use crate::apiserver::convert::HpaObject;
 use crate::apiserver::default::AdmissionRules;
 use crate::cluster::observed::{Now, Observed, ScaleAt};
 use crate::error::Error;
+use crate::snapshot::basis::Basis;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSource, MetricSpec};
-use crate::snapshot::input::Basis;
 use crate::snapshot::metric::PodMetrics;
-use crate::snapshot::note::{Cause, Note, Unlearnt};
+use crate::snapshot::note::{Note, Unlearnt};
 use crate::snapshot::pod::Pod;
+use crate::snapshot::right::Cause;
 use crate::snapshot::{MetricAnswer, Scale, ScaleError, ScaleSelector};
 use crate::version::Version;
 

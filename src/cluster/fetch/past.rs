@@ -10,15 +10,18 @@ use super::super::{Failure, Session};
 use super::Fetch;
 use super::beside::come;
 use super::read::List;
-use super::right::missing;
+use super::right::cause;
 use crate::cluster::fetch::discovery::segment;
-use crate::snapshot::control_plane::{ControlPlane, MANAGER_LABEL, ManagerPod};
+use crate::snapshot::control_plane::{
+    ControlPlane, MANAGER_LABEL, ManagerFact, ManagerPod, Unshown,
+};
 use crate::snapshot::evidence::{
     DEPLOYMENT, Event, Evidence, LEASE_NAME, LEASE_NAMESPACE, Lease, SCALED, WireEvent, WireLease,
 };
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::note::{Cause, Note, Unlearnt};
+use crate::snapshot::note::{Note, Unlearnt};
 use crate::snapshot::pod::Pod;
+use crate::snapshot::right::Cause;
 
 /// What has come so far.
 #[derive(Default)]
@@ -47,22 +50,21 @@ impl Past {
         let pods = match self.pods.take() {
             Some(Ok(pods)) => {
                 if pods.is_empty() {
-                    let (label, value) = MANAGER_LABEL;
-                    let none =
-                        format!("no pod in {LEASE_NAMESPACE} with {label}={value} shows them");
-                    unread.push((FLAGS, none));
+                    unread.push((ManagerFact::Flags, Unshown::NoPod));
                 }
                 pods
             }
             failed => {
-                unread.push((FLAGS, cause(failed.and_then(Result::err), session)));
+                let why = unshown(failed.and_then(Result::err), session);
+                unread.push((ManagerFact::Flags, why));
                 Vec::new()
             }
         };
         let Held { lease, holder } = match self.lease.take() {
             Some(Ok(held)) => held,
             failed => {
-                unread.push(("start", cause(failed.and_then(Result::err), session)));
+                let why = unshown(failed.and_then(Result::err), session);
+                unread.push((ManagerFact::Start, why));
                 Held::default()
             }
         };
@@ -73,21 +75,13 @@ impl Past {
     }
 }
 
-/// What the pods would show.
-const FLAGS: &str = "flags";
-
-const LATE: &str = "no answer in time";
-
-/// The missing right in a few words, or the failure itself; `-v` has what to do about it.
-fn cause(failure: Option<Failure>, session: &Session) -> String {
-    let Some(failure) = failure else { return LATE.to_owned() };
-    match missing(&failure) {
-        Some(right) => {
-            session.note(right.advice());
-            right.to_string()
-        }
-        None => failure.to_string(),
+/// Why something has not come; `-v` says what to do about a missing right.
+fn unshown(failure: Option<Failure>, session: &Session) -> Unshown {
+    let why = failure.map_or(Cause::Late, |failure| cause(&failure));
+    if let Cause::MissingRight(right) = &why {
+        session.note(right.advice());
     }
+    Unshown::Cause(why)
 }
 
 /// What the events of a Deployment tell of how it was scaled.

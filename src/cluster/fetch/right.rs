@@ -3,8 +3,8 @@
 
 use super::super::{ApiStatus, Failure, Method};
 use crate::error::Error;
-use crate::snapshot::note::{Cause, Note};
-use crate::snapshot::right::MissingRight;
+use crate::snapshot::note::Note;
+use crate::snapshot::right::{Cause, MissingRight};
 
 /// The right that a request needs.
 fn needed(method: Method, path: &str) -> MissingRight {

@@ -9,8 +9,8 @@ use crate::cluster::observed::ScaleAt;
 use crate::cluster::write::scale::WireScale;
 use crate::error::Error;
 use crate::saved::assemble::scale_of;
+use crate::snapshot::basis::Basis;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::input::Basis;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::{Scale, ScaleError};
 
@@ -87,13 +87,8 @@ impl Fetch<'_> {
             Err(e) if e.is_not_found() => Err(ScaleError::Get(e.client_go())),
             Err(_) => return None,
         };
-        let value = match &scale {
-            Ok(scale) => format!("{} replicas", scale.spec_replicas),
-            Err(_) => "none".to_owned(),
-        };
-        let right = right.advice();
-        let source = format!("the {} itself, as its scale may not be read; {right}", target.kind);
-        let basis = Basis { item: "scale".to_owned(), value, source, age: None };
+        let replicas = scale.as_ref().ok().map(|scale| scale.spec_replicas);
+        let basis = Basis::Target { kind: target.kind.clone(), replicas, right };
         Some(Found { scale, basis: Some(basis), at: None })
     }
 

@@ -11,6 +11,8 @@ use crate::command::Terminal;
 use crate::command::explain::{Live, ask};
 use crate::error::Error;
 use crate::pass::Pass;
+use crate::report::basis::BasisView;
+use crate::snapshot::basis::Basis;
 use crate::snapshot::input::{Input, Options};
 
 /// A pass with what may be made of it.
@@ -82,9 +84,9 @@ impl Plan {
 fn writable(input: &Input, at: Option<&ScaleAt>) -> Result<(), Error> {
     let Some(at) = at else {
         let error = Error::failed("the scale itself is not known, so it is not written");
-        let instead = input.basis.iter().find(|basis| basis.item == "scale");
+        let instead = input.basis.iter().find(|basis| matches!(basis, Basis::Target { .. }));
         return Err(match instead {
-            Some(basis) => error.hint(format!("decided by {}", basis.source)),
+            Some(basis) => error.hint(format!("decided by {}", BasisView::from(basis).source)),
             None => error,
         });
     };

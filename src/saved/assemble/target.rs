@@ -7,9 +7,9 @@ use super::{find_error, once};
 use crate::apimachinery::names;
 use crate::error::Error;
 use crate::saved::objects::{Api, ApiError, ScaleObject, TargetMeta, Workload};
+use crate::snapshot::basis::Basis;
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::input::Basis;
 use crate::snapshot::{Scale, ScaleError};
 
 /// Where the target's scale is looked for.
@@ -88,8 +88,8 @@ impl Target<'_> {
         if workload.status_replicas.is_some() {
             return None;
         }
-        let source = format!("spec.replicas; the {} carries no status", workload.kind);
-        Some(Basis::assumed("status.replicas", workload.replicas.to_string(), &source))
+        let (kind, replicas) = (workload.kind.clone(), workload.replicas);
+        Some(Basis::StatusReplicas { kind, replicas })
     }
 
     /// How many replicas the target had until now, where something says since when.

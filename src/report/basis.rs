@@ -1,0 +1,244 @@
+//! The words of what an answer rests on.
+
+use serde::Serialize;
+
+use super::notes::manager;
+use crate::apimachinery::json::SecondsTime;
+use crate::memory::ground::{Counted, Ground, Running, StatusSilent, Uncounted};
+use crate::memory::sighting::Sighting;
+use crate::numbers::age;
+use crate::snapshot::basis::{Basis, ClockSource, SettingSource};
+use crate::snapshot::control_plane::{MANAGER_LABEL, ManagerFact, Unshown};
+use crate::snapshot::evidence::{LEASE_NAMESPACE, SCALED};
+use crate::snapshot::memory::ScaleEvent;
+use crate::snapshot::right::Cause;
+
+/// One thing that the answer rests on.
+#[derive(Debug, Serialize)]
+pub struct BasisView {
+    /// What it is about.
+    pub item: &'static str,
+    /// The value that is used.
+    pub value: String,
+    /// Where it comes from.
+    pub source: String,
+    /// How old it is, which is not known of any.
+    age: (),
+}
+
+impl BasisView {
+    fn new(item: &'static str, value: impl Into<String>, source: impl Into<String>) -> Self {
+        Self { item, value: value.into(), source: source.into(), age: () }
+    }
+}
+
+impl From<&Basis> for BasisView {
+    fn from(basis: &Basis) -> Self {
+        match basis {
+            Basis::Clock { time, source } => {
+                let source = match source {
+                    ClockSource::System => "the system's; --now sets it",
+                    ClockSource::Server => "the API server's",
+                    ClockSource::Local => "the local one, as the API server states no time",
+                };
+                Self::new("clock", SecondsTime(*time).to_string(), source)
+            }
+            Basis::Flags { settings, source: from } => {
+                Self::new("controller flags", settings.join(", "), source(from))
+            }
+            Basis::Gates { settings, source: from } => {
+                Self::new("feature gates", settings.join(", "), source(from))
+            }
+            Basis::ManagerUnread(unread) => {
+                let what = unread.iter().map(|(fact, _)| match fact {
+                    ManagerFact::Flags => "flags",
+                    ManagerFact::Start => "start",
+                });
+                let value = format!("{} not known", Vec::from_iter(what).join(" and "));
+                let why = unread.iter().map(|(_, why)| unshown(why));
+                Self::new("controller manager", value, Vec::from_iter(why).join("; "))
+            }
+            Basis::Version(version) => {
+                let unstated = version.stated().is_none().then_some("the newest confirmed rules");
+                let sources = unstated.into_iter().chain(version.caveat());
+                Self::new("version", version.to_string(), Vec::from_iter(sources).join("; "))
+            }
+            Basis::Target { kind, replicas, right } => Self::new(
+                "scale",
+                replicas.map_or("none".to_owned(), |replicas| format!("{replicas} replicas")),
+                format!("the {kind} itself, as its scale may not be read; {}", right.advice()),
+            ),
+            Basis::StatusReplicas { kind, replicas } => Self::new(
+                "status.replicas",
+                replicas.to_string(),
+                format!("spec.replicas; the {kind} carries no status"),
+            ),
+        }
+    }
+}
+
+impl From<&Ground> for BasisView {
+    fn from(ground: &Ground) -> Self {
+        match ground {
+            Ground::NeverReconciled => {
+                Self::new("memory", "empty: no pass has been made over this HPA", "its status")
+            }
+            Ground::StatusSilent(why) => {
+                let source = match why {
+                    StatusSilent::LaterLost => {
+                        "event FailedUpdateStatus: a later one could not be written"
+                    }
+                    StatusSilent::WrittenByUs => {
+                        "kubectl-hpa wrote it, and no pass need have been made since"
+                    }
+                    StatusSilent::Replaced => {
+                        "no pass has been made since the HPA took the place of another"
+                    }
+                    StatusSilent::SpecChanged => "the spec was changed after it was written",
+                };
+                Self::new("recommendations", "the status tells nothing of them", source)
+            }
+            Ground::LastStatus { sighting, age: written } => {
+                let mut source = format!("condition {}, ", sighting.reason);
+                source += &match written {
+                    Some(written) => format!("status written {} ago", age(*written)),
+                    None => "its time is not known".to_owned(),
+                };
+                if let Some(counted) = sighting.counted {
+                    source += &format!("; status.currentMetrics, averages over {counted} replicas");
+                }
+                Self::new("recommendations", sighted(sighting), source)
+            }
+            Ground::EarlierStatuses { count, first, last } => {
+                let (from, to) = (SecondsTime(*first), SecondsTime(*last));
+                let when = match first == last {
+                    true => format!("at {from}"),
+                    false => format!("between {from} and {to}"),
+                };
+                let value = format!("{count} more, {when}");
+                Self::new("recommendations", value, "earlier states of the HPA")
+            }
+            Ground::Rescale { at_least, time } => Self::new(
+                "recommendations",
+                format!("at least {at_least} at {}", SecondsTime(*time)),
+                BY_EVENTS,
+            ),
+            Ground::RateLimits(counted) => {
+                let (value, source) = rate_limits(counted);
+                Self::new("scale events", value, source)
+            }
+            Ground::Controller(running) => {
+                let (value, source) = match running {
+                    Running::Leads(since) => (
+                        format!("leads since {}, and remembers nothing older", SecondsTime(*since)),
+                        "the controller manager's lease",
+                    ),
+                    Running::Since(since) => (
+                        format!("has not started anew since {}", SecondsTime(*since)),
+                        "statuses that follow on each other; no lease of a controller manager that is \
+                         there",
+                    ),
+                    Running::Unknown => (
+                        "may have started anew at any time".to_owned(),
+                        "no lease of a controller manager that is there",
+                    ),
+                };
+                Self::new("controller", value, source)
+            }
+        }
+    }
+}
+
+const BY_EVENTS: &str = "events SuccessfulRescale, if nobody else scaled";
+
+fn source(of: &SettingSource) -> String {
+    match of {
+        SettingSource::Pod(pod) => manager(pod),
+        SettingSource::PodDefaults(pod) => {
+            format!("the defaults; {} sets none of these", manager(pod))
+        }
+        SettingSource::Defaults => "the defaults".to_owned(),
+    }
+}
+
+fn unshown(why: &Unshown) -> String {
+    match why {
+        // What to do about it is said by -v.
+        Unshown::Cause(Cause::MissingRight(right)) => right.to_string(),
+        Unshown::Cause(cause) => super::notes::cause(cause),
+        Unshown::NoPod => {
+            let (label, value) = MANAGER_LABEL;
+            format!("no pod in {LEASE_NAMESPACE} with {label}={value} shows them")
+        }
+        Unshown::PodsDiffer(pods) => {
+            format!("{} differ, and which of them leads is not known", pods.join(", "))
+        }
+    }
+}
+
+/// What the rate limits count, and how that is known.
+fn rate_limits(counted: &Counted) -> (String, String) {
+    let changes = |changes: &[ScaleEvent]| {
+        let change = |it: &ScaleEvent| format!("{:+} at {}", it.replicas, SecondsTime(it.time));
+        format!("rate limits count {}", Vec::from_iter(changes.iter().map(change)).join(", "))
+    };
+    match counted {
+        Counted::NoBehavior => (
+            "rate limits count no rescale: none is remembered without behavior".to_owned(),
+            "the observed spec".to_owned(),
+        ),
+        Counted::NoRescale => {
+            ("no rescale to count".to_owned(), "status.lastScaleTime is not set".to_owned())
+        }
+        Counted::Expired(ago) => (
+            "no rescale in the periods of the policies".to_owned(),
+            format!("status.lastScaleTime, {} ago", age(*ago)),
+        ),
+        Counted::Seen(seen) => (changes(seen), "earlier states of the HPA".to_owned()),
+        Counted::ByEvents(told) => (changes(told), BY_EVENTS.to_owned()),
+        Counted::Any(why) => {
+            let source = match why {
+                Uncounted::StatusLost => "a status that could not be written".to_owned(),
+                Uncounted::EarlierHpa => "events about an earlier HPA of the name".to_owned(),
+                Uncounted::EventsIncomplete => "the events do not tell of all".to_owned(),
+                Uncounted::OtherChange { message } => {
+                    format!("event {SCALED} about the target tells of another change: {message}")
+                }
+            };
+            ("rate limits may count any rescale".to_owned(), source)
+        }
+    }
+}
+
+/// What a status says of the recommendations of its pass.
+fn sighted(seen: &Sighting) -> String {
+    let (low, high) = (*seen.proposal.start(), *seen.proposal.end());
+    let mut parts = Vec::new();
+    match (low, high) {
+        (0, i32::MAX) => {}
+        (low, high) if low == high => parts.push(format!("{low} was recommended")),
+        (low, i32::MAX) => parts.push(format!("at least {low} was recommended")),
+        (0, high) => parts.push(format!("at most {high} was recommended")),
+        (low, high) => parts.push(format!("{low} to {high} were recommended")),
+    }
+    match (seen.held_down_by, seen.at_most) {
+        (Some(low), Some(high)) if low == high => {
+            parts.push(format!("{low} is the highest of the list"));
+        }
+        (Some(low), _) if low > 0 => {
+            parts.push(format!("at least {low} is the highest of the list"));
+        }
+        (_, Some(high)) if high > *seen.proposal.end() => {
+            parts.push(format!("nothing above {high} is in the list"));
+        }
+        (_, Some(_)) => parts.push("nothing higher is in the list".to_owned()),
+        (_, None) => {}
+    }
+    if let Some(low) = seen.at_least {
+        parts.push(format!("nothing below {low} is in the list"));
+    }
+    if let Some(high) = seen.held_up_by {
+        parts.push(format!("at most {high} is the lowest of the list"));
+    }
+    parts.join(", ")
+}

@@ -7,7 +7,7 @@ use crate::outlook::Range;
 use crate::snapshot::hpa::Hpa;
 
 /// What stands against writing the result of a pass of an HPA.
-pub(crate) fn text(concern: &Concern, hpa: &Hpa) -> String {
+pub fn text(concern: &Concern, hpa: &Hpa) -> String {
     match &concern.reason {
         Reason::HpaDeleted(since) => format!("the HPA is being deleted since {since}"),
         Reason::TargetDeleted(since) => format!("the target is being deleted since {since}"),

@@ -6,7 +6,7 @@ pub(crate) mod apply;
 pub mod basis;
 pub(crate) mod chart;
 pub(crate) mod comparison;
-pub(crate) mod concern;
+pub mod concern;
 pub mod list;
 pub(crate) mod notes;
 pub mod page;

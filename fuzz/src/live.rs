@@ -16,7 +16,8 @@ use kubectl_hpa::args::ConnectionFlags;
 use kubectl_hpa::cluster::fetch::list::{Progress, fetch_all};
 use kubectl_hpa::cluster::fetch::{complete, fetch, history, past};
 use kubectl_hpa::cluster::observed;
-use kubectl_hpa::cluster::write::{managed, scale};
+use kubectl_hpa::cluster::target::target;
+use kubectl_hpa::cluster::write::scale;
 use kubectl_hpa::cluster::{Environment, Session, connect, names};
 use kubectl_hpa::snapshot::input::Options;
 use kubectl_hpa::snapshot::note::{Note, Unlearnt};
@@ -213,7 +214,7 @@ async fn ask(session: &Session) {
                     input.notes.push(Note::NotKnown { what: Unlearnt::TargetEvents, why });
                 }
                 if let Some(at) = &at {
-                    let _ = managed::target(session, at).await;
+                    let _ = target(session, at).await;
                     let _ = scale::read_again(session, at).await;
                 }
                 assert_worded(&Pass::run(input));

@@ -3,6 +3,7 @@
 
 pub(crate) mod go;
 pub mod json;
+pub mod managed_fields;
 pub(crate) mod names;
 pub mod quantity;
 pub mod selector;

@@ -8,7 +8,7 @@ mod fields;
 mod legacy;
 
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::metadata::ObjectMeta;
 use crate::apimachinery::json::{
@@ -76,7 +76,7 @@ impl HpaObject {
         !self.metadata.uid.is_empty()
     }
 
-    /// The part that the controller sees.
+    /// The part that the controller sees. [`to_json`] is the way back.
     #[must_use]
     pub fn into_hpa(self) -> Hpa {
         Hpa {
@@ -144,8 +144,27 @@ struct TypeMeta {
     kind: String,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound = "Spec: Default + Deserialize<'de>, Status: Default + Deserialize<'de>")]
+/// The JSON of an HPA in `autoscaling/v2`, as far as a pass looks at it.
+pub(crate) fn to_json(hpa: &Hpa) -> impl Serialize + PartialEq {
+    let metadata = ObjectMeta {
+        name: hpa.name.clone(),
+        namespace: hpa.namespace.clone(),
+        uid: hpa.uid.clone().unwrap_or_default(),
+        generation: hpa.generation.unwrap_or_default(),
+        creation_timestamp: hpa.written.created,
+        deletion_timestamp: hpa.deletion_timestamp,
+        labels: hpa.labels.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+        managed_fields: hpa.written.managed_fields(),
+        ..ObjectMeta::default()
+    };
+    Object { metadata, spec: &hpa.spec, status: &hpa.status }
+}
+
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+#[serde(
+    default,
+    bound(deserialize = "Spec: Default + Deserialize<'de>, Status: Default + Deserialize<'de>")
+)]
 struct Object<Spec, Status> {
     #[serde(deserialize_with = "null_as_default")]
     metadata: ObjectMeta,

@@ -8,54 +8,64 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::apimachinery::json::{list, null_as_default, optional_time, string_map};
-use crate::snapshot::evidence::ManagedFieldsEntry;
+use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 
 /// Labels or annotations by key.
 pub type LabelMap = BTreeMap<String, String>;
 
 /// `metav1.ObjectMeta`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectMeta {
     /// The object's name; empty when only `generateName` is given.
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// The prefix from which the API server would make a name.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub generate_name: String,
     /// The namespace; empty where the manifest leaves it to the request.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub namespace: String,
     /// Set by the API server on creation.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub uid: String,
     /// Which state of the object it is.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub resource_version: String,
     /// Counted by the API server.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(skip_serializing_if = "is_zero", deserialize_with = "null_as_default")]
     pub generation: i64,
     /// Set by the API server on creation.
-    #[serde(with = "optional_time")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "optional_time::deserialize"
+    )]
     pub creation_timestamp: Option<Timestamp>,
     /// Set by the API server when the object is to go.
-    #[serde(with = "optional_time")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "optional_time::deserialize"
+    )]
     pub deletion_timestamp: Option<Timestamp>,
     /// Labels by key.
-    #[serde(deserialize_with = "string_map")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "string_map")]
     pub labels: LabelMap,
     /// Annotations by key.
-    #[serde(deserialize_with = "string_map")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "string_map")]
     pub annotations: LabelMap,
     /// The objects that own this one.
-    #[serde(deserialize_with = "list")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
     pub owner_references: Vec<OwnerReference>,
     /// What has to happen before the object may go.
-    #[serde(deserialize_with = "list")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
     pub finalizers: Vec<String>,
     /// Who has written what, and when.
-    #[serde(deserialize_with = "list")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
     pub managed_fields: Vec<ManagedFieldsEntry>,
+}
+
+fn is_zero(generation: &i64) -> bool {
+    *generation == 0
 }
 
 /// `metav1.OwnerReference`.

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 
 use crate::error::Error;
 use crate::saved::remarks;
+use crate::saved::wire::ScaleObject;
 use crate::snapshot::basis::{Basis, ClockSource};
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::Evidence;
@@ -81,6 +82,17 @@ pub struct ScaleState {
     pub resource_version: String,
     /// `spec.replicas`.
     pub replicas: i32,
+}
+
+impl ScaleState {
+    /// That of a scale that was read.
+    pub(super) fn of(scale: &ScaleObject) -> Self {
+        Self {
+            uid: scale.metadata.uid.clone(),
+            resource_version: scale.metadata.resource_version.clone(),
+            replicas: scale.spec.replicas,
+        }
+    }
 }
 
 /// Puts the answers together with what the command line says.

@@ -11,11 +11,11 @@ use crate::apply::gate::{Code, Concern, Leader};
 use crate::apply::next::{Next, Verdict};
 use crate::apply::{Applied, Change, Extra, Outcome, WaitEnd, Waited};
 use crate::cluster::observed::{ScaleAt, ScaleState};
-use crate::cluster::write::managed::MANAGER;
 use crate::cluster::write::settle::Told;
 use crate::error::Error;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
+use crate::snapshot::evidence::FIELD_MANAGER;
 use crate::snapshot::note::Note;
 use crate::snapshot::right::MissingRight;
 
@@ -346,7 +346,7 @@ fn name(explanation: &Explanation<'_>) -> String {
 fn write(Change { from, to }: Change, at: &ScaleAt, symbols: Symbols) -> String {
     let arrow = symbols.arrow;
     let version = &at.state.resource_version;
-    format!("{from} {arrow} {to} replicas, replacing resourceVersion {version}, as {MANAGER}")
+    format!("{from} {arrow} {to} replicas, replacing resourceVersion {version}, as {FIELD_MANAGER}")
 }
 
 fn extra(extra: &Extra) -> ExtraView<'_> {

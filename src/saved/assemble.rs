@@ -208,7 +208,7 @@ fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Erro
     }
 }
 
-fn errors_of(state: Option<&ControllerState>) -> &[ApiError] {
+fn errors_of<'s>(state: Option<&'s ControllerState<'_>>) -> &'s [ApiError] {
     state.map_or(&[], |state| &state.errors)
 }
 

@@ -7,3 +7,4 @@ pub mod objects;
 mod place;
 pub(crate) mod remarks;
 pub mod save;
+pub(crate) mod wire;

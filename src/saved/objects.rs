@@ -3,27 +3,27 @@
 
 pub(super) mod reader;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::snapshot::settings::Stated;
 use jiff::Timestamp;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize, Serializer};
 
+use super::wire::{Metadata, ScaleObject};
 use crate::apimachinery::go::GoDuration;
-use crate::apimachinery::json::{list, null_as_default, unique_map};
-use crate::apimachinery::names;
-use crate::apimachinery::quantity::Amount;
+use crate::apimachinery::json::{null_as_default, unique_map};
 use crate::apimachinery::selector::{LabelSelector, Labels};
 use crate::flags::Flags;
 use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ControlPlane;
-use crate::snapshot::evidence::{Evidence, ManagedFieldsEntry, Rescales, Seen};
+use crate::snapshot::evidence::{Evidence, Rescales, Seen};
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricIdentifier};
 use crate::snapshot::memory::{Memory, Recommendation, ScaleEvent};
-use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
+use crate::snapshot::metric::{ExternalMetricValue, MetricValue, Milli, PodMetrics};
 use crate::snapshot::note::Note;
-use crate::snapshot::pod::{Pod, ZERO_TIME};
+use crate::snapshot::pod::Pod;
+use crate::snapshot::settings::Stated;
 
 /// The group and version of the documents that are ours.
 pub const OWN_API_VERSION: &str = "kubectl-hpa/v1alpha1";
@@ -54,7 +54,7 @@ pub struct Objects {
     /// The pods of the controller manager, and who of them leads.
     pub control_plane: ControlPlane,
     /// The controller's state.
-    pub state: Option<ControllerState>,
+    pub state: Option<ControllerState<'static>>,
     /// Where it was read.
     pub state_origin: String,
     /// How many objects that a pass does not look at were passed over, by kind and version.
@@ -74,83 +74,6 @@ pub struct HpaObject {
     pub json: String,
 }
 
-/// A saved scale subresource. The API leaves out the kind that it belongs to; `--save` names it as
-/// its owner.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-pub struct ScaleObject {
-    /// Name and namespace of the target.
-    #[serde(deserialize_with = "null_as_default")]
-    pub metadata: TargetMeta,
-    /// The wanted replicas.
-    #[serde(deserialize_with = "null_as_default")]
-    pub spec: Replicas,
-    /// The replicas that there are.
-    #[serde(deserialize_with = "null_as_default")]
-    pub status: ScaleStatus,
-}
-
-/// The fields of a target's `metadata` that a pass, and what is known of earlier ones, use.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct TargetMeta {
-    /// The object's name.
-    #[serde(deserialize_with = "null_as_default")]
-    pub name: Box<str>,
-    /// The object's namespace, if stated.
-    pub namespace: Option<Box<str>>,
-    /// Who has written what, and when. The API gives it with the target, `--save` with its scale.
-    #[serde(deserialize_with = "list")]
-    pub managed_fields: Vec<ManagedFieldsEntry>,
-    /// What the object belongs to.
-    #[serde(deserialize_with = "list")]
-    pub owner_references: Vec<OwnerReference>,
-}
-
-/// `metav1.OwnerReference`, as far as it tells the kind.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct OwnerReference {
-    /// Group and version.
-    #[serde(deserialize_with = "null_as_default")]
-    pub api_version: String,
-    /// The kind.
-    #[serde(deserialize_with = "null_as_default")]
-    pub kind: String,
-}
-
-impl ScaleObject {
-    /// Whether it may belong to a target of this kind: always, unless it names another.
-    pub fn may_belong_to(&self, target: &CrossVersionObjectReference) -> bool {
-        let owners = &self.metadata.owner_references;
-        let is_target = |owner: &OwnerReference| {
-            owner.kind == target.kind && names::group(&owner.api_version) == target.group()
-        };
-        owners.is_empty() || owners.iter().any(is_target)
-    }
-}
-
-/// A replica count.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default)]
-pub struct Replicas {
-    /// The count; 0 if unstated.
-    #[serde(deserialize_with = "null_as_default")]
-    pub replicas: i32,
-}
-
-/// The status of a saved scale.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-pub struct ScaleStatus {
-    /// The count; 0 if unstated.
-    #[serde(deserialize_with = "null_as_default")]
-    pub replicas: i32,
-    /// The pods' selector as text.
-    #[serde(deserialize_with = "null_as_default")]
-    pub selector: String,
-}
-
 /// A built-in kind with a scale.
 #[derive(Debug, Clone)]
 pub struct Workload {
@@ -158,8 +81,8 @@ pub struct Workload {
     pub group: String,
     /// The kind.
     pub kind: String,
-    /// Name and namespace.
-    pub metadata: TargetMeta,
+    /// Name, namespace and who wrote it.
+    pub metadata: Metadata,
     /// `spec.replicas`, 1 if unstated.
     pub replicas: i32,
     /// `status.replicas`; none where the object carries no status, as manifests do.
@@ -169,14 +92,16 @@ pub struct Workload {
 }
 
 /// The document of our own that states what has no kind in Kubernetes.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct ControllerState {
-    #[serde(rename = "metadata")]
+pub struct ControllerState<'a> {
+    #[serde(rename = "metadata", skip_serializing)]
     pub(super) _metadata: Option<IgnoredAny>,
     /// The clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<Timestamp>,
     /// The version of the controller.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kubernetes_version: Option<String>,
     /// Its flags, where they are known.
     #[serde(deserialize_with = "null_as_default")]
@@ -185,34 +110,65 @@ pub struct ControllerState {
     #[serde(deserialize_with = "unique_map")]
     pub feature_gates: BTreeMap<String, bool>,
     /// Says that the lists below are not known, where they are neither stated nor empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<StatedAs>,
     /// Remembered recommendations; none means that the controller has just started.
-    #[serde(deserialize_with = "null_as_default")]
-    pub recommendations: Vec<Recommendation>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact")]
+    pub recommendations: Option<Vec<Recommendation>>,
     /// Remembered changes up.
-    #[serde(deserialize_with = "null_as_default")]
-    pub scale_up_events: Vec<ScaleEvent>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact")]
+    pub scale_up_events: Option<Vec<ScaleEvent>>,
     /// Remembered changes down.
-    #[serde(deserialize_with = "null_as_default")]
-    pub scale_down_events: Vec<ScaleEvent>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact")]
+    pub scale_down_events: Option<Vec<ScaleEvent>>,
     /// What was seen of earlier passes; only where the lists above are not known.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
     pub seen: Vec<Seen>,
     /// All rescales since some time, in the same case.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rescales: Option<Rescales>,
     /// Requests that failed when this was captured.
     #[serde(deserialize_with = "null_as_default")]
     pub errors: Vec<ApiError>,
     /// What the metrics APIs answered when this was captured.
     #[serde(deserialize_with = "null_as_default")]
-    pub answers: Vec<ApiAnswer>,
+    pub answers: Vec<ApiAnswer<'a>>,
 }
 
-impl ControllerState {
+/// An entry of the memory with the fraction of its second, which reports leave out.
+#[derive(Serialize)]
+struct Exact {
+    replicas: i32,
+    time: Timestamp,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    outdated: bool,
+}
+
+impl From<Recommendation> for Exact {
+    fn from(Recommendation { replicas, time }: Recommendation) -> Self {
+        Self { replicas, time, outdated: false }
+    }
+}
+
+impl From<ScaleEvent> for Exact {
+    fn from(ScaleEvent { replicas, time, outdated }: ScaleEvent) -> Self {
+        Self { replicas, time, outdated }
+    }
+}
+
+fn exact<S: Serializer, T: Copy + Into<Exact>>(
+    entries: &Option<Vec<T>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(entries.iter().flatten().map(|entry| (*entry).into()))
+}
+
+impl ControllerState<'_> {
     /// The answer of the resource metrics API for an HPA, as `namespace/name`.
     pub fn pod_metrics(&self, hpa: &str) -> Option<&[PodMetrics]> {
         let mut answers = self.answers.iter().filter(|answer| answer.hpa == hpa);
-        answers.find(|answer| answer.api == Api::Resource).map(|answer| &*answer.pod_metrics)
+        let answer = answers.find(|answer| answer.api == Api::Resource)?;
+        Some(answer.pod_metrics.as_deref().unwrap_or_default())
     }
 
     /// The memory that it states; none where it says that it is not known.
@@ -232,15 +188,15 @@ impl ControllerState {
     /// The lists as they stand.
     pub(super) fn lists(&self) -> Memory {
         Memory {
-            recommendations: self.recommendations.clone(),
-            scale_up_events: self.scale_up_events.clone(),
-            scale_down_events: self.scale_down_events.clone(),
+            recommendations: self.recommendations.clone().unwrap_or_default(),
+            scale_up_events: self.scale_up_events.clone().unwrap_or_default(),
+            scale_down_events: self.scale_down_events.clone().unwrap_or_default(),
         }
     }
 }
 
 /// What a document says about the memory as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StatedAs {
     /// It is not known.
@@ -248,86 +204,81 @@ pub enum StatedAs {
 }
 
 /// A request that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApiError {
     /// Which request.
     pub api: Api,
     /// Narrows it to the metric or resource of this name.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
     /// Narrows it to this HPA, as `namespace/name`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hpa: Option<String>,
     /// The text of the failure.
     pub message: String,
     /// Whether it was refused to whoever captured this, and perhaps not to the controller.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
     /// The documents that the input had lacked, where that was the cause.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Documents>,
 }
 
 /// The answer to one request for the metrics of an HPA. It is taken as the server gave it: pods that
 /// are gone and labels that an adapter leaves out do not matter.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ApiAnswer {
+pub struct ApiAnswer<'a> {
     /// The HPA, as `namespace/name`.
     pub hpa: String,
     /// `resource`, `custom` or `external`.
     pub api: Api,
     /// The metric; none for the resource metrics API, which answers for all resources at once.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<MetricIdentifier>,
     /// The object of a custom metric; none for one of pods.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub described_object: Option<CrossVersionObjectReference>,
     /// What the resource metrics API answered.
-    #[serde(default, deserialize_with = "null_as_default")]
-    pub pod_metrics: Vec<PodMetrics>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod_metrics: Option<Cow<'a, [PodMetrics]>>,
     /// What the other APIs answered.
-    #[serde(default, deserialize_with = "null_as_default")]
-    pub values: Vec<AnsweredValue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<Vec<AnsweredValue>>,
     /// The text of the failure, if the request failed.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Whether it was refused to whoever captured this, and perhaps not to the controller.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
     /// The documents that the input had lacked, where that was the cause.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Documents>,
 }
 
 /// A value of the custom or the external metrics API.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AnsweredValue {
     /// The pod that it is about, of a metric of pods.
-    #[serde(default, deserialize_with = "null_as_default")]
-    pub pod: Box<str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod: Option<Box<str>>,
     /// The labels of an external metric.
-    #[serde(default, deserialize_with = "null_as_default")]
-    pub labels: Labels,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Labels>,
     /// The value.
-    pub value: Amount,
+    pub value: Milli,
     /// When it was measured.
-    #[serde(default = "never")]
-    pub timestamp: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<Timestamp>,
     /// How long it was measured.
-    #[serde(default)]
-    pub window: GoDuration,
-}
-
-/// The time of what has none.
-fn never() -> Timestamp {
-    ZERO_TIME
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<GoDuration>,
 }
 
 /// The requests of a pass that can fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Api {
     /// Finding the target's resource.
@@ -342,18 +293,4 @@ pub enum Api {
     Custom,
     /// The external metrics API.
     External,
-}
-
-impl Api {
-    /// Its word in the input format.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Mapping => "mapping",
-            Self::Scale => "scale",
-            Self::ScaleUpdate => "scaleUpdate",
-            Self::Resource => "resource",
-            Self::Custom => "custom",
-            Self::External => "external",
-        }
-    }
 }

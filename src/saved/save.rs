@@ -1,27 +1,27 @@
-//! Writes a snapshot in the input format: everything that a pass uses, and nothing else. Reading it
-//! back gives the same snapshot, as far as a pass can tell.
+//! Writes a snapshot in the saved format: everything that a pass uses, and nothing else, in the types
+//! that it is read with. Reading it back gives the same snapshot, as far as a pass can tell.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::{io, iter};
 
-use jiff::Timestamp;
-use serde::{Serialize, Serializer};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
 use super::assemble::{Request, asked};
-use super::objects::{Api, OWN_API_VERSION};
-use crate::apimachinery::go;
+use super::objects::{
+    AnsweredValue, Api, ApiAnswer, ApiError, ControllerState, OWN_API_VERSION, StatedAs,
+};
+use super::wire::{Document, EventObject, LeaseObject, ScaleObject};
+use crate::apimachinery::go::GoDuration;
+use crate::apiserver::convert;
 use crate::error::Error;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::{
-    Counted, DEPLOYMENT, Event, LEASE_NAME, LEASE_NAMESPACE, Lease, OURS, Seen, Written,
-};
+use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
-use crate::snapshot::memory::{Recommendation, ScaleEvent};
-use crate::snapshot::metric::PodMetrics;
-use crate::snapshot::pod::{Container, Phase, Pod, Requests};
+use crate::snapshot::metric::Milli;
+use crate::snapshot::pod::Pod;
 use crate::snapshot::{
     Documents, ExternalValue, MetricAnswer, PodValue, Scale, ScaleError, Snapshot, Unread,
 };
@@ -57,7 +57,8 @@ impl<'a> Saved<'a> {
             for own in iter::once(&snapshot.hpa).chain(others.map(|other| &other.hpa)) {
                 match seen.entry((&*own.namespace, &*own.name)) {
                     Entry::Vacant(place) => saved.hpas.push(place.insert(own)),
-                    Entry::Occupied(place) if hpa(place.get()) == hpa(own) => {}
+                    Entry::Occupied(place)
+                        if convert::to_json(place.get()) == convert::to_json(own) => {}
                     Entry::Occupied(_) => {
                         return Err(changed("HorizontalPodAutoscaler", &own.key()));
                     }
@@ -86,8 +87,7 @@ impl<'a> Saved<'a> {
                 for used in snapshot.pods.iter().filter(|pod| own.selector.matches(&pod.labels)) {
                     match seen.entry((namespace, &*used.name)) {
                         Entry::Vacant(place) => saved.pods.push((namespace, place.insert(used))),
-                        Entry::Occupied(place)
-                            if pod(place.get(), namespace) == pod(used, namespace) => {}
+                        Entry::Occupied(place) if *place.get() == used => {}
                         Entry::Occupied(_) => {
                             return Err(changed("Pod", &format!("{namespace}/{}", used.name)));
                         }
@@ -105,27 +105,50 @@ impl<'a> Saved<'a> {
     /// Those of writing.
     pub fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
         out.write_all(br#"{"apiVersion":"v1","kind":"List","items":["#)?;
-        let mut before = "\n";
-        if let Some(first) = self.inputs.first() {
-            out.write_all(before.as_bytes())?;
-            before = ",\n";
-            serde_json::to_writer(&mut *out, &state(self.inputs, first, self.also))?;
-        }
+        let mut items = Items { out, separator: "\n" };
         let inputs = self.inputs;
-        let hpas = self.hpas.iter().map(|own| hpa(own));
-        let targets = self.targets.iter().map(|(hpa, own, counted)| scale(hpa, own, *counted));
-        let pods = self.pods.iter().map(|(namespace, own)| pod(own, namespace));
-        let events = inputs.iter().flat_map(|input| &input.evidence.events);
-        let events = events.map(|it| event("HorizontalPodAutoscaler", it));
-        let scaled = inputs.iter().flat_map(|input| &input.evidence.scaled);
-        let scaled = scaled.map(|it| event(DEPLOYMENT, it));
-        let lease = inputs.iter().find_map(|input| input.evidence.lease).map(lease);
-        for item in hpas.chain(targets).chain(pods).chain(events).chain(scaled).chain(lease) {
-            out.write_all(before.as_bytes())?;
-            before = ",\n";
-            serde_json::to_writer(&mut *out, &item)?;
+        if let Some(first) = inputs.first() {
+            items.add(OWN_API_VERSION, "ControllerState", state(inputs, first, self.also))?;
         }
-        out.write_all(b"\n]}\n")
+        for hpa in &self.hpas {
+            items.add("autoscaling/v2", "HorizontalPodAutoscaler", convert::to_json(hpa))?;
+        }
+        for (hpa, scale, counted) in &self.targets {
+            items.add("autoscaling/v1", "Scale", ScaleObject::of(hpa, scale, *counted))?;
+        }
+        for (namespace, pod) in &self.pods {
+            items.add("v1", "Pod", pod.to_json(namespace))?;
+        }
+        for event in inputs.iter().flat_map(|input| &input.evidence.events) {
+            items.add("v1", "Event", EventObject::of_hpa(event))?;
+        }
+        for event in inputs.iter().flat_map(|input| &input.evidence.scaled) {
+            items.add("v1", "Event", EventObject::of_scaled(event))?;
+        }
+        if let Some(lease) = inputs.iter().find_map(|input| input.evidence.lease) {
+            items.add("coordination.k8s.io/v1", "Lease", LeaseObject::from(lease))?;
+        }
+        items.out.write_all(b"\n]}\n")
+    }
+}
+
+/// The items of a list, one to a line.
+struct Items<'w> {
+    out: &'w mut dyn io::Write,
+    separator: &'static str,
+}
+
+impl Items<'_> {
+    fn add(
+        &mut self,
+        api_version: &'static str,
+        kind: &'static str,
+        object: impl Serialize,
+    ) -> io::Result<()> {
+        self.out.write_all(self.separator.as_bytes())?;
+        self.separator = ",\n";
+        serde_json::to_writer(&mut *self.out, &Document { api_version, kind, object })?;
+        Ok(())
     }
 }
 
@@ -146,99 +169,49 @@ fn changed(kind: &str, key: &str) -> Error {
     Error::failed(format!("failed to save: the {kind} {key} changed meanwhile")).hint("try again")
 }
 
-/// The document of our own. Its answers may be as many as there are pods.
-#[derive(Serialize)]
-struct State<'a> {
-    #[serde(flatten)]
-    head: Value,
-    answers: Vec<Answer<'a>>,
-}
-
-/// The answer to a request.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer<'a> {
-    #[serde(flatten)]
-    head: Value,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "each_pod_metrics")]
-    pod_metrics: Option<&'a [PodMetrics]>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "each_pod_value")]
-    values: Option<&'a [PodValue]>,
-}
-
-fn each_pod_metrics<S: Serializer>(
-    items: &Option<&[PodMetrics]>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(items.iter().copied().flatten().map(pod_metrics))
-}
-
-fn each_pod_value<S: Serializer>(
-    values: &Option<&[PodValue]>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(values.iter().copied().flatten().map(pod_value))
-}
-
-fn state<'a>(inputs: &'a [&Input], first: &Input, also: &'a [MetricSpec]) -> State<'a> {
+fn state<'a>(
+    inputs: &'a [&Input],
+    first: &'a Input,
+    also: &'a [MetricSpec],
+) -> ControllerState<'a> {
     let Input { snapshot, stated_memory, known, .. } = first;
     let controller = &snapshot.controller;
-    let mut state = json!({
-        "apiVersion": OWN_API_VERSION,
-        "kind": "ControllerState",
-        "now": snapshot.now.to_string(),
-        "flags": known.flags,
-        "featureGates": gates(controller, &known.gates),
-        "errors": errors(inputs, also),
-    });
-    if let Some(version) = controller.version.stated() {
-        state["kubernetesVersion"] = json!(version);
-    }
-    match stated_memory {
+    let mut state = ControllerState {
+        now: Some(snapshot.now),
+        kubernetes_version: controller.version.stated().map(str::to_owned),
+        // Those that are not known are to be assumed again rather than stated.
+        flags: known.flags,
+        feature_gates: gates(controller, &known.gates),
+        errors: errors(inputs, also),
+        answers: inputs.iter().flat_map(|input| answers(&input.snapshot, also)).collect(),
+        ..ControllerState::default()
+    };
+    match stated_memory.clone() {
         None => {
-            state["memory"] = json!("unknown");
-            let seen: Vec<&Seen> = inputs.iter().flat_map(|input| &input.evidence.seen).collect();
-            if !seen.is_empty() {
-                state["seen"] = json!(seen);
-            }
-            if let Some(rescales) = inputs.iter().find_map(|input| input.evidence.rescales.as_ref())
-            {
-                state["rescales"] = json!(rescales);
-            }
+            state.memory = Some(StatedAs::Unknown);
+            state.seen = inputs.iter().flat_map(|input| &input.evidence.seen).copied().collect();
+            state.rescales = inputs.iter().find_map(|input| input.evidence.rescales.clone());
         }
         Some(memory) => {
-            state["recommendations"] = memory.recommendations.iter().map(recommendation).collect();
-            state["scaleUpEvents"] = memory.scale_up_events.iter().map(scale_event).collect();
-            state["scaleDownEvents"] = memory.scale_down_events.iter().map(scale_event).collect();
+            state.recommendations = Some(memory.recommendations);
+            state.scale_up_events = Some(memory.scale_up_events);
+            state.scale_down_events = Some(memory.scale_down_events);
         }
     }
-    let answers = inputs.iter().flat_map(|input| answers(&input.snapshot, also)).collect();
-    State { head: state, answers }
+    state
 }
 
 /// Gates that are known, and those that differ from what leaving them out means.
-fn gates(controller: &Controller, known: &[(&str, bool)]) -> Map<String, Value> {
+fn gates(controller: &Controller, known: &[(&str, bool)]) -> BTreeMap<String, bool> {
     let version = &controller.version;
     let set = controller.gates.settable(version);
     set.filter(|gate| known.contains(gate) || Stage::is_on_unstated(gate.0, version) != gate.1)
-        .map(|(gate, on)| (gate.to_owned(), json!(on)))
+        .map(|(gate, on)| (gate.to_owned(), on))
         .collect()
 }
 
-fn recommendation(past: &Recommendation) -> Value {
-    json!({"replicas": past.replicas, "time": past.time.to_string()})
-}
-
-fn scale_event(past: &ScaleEvent) -> Value {
-    let mut event = json!({"replicas": past.replicas, "time": past.time.to_string()});
-    if past.outdated {
-        event["outdated"] = json!(true);
-    }
-    event
-}
-
 /// Failed requests, but for those whose failure is their answer.
-fn errors(inputs: &[&Input], also: &[MetricSpec]) -> Vec<Value> {
+fn errors(inputs: &[&Input], also: &[MetricSpec]) -> Vec<ApiError> {
     let several = inputs.len() > 1;
     let lists = inputs.iter().map(|Input { snapshot, .. }| {
         errors_of(snapshot, also, several.then(|| snapshot.hpa.key()).as_deref())
@@ -247,47 +220,51 @@ fn errors(inputs: &[&Input], also: &[MetricSpec]) -> Vec<Value> {
 }
 
 /// Those of one snapshot, limited to its HPA where there are others.
-fn errors_of(snapshot: &Snapshot, also: &[MetricSpec], hpa: Option<&str>) -> Vec<Value> {
+fn errors_of(snapshot: &Snapshot, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiError> {
     let mut errors = Vec::new();
-    let mut add = |api: &str, metric: Option<&str>, message: &str, unread: Option<&Unread>| {
-        let mut error = json!({"api": api, "message": message});
-        if let Some(unread) = unread {
-            mark(&mut error, unread);
-        }
-        if let Some(hpa) = hpa {
-            error["hpa"] = json!(hpa);
-        }
-        if let Some(metric) = metric {
-            error["metric"] = json!(metric);
-        }
+    let mut add = |api, metric: Option<&str>, (message, denied, missing): Failure<'_>| {
+        let (metric, hpa) = (metric.map(str::to_owned), hpa.map(str::to_owned));
+        let error = ApiError { api, metric, hpa, message: message.to_owned(), denied, missing };
         if !errors.contains(&error) {
             errors.push(error);
         }
     };
     match &snapshot.scale {
-        Err(ScaleError::Mapping(message)) => add("mapping", None, message, None),
-        Err(ScaleError::Get(message)) => add("scale", None, message, None),
+        Err(ScaleError::Mapping(message)) => add(Api::Mapping, None, (message, false, None)),
+        Err(ScaleError::Get(message)) => add(Api::Scale, None, (message, false, None)),
         Err(ScaleError::Missing(target)) => {
-            let unread = Unread::Missing { documents: Documents::Scale };
-            add("scale", None, &format!("the input has no {target}"), Some(&unread));
+            let message = format!("the input has no {target}");
+            add(Api::Scale, None, (&message, false, Some(Documents::Scale)));
         }
         Ok(_) => {}
     }
     if let Some(message) = &snapshot.scale_update_error {
-        add("scaleUpdate", None, message, None);
+        add(Api::ScaleUpdate, None, (message, false, None));
     }
     for (spec, answer) in answered(snapshot, also) {
-        let (message, unread) = match answer {
-            MetricAnswer::Failed(message) => (message.as_str(), None),
-            MetricAnswer::Unread(unread) => (words(unread), Some(unread)),
-            _ => continue,
-        };
-        if Request::of(spec).is_none() {
+        if let Some(failure) = failure(answer)
+            && Request::of(spec).is_none()
+        {
             let (api, name) = asked(spec);
-            add(api.as_str(), name, message, unread);
+            add(api, name, failure);
         }
     }
     errors
+}
+
+/// What is saved of a failed request: its text, whether it was refused to us, and the documents that
+/// the input lacked.
+type Failure<'a> = (&'a str, bool, Option<Documents>);
+
+fn failure(answer: &MetricAnswer) -> Option<Failure<'_>> {
+    match answer {
+        MetricAnswer::Failed(message) => Some((message, false, None)),
+        MetricAnswer::Unread(Unread::Refused { message }) => Some((message, true, None)),
+        MetricAnswer::Unread(Unread::Missing { documents }) => {
+            Some(("not in the input", false, Some(*documents)))
+        }
+        _ => None,
+    }
 }
 
 /// The metrics that were asked for, with their answers.
@@ -299,249 +276,76 @@ fn answered<'a>(
 }
 
 /// What the metrics APIs answered, as it was answered. Before the scale is known, nothing is asked.
-fn answers<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<Answer<'a>> {
+fn answers<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<'a>> {
     let mut answers = Vec::new();
     if snapshot.scale.is_err() {
         return answers;
     }
-    let hpa = snapshot.hpa.key();
+    let answer = |api| ApiAnswer {
+        hpa: snapshot.hpa.key(),
+        api,
+        metric: None,
+        described_object: None,
+        pod_metrics: None,
+        values: None,
+        message: None,
+        denied: false,
+        missing: None,
+    };
     let of_resources = |(spec, _): (&MetricSpec, _)| asked(spec).0 == Api::Resource;
     if !snapshot.pod_metrics.is_empty() || answered(snapshot, also).any(of_resources) {
-        answers.push(Answer {
-            head: json!({"hpa": hpa, "api": "resource"}),
-            pod_metrics: Some(&snapshot.pod_metrics),
-            values: None,
-        });
+        let pod_metrics = Some(Cow::Borrowed(&*snapshot.pod_metrics));
+        answers.push(ApiAnswer { pod_metrics, ..answer(Api::Resource) });
     }
-    for (spec, answer) in answered(snapshot, also) {
+    for (spec, answered) in answered(snapshot, also) {
         let Some(request) = Request::of(spec) else { continue };
-        let mut saved = match request {
-            Request::Pods(metric) => json!({"api": "custom", "metric": metric}),
-            Request::Object(object, metric) => {
-                json!({"api": "custom", "describedObject": object, "metric": metric})
-            }
-            Request::External(metric) => json!({"api": "external", "metric": metric}),
+        let (described_object, metric) = match request {
+            Request::Pods(metric) | Request::External(metric) => (None, metric),
+            Request::Object(object, metric) => (Some(object.clone()), metric),
         };
-        saved["hpa"] = json!(hpa);
-        let mut pod_values = None;
-        match answer {
-            MetricAnswer::Pods(values) => pod_values = Some(values.as_slice()),
-            MetricAnswer::Object(values) => {
-                saved["values"] =
-                    values.iter().map(|value| json!({"value": milli(*value)})).collect();
-            }
-            MetricAnswer::External(values) => {
-                let value =
-                    |it: &ExternalValue| json!({"labels": it.labels, "value": milli(it.value)});
-                saved["values"] = values.iter().map(value).collect();
-            }
-            MetricAnswer::Failed(message) => saved["message"] = json!(message),
-            MetricAnswer::Unread(unread) => {
-                saved["message"] = json!(words(unread));
-                mark(&mut saved, unread);
-            }
-            MetricAnswer::PodMetrics => continue,
+        let values = values(answered);
+        let failure = failure(answered);
+        if values.is_none() && failure.is_none() {
+            continue;
         }
-        answers.push(Answer { head: saved, pod_metrics: None, values: pod_values });
+        let (message, denied, missing) =
+            failure.map_or((None, false, None), |it| (Some(it.0), it.1, it.2));
+        answers.push(ApiAnswer {
+            metric: Some(metric.clone()),
+            described_object,
+            values,
+            message: message.map(str::to_owned),
+            denied,
+            missing,
+            ..answer(asked(spec).0)
+        });
     }
     answers
 }
 
-/// The text of an answer that is not known.
-fn words(unread: &Unread) -> &str {
-    match unread {
-        Unread::Refused { message } => message,
-        Unread::Missing { .. } => "not in the input",
-    }
-}
-
-/// Says why an answer is not known.
-fn mark(saved: &mut Value, unread: &Unread) {
-    match unread {
-        Unread::Refused { .. } => saved["denied"] = json!(true),
-        Unread::Missing { documents } => saved["missing"] = json!(documents),
-    }
-}
-
-fn pod_value(value: &PodValue) -> Value {
-    json!({
-        "pod": value.pod,
-        "timestamp": value.timestamp.to_string(),
-        "window": go::duration(value.window),
-        "value": milli(value.value),
-    })
-}
-
-fn milli(value: i64) -> String {
-    format!("{value}m")
-}
-
-fn hpa(hpa: &Hpa) -> Value {
-    let mut metadata = json!({"name": hpa.name, "namespace": hpa.namespace});
-    if let Some(uid) = &hpa.uid {
-        metadata["uid"] = json!(uid);
-    }
-    if let Some(time) = hpa.deletion_timestamp {
-        metadata["deletionTimestamp"] = json!(time.to_string());
-    }
-    if let Some(generation) = hpa.generation {
-        metadata["generation"] = json!(generation);
-    }
-    if !hpa.labels.is_empty() {
-        metadata["labels"] = json!(hpa.labels);
-    }
-    let Written { created, spec, status, by_us } = hpa.written;
-    if let Some(time) = created {
-        metadata["creationTimestamp"] = json!(time.to_string());
-    }
-    let entry = |time: Timestamp, subresource: &str| json!({"time": time.to_string(), "subresource": subresource});
-    let managed = [spec.map(|time| entry(time, "")), status.map(|time| entry(time, "status"))];
-    let mut managed: Vec<Value> = managed.into_iter().flatten().collect();
-    if let Some(last) = managed.last_mut().filter(|_| by_us) {
-        last["manager"] = json!(OURS);
-    }
-    if !managed.is_empty() {
-        metadata["managedFields"] = json!(managed);
-    }
-    json!({
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": metadata,
-        "spec": hpa.spec,
-        "status": hpa.status,
-    })
-}
-
-fn event(kind: &str, event: &Event) -> Value {
-    let mut object = json!({
-        "kind": kind,
-        "namespace": event.namespace,
-        "name": event.name,
-    });
-    if !event.uid.is_empty() {
-        object["uid"] = json!(event.uid);
-    }
-    let time = |time: Option<Timestamp>| time.map(|time| time.to_string());
-    json!({
-        "apiVersion": "v1",
-        "kind": "Event",
-        "involvedObject": object,
-        "reason": event.reason,
-        "message": event.message,
-        "firstTimestamp": time(event.first),
-        "lastTimestamp": time(event.last),
-        "count": event.count,
-    })
-}
-
-fn lease(lease: Lease) -> Value {
-    json!({
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": LEASE_NAME, "namespace": LEASE_NAMESPACE},
-        "spec": {
-            "acquireTime": lease.acquired.to_string(),
-            "renewTime": lease.renewed.to_string(),
-            "leaseDurationSeconds": lease.duration.as_secs(),
-        },
-    })
-}
-
-fn scale(hpa: &Hpa, scale: &Scale, counted: Option<Counted>) -> Value {
-    let target = &hpa.spec.scale_target_ref;
-    let mut metadata = json!({
-        "name": target.name,
-        "namespace": hpa.namespace,
-        "ownerReferences": [target],
-    });
-    // A scale has none of its own: these are the target's.
-    if let Some(Counted { since, .. }) = counted {
-        metadata["managedFields"] = json!([{"subresource": "status", "time": since.to_string()}]);
-    }
-    json!({
-        "apiVersion": "autoscaling/v1",
-        "kind": "Scale",
-        "metadata": metadata,
-        "spec": {"replicas": scale.spec_replicas},
-        "status": {"replicas": scale.status_replicas, "selector": scale.selector.as_str()},
-    })
-}
-
-fn pod(pod: &Pod, namespace: &str) -> Value {
-    let mut metadata = Map::new();
-    metadata.insert("name".to_owned(), json!(pod.name));
-    metadata.insert("namespace".to_owned(), json!(namespace));
-    metadata.insert("labels".to_owned(), json!(pod.labels));
-    if let Some(time) = pod.deletion_timestamp {
-        metadata.insert("deletionTimestamp".to_owned(), json!(time.to_string()));
-    }
-    let mut spec = json!({"containers": pod.containers.iter().map(container).collect::<Vec<_>>()});
-    if !pod.init_containers.is_empty() {
-        spec["initContainers"] = pod.init_containers.iter().map(container).collect();
-    }
-    if !pod.requests.0.is_empty() {
-        spec["resources"] = resources(&pod.requests);
-    }
-    if !pod.overhead.0.is_empty() {
-        spec["overhead"] = json!(pod.overhead);
-    }
-    let mut status = Map::new();
-    let phase = if pod.phase == Phase::Other { "Unknown" } else { pod.phase.as_str() };
-    status.insert("phase".to_owned(), json!(phase));
-    if let Some(time) = pod.start_time {
-        status.insert("startTime".to_owned(), json!(time.to_string()));
-    }
-    let mut conditions = Vec::new();
-    if pod.is_unschedulable {
-        let reason = "Unschedulable";
-        conditions.push(json!({"type": "PodScheduled", "status": "False", "reason": reason}));
-    }
-    if let Some(ready) = pod.ready {
-        conditions.push(json!({
-            "type": "Ready",
-            "status": ready.status.as_str(),
-            "lastTransitionTime": ready.last_transition_time.to_string(),
-        }));
-    }
-    if !conditions.is_empty() {
-        status.insert("conditions".to_owned(), Value::Array(conditions));
-    }
-    json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status})
-}
-
-fn container(container: &Container) -> Value {
-    let mut value = json!({"name": container.name, "resources": resources(&container.requests)});
-    if container.restart_always {
-        value["restartPolicy"] = json!("Always");
-    }
-    value
-}
-
-fn resources(requests: &Requests) -> Value {
-    json!({"requests": requests})
-}
-
-fn pod_metrics(item: &PodMetrics) -> Value {
-    let containers: Vec<Value> = item
-        .containers
-        .iter()
-        .map(|container| {
-            let usage: Map<String, Value> = container
-                .usage
-                .iter()
-                .map(|(name, value)| (name.to_string(), json!(milli(*value))))
-                .collect();
-            json!({"name": container.name, "usage": usage})
-        })
-        .collect();
-    let mut metadata = json!({"name": item.name});
-    if let Some(namespace) = &item.namespace {
-        metadata["namespace"] = json!(namespace);
-    }
-    json!({
-        "metadata": metadata,
-        "timestamp": item.timestamp.to_string(),
-        "window": go::duration(item.window),
-        "containers": containers,
+/// The values of the custom or the external metrics API.
+fn values(answer: &MetricAnswer) -> Option<Vec<AnsweredValue>> {
+    let of = |value: i64| AnsweredValue { value: Milli(value), ..AnsweredValue::default() };
+    Some(match answer {
+        MetricAnswer::Pods(values) => {
+            let value = |it: &PodValue| AnsweredValue {
+                pod: Some(it.pod.clone()),
+                timestamp: Some(it.timestamp),
+                window: Some(GoDuration(it.window)),
+                ..of(it.value)
+            };
+            values.iter().map(value).collect()
+        }
+        MetricAnswer::Object(values) => values.iter().copied().map(of).collect(),
+        MetricAnswer::External(values) => {
+            let value = |it: &ExternalValue| AnsweredValue {
+                labels: Some(it.labels.clone()),
+                ..of(it.value)
+            };
+            values.iter().map(value).collect()
+        }
+        MetricAnswer::PodMetrics | MetricAnswer::Failed(_) | MetricAnswer::Unread(_) => {
+            return None;
+        }
     })
 }

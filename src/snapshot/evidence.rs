@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::hpa::Hpa;
 use super::memory::ScaleEvent;
-use crate::apimachinery::json::{null_as_default, optional_time, time};
+use crate::apimachinery::json::time;
+use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 
 /// What is known beside the HPA itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -87,28 +88,25 @@ pub struct Written {
     pub by_us: bool,
 }
 
-/// `metav1.ManagedFieldsEntry`, without the fields.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct ManagedFieldsEntry {
-    /// Who wrote.
-    #[serde(deserialize_with = "null_as_default")]
-    pub manager: String,
-    /// When it last changed something; the scale subresource leaves it out.
-    #[serde(with = "optional_time")]
-    pub time: Option<Timestamp>,
-    /// Through which subresource; empty for the object itself.
-    #[serde(deserialize_with = "null_as_default")]
-    pub subresource: String,
-}
-
 impl Written {
+    /// The `managedFields` that tell the same.
+    pub(crate) fn managed_fields(&self) -> Vec<ManagedFieldsEntry> {
+        let parts = [(self.spec, false), (self.status, true)].into_iter();
+        let entry =
+            |(time, of_status): (Option<_>, _)| Some(ManagedFieldsEntry::at(time?, of_status));
+        let mut managed: Vec<_> = parts.filter_map(entry).collect();
+        if let Some(last) = managed.last_mut().filter(|_| self.by_us) {
+            FIELD_MANAGER.clone_into(&mut last.manager);
+        }
+        managed
+    }
+
     /// What creation time and `managedFields` tell. kubectl leaves the latter out unless it is told
     /// to show them.
     pub(crate) fn new(created: Option<Timestamp>, managed: &[ManagedFieldsEntry]) -> Self {
         let status = last_write(managed, true);
         let ours = |entry: &ManagedFieldsEntry| {
-            entry.manager == OURS && entry.subresource == "status" && entry.time == status
+            entry.manager == FIELD_MANAGER && entry.is_of_status() && entry.time == status
         };
         let by_us = managed.iter().any(ours);
         Self { created, spec: last_write(managed, false), status, by_us }
@@ -117,7 +115,7 @@ impl Written {
 
 /// The last change of an object's status, or of all but the status.
 fn last_write(managed: &[ManagedFieldsEntry], of_status: bool) -> Option<Timestamp> {
-    let entries = managed.iter().filter(|entry| (entry.subresource == "status") == of_status);
+    let entries = managed.iter().filter(|entry| entry.is_of_status() == of_status);
     entries.filter_map(|entry| entry.time).max()
 }
 
@@ -166,43 +164,10 @@ pub struct Lease {
     pub duration: SignedDuration,
 }
 
-/// Unless the controller manager is told otherwise.
-const LEASE_DURATION: i64 = 15;
-
 /// Where the leader of the controller manager is elected.
 pub const LEASE_NAMESPACE: &str = "kube-system";
 /// The name of that lease.
 pub const LEASE_NAME: &str = "kube-controller-manager";
-
-/// An event of either API as it is on the wire.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct WireEvent {
-    #[serde(alias = "regarding", deserialize_with = "null_as_default")]
-    involved_object: ObjectReference,
-    #[serde(deserialize_with = "null_as_default")]
-    reason: String,
-    #[serde(alias = "note", deserialize_with = "null_as_default")]
-    message: String,
-    #[serde(alias = "deprecatedFirstTimestamp", with = "optional_time")]
-    first_timestamp: Option<Timestamp>,
-    #[serde(alias = "deprecatedLastTimestamp", with = "optional_time")]
-    last_timestamp: Option<Timestamp>,
-    #[serde(alias = "deprecatedCount", deserialize_with = "null_as_default")]
-    count: i32,
-    #[serde(with = "optional_time")]
-    event_time: Option<Timestamp>,
-    series: Option<Series>,
-    #[serde(alias = "deprecatedSource", deserialize_with = "null_as_default")]
-    source: Source,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Source {
-    #[serde(deserialize_with = "null_as_default")]
-    component: String,
-}
 
 /// Whose ReplicaSets are scaled where it is scaled itself.
 pub const DEPLOYMENT: &str = "Deployment";
@@ -210,122 +175,7 @@ pub const DEPLOYMENT: &str = "Deployment";
 pub const SCALED: &str = "ScalingReplicaSet";
 
 /// Whose events and statuses tell nothing about the controller: `apply` writes them in its words.
-pub const OURS: &str = "kubectl-hpa";
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ObjectReference {
-    #[serde(deserialize_with = "null_as_default")]
-    kind: String,
-    #[serde(deserialize_with = "null_as_default")]
-    namespace: String,
-    #[serde(deserialize_with = "null_as_default")]
-    name: String,
-    #[serde(deserialize_with = "null_as_default")]
-    uid: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Series {
-    #[serde(deserialize_with = "null_as_default")]
-    count: i32,
-    #[serde(with = "optional_time")]
-    last_observed_time: Option<Timestamp>,
-}
-
-impl WireEvent {
-    /// The event, if it is about an HPA and not our own.
-    pub(crate) fn about_hpa(self) -> Option<Event> {
-        let is_one = self.involved_object.kind == "HorizontalPodAutoscaler";
-        (is_one && self.source.component != OURS).then(|| self.event())
-    }
-
-    /// The event, if it is about a Deployment that scaled one of its ReplicaSets.
-    pub(crate) fn about_scaled(self) -> Option<Event> {
-        let is_one = self.involved_object.kind == DEPLOYMENT && self.reason == SCALED;
-        is_one.then(|| self.event())
-    }
-
-    /// Puts the event where it belongs, if it tells anything.
-    pub(crate) fn keep(self, evidence: &mut Evidence) {
-        match &*self.involved_object.kind {
-            DEPLOYMENT => evidence.scaled.extend(self.about_scaled()),
-            _ => evidence.events.extend(self.about_hpa()),
-        }
-    }
-
-    fn event(self) -> Event {
-        let object = self.involved_object;
-        let series = self.series.unwrap_or_default();
-        Event {
-            namespace: object.namespace,
-            name: object.name,
-            uid: object.uid,
-            reason: self.reason,
-            message: self.message,
-            first: self.first_timestamp.or(self.event_time),
-            last: series.last_observed_time.or(self.last_timestamp).or(self.event_time),
-            count: self.count.max(series.count).max(1),
-        }
-    }
-}
-
-/// A lease as it is on the wire.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct WireLease {
-    #[serde(deserialize_with = "null_as_default")]
-    pub(crate) metadata: LeaseMeta,
-    #[serde(deserialize_with = "null_as_default")]
-    spec: LeaseSpec,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct LeaseMeta {
-    #[serde(deserialize_with = "null_as_default")]
-    pub(crate) name: String,
-    #[serde(deserialize_with = "null_as_default")]
-    pub(crate) namespace: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct LeaseSpec {
-    holder_identity: Option<String>,
-    #[serde(with = "optional_time")]
-    acquire_time: Option<Timestamp>,
-    #[serde(with = "optional_time")]
-    renew_time: Option<Timestamp>,
-    lease_duration_seconds: Option<i32>,
-}
-
-impl WireLease {
-    fn is_own(&self) -> bool {
-        let LeaseMeta { name, namespace } = &self.metadata;
-        (&**namespace, &**name) == (LEASE_NAMESPACE, LEASE_NAME)
-    }
-
-    /// Who holds it, if it is that of the controller manager.
-    pub(crate) fn holder(&self) -> Option<&str> {
-        self.spec.holder_identity.as_deref().filter(|_| self.is_own())
-    }
-
-    /// The lease, if it is that of the controller manager and has been held.
-    pub(crate) fn of_controller_manager(self) -> Option<Lease> {
-        if !self.is_own() {
-            return None;
-        }
-        let LeaseSpec { acquire_time, renew_time, lease_duration_seconds, .. } = self.spec;
-        let duration = lease_duration_seconds.map_or(LEASE_DURATION, i64::from);
-        Some(Lease {
-            acquired: acquire_time?,
-            renewed: renew_time?,
-            duration: SignedDuration::from_secs(duration),
-        })
-    }
-}
+pub const FIELD_MANAGER: &str = "kubectl-hpa";
 
 /// A lease that was renewed longer ago is lost for good, whichever clocks disagree.
 const LOST: SignedDuration = SignedDuration::from_secs(60);
@@ -367,28 +217,6 @@ impl Evidence {
             seen: self.seen.clone(),
             rescales: self.rescales.clone(),
             counted: self.counted,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::WireEvent;
-
-    #[test]
-    fn our_own_events_tell_nothing_of_the_controller() {
-        for (source, tells) in [
-            (r#""source": {"component": "horizontal-pod-autoscaler"}"#, true),
-            (r#""deprecatedSource": {"component": "horizontal-pod-autoscaler"}"#, true),
-            (r#""message": "without a source""#, true),
-            (r#""source": {"component": "kubectl-hpa"}"#, false),
-            (r#""deprecatedSource": {"component": "kubectl-hpa"}"#, false),
-        ] {
-            let text = format!(
-                r#"{{"involvedObject": {{"kind": "HorizontalPodAutoscaler", "name": "web"}}, {source}}}"#
-            );
-            let event: WireEvent = serde_json::from_str(&text).unwrap();
-            assert_eq!(event.about_hpa().is_some(), tells, "{source}");
         }
     }
 }

@@ -1,9 +1,11 @@
 //! What the three metrics APIs answered, reduced to what a pass uses: milli-values with the
 //! timestamps and windows that grouping needs. Both shapes of the custom metrics API are read.
 
+use std::borrow::Cow;
+
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::pod::{Meta, Name, ResourceName, ZERO_TIME};
 use crate::apimachinery::go::GoDuration;
@@ -44,11 +46,14 @@ impl PodMetrics {
 }
 
 /// The usage of one container.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ContainerUsage {
     /// The container's name.
+    #[serde(deserialize_with = "null_as_default")]
     pub name: Box<str>,
     /// Milli-values by resource, each rounded up to a milli.
+    #[serde(with = "usage_map")]
     pub usage: Vec<(ResourceName, i64)>,
 }
 
@@ -59,71 +64,106 @@ impl ContainerUsage {
     }
 }
 
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default)]
+struct WirePodMetrics<'a> {
+    #[serde(deserialize_with = "null_as_default")]
+    metadata: Meta<'a>,
+    timestamp: Option<Timestamp>,
+    window: GoDuration,
+    #[serde(deserialize_with = "null_as_default")]
+    containers: Cow<'a, [ContainerUsage]>,
+}
+
+/// Without labels: as part of an answer, it has been selected by them already.
+impl Serialize for PodMetrics {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let metadata = Meta {
+            name: Cow::Borrowed(&self.name),
+            namespace: self.namespace.as_deref().map(Cow::Borrowed),
+            ..Meta::default()
+        };
+        let wire = WirePodMetrics {
+            metadata,
+            timestamp: Some(self.timestamp),
+            window: GoDuration(self.window),
+            containers: Cow::Borrowed(&self.containers),
+        };
+        wire.serialize(serializer)
+    }
+}
+
 impl<'de> Deserialize<'de> for PodMetrics {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize, Default)]
-        #[serde(default)]
-        struct Wire {
-            #[serde(deserialize_with = "null_as_default")]
-            metadata: Meta,
-            timestamp: Option<Timestamp>,
-            window: GoDuration,
-            #[serde(deserialize_with = "null_as_default")]
-            containers: Vec<ContainerUsage>,
-        }
-        let wire = Wire::deserialize(deserializer)?;
+        let wire = WirePodMetrics::deserialize(deserializer)?;
         Ok(Self {
-            name: wire.metadata.name,
-            namespace: wire.metadata.namespace,
-            labels: wire.metadata.labels,
+            name: wire.metadata.name.into(),
+            namespace: wire.metadata.namespace.map(Into::into),
+            labels: wire.metadata.labels.into_owned(),
             timestamp: wire.timestamp.unwrap_or(ZERO_TIME),
             window: wire.window.0,
-            containers: wire.containers,
+            containers: wire.containers.into_owned(),
         })
     }
 }
 
-impl<'de> Deserialize<'de> for ContainerUsage {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize, Default)]
-        #[serde(default)]
-        struct Wire {
-            #[serde(deserialize_with = "null_as_default")]
-            name: Box<str>,
-            #[serde(deserialize_with = "null_as_default")]
-            usage: Usage,
-        }
-        let wire = Wire::deserialize(deserializer)?;
-        Ok(Self { name: wire.name, usage: wire.usage.0 })
+/// Reads and writes the usage of a container as a map.
+mod usage_map {
+    use super::{
+        Deserializer, MapAccess, Milli, Name, ResourceName, Serializer, Visitor, duplicate,
+    };
+
+    pub(super) fn serialize<S: Serializer>(
+        usage: &[(ResourceName, i64)],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(usage.iter().map(|(name, milli)| (name, Milli(*milli))))
     }
-}
 
-#[derive(Default)]
-struct Usage(Vec<(ResourceName, i64)>);
-
-impl<'de> Deserialize<'de> for Usage {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<(ResourceName, i64)>, D::Error> {
         struct Map;
         impl<'de> Visitor<'de> for Map {
-            type Value = Usage;
+            type Value = Vec<(ResourceName, i64)>;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a map of resource names to quantities")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Usage, A::Error> {
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Vec::new())
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut usage: Vec<(ResourceName, i64)> = Vec::with_capacity(2);
                 while let Some(name) = map.next_key::<Name>()? {
                     if usage.iter().any(|(other, _)| *other == name.0) {
                         return Err(duplicate(&name.0));
                     }
-                    let amount = map.next_value::<Option<Amount>>()?.unwrap_or_default();
-                    usage.push((name.0, amount.milli_value()));
+                    let Milli(milli) = map.next_value::<Option<Milli>>()?.unwrap_or_default();
+                    usage.push((name.0, milli));
                 }
-                Ok(Usage(usage))
+                Ok(usage)
             }
         }
-        deserializer.deserialize_map(Map)
+        deserializer.deserialize_any(Map)
+    }
+}
+
+/// An amount in thousandths: read from any quantity, rounded up, and written with the suffix `m`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Milli(pub i64);
+
+impl Serialize for Milli {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{}m", self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Milli {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(Amount::deserialize(deserializer)?.milli_value()))
     }
 }
 
@@ -145,8 +185,8 @@ pub struct MetricValue {
     pub value: Amount,
 }
 
-/// The reference to the described object in an item of the custom metrics API.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+/// `v1.ObjectReference`: what a custom metric describes, or an event is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectReference {
     /// The kind.
@@ -158,8 +198,11 @@ pub struct ObjectReference {
     /// The name.
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
+    /// The uid.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    pub uid: String,
     /// Group and version.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub api_version: String,
 }
 

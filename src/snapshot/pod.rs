@@ -206,20 +206,26 @@ impl<'de> Deserialize<'de> for Name {
     }
 }
 
-/// The fields of `metadata` that a pass uses, for any kind.
-#[derive(Debug, Clone, Default, Deserialize)]
+/// The fields of `metadata` that are read of each of many objects.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Meta {
+pub struct Meta<'a> {
     /// The object's name.
     #[serde(deserialize_with = "null_as_default")]
-    pub name: Box<str>,
+    pub name: Cow<'a, str>,
     /// The object's namespace, if stated.
-    pub namespace: Option<Box<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<Cow<'a, str>>,
     /// The object's labels.
-    #[serde(deserialize_with = "null_as_default")]
-    pub labels: Labels,
+    #[serde(skip_serializing_if = "has_none", deserialize_with = "null_as_default")]
+    pub labels: Cow<'a, Labels>,
     /// Set once the object is being deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion_timestamp: Option<Timestamp>,
+}
+
+fn has_none(labels: &Labels) -> bool {
+    labels.is_empty()
 }
 
 /// The Go zero time stands for a transition that no one has stated.
@@ -227,72 +233,128 @@ pub(crate) const ZERO_TIME: Timestamp = Timestamp::constant(-62_135_596_800, 0);
 
 impl<'de> Deserialize<'de> for Pod {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wire = wire::Pod::deserialize(deserializer)?;
+        let wire::Pod { metadata, spec, status } = wire::Pod::deserialize(deserializer)?;
         Ok(Self {
-            name: wire.metadata.name,
-            namespace: wire.metadata.namespace,
-            labels: wire.metadata.labels,
-            deletion_timestamp: wire.metadata.deletion_timestamp,
-            phase: wire.status.phase,
-            start_time: wire.status.start_time,
-            ready: wire.status.conditions.ready,
-            is_unschedulable: wire.status.conditions.is_unschedulable,
-            containers: wire.spec.containers.list,
-            init_containers: wire.spec.init_containers.list,
-            manager: wire.spec.containers.manager,
-            requests: wire.spec.resources.requests,
-            overhead: wire.spec.overhead,
+            name: metadata.name.into(),
+            namespace: metadata.namespace.map(Into::into),
+            labels: metadata.labels.into_owned(),
+            deletion_timestamp: metadata.deletion_timestamp,
+            phase: status.phase,
+            start_time: status.start_time,
+            ready: status.conditions.ready,
+            is_unschedulable: status.conditions.is_unschedulable,
+            containers: spec.containers.list.into_owned(),
+            init_containers: spec.init_containers.list.into_owned(),
+            manager: spec.containers.manager,
+            requests: spec.resources.requests.into_owned(),
+            overhead: spec.overhead.into_owned(),
         })
     }
 }
 
-/// The JSON of a pod, as far as it is read.
+impl Pod {
+    /// Its JSON, as a pod of a namespace.
+    pub(crate) fn to_json<'a>(&'a self, namespace: &'a str) -> impl Serialize + 'a {
+        wire::Pod {
+            metadata: Meta {
+                name: Cow::Borrowed(&self.name),
+                namespace: Some(Cow::Borrowed(namespace)),
+                labels: Cow::Borrowed(&self.labels),
+                deletion_timestamp: self.deletion_timestamp,
+            },
+            spec: wire::Spec {
+                containers: wire::Containers::of(&self.containers),
+                init_containers: wire::Containers::of(&self.init_containers),
+                resources: wire::Resources { requests: Cow::Borrowed(&self.requests) },
+                overhead: Cow::Borrowed(&self.overhead),
+            },
+            status: wire::Status {
+                phase: self.phase,
+                start_time: self.start_time,
+                conditions: wire::Conditions {
+                    ready: self.ready,
+                    is_unschedulable: self.is_unschedulable,
+                },
+            },
+        }
+    }
+}
+
+/// The JSON of a pod, as far as it is read and written.
 mod wire {
+    use serde::Serializer;
     use serde::de::{Deserializer, SeqAccess, Visitor};
 
     use super::super::control_plane::Arguments;
     use super::{
-        ConditionStatus, Container, Cow, Deserialize, ManagerSettings, Meta, Phase, ReadyCondition,
-        Requests, Timestamp, ZERO_TIME, null_as_default,
+        ConditionStatus, Cow, Deserialize, ManagerSettings, Meta, Phase, ReadyCondition, Requests,
+        Serialize, Timestamp, ZERO_TIME, null_as_default,
     };
 
-    #[derive(Deserialize, Default)]
+    #[derive(Serialize, Deserialize, Default)]
     #[serde(default)]
-    pub(crate) struct Pod {
+    pub(crate) struct Pod<'a> {
         #[serde(deserialize_with = "null_as_default")]
-        pub(crate) metadata: Meta,
+        pub(crate) metadata: Meta<'a>,
         #[serde(deserialize_with = "null_as_default")]
-        pub(crate) spec: Spec,
+        pub(crate) spec: Spec<'a>,
         #[serde(deserialize_with = "null_as_default")]
         pub(crate) status: Status,
     }
 
-    #[derive(Deserialize, Default)]
+    #[derive(Serialize, Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
-    pub(crate) struct Spec {
+    pub(crate) struct Spec<'a> {
         #[serde(deserialize_with = "null_as_default")]
-        pub(crate) containers: Containers,
-        #[serde(deserialize_with = "null_as_default")]
-        pub(crate) init_containers: Containers,
-        #[serde(deserialize_with = "null_as_default")]
-        pub(crate) resources: Resources,
-        pub(crate) overhead: Requests,
+        pub(crate) containers: Containers<'a>,
+        #[serde(
+            skip_serializing_if = "Containers::is_empty",
+            deserialize_with = "null_as_default"
+        )]
+        pub(crate) init_containers: Containers<'a>,
+        #[serde(skip_serializing_if = "Resources::is_empty", deserialize_with = "null_as_default")]
+        pub(crate) resources: Resources<'a>,
+        #[serde(skip_serializing_if = "is_empty")]
+        pub(crate) overhead: Cow<'a, Requests>,
     }
 
-    #[derive(Deserialize, Default)]
+    #[derive(Serialize, Deserialize, Default)]
     #[serde(default)]
-    pub(crate) struct Resources {
-        pub(crate) requests: Requests,
+    pub(crate) struct Resources<'a> {
+        pub(crate) requests: Cow<'a, Requests>,
     }
 
-    #[derive(Deserialize, Default)]
+    impl Resources<'_> {
+        fn is_empty(&self) -> bool {
+            is_empty(&self.requests)
+        }
+    }
+
+    fn is_empty(requests: &Requests) -> bool {
+        requests.0.is_empty()
+    }
+
+    #[derive(Serialize, Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
     pub(crate) struct Status {
         #[serde(deserialize_with = "null_as_default")]
         pub(crate) phase: Phase,
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub(crate) start_time: Option<Timestamp>,
-        #[serde(deserialize_with = "null_as_default")]
+        #[serde(
+            skip_serializing_if = "Conditions::is_empty",
+            deserialize_with = "null_as_default"
+        )]
         pub(crate) conditions: Conditions,
+    }
+
+    impl Serialize for Phase {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.serialize_str(match self {
+                Self::Other => "Unknown",
+                known => known.as_str(),
+            })
+        }
     }
 
     impl<'de> Deserialize<'de> for Phase {
@@ -315,49 +377,81 @@ mod wire {
 
     /// Containers, and what the controller manager among them runs with.
     #[derive(Default)]
-    pub(crate) struct Containers {
-        pub(crate) list: Vec<Container>,
+    pub(crate) struct Containers<'a> {
+        pub(crate) list: Cow<'a, [super::Container]>,
         pub(crate) manager: Option<Box<ManagerSettings>>,
     }
 
-    impl<'de> Deserialize<'de> for Containers {
+    impl<'a> Containers<'a> {
+        pub(crate) fn of(list: &'a [super::Container]) -> Self {
+            Self { list: Cow::Borrowed(list), manager: None }
+        }
+
+        fn is_empty(&self) -> bool {
+            self.list.is_empty()
+        }
+    }
+
+    /// The last three tell what a controller manager runs with, and go nowhere else.
+    #[derive(Serialize, Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Container<'a> {
+        #[serde(deserialize_with = "null_as_default")]
+        name: Cow<'a, str>,
+        #[serde(deserialize_with = "null_as_default")]
+        resources: Resources<'a>,
+        #[serde(borrow, skip_serializing_if = "Option::is_none")]
+        restart_policy: Option<Cow<'a, str>>,
+        #[serde(skip_serializing)]
+        command: Arguments,
+        #[serde(skip_serializing)]
+        args: Arguments,
+        #[serde(borrow, skip_serializing)]
+        image: Option<Cow<'a, str>>,
+    }
+
+    impl Serialize for Containers<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_seq(self.list.iter().map(|container| Container {
+                name: Cow::Borrowed(&container.name),
+                resources: Resources { requests: Cow::Borrowed(&container.requests) },
+                restart_policy: container.restart_always.then_some(Cow::Borrowed(ALWAYS)),
+                ..Container::default()
+            }))
+        }
+    }
+
+    const ALWAYS: &str = "Always";
+
+    impl<'de> Deserialize<'de> for Containers<'_> {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            #[derive(Deserialize, Default)]
-            #[serde(rename_all = "camelCase", default)]
-            struct Wire<'a> {
-                #[serde(deserialize_with = "null_as_default")]
-                name: Box<str>,
-                #[serde(deserialize_with = "null_as_default")]
-                resources: Resources,
-                restart_policy: Option<Box<str>>,
-                command: Arguments,
-                args: Arguments,
-                #[serde(borrow)]
-                image: Option<Cow<'a, str>>,
-            }
             struct List;
             impl<'de> Visitor<'de> for List {
-                type Value = Containers;
+                type Value = Containers<'static>;
 
                 fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                     f.write_str("a list of containers")
                 }
 
-                fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Containers, A::Error> {
-                    let mut containers = Containers::default();
-                    while let Some(wire) = list.next_element::<Wire<'de>>()? {
-                        let Wire { name, resources, restart_policy, command, args, image } = wire;
+                fn visit_seq<A: SeqAccess<'de>>(
+                    self,
+                    mut list: A,
+                ) -> Result<Containers<'static>, A::Error> {
+                    let (mut containers, mut manager) = (Vec::new(), None);
+                    while let Some(wire) = list.next_element::<Container<'de>>()? {
+                        let Container { name, resources, restart_policy, command, args, image } =
+                            wire;
                         let image = image.unwrap_or_default();
                         if let Some(settings) = ManagerSettings::of(&name, command, args, &image) {
-                            containers.manager = Some(Box::new(settings));
+                            manager = Some(Box::new(settings));
                         }
-                        containers.list.push(Container {
-                            name,
-                            requests: resources.requests,
-                            restart_always: restart_policy.as_deref() == Some("Always"),
+                        containers.push(super::Container {
+                            name: name.into(),
+                            requests: resources.requests.into_owned(),
+                            restart_always: restart_policy.as_deref() == Some(ALWAYS),
                         });
                     }
-                    Ok(containers)
+                    Ok(Containers { list: Cow::Owned(containers), manager })
                 }
             }
             deserializer.deserialize_seq(List)
@@ -372,6 +466,46 @@ mod wire {
         pub(crate) is_unschedulable: bool,
     }
 
+    #[derive(Serialize, Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Condition<'a> {
+        #[serde(rename = "type", borrow)]
+        type_: Option<Cow<'a, str>>,
+        #[serde(borrow)]
+        status: Option<Cow<'a, str>>,
+        #[serde(borrow, skip_serializing_if = "Option::is_none")]
+        reason: Option<Cow<'a, str>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        last_transition_time: Option<Timestamp>,
+    }
+
+    const READY: &str = "Ready";
+    /// Type, status and reason of the condition of a pod that the scheduler found no node for.
+    const UNSCHEDULABLE: [Option<&str>; 3] =
+        [Some("PodScheduled"), Some("False"), Some("Unschedulable")];
+
+    impl Conditions {
+        fn is_empty(&self) -> bool {
+            self.ready.is_none() && !self.is_unschedulable
+        }
+    }
+
+    impl Serialize for Conditions {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let [type_, status, reason] = UNSCHEDULABLE.map(|word| word.map(Cow::Borrowed));
+            let unschedulable = Condition { type_, status, reason, last_transition_time: None };
+            let ready = self.ready.map(|ready| Condition {
+                type_: Some(Cow::Borrowed(READY)),
+                status: Some(Cow::Borrowed(ready.status.as_str())),
+                reason: None,
+                last_transition_time: Some(ready.last_transition_time),
+            });
+            serializer.collect_seq(
+                self.is_unschedulable.then_some(unschedulable).into_iter().chain(ready),
+            )
+        }
+    }
+
     impl<'de> Deserialize<'de> for Conditions {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             struct List;
@@ -384,14 +518,18 @@ mod wire {
 
                 fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Conditions, A::Error> {
                     let mut conditions = Conditions::default();
-                    while let Some(condition) = list.next_element::<Condition>()? {
-                        conditions.is_unschedulable |= condition.is_unschedulable;
-                        if conditions.ready.is_none() && condition.is_ready {
+                    while let Some(condition) = list.next_element::<Condition<'de>>()? {
+                        let Condition { type_, status, reason, last_transition_time } = condition;
+                        let words = [type_.as_deref(), status.as_deref(), reason.as_deref()];
+                        conditions.is_unschedulable |= words == UNSCHEDULABLE;
+                        if conditions.ready.is_none() && type_.as_deref() == Some(READY) {
                             conditions.ready = Some(ReadyCondition {
-                                status: condition.status,
-                                last_transition_time: condition
-                                    .last_transition_time
-                                    .unwrap_or(ZERO_TIME),
+                                status: match status.as_deref() {
+                                    Some("True") => ConditionStatus::True,
+                                    Some("False") => ConditionStatus::False,
+                                    _ => ConditionStatus::Unknown,
+                                },
+                                last_transition_time: last_transition_time.unwrap_or(ZERO_TIME),
                             });
                         }
                     }
@@ -399,42 +537,6 @@ mod wire {
                 }
             }
             deserializer.deserialize_seq(List)
-        }
-    }
-
-    struct Condition {
-        is_ready: bool,
-        is_unschedulable: bool,
-        status: ConditionStatus,
-        last_transition_time: Option<Timestamp>,
-    }
-
-    impl<'de> Deserialize<'de> for Condition {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            #[derive(Deserialize, Default)]
-            #[serde(rename_all = "camelCase", default)]
-            struct Wire<'a> {
-                #[serde(rename = "type", borrow)]
-                type_: Option<Cow<'a, str>>,
-                #[serde(borrow)]
-                status: Option<Cow<'a, str>>,
-                #[serde(borrow)]
-                reason: Option<Cow<'a, str>>,
-                last_transition_time: Option<Timestamp>,
-            }
-            let wire = Wire::deserialize(deserializer)?;
-            Ok(Self {
-                is_ready: wire.type_.as_deref() == Some("Ready"),
-                is_unschedulable: wire.type_.as_deref() == Some("PodScheduled")
-                    && wire.status.as_deref() == Some("False")
-                    && wire.reason.as_deref() == Some("Unschedulable"),
-                status: match wire.status.as_deref() {
-                    Some("True") => ConditionStatus::True,
-                    Some("False") => ConditionStatus::False,
-                    _ => ConditionStatus::Unknown,
-                },
-                last_transition_time: wire.last_transition_time,
-            })
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::snapshot::pod::{Meta, Pod};
 pub async fn namespaces(session: &Session) -> Result<Vec<String>, Failure> {
     #[derive(Deserialize)]
     struct Namespace {
-        metadata: Meta,
+        metadata: Meta<'static>,
     }
     let asked = Fetch { session, namespace: session.namespace() };
     let (list, _): (Vec<Box<RawValue>>, _) =

@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::join;
 use tokio::time::{Instant, timeout_at};
@@ -15,11 +14,10 @@ use super::super::{Failure, Session};
 use super::Fetch;
 use super::read::List;
 use super::right::cause;
-use crate::apimachinery::json::null_as_default;
 use crate::apiserver::convert::HpaObject;
 use crate::cluster::fetch::discovery::{built_in, segment};
 use crate::cluster::observed::ScaleAt;
-use crate::saved::objects::TargetMeta;
+use crate::cluster::target::Target;
 use crate::snapshot::Scale;
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::Hpa;
@@ -66,9 +64,7 @@ pub async fn look_back(
         let counted = async {
             let target = target.filter(|_| !is_known)?;
             let found = asked.target(target, Some(&state.resource_version)).await;
-            Some(found.map(|Target { metadata, status }| {
-                Counted::new(status.replicas, &metadata.managed_fields, written)
-            }))
+            Some(found.map(|target| target.counted(target.current(), written)))
         };
         let Ok((earlier, counted)) = timeout_at(end, async { join!(earlier, counted) }).await
         else {
@@ -99,25 +95,8 @@ pub async fn count(
 ) -> Result<Option<Counted>, Cause> {
     let asked = Fetch { session, namespace: &target.namespace };
     let found = asked.target(target, None).await;
-    let Target { metadata, .. } = found.map_err(|e| cause(&e))?;
-    Ok(Counted::new(scale.status_replicas, &metadata.managed_fields, now))
-}
-
-/// A target, whose status tells how many replicas there are and since when.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Target {
-    #[serde(deserialize_with = "null_as_default")]
-    metadata: TargetMeta,
-    #[serde(deserialize_with = "null_as_default")]
-    status: Status,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Status {
-    #[serde(deserialize_with = "null_as_default")]
-    replicas: i32,
+    let target = found.map_err(|e| cause(&e))?;
+    Ok(target.counted(scale.status_replicas, now))
 }
 
 impl Fetch<'_> {

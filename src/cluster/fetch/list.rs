@@ -168,7 +168,7 @@ impl Fetch<'_> {
     ) -> Result<(Vec<Item>, Option<Timestamp>), Failure> {
         #[derive(Deserialize)]
         struct Object {
-            metadata: Meta,
+            metadata: Meta<'static>,
         }
         let path = match namespace {
             Some(name) => format!("/namespaces/{}", segment(name)),

@@ -12,11 +12,12 @@ use super::beside::come;
 use super::read::List;
 use super::right::cause;
 use crate::cluster::fetch::discovery::segment;
+use crate::saved::wire::{EventObject, LeaseObject};
 use crate::snapshot::control_plane::{
     ControlPlane, MANAGER_LABEL, ManagerFact, ManagerPod, Unshown,
 };
 use crate::snapshot::evidence::{
-    DEPLOYMENT, Event, Evidence, LEASE_NAME, LEASE_NAMESPACE, Lease, SCALED, WireEvent, WireLease,
+    DEPLOYMENT, Event, Evidence, LEASE_NAME, LEASE_NAMESPACE, Lease, SCALED,
 };
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::{Note, Unlearnt};
@@ -97,7 +98,7 @@ pub async fn scaled(session: &Session, hpa: &Hpa) -> Result<Vec<Event>, Cause> {
     );
     let list = asked.event_list(Some(&hpa.namespace), &fields).await;
     let list = list.map_err(|e| Cause::Failed(e.to_string()))?;
-    Ok(list.into_iter().filter_map(WireEvent::about_scaled).collect())
+    Ok(list.into_iter().filter_map(EventObject::about_scaled).collect())
 }
 
 impl Fetch<'_> {
@@ -128,18 +129,18 @@ impl Fetch<'_> {
             fields.push_str(&format!(",involvedObject.name={name}"));
         }
         let list = self.event_list(namespace, &fields).await?;
-        Ok(list.into_iter().filter_map(WireEvent::about_hpa).collect())
+        Ok(list.into_iter().filter_map(EventObject::about_hpa).collect())
     }
 
     async fn event_list(
         &self,
         namespace: Option<&str>,
         fields: &str,
-    ) -> Result<Vec<WireEvent>, Failure> {
+    ) -> Result<Vec<EventObject>, Failure> {
         let namespace =
             namespace.map_or_else(String::new, |name| format!("/namespaces/{}", segment(name)));
         let path = format!("/api/v1{namespace}/events?fieldSelector={}", segment(fields));
-        let list: List<WireEvent> = self.json(&path, "EventList").await?;
+        let list: List<EventObject> = self.json(&path, "EventList").await?;
         Ok(list.items.unwrap_or_default())
     }
 
@@ -148,7 +149,7 @@ impl Fetch<'_> {
         let path = format!(
             "/apis/coordination.k8s.io/v1/namespaces/{LEASE_NAMESPACE}/leases/{LEASE_NAME}"
         );
-        match self.json::<WireLease>(&path, "Lease").await {
+        match self.json::<LeaseObject>(&path, "Lease").await {
             Ok(lease) => {
                 let holder = lease.holder().map(str::to_owned);
                 Ok(Held { lease: lease.of_controller_manager(), holder })

@@ -5,10 +5,10 @@ use super::super::Failure;
 use super::right::{denied, missing};
 use super::{Fetch, JSON, is_well_formed};
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in};
-use crate::cluster::observed::ScaleAt;
-use crate::cluster::write::scale::WireScale;
+use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::error::Error;
 use crate::saved::assemble::scale_of;
+use crate::saved::wire::ScaleObject;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::right::MissingRight;
@@ -98,21 +98,16 @@ impl Fetch<'_> {
         name: &str,
     ) -> Result<Result<(Scale, ScaleAt), ScaleError>, Failure> {
         let path = resource.path(self.namespace, name);
-        match self.json::<WireScale>(&format!("{path}/scale"), "Scale").await {
-            Ok(wire) => {
+        match self.json::<ScaleObject>(&format!("{path}/scale"), "Scale").await {
+            Ok(scale) => {
                 let at = ScaleAt {
                     path,
                     resource: resource.group_resource(),
                     name: name.to_owned(),
                     namespace: self.namespace.to_owned(),
-                    state: wire.state(),
+                    state: ScaleState::of(&scale),
                 };
-                let scale = Scale {
-                    spec_replicas: wire.spec.replicas,
-                    status_replicas: wire.status.replicas,
-                    selector: wire.status.selector.into(),
-                };
-                Ok(Ok((scale, at)))
+                Ok(Ok((scale.scale(), at)))
             }
             Err(e) if e.is_not_found() => Ok(Err(ScaleError::Get(e.client_go()))),
             Err(e) => Err(e),

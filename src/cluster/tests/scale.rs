@@ -10,10 +10,10 @@ use futures_util::FutureExt;
 use proptest::prelude::*;
 
 use crate::cluster::observed::ScaleState;
-use crate::cluster::write::managed::MANAGER;
 use crate::cluster::write::scale::{Scales, settled};
 use crate::cluster::write::settle::{Fate, Told};
 use crate::cluster::{ApiStatus, Failure, FailureKind, Method};
+use crate::snapshot::evidence::FIELD_MANAGER;
 
 /// What others do between two requests of ours.
 #[derive(Debug, Clone, Copy)]
@@ -116,7 +116,7 @@ impl World {
         }
         self.done.push(self.now.clone());
         if self.now.replicas != to {
-            (self.ours, self.owner) = (true, MANAGER.to_owned());
+            (self.ours, self.owner) = (true, FIELD_MANAGER.to_owned());
         }
         self.now.replicas = to;
         self.moves();

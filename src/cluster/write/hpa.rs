@@ -10,12 +10,12 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::managed::MANAGER;
 use super::settle::{self, Fate, Seen, Told, Write, settled};
 use crate::apimachinery::json::SecondsTime;
 use crate::cluster::fetch::Fetch;
 use crate::cluster::fetch::discovery::segment;
 use crate::cluster::{Failure, Method, Session};
+use crate::snapshot::evidence::FIELD_MANAGER;
 use crate::snapshot::hpa::{Hpa, HpaStatus};
 
 /// An HPA as the server holds it.
@@ -137,7 +137,7 @@ pub async fn send_event(
     let moment = Timestamp::now().as_nanosecond();
     let name = match format!("{}.{moment:x}", hpa.name) {
         name if name.len() <= LONGEST_NAME => name,
-        _ => format!("{MANAGER}.{moment:x}"),
+        _ => format!("{FIELD_MANAGER}.{moment:x}"),
     };
     let body = json!({
         "kind": "Event",
@@ -154,8 +154,8 @@ pub async fn send_event(
         "type": type_,
         "reason": reason,
         "message": message,
-        "source": {"component": MANAGER},
-        "reportingComponent": MANAGER,
+        "source": {"component": FIELD_MANAGER},
+        "reportingComponent": FIELD_MANAGER,
         "firstTimestamp": time,
         "lastTimestamp": time,
         "count": 1,
@@ -218,5 +218,5 @@ fn path_of(session: &Session, hpa: &Hpa) -> String {
 }
 
 fn query(dry_run: bool) -> String {
-    format!("{}fieldManager={MANAGER}", if dry_run { "dryRun=All&" } else { "" })
+    format!("{}fieldManager={FIELD_MANAGER}", if dry_run { "dryRun=All&" } else { "" })
 }

@@ -2,7 +2,6 @@
 //! replaces. What is written is decided elsewhere.
 
 pub mod hpa;
-pub mod managed;
 pub mod scale;
 pub mod settle;
 pub mod wait;

@@ -3,42 +3,16 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::managed::{self, MANAGER};
 use super::settle::{self, Fate, Seen, Write};
-use crate::apimachinery::json::null_as_default;
-use crate::apiserver::metadata::ObjectMeta;
 use crate::cluster::fetch::read::read;
 use crate::cluster::observed::{ScaleAt, ScaleState};
+use crate::cluster::target::target;
 use crate::cluster::{Failure, Method, Session};
-use crate::saved::objects;
-use crate::saved::objects::ScaleStatus;
-
-/// A scale as it is on the wire.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct WireScale {
-    #[serde(deserialize_with = "null_as_default")]
-    metadata: ObjectMeta,
-    #[serde(deserialize_with = "null_as_default")]
-    pub(crate) spec: objects::Replicas,
-    #[serde(deserialize_with = "null_as_default")]
-    pub(crate) status: ScaleStatus,
-}
-
-impl WireScale {
-    /// Which state it is.
-    pub(crate) fn state(&self) -> ScaleState {
-        ScaleState {
-            uid: self.metadata.uid.clone(),
-            resource_version: self.metadata.resource_version.clone(),
-            replicas: self.spec.replicas,
-        }
-    }
-}
+use crate::saved::wire::ScaleObject;
+use crate::snapshot::evidence::FIELD_MANAGER;
 
 /// Where a scale is read and written.
 pub(crate) trait Scales {
@@ -62,9 +36,9 @@ struct Remote<'s> {
 impl Remote<'_> {
     fn state(&self, body: &[u8], method: Method) -> Result<ScaleState, Failure> {
         let path = format!("{}/scale", self.at.path);
-        let scale: WireScale = read("Scale", body)
+        let scale: ScaleObject = read("Scale", body)
             .map_err(|cause| Failure { method, ..self.session.unreadable(&path, cause) })?;
-        Ok(scale.state())
+        Ok(ScaleState::of(&scale))
     }
 }
 
@@ -77,7 +51,7 @@ impl Scales for Remote<'_> {
 
     async fn put(&self, from: &ScaleState, replicas: i32) -> Result<ScaleState, Failure> {
         let dry_run = if self.dry_run { "dryRun=All&" } else { "" };
-        let path = format!("{}/scale?{dry_run}fieldManager={MANAGER}", self.at.path);
+        let path = format!("{}/scale?{dry_run}fieldManager={FIELD_MANAGER}", self.at.path);
         let scale = json!({
             "kind": "Scale",
             "apiVersion": "autoscaling/v1",
@@ -95,7 +69,7 @@ impl Scales for Remote<'_> {
     }
 
     async fn owner(&self) -> Option<String> {
-        let target = managed::target(self.session, self.at).await.ok()?;
+        let target = target(self.session, self.at).await.ok()?;
         target.owner().map(str::to_owned)
     }
 
@@ -174,7 +148,7 @@ impl<S: Scales> Write for Replicas<'_, S> {
             return Ok(Seen::Replaced(what.to_owned()));
         }
         let owner = self.scales.owner().await;
-        let of_another = owner.as_ref().is_some_and(|owner| owner != MANAGER);
+        let of_another = owner.as_ref().is_some_and(|owner| owner != FIELD_MANAGER);
         if now.replicas == self.to && !of_another {
             return Ok(Seen::Written(now, owner.is_some()));
         }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::managed::target;
 use super::scale::read_again;
 use crate::cluster::observed::ScaleAt;
+use crate::cluster::target::target;
 use crate::cluster::{Failure, FailureKind, Session, Waiting};
 
 /// The first wait between two looks; each is twice as long as the one before, up to the last.

@@ -5,7 +5,7 @@ use crate::apply::next::next;
 use crate::apply::{Applied, Outcome, precondition};
 use crate::args::Apply;
 use crate::cluster::observed::ScaleAt;
-use crate::cluster::write::managed;
+use crate::cluster::target::target;
 use crate::cluster::{Session, denied};
 use crate::command::Terminal;
 use crate::command::explain::{Live, ask};
@@ -101,7 +101,7 @@ fn writable(input: &Input, at: Option<&ScaleAt>) -> Result<(), Error> {
 
 /// Whether the target is to go; its scale does not say.
 async fn going(session: &Session, at: &ScaleAt) -> Result<Going, Error> {
-    match managed::target(session, at).await {
+    match target(session, at).await {
         Ok(target) => Ok(target.deleted().map_or(Going::No, Going::Since)),
         Err(e) if e.is_forbidden() => {
             let error = denied(&e);

@@ -4,11 +4,11 @@ use jiff::SignedDuration;
 
 use super::Words;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::cluster::write::managed::MANAGER;
 use crate::numbers;
 use crate::report::comparison::{Code, Comparison, Measured, Moment, Row, Value};
 use crate::report::section::{Detail, Part, Section, Table};
 use crate::report::words;
+use crate::snapshot::evidence::FIELD_MANAGER;
 use crate::snapshot::hpa::MetricValueStatus;
 
 impl Words<'_> {
@@ -44,7 +44,7 @@ fn title(comparison: &Comparison<'_>) -> String {
     let written = match comparison.written {
         _ if never(comparison) => "never".to_owned(),
         Some(written) if comparison.written_by_us => {
-            format!("{} ago by {MANAGER}", seconds(written))
+            format!("{} ago by {FIELD_MANAGER}", seconds(written))
         }
         Some(written) => format!("{} ago", seconds(written)),
         None => "at an unknown time".to_owned(),

@@ -12,6 +12,7 @@ use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSource, MetricSpec,
 };
 use crate::snapshot::metric::{MetricValue, PodMetrics};
+use crate::snapshot::pod::ZERO_TIME;
 use crate::snapshot::{Documents, ExternalValue, MetricAnswer, PodValue, Scale, Unread};
 
 /// Answers the requests for metrics from the objects.
@@ -20,7 +21,7 @@ pub(super) struct Answers<'o> {
     pub(super) hpa: &'o Hpa,
     pub(super) errors: &'o [ApiError],
     /// What was saved as it was answered.
-    pub(super) saved: &'o [ApiAnswer],
+    pub(super) saved: &'o [ApiAnswer<'o>],
     pub(super) pod_labels: HashMap<&'o str, &'o Labels>,
     /// The target's scale, where it could be read.
     pub(super) scale: Option<&'o Scale>,
@@ -47,9 +48,9 @@ impl Answers<'_> {
     pub(super) fn all<'m>(&self, specs: impl Iterator<Item = &'m MetricSpec>) -> Vec<MetricAnswer> {
         let key = self.hpa.key();
         let saved = self.saved.iter().filter(|answer| answer.hpa == key);
-        let mut saved: Vec<(Request<'_>, &ApiAnswer)> =
+        let mut saved: Vec<(Request<'_>, &ApiAnswer<'_>)> =
             saved.filter_map(|answer| Some((Request::answered(answer)?, answer))).collect();
-        let mut given: Vec<(Request<'_>, &ApiAnswer)> = Vec::new();
+        let mut given: Vec<(Request<'_>, &ApiAnswer<'_>)> = Vec::new();
         let answer = |spec: &'m MetricSpec| {
             let (api, name) = asked(spec);
             if let Some(e) = find_error(self.errors, self.hpa, api, name) {
@@ -218,7 +219,7 @@ impl<'a> Request<'a> {
     }
 
     /// What a saved answer answers.
-    fn answered(answer: &'a ApiAnswer) -> Option<Self> {
+    fn answered(answer: &'a ApiAnswer<'_>) -> Option<Self> {
         let metric = answer.metric.as_ref()?;
         match (answer.api, &answer.described_object) {
             (Api::Custom, None) => Some(Self::Pods(metric)),
@@ -248,30 +249,28 @@ impl<'a> Request<'a> {
 }
 
 /// A saved answer to a request.
-fn as_answered(answer: &ApiAnswer, request: &Request<'_>) -> MetricAnswer {
+fn as_answered(answer: &ApiAnswer<'_>, request: &Request<'_>) -> MetricAnswer {
     if let Some(message) = &answer.message {
         return failure(message, answer.denied, answer.missing);
     }
-    let values = answer.values.iter();
+    let values = answer.values.iter().flatten();
     match request {
         Request::Pods(_) => MetricAnswer::Pods(
             values
                 .map(|AnsweredValue { pod, value, timestamp, window, .. }| PodValue {
-                    pod: pod.clone(),
-                    value: value.milli_value(),
-                    timestamp: *timestamp,
-                    window: window.0,
+                    pod: pod.clone().unwrap_or_default(),
+                    value: value.0,
+                    timestamp: timestamp.unwrap_or(ZERO_TIME),
+                    window: window.unwrap_or_default().0,
                 })
                 .collect(),
         ),
-        Request::Object(..) => {
-            MetricAnswer::Object(values.map(|item| item.value.milli_value()).collect())
-        }
+        Request::Object(..) => MetricAnswer::Object(values.map(|item| item.value.0).collect()),
         Request::External(_) => MetricAnswer::External(
             values
                 .map(|AnsweredValue { labels, value, .. }| ExternalValue {
-                    labels: labels.clone(),
-                    value: value.milli_value(),
+                    labels: labels.clone().unwrap_or_default(),
+                    value: value.0,
                 })
                 .collect(),
         ),

@@ -83,9 +83,9 @@ pub fn assemble_all(
 fn labels(json: &str) -> Option<crate::apimachinery::selector::Labels> {
     #[derive(Deserialize)]
     struct Object {
-        metadata: Meta,
+        metadata: Meta<'static>,
     }
-    serde_json::from_str::<Object>(json).ok().map(|object| object.metadata.labels)
+    serde_json::from_str::<Object>(json).ok().map(|object| object.metadata.labels.into_owned())
 }
 
 /// Everything for one of them, with copies of only those pods that its target selects.

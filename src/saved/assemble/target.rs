@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use super::{find_error, once};
 use crate::apimachinery::names;
 use crate::error::Error;
-use crate::saved::objects::{Api, ApiError, ScaleObject, TargetMeta, Workload};
+use crate::saved::objects::{Api, ApiError, Workload};
+use crate::saved::wire::{Metadata, ScaleObject};
 use crate::snapshot::basis::Basis;
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::Hpa;
@@ -50,11 +51,7 @@ impl Target<'_> {
                 .hint("a Scale does not say which kind it belongs to: keep only the target's, or name \
                        the kind in metadata.ownerReferences"));
             }
-            return Ok(Ok(Scale {
-                spec_replicas: scale.spec.replicas,
-                status_replicas: scale.status.replicas,
-                selector: scale.status.selector.clone().into(),
-            }));
+            return Ok(Ok(scale.scale()));
         }
         let Some(workload) = self.workload(hpa)? else {
             if is_unscalable(group, kind) {
@@ -128,7 +125,7 @@ impl Target<'_> {
         })
     }
 
-    fn is_target(&self, meta: &TargetMeta, hpa: &Hpa) -> bool {
+    fn is_target(&self, meta: &Metadata, hpa: &Hpa) -> bool {
         *meta.name == *hpa.spec.scale_target_ref.name
             && meta.namespace.as_deref().unwrap_or(self.default_namespace) == hpa.namespace
     }

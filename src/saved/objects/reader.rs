@@ -11,16 +11,14 @@ use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{
-    ControllerState, HpaObject, OWN_API_VERSION, Objects, ScaleObject, TargetMeta, Workload,
-};
+use super::{ControllerState, HpaObject, OWN_API_VERSION, Objects, Workload};
 use crate::apimachinery::json;
 use crate::apimachinery::json::{UniqueMap, null_as_default, plain, string_map};
 use crate::apimachinery::selector::LabelSelector;
 use crate::saved::place::bytes_until;
+use crate::saved::wire::{EventObject, LeaseObject, Metadata, ScaleObject};
 use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ManagerPod;
-use crate::snapshot::evidence::{WireEvent, WireLease};
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Meta, Pod};
 
@@ -199,10 +197,10 @@ impl Objects {
             }
             ("" | "events.k8s.io", "Event") => {
                 // Those about anything else are not worth a note: a namespace has thousands.
-                WireEvent::deserialize(fields)?.keep(&mut self.evidence);
+                EventObject::deserialize(fields)?.keep(&mut self.evidence);
             }
             ("coordination.k8s.io", "Lease") => {
-                let lease = WireLease::deserialize(fields)?;
+                let lease = LeaseObject::deserialize(fields)?;
                 if let Some(holder) = lease.holder() {
                     self.control_plane.holder = Some(holder.to_owned());
                 }
@@ -279,7 +277,7 @@ impl HpaObject {
         // Raw values keep the spelling of numbers, which quantities depend on.
         let fields = UniqueMap::<String, &'de RawValue>::deserialize(fields)?.0;
         let metadata = match fields.get("metadata") {
-            Some(raw) => Option::<Meta>::deserialize(json::Objects(*raw))
+            Some(raw) => Option::<Meta<'_>>::deserialize(json::Objects(*raw))
                 .map_err(|e| source.note::<D::Error>(raw.get(), Fault::from_json(&e, raw.get())))?
                 .unwrap_or_default(),
             None => Meta::default(),
@@ -310,7 +308,7 @@ impl Workload {
         #[serde(default)]
         struct Wire<S> {
             #[serde(deserialize_with = "null_as_default")]
-            metadata: TargetMeta,
+            metadata: Metadata,
             spec: Option<Spec<S>>,
             #[serde(deserialize_with = "null_as_default")]
             status: Status,

@@ -5,14 +5,12 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::apimachinery::json::{list, null_as_default, optional_time};
+use crate::apimachinery::json::null_as_default;
 use crate::cluster::fetch::read::read;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::{Failure, Session};
-use crate::snapshot::evidence::OURS;
-
-/// Who writes, in `managedFields`.
-pub const MANAGER: &str = OURS;
+use crate::saved::wire::Metadata;
+use crate::snapshot::evidence::{Counted, FIELD_MANAGER};
 
 /// What a target says of itself.
 #[derive(Debug, Default, Deserialize)]
@@ -24,27 +22,6 @@ pub struct Target {
     spec: Spec,
     #[serde(deserialize_with = "null_as_default")]
     status: Status,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Metadata {
-    #[serde(deserialize_with = "null_as_default")]
-    uid: String,
-    generation: Option<i64>,
-    #[serde(with = "optional_time")]
-    deletion_timestamp: Option<Timestamp>,
-    #[serde(deserialize_with = "list")]
-    managed_fields: Vec<Entry>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Entry {
-    #[serde(deserialize_with = "null_as_default")]
-    manager: String,
-    #[serde(rename = "fieldsV1")]
-    fields: Value,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -65,27 +42,37 @@ struct Status {
 
 impl Target {
     /// Its uid.
-    pub fn uid(&self) -> &str {
+    pub(crate) fn uid(&self) -> &str {
         &self.metadata.uid
     }
 
     /// Since when it is to go.
-    pub fn deleted(&self) -> Option<Timestamp> {
+    pub(crate) fn deleted(&self) -> Option<Timestamp> {
         self.metadata.deletion_timestamp
     }
 
     /// `spec.replicas`; none where the kind counts them elsewhere, as its scale then tells.
-    pub fn replicas(&self) -> Option<i32> {
+    pub(crate) fn replicas(&self) -> Option<i32> {
         self.spec.replicas
     }
 
     /// `status.readyReplicas`.
-    pub fn ready(&self) -> i32 {
+    pub(crate) fn ready(&self) -> i32 {
         self.status.ready_replicas
     }
 
+    /// `status.replicas`.
+    pub(super) fn current(&self) -> i32 {
+        self.status.replicas
+    }
+
+    /// How many replicas there were until a time, if it tells since when its status is as it is.
+    pub(super) fn counted(&self, replicas: i32, until: Timestamp) -> Option<Counted> {
+        Counted::new(replicas, &self.metadata.managed_fields, until)
+    }
+
     /// Whether it has so many replicas, all of them ready, and no more.
-    pub fn has(&self, replicas: i32) -> bool {
+    pub(crate) fn has(&self, replicas: i32) -> bool {
         let Status { replicas: there, ready_replicas, observed_generation } = &self.status;
         // Some kinds write the generation as text.
         let observed = observed_generation.as_ref().and_then(|seen| match seen {
@@ -100,10 +87,9 @@ impl Target {
     }
 
     /// Who set the replicas last, as far as it says: ourselves, where we are among several.
-    pub fn owner(&self) -> Option<&str> {
-        let owns = |entry: &&Entry| entry.fields.pointer("/f:spec/f:replicas").is_some();
-        let owners = || self.metadata.managed_fields.iter().filter(owns);
-        let own = owners().find(|entry| entry.manager == MANAGER);
+    pub(crate) fn owner(&self) -> Option<&str> {
+        let owners = || self.metadata.managed_fields.iter().filter(|entry| entry.owns_replicas);
+        let own = owners().find(|entry| entry.manager == FIELD_MANAGER);
         own.or_else(|| owners().next()).map(|entry| &*entry.manager)
     }
 }

@@ -1,0 +1,57 @@
+//! `metav1.ManagedFieldsEntry`: who has written which part of an object, and when. Of the fields only
+//! those are looked at that a caller asks about.
+
+use jiff::Timestamp;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::json::{null_as_default, optional_time};
+
+/// `metav1.ManagedFieldsEntry`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ManagedFieldsEntry {
+    /// Who wrote.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    pub manager: String,
+    /// When it last changed something; the scale subresource leaves it out.
+    #[serde(deserialize_with = "optional_time::deserialize")]
+    pub time: Option<Timestamp>,
+    /// Through which subresource; empty for the object itself.
+    #[serde(deserialize_with = "null_as_default")]
+    subresource: String,
+    /// Whether `spec.replicas` is among the fields.
+    #[serde(rename = "fieldsV1", skip_serializing, deserialize_with = "has_replicas")]
+    pub owns_replicas: bool,
+}
+
+const STATUS: &str = "status";
+
+impl ManagedFieldsEntry {
+    /// A change at a time, of the status or of anything else.
+    pub(crate) fn at(time: Timestamp, of_status: bool) -> Self {
+        let subresource = if of_status { STATUS } else { "" };
+        Self { time: Some(time), subresource: subresource.to_owned(), ..Self::default() }
+    }
+
+    /// Whether it is about the status.
+    pub fn is_of_status(&self) -> bool {
+        self.subresource == STATUS
+    }
+}
+
+/// Looks for `spec.replicas` in a `metav1.FieldsV1`.
+fn has_replicas<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    #[derive(Deserialize)]
+    struct Fields {
+        #[serde(rename = "f:spec")]
+        spec: Option<Spec>,
+    }
+    #[derive(Deserialize)]
+    struct Spec {
+        #[serde(rename = "f:replicas")]
+        replicas: Option<IgnoredAny>,
+    }
+    let fields = Option::<Fields>::deserialize(deserializer)?;
+    Ok(fields.and_then(|fields| fields.spec?.replicas).is_some())
+}

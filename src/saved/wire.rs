@@ -1,0 +1,331 @@
+//! Objects of Kubernetes as they are in JSON, as far as they are read and written: a field is named here
+//! once for both. Those of which there may be thousands are in [`crate::snapshot::pod`] and
+//! [`crate::snapshot::metric`], HPAs in [`crate::apiserver::convert`].
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::apimachinery::json::{list, null_as_default, optional_time};
+use crate::apimachinery::managed_fields::ManagedFieldsEntry;
+use crate::apimachinery::names;
+use crate::snapshot::Scale;
+use crate::snapshot::evidence::{
+    Counted, DEPLOYMENT, Event, Evidence, FIELD_MANAGER, LEASE_NAME, LEASE_NAMESPACE, Lease, SCALED,
+};
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
+use crate::snapshot::metric::ObjectReference;
+
+/// An object with its kind, to be written.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Document<T> {
+    pub(super) api_version: &'static str,
+    pub(super) kind: &'static str,
+    #[serde(flatten)]
+    pub(super) object: T,
+}
+
+/// `metav1.ObjectMeta`, as far as it is read of objects that are not judged.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Metadata {
+    /// The object's name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// The object's namespace, if stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The object's uid.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    pub uid: String,
+    /// Which state of the object it is.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    pub resource_version: String,
+    /// How many specs the object has had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generation: Option<i64>,
+    /// Set once the object is being deleted.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "optional_time::deserialize"
+    )]
+    pub deletion_timestamp: Option<Timestamp>,
+    /// Who has written what, and when. The API gives it with a target, `--save` with its scale.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    pub managed_fields: Vec<ManagedFieldsEntry>,
+    /// What the object belongs to.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    pub owner_references: Vec<CrossVersionObjectReference>,
+}
+
+/// The scale subresource of an object. The API leaves out the kind that it belongs to; `--save` names
+/// it as its owner.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ScaleObject {
+    /// That of the target, apart from its kind.
+    #[serde(deserialize_with = "null_as_default")]
+    pub metadata: Metadata,
+    /// The wanted replicas.
+    #[serde(deserialize_with = "null_as_default")]
+    pub spec: ScaleSpec,
+    /// The replicas that there are.
+    #[serde(deserialize_with = "null_as_default")]
+    pub status: ScaleStatus,
+}
+
+/// `ScaleSpec`.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ScaleSpec {
+    /// The count; 0 if unstated.
+    #[serde(deserialize_with = "null_as_default")]
+    pub replicas: i32,
+}
+
+/// `ScaleStatus`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ScaleStatus {
+    /// The count; 0 if unstated.
+    #[serde(deserialize_with = "null_as_default")]
+    pub replicas: i32,
+    /// The pods' selector as text.
+    #[serde(deserialize_with = "null_as_default")]
+    pub selector: String,
+}
+
+impl ScaleObject {
+    /// The scale of an HPA's target, and since when its status has been as it is.
+    pub(super) fn of(hpa: &Hpa, scale: &Scale, counted: Option<Counted>) -> Self {
+        let target = &hpa.spec.scale_target_ref;
+        // A scale has none of its own: these are the target's.
+        let status = counted.map(|Counted { since, .. }| ManagedFieldsEntry::at(since, true));
+        Self {
+            metadata: Metadata {
+                name: target.name.clone(),
+                namespace: Some(hpa.namespace.clone()),
+                managed_fields: status.into_iter().collect(),
+                owner_references: vec![target.clone()],
+                ..Metadata::default()
+            },
+            spec: ScaleSpec { replicas: scale.spec_replicas },
+            status: ScaleStatus {
+                replicas: scale.status_replicas,
+                selector: scale.selector.as_str().to_owned(),
+            },
+        }
+    }
+
+    /// What a pass needs of it.
+    pub(crate) fn scale(&self) -> Scale {
+        Scale {
+            spec_replicas: self.spec.replicas,
+            status_replicas: self.status.replicas,
+            selector: self.status.selector.clone().into(),
+        }
+    }
+
+    /// Whether it may belong to a target of this kind: always, unless it names another.
+    pub(super) fn may_belong_to(&self, target: &CrossVersionObjectReference) -> bool {
+        let owners = &self.metadata.owner_references;
+        let is_target = |owner: &CrossVersionObjectReference| {
+            owner.kind == target.kind && names::group(&owner.api_version) == target.group()
+        };
+        owners.is_empty() || owners.iter().any(is_target)
+    }
+}
+
+/// An event, of `v1` or `events.k8s.io/v1`.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct EventObject {
+    #[serde(alias = "regarding", deserialize_with = "null_as_default")]
+    involved_object: ObjectReference,
+    #[serde(deserialize_with = "null_as_default")]
+    reason: String,
+    #[serde(alias = "note", deserialize_with = "null_as_default")]
+    message: String,
+    #[serde(alias = "deprecatedFirstTimestamp", deserialize_with = "optional_time::deserialize")]
+    first_timestamp: Option<Timestamp>,
+    #[serde(alias = "deprecatedLastTimestamp", deserialize_with = "optional_time::deserialize")]
+    last_timestamp: Option<Timestamp>,
+    #[serde(alias = "deprecatedCount", deserialize_with = "null_as_default")]
+    count: i32,
+    #[serde(skip_serializing, deserialize_with = "optional_time::deserialize")]
+    event_time: Option<Timestamp>,
+    #[serde(skip_serializing)]
+    series: Option<EventSeries>,
+    #[serde(alias = "deprecatedSource", skip_serializing, deserialize_with = "null_as_default")]
+    source: EventSource,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct EventSource {
+    #[serde(deserialize_with = "null_as_default")]
+    component: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct EventSeries {
+    #[serde(deserialize_with = "null_as_default")]
+    count: i32,
+    #[serde(deserialize_with = "optional_time::deserialize")]
+    last_observed_time: Option<Timestamp>,
+}
+
+const HPA: &str = "HorizontalPodAutoscaler";
+
+impl EventObject {
+    /// An event about an HPA.
+    pub(super) fn of_hpa(event: &Event) -> Self {
+        Self::of(HPA, event)
+    }
+
+    /// An event about a Deployment that scaled one of its ReplicaSets.
+    pub(super) fn of_scaled(event: &Event) -> Self {
+        Self::of(DEPLOYMENT, event)
+    }
+
+    fn of(kind: &str, event: &Event) -> Self {
+        let Event { namespace, name, uid, reason, message, first, last, count } = event.clone();
+        let kind = kind.to_owned();
+        let api_version = String::new();
+        Self {
+            involved_object: ObjectReference { kind, namespace, name, uid, api_version },
+            reason,
+            message,
+            first_timestamp: first,
+            last_timestamp: last,
+            count,
+            ..Self::default()
+        }
+    }
+
+    /// The event, if it is about an HPA and not our own.
+    pub(crate) fn about_hpa(self) -> Option<Event> {
+        let is_one = self.involved_object.kind == HPA;
+        (is_one && self.source.component != FIELD_MANAGER).then(|| self.event())
+    }
+
+    /// The event, if it is about a Deployment that scaled one of its ReplicaSets.
+    pub(crate) fn about_scaled(self) -> Option<Event> {
+        let is_one = self.involved_object.kind == DEPLOYMENT && self.reason == SCALED;
+        is_one.then(|| self.event())
+    }
+
+    /// Puts the event where it belongs, if it tells anything.
+    pub(super) fn keep(self, evidence: &mut Evidence) {
+        match &*self.involved_object.kind {
+            DEPLOYMENT => evidence.scaled.extend(self.about_scaled()),
+            _ => evidence.events.extend(self.about_hpa()),
+        }
+    }
+
+    fn event(self) -> Event {
+        let object = self.involved_object;
+        let series = self.series.unwrap_or_default();
+        Event {
+            namespace: object.namespace,
+            name: object.name,
+            uid: object.uid,
+            reason: self.reason,
+            message: self.message,
+            first: self.first_timestamp.or(self.event_time),
+            last: series.last_observed_time.or(self.last_timestamp).or(self.event_time),
+            count: self.count.max(series.count).max(1),
+        }
+    }
+}
+
+/// A lease.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct LeaseObject {
+    #[serde(deserialize_with = "null_as_default")]
+    metadata: Metadata,
+    #[serde(deserialize_with = "null_as_default")]
+    spec: LeaseSpec,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct LeaseSpec {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holder_identity: Option<String>,
+    #[serde(deserialize_with = "optional_time::deserialize")]
+    acquire_time: Option<Timestamp>,
+    #[serde(deserialize_with = "optional_time::deserialize")]
+    renew_time: Option<Timestamp>,
+    lease_duration_seconds: Option<i32>,
+}
+
+/// Unless the controller manager is told otherwise.
+const LEASE_DURATION: i32 = 15;
+
+impl LeaseObject {
+    fn is_own(&self) -> bool {
+        let Metadata { name, namespace, .. } = &self.metadata;
+        (namespace.as_deref(), &**name) == (Some(LEASE_NAMESPACE), LEASE_NAME)
+    }
+
+    /// Who holds it, if it is that of the controller manager.
+    pub(crate) fn holder(&self) -> Option<&str> {
+        self.spec.holder_identity.as_deref().filter(|_| self.is_own())
+    }
+
+    /// The lease, if it is that of the controller manager and has been held.
+    pub(crate) fn of_controller_manager(&self) -> Option<Lease> {
+        let LeaseSpec { acquire_time, renew_time, lease_duration_seconds, .. } = self.spec;
+        let duration = lease_duration_seconds.unwrap_or(LEASE_DURATION);
+        self.is_own().then_some(Lease {
+            acquired: acquire_time?,
+            renewed: renew_time?,
+            duration: SignedDuration::from_secs(duration.into()),
+        })
+    }
+}
+
+/// The lease of the controller manager.
+impl From<Lease> for LeaseObject {
+    fn from(lease: Lease) -> Self {
+        let seconds = i32::try_from(lease.duration.as_secs()).unwrap_or(i32::MAX);
+        Self {
+            metadata: Metadata {
+                name: LEASE_NAME.to_owned(),
+                namespace: Some(LEASE_NAMESPACE.to_owned()),
+                ..Metadata::default()
+            },
+            spec: LeaseSpec {
+                holder_identity: None,
+                acquire_time: Some(lease.acquired),
+                renew_time: Some(lease.renewed),
+                lease_duration_seconds: Some(seconds),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::EventObject;
+
+    #[test]
+    fn our_own_events_tell_nothing_of_the_controller() {
+        for (source, tells) in [
+            (r#""source": {"component": "horizontal-pod-autoscaler"}"#, true),
+            (r#""deprecatedSource": {"component": "horizontal-pod-autoscaler"}"#, true),
+            (r#""message": "without a source""#, true),
+            (r#""source": {"component": "kubectl-hpa"}"#, false),
+            (r#""deprecatedSource": {"component": "kubectl-hpa"}"#, false),
+        ] {
+            let text = format!(
+                r#"{{"involvedObject": {{"kind": "HorizontalPodAutoscaler", "name": "web"}}, {source}}}"#
+            );
+            let event: EventObject = serde_json::from_str(&text).unwrap();
+            assert_eq!(event.about_hpa().is_some(), tells, "{source}");
+        }
+    }
+}

@@ -12,7 +12,7 @@ use crate::numbers::{NoDuration, parse_duration};
 
 /// `apply`.
 #[derive(Debug, Args)]
-// It reads no files and works on the present; --now is accepted only to say so.
+// `apply` reads no files and works on the current state; --now is accepted only to explain that.
 #[command(mut_arg("now", |arg| arg.hide(true)))]
 #[command(mut_arg("namespace", |arg| arg.help("Namespace of the HPA")))]
 #[command(mut_args(without_files))]

@@ -9,8 +9,9 @@ use kubectl_hpa::error::Error;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::github::annotations;
 use kubectl_hpa::render::junit::junit;
+use kubectl_hpa::render::layout::Layout;
 use kubectl_hpa::render::markdown::markdown;
-use kubectl_hpa::render::page::{Layout, page, table};
+use kubectl_hpa::render::page::{page, table};
 use kubectl_hpa::render::structured;
 use kubectl_hpa::render::svg::svg;
 use kubectl_hpa::report::Explanation;
@@ -25,7 +26,7 @@ use kubectl_hpa::saved::save;
 use kubectl_hpa::snapshot::Listed;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::whatif::expect::{Expectation, Facts, Gate};
-use kubectl_hpa::whatif::overrides::{Assumptions, Wanted};
+use kubectl_hpa::whatif::overrides::{Assumptions, NamedMetric};
 use kubectl_hpa::whatif::thresholds::thresholds;
 use kubectl_hpa::whatif::timeline::{JoinTimes, Plan, Player, Trace};
 use serde::Serialize;
@@ -85,7 +86,7 @@ thread_local! {
 /// the table itself, with `;` for the ends of its lines.
 fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     let gate = Gate::new(&args.expect)?;
-    let curve = args.curve.as_ref().map(|text| Wanted::read(text, "--curve")).transpose()?;
+    let curve = args.curve.as_ref().map(|text| NamedMetric::read(text, "--curve")).transpose()?;
     let assumptions = Assumptions::read(&args.overrides)?;
     let trace = args.timeline.trace.as_ref();
     let trace = trace.map(|text| Trace::read(text.replace(';', "\n").as_bytes(), "load.csv"));

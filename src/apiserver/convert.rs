@@ -15,12 +15,12 @@ use crate::apimachinery::json::{
     DecodeError, decode, list, null_as_default, nullable_list, optional_time,
 };
 use crate::apimachinery::quantity::Quantity;
-use crate::snapshot::evidence::Written;
 use crate::snapshot::hpa::{
     Behavior, Condition, CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec,
     MetricStatus, MetricValueStatus, ResourceMetricStatus,
 };
 use crate::snapshot::note::Note;
+use crate::snapshot::written::Written;
 use annotations::read_annotation;
 pub use fields::UnknownField;
 pub(crate) use fields::unknown_fields;

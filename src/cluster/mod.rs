@@ -12,10 +12,21 @@ pub mod write;
 #[cfg(test)]
 mod tests;
 
-pub use connect::connect;
 pub use connect::environment::Environment;
 pub use connect::kubeconfig::{Names, names};
 pub use fetch::right::denied;
 pub use http::failure::{Failure, FailureKind, Method, Waiting};
 pub use http::status::ApiStatus;
 pub use http::{Response, Session};
+
+use crate::args::ConnectionFlags;
+use crate::error::Error;
+
+/// Connects as kubectl would. No request is sent yet.
+///
+/// # Errors
+///
+/// The configuration is not usable, or credentials could not be had.
+pub async fn connect(flags: &ConnectionFlags, env: &Environment) -> Result<Session, Error> {
+    connect::plan(flags, env).await.map(Session::new)
+}

@@ -10,7 +10,8 @@ use crate::cluster::fetch::read::read;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::{Failure, Session};
 use crate::saved::wire::Metadata;
-use crate::snapshot::evidence::{Counted, FIELD_MANAGER};
+use crate::snapshot::evidence::Counted;
+use crate::snapshot::written::FIELD_MANAGER;
 
 /// What a target says of itself.
 #[derive(Debug, Default, Deserialize)]

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::remember::{learn, open_question, remember, watch};
-use super::{Answer, Terminal, check_save, connected, list, write_saved};
+use super::{Answer, Terminal, check_save, connected, write_saved};
 use crate::args::{ConnectionFlags, ControllerArgs, Explain, MemoryArgs, Output};
 use crate::cluster::Session;
 use crate::cluster::fetch::fetch;
@@ -24,14 +24,16 @@ use crate::snapshot::input::Options;
 use crate::snapshot::{Snapshot, Unread};
 use crate::whatif::overrides::Assumptions;
 
-/// Explains the HPA, or all that are asked for; the text is for standard output.
-pub fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
+/// Makes sure that what is saved is nothing that is read.
+pub(super) fn check_files(args: &Explain) -> Result<(), Error> {
     let filenames = args.filenames.iter().map(|input| ("-f", input));
     let history = args.memory.history.iter().map(|input| ("--history", input));
-    check_save(args.save.as_deref(), filenames.chain(history))?;
-    let Some(name) = &args.name else {
-        return list::run(args, terminal);
-    };
+    check_save(args.save.as_deref(), filenames.chain(history))
+}
+
+/// Explains the HPA of this name; the text is for standard output.
+pub(super) fn run(name: &str, args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
+    check_files(args)?;
     if args.all_namespaces {
         return Err(Error::usage("a resource cannot be retrieved by name across all namespaces"));
     }

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use super::explain::{options, unanswered};
+use super::explain::{check_files, options, unanswered};
 use super::progress::{reading, shown};
 use super::remember::remember;
 use super::{Answer, Terminal, connected, write_saved};
@@ -24,6 +24,7 @@ use crate::snapshot::input::{Input, Options};
 
 /// Explains all that are asked for; the text is for standard output.
 pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> {
+    check_files(args)?;
     let MemoryArgs { history, recommendations, observe } = &args.memory;
     let of_one = history.as_deref().is_some_and(|history| !["none", "infer"].contains(&history));
     if of_one || !recommendations.is_empty() || observe.is_some() {

@@ -19,7 +19,7 @@ use std::thread::available_parallelism;
 use crate::args::{Cli, ConnectionFlags, Verb, command_line};
 use crate::cluster::{Environment, Session, connect};
 use crate::error::Error;
-use crate::render::page::Layout;
+use crate::render::layout::Layout;
 use crate::render::style::Styles;
 use crate::report::page::Symbols;
 use crate::saved::file;
@@ -46,7 +46,10 @@ pub struct Answer {
 /// Runs what was typed.
 pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
     match &cli.verb {
-        Verb::Explain(args) => explain::run(args, terminal),
+        Verb::Explain(args) => match &args.name {
+            Some(name) => explain::run(name, args, terminal),
+            None => list::run(args, terminal),
+        },
         Verb::Predict(args) => predict::run(args, terminal),
         Verb::Apply(args) => apply::run(args, terminal),
         Verb::InstallLinks(args) => install_links::run(args, &command_line()),

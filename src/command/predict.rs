@@ -25,7 +25,7 @@ use crate::saved::save::Saved;
 use crate::snapshot::input::Options;
 use crate::snapshot::note::Note;
 use crate::whatif::expect::{Facts, Gate};
-use crate::whatif::overrides::{Assumptions, Candidate, Wanted};
+use crate::whatif::overrides::{Assumptions, Candidate, NamedMetric};
 use crate::whatif::thresholds::{Found, thresholds};
 use crate::whatif::timeline::{JoinTimes, Plan, Player, Trace};
 
@@ -39,7 +39,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         return Err(Error::usage(format!("--report {report}: nothing is expected"))
             .hint("state what to report on with --expect or --fail-on"));
     }
-    let curve = args.curve.as_ref().map(|text| Wanted::read(text, "--curve")).transpose()?;
+    let curve = args.curve.as_ref().map(|text| NamedMetric::read(text, "--curve")).transpose()?;
     let plays = args.timeline.span.is_some() || args.timeline.trace.is_some();
     if args.output == Some(PredictOutput::Svg) && curve.is_some() == plays {
         let why = if curve.is_none() { "there is nothing to draw" } else { "it is one chart" };

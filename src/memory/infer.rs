@@ -6,16 +6,18 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::ground::{Ground, Running, StatusSilent};
-use super::known::{Known, minus, periods, windows};
+use super::known::Known;
 use super::recommendations::{self, Held};
 use super::rhythm::Rhythm;
+use super::spans::{minus, periods, windows};
 use super::{Extreme, Knowledge, Memory, Possible, Remembered, asked, scale_events, states};
 use crate::snapshot::Scale;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::{DEPLOYMENT, Evidence, Written};
+use crate::snapshot::evidence::{DEPLOYMENT, Evidence};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
+use crate::snapshot::written::Written;
 
 /// Infers the memory for the next pass over a target; the evidence is about the HPAs of its name.
 pub fn infer(

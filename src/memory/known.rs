@@ -2,20 +2,16 @@
 //! events and earlier states tell. Here it is reckoned when passes may have been, how old what they
 //! did is by the next one, and whether the controller may have forgotten it.
 
-use std::collections::BTreeSet;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::rhythm::Rhythm;
+use super::spans::{SECOND, SLACK, minus, windows};
 use super::{sighting, states};
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, Seen, Written};
-use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec, ScalingRules};
+use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, Seen};
+use crate::snapshot::hpa::{Hpa, HpaSpec};
+use crate::snapshot::written::Written;
 
-/// A pass looks at its clock so much later than it is due at most, counted from the one before.
-pub(super) const SLACK: SignedDuration = SignedDuration::from_secs(5);
-/// The API's times have whole seconds.
-pub(super) const SECOND: SignedDuration = SignedDuration::from_secs(1);
 /// Another leader takes over so long after the one before was there at the soonest: a lease of 15 s
 /// is renewed every 2 s.
 const TAKEOVER: SignedDuration = SignedDuration::from_secs(13);
@@ -363,28 +359,6 @@ impl Known<'_> {
     }
 }
 
-/// How far the policies of both directions look back.
-pub(super) fn periods(behavior: &Behavior) -> BTreeSet<SignedDuration> {
-    let rules = [&behavior.scale_up, &behavior.scale_down];
-    let policies = rules.into_iter().flatten().flat_map(|rules| rules.policies.iter().flatten());
-    policies.map(|policy| SignedDuration::from_secs(policy.period_seconds.into())).collect()
-}
-
-/// How long recommendations hold against scaling up and down.
-pub(super) fn windows(spec: &HpaSpec, controller: &Controller) -> (SignedDuration, SignedDuration) {
-    let window = |rules: &Option<ScalingRules>| {
-        let seconds = rules.as_ref().and_then(|rules| rules.stabilization_window_seconds);
-        seconds.map(|seconds| SignedDuration::from_secs(seconds.into()))
-    };
-    let behavior = spec.behavior.as_ref();
-    let up = behavior.and_then(|behavior| window(&behavior.scale_up));
-    let down = behavior.and_then(|behavior| window(&behavior.scale_down));
-    // With `behavior` the flag counts in whole seconds.
-    let flag = controller.downscale_stabilization;
-    let flag = if behavior.is_some() { SignedDuration::from_secs(flag.as_secs()) } else { flag };
-    (up.unwrap_or_default(), down.unwrap_or(flag))
-}
-
 /// When last a status could not be written.
 fn status_lost(events: &[&Event]) -> Option<Timestamp> {
     let lost = events.iter().filter(|event| event.reason == "FailedUpdateStatus");
@@ -429,9 +403,4 @@ fn rescales(events: &[&Event]) -> Vec<Rescale> {
 fn size_and_reason(message: &str) -> Option<(i32, &str)> {
     let (size, reason) = message.strip_prefix("New size: ")?.split_once("; reason: ")?;
     Some((size.parse().ok()?, reason))
-}
-
-/// So long before a time, or at the start of the calendar.
-pub(super) fn minus(time: Timestamp, span: SignedDuration) -> Timestamp {
-    time.checked_sub(span).unwrap_or(Timestamp::MIN)
 }

@@ -10,6 +10,7 @@ mod recommendations;
 mod rhythm;
 mod scale_events;
 pub mod sighting;
+mod spans;
 pub mod states;
 
 use jiff::Timestamp;

@@ -7,8 +7,9 @@ use std::ops::RangeInclusive;
 use jiff::{SignedDuration, Timestamp};
 
 use super::ground::Ground;
-use super::known::{Known, RescaleReason, SECOND, minus};
+use super::known::{Known, RescaleReason};
 use super::sighting::Sighting;
+use super::spans::{SECOND, minus};
 use super::{Ends, Extreme};
 use crate::snapshot::evidence::Seen;
 use crate::snapshot::memory::Recommendation;

@@ -4,7 +4,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::known::{SECOND, SLACK};
+use super::spans::{SECOND, SLACK};
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::Hpa;
 

@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::ground::{Counted, Ground, Uncounted};
-use super::known::{Known, Rescale, RescaleReason, SECOND, minus, periods};
+use super::known::{Known, Rescale, RescaleReason};
 use super::sighting;
+use super::spans::{SECOND, minus, periods};
 use crate::snapshot::evidence::Event;
 use crate::snapshot::memory::ScaleEvent;
 

@@ -7,13 +7,14 @@ use std::ops::RangeInclusive;
 use jiff::Timestamp;
 
 use super::asked;
-use super::known::{SECOND, SLACK, minus, windows};
 use super::rhythm::Rhythm;
 use super::sighting::{self, Sighting};
+use super::spans::{SECOND, SLACK, minus, windows};
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::{Counted, Rescales, Seen, Written};
+use crate::snapshot::evidence::{Counted, Rescales, Seen};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::memory::ScaleEvent;
+use crate::snapshot::written::Written;
 
 /// Whether there may have been others between the states of an HPA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

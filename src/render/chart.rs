@@ -3,7 +3,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::page::Layout;
+use super::layout::Layout;
 use super::style::clean;
 use crate::report::chart::{Chart, Series, round_numbers};
 
@@ -283,7 +283,7 @@ pub(super) mod tests {
     use unicode_width::UnicodeWidthStr;
 
     use super::text;
-    use crate::render::page::Layout;
+    use crate::render::layout::Layout;
     use crate::report::chart::{Chart, Mark, Series};
 
     /// The answer and the proposal over a metric's percent, between 2 and 10.

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use super::chart;
-use super::page::Layout;
+use super::layout::Layout;
 use super::style::clean;
 use crate::report::page::Page;
 use crate::report::section::{Detail, Part, Section, Table};

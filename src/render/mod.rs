@@ -3,6 +3,7 @@
 pub(crate) mod chart;
 pub mod github;
 pub mod junit;
+pub mod layout;
 pub mod markdown;
 pub mod page;
 pub mod runner;

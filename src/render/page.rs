@@ -9,20 +9,10 @@ use owo_colors::{OwoColorize, Style};
 use textwrap::WordSplitter;
 
 use super::chart;
-use super::style::{Styles, clean};
+use super::layout::Layout;
+use super::style::clean;
 use crate::report::page::{Page, Tone};
 use crate::report::section::{Detail, Part, Section, StepLine, Table};
-
-/// How a page is laid out.
-#[derive(Debug, Clone, Default)]
-pub struct Layout {
-    /// Columns of the terminal; none if lines may have any length.
-    pub width: Option<usize>,
-    /// Colours, or none.
-    pub styles: Styles,
-    /// Whether only ASCII can be shown.
-    pub ascii: bool,
-}
 
 /// The page as text, with a newline at the end.
 pub fn page(page: &Page, layout: &Layout) -> String {

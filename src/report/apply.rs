@@ -15,9 +15,9 @@ use crate::cluster::write::settle::Told;
 use crate::error::Error;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
-use crate::snapshot::evidence::FIELD_MANAGER;
 use crate::snapshot::note::Note;
 use crate::snapshot::right::MissingRight;
+use crate::snapshot::written::FIELD_MANAGER;
 
 /// An application. Serializes as the contract's object: an explanation with more fields.
 #[derive(Debug, Serialize)]

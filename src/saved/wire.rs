@@ -10,10 +10,11 @@ use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::names;
 use crate::snapshot::Scale;
 use crate::snapshot::evidence::{
-    Counted, DEPLOYMENT, Event, Evidence, FIELD_MANAGER, LEASE_NAME, LEASE_NAMESPACE, Lease, SCALED,
+    Counted, DEPLOYMENT, Event, Evidence, LEASE_NAME, LEASE_NAMESPACE, Lease, SCALED,
 };
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
 use crate::snapshot::metric::ObjectReference;
+use crate::snapshot::written::FIELD_MANAGER;
 
 /// An object with its kind, to be written.
 #[derive(Serialize)]

@@ -108,6 +108,15 @@ impl Controller {
     }
 }
 
+/// Flags and feature gates that are known rather than assumed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Known {
+    /// The flags.
+    pub flags: Flags,
+    /// The gates that can be set, by name.
+    pub gates: Vec<(&'static str, bool)>,
+}
+
 /// The tolerance in each direction, as a share of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Tolerances {

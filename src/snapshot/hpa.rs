@@ -9,7 +9,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::evidence::Written;
+use super::written::Written;
 use crate::apimachinery::json::{list, null_as_default, nullable_list, optional_time};
 use crate::apimachinery::names;
 use crate::apimachinery::quantity::Quantity;

@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use super::Snapshot;
 use super::basis::{Basis, ClockSource};
 use super::clock::{Clock, ClockDoubt};
+use super::controller::Known;
 use super::evidence::Evidence;
 use super::hpa::{Hpa, MetricSpec};
 use super::memory::Memory;
 use super::note::Note;
-use super::settings::Known;
 use crate::flags::Flags;
 use crate::version::Version;
 

@@ -9,12 +9,14 @@ pub mod controller;
 pub mod evidence;
 pub mod hpa;
 pub mod input;
+pub mod manager;
 pub mod memory;
 pub mod metric;
 pub mod note;
 pub mod pod;
 pub mod right;
 pub mod settings;
+pub mod written;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};

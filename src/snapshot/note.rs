@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use jiff::{SignedDuration, Timestamp};
 
 use super::Documents;
-use super::control_plane::ManagerFlag;
 use super::hpa::MetricValueStatus;
+use super::manager::ManagerFlag;
 use super::right::{Cause, MissingRight};
 use crate::version::Version;
 

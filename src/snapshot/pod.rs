@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use super::control_plane::ManagerSettings;
+use super::manager::ManagerSettings;
 use crate::apimachinery::json::{duplicate, null_as_default};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Labels;
@@ -285,7 +285,7 @@ mod wire {
     use serde::Serializer;
     use serde::de::{Deserializer, SeqAccess, Visitor};
 
-    use super::super::control_plane::Arguments;
+    use super::super::manager::Arguments;
     use super::{
         ConditionStatus, Cow, Deserialize, ManagerSettings, Meta, Phase, ReadyCondition, Requests,
         Serialize, Timestamp, ZERO_TIME, null_as_default,

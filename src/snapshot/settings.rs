@@ -9,8 +9,9 @@ use super::input::Options;
 use super::note::Note;
 use crate::error::Error;
 use crate::flags::{self, Flag, Flags};
-use crate::snapshot::control_plane::{ControlPlane, ManagerFact, ManagerFlag, ManagerPod};
-use crate::snapshot::controller::{Controller, Gates};
+use crate::snapshot::control_plane::{ControlPlane, ManagerFact, ManagerPod};
+use crate::snapshot::controller::{Controller, Gates, Known};
+use crate::snapshot::manager::ManagerFlag;
 use crate::version::{GATES, Stage, Version};
 
 /// The controller's settings.
@@ -20,15 +21,6 @@ pub(crate) struct Settings {
     pub(crate) controller: Controller,
     /// Those that are known.
     pub(crate) known: Known,
-}
-
-/// Flags and feature gates that are known rather than assumed.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Known {
-    /// The flags.
-    pub flags: Flags,
-    /// The gates that can be set, by name.
-    pub gates: Vec<(&'static str, bool)>,
 }
 
 /// The settings that the input states.

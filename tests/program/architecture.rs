@@ -2,6 +2,7 @@
 //! modules, the engine is pure, one place prints. It searches the source text, comments aside, and
 //! proves nothing about what macros or other crates do.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -117,6 +118,44 @@ fn every_way_to_write_an_import_is_seen() {
     assert!(!names("use kubectl::x;", "kube"));
 }
 
+/// Two files that know each other are one file in two, and can only be read together. A file and the
+/// modules below it are one by design, and may. An item that is passed on by `pub use` counts where it
+/// is defined. Unit tests may know what they like.
+#[test]
+fn no_two_files_know_each_other() {
+    let files = sources();
+    let modules = Modules::of(&files);
+    let known = modules.known();
+    let wrong: Vec<String> = known
+        .iter()
+        .filter(|(one, other)| one < other && known.contains(&(other.clone(), one.clone())))
+        .map(|(one, other)| format!("{} and {}", one.join("::"), other.join("::")))
+        .collect();
+    assert!(wrong.is_empty(), "know each other:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn circles_are_seen() {
+    let file = |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };
+    let known = |files: &[Source]| {
+        let name = |path: Vec<String>| path.join("::");
+        let pairs = Modules::of(files).known().into_iter();
+        pairs.map(|(one, other)| (name(one), name(other))).collect::<Vec<_>>()
+    };
+    let pair = |one: &str, other: &str| (one.to_owned(), other.to_owned());
+    let files = [
+        file("lib.rs", "mod a;\nmod b;"),
+        file("a.rs", "mod c;\nmod d;\npub use d::Item;\nuse c::Part;"),
+        file("a/c.rs", "use super::Item;\nuse crate::b;"),
+        file("a/d.rs", "fn f(x: super::c::Part) {}"),
+        file("b/mod.rs", "// use crate::a::c;\nuse crate::a::{\n    d::{self, Other as Own},\n};"),
+    ];
+    let want = [pair("a::c", "a::d"), pair("a::c", "b"), pair("a::d", "a::c"), pair("b", "a::d")];
+    assert_eq!(known(&files), want);
+    let tested = "#[cfg(test)]\nmod tests {\n    use crate::b;\n}";
+    assert_eq!(known(&[file("a.rs", tested), file("b.rs", "")]), []);
+}
+
 /// A source file of the crate.
 struct Source {
     /// Below `src`, with slashes.
@@ -166,6 +205,155 @@ fn sources() -> Vec<Source> {
         Source { path: parts.join("/"), text: fs::read_to_string(&file).expect("a source file") }
     };
     files.into_iter().map(read).collect()
+}
+
+/// The path of a module, from the crate's root.
+type ModulePath = Vec<String>;
+
+/// The files of the crate as modules.
+struct Modules {
+    /// The code of each, without unit tests.
+    code: BTreeMap<ModulePath, String>,
+    /// What they pass on by `pub use`, by name: the module that it is in, and its path in there.
+    exports: BTreeMap<(ModulePath, String), (ModulePath, Vec<String>)>,
+}
+
+impl Modules {
+    fn of(files: &[Source]) -> Self {
+        let mut modules = Self { code: BTreeMap::new(), exports: BTreeMap::new() };
+        for file in files.iter().filter(|file| !file.path.contains("tests")) {
+            let stem = file.path.strip_suffix(".rs").unwrap_or(&file.path);
+            let stem = stem.strip_suffix("/mod").unwrap_or(stem);
+            let path: ModulePath = match stem {
+                "main" => continue,
+                "lib" => Vec::new(),
+                stem => stem.split('/').map(str::to_owned).collect(),
+            };
+            let lines: Vec<&str> = file.code().map(|(_, line)| line).collect();
+            let code = lines.join("\n");
+            // A module of tests stands at the end.
+            let end = code.find("#[cfg(test)]\nmod ").unwrap_or(code.len());
+            modules.code.insert(path, code[..end].to_owned());
+        }
+        for (module, code) in &modules.code {
+            for (path, _) in imports(code).into_iter().filter(|(_, is_export)| *is_export) {
+                if let (Some(name), Some(place)) = (path.last(), modules.find(module, &path)) {
+                    modules.exports.insert((module.clone(), name.clone()), place);
+                }
+            }
+        }
+        modules
+    }
+
+    /// Which module knows which, but for those above and below itself.
+    fn known(&self) -> BTreeSet<(ModulePath, ModulePath)> {
+        let mut known = BTreeSet::new();
+        for (module, code) in &self.code {
+            let imports = imports(code).into_iter().filter(|(_, is_export)| !is_export);
+            let named = imports.map(|(path, _)| path).chain(inline_paths(code));
+            for place in named.filter_map(|path| self.find(module, &path)) {
+                let found = self.defined(place);
+                if !found.starts_with(module) && !module.starts_with(&found) {
+                    known.insert((module.clone(), found));
+                }
+            }
+        }
+        known
+    }
+
+    /// The module that a path leads to, with the rest of the path.
+    fn find(&self, from: &ModulePath, path: &[String]) -> Option<(ModulePath, Vec<String>)> {
+        let (start, path) = match path.first()?.as_str() {
+            "crate" | "kubectl_hpa" => (Vec::new(), &path[1..]),
+            "self" => (from.clone(), &path[1..]),
+            "super" => {
+                let up = path.iter().take_while(|part| *part == "super").count();
+                (from[..from.len().checked_sub(up)?].to_vec(), &path[up..])
+            }
+            child if self.code.contains_key(&joined(from, child)) => (from.clone(), path),
+            _ => return None,
+        };
+        Some(self.descend(start, path))
+    }
+
+    fn descend(&self, mut module: ModulePath, path: &[String]) -> (ModulePath, Vec<String>) {
+        let mut rest = path;
+        while let Some((next, further)) = rest.split_first()
+            && self.code.contains_key(&joined(&module, next))
+        {
+            module.push(next.clone());
+            rest = further;
+        }
+        (module, rest.to_vec())
+    }
+
+    /// The module that has an item which others may pass on.
+    fn defined(&self, (mut module, mut rest): (ModulePath, Vec<String>)) -> ModulePath {
+        while let Some((name, further)) = rest.split_first()
+            && let Some((place, path)) = self.exports.get(&(module.clone(), name.clone()))
+        {
+            let path: Vec<String> = path.iter().chain(further).cloned().collect();
+            (module, rest) = self.descend(place.clone(), &path);
+        }
+        module
+    }
+}
+
+fn joined(module: &[String], name: &str) -> ModulePath {
+    module.iter().map(String::as_str).chain([name]).map(str::to_owned).collect()
+}
+
+/// The paths that code imports, and whether it passes them on.
+fn imports(code: &str) -> Vec<(Vec<String>, bool)> {
+    let mut imports = Vec::new();
+    for (at, _) in code.match_indices("use ") {
+        let before = code[..at].rsplit('\n').next().unwrap_or_default().trim();
+        if !(before.is_empty() || before.starts_with("pub")) {
+            continue;
+        }
+        let tree = code[at + 4..].split(';').next().unwrap_or_default();
+        let tree: String = tree.split_whitespace().collect::<Vec<_>>().join(" ");
+        for path in leaves(&tree) {
+            let path = path.split(" as ").next().unwrap_or_default();
+            let parts = path.split("::").map(|part| part.trim().to_owned());
+            imports.push((parts.filter(|part| part != "self").collect(), !before.is_empty()));
+        }
+    }
+    imports
+}
+
+/// The paths of a tree of imports.
+fn leaves(tree: &str) -> Vec<String> {
+    let Some((start, list)) = tree.split_once('{') else {
+        return vec![tree.trim().to_owned()];
+    };
+    let list = list.trim_end().strip_suffix('}').unwrap_or(list);
+    let (mut depth, mut from, mut items) = (0usize, 0, Vec::new());
+    for (at, c) in list.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                items.push(&list[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    items.push(&list[from..]);
+    let items = items.into_iter().map(str::trim).filter(|item| !item.is_empty());
+    items.flat_map(leaves).map(|item| format!("{}{item}", start.trim())).collect()
+}
+
+/// The paths that code names outside of its imports.
+fn inline_paths(code: &str) -> Vec<Vec<String>> {
+    let is_import =
+        |statement: &&str| statement.split_whitespace().take(2).any(|word| word == "use");
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let statements = code.split(';').filter(|statement| !is_import(statement));
+    let words = statements.flat_map(|statement| statement.split(|c: char| !is_part(c)));
+    let paths = words.filter(|word| word.contains("::"));
+    paths.map(|path| path.trim_matches(':').split("::").map(str::to_owned).collect()).collect()
 }
 
 /// Whether a line names something, not merely as a part of another name.

@@ -7,8 +7,6 @@ use std::fmt;
 
 use num_bigint::{BigInt, BigUint, Sign};
 
-use super::{ParseError, parse};
-
 /// The longest number, in decimal digits, that is computed with. Upstream has no such limit and
 /// runs out of time or memory instead.
 pub(super) const MAX_DIGITS: usize = 100_000;
@@ -38,17 +36,6 @@ pub(super) struct Decimal {
 impl Amount {
     /// Zero.
     pub const ZERO: Self = Self::int(0, 0);
-
-    /// Reads a quantity's text, of which only the number is kept. Does not allocate for numbers
-    /// of up to 18 digits that are no finer than a billionth.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Quantity::parse`](super::Quantity::parse).
-    #[inline]
-    pub fn parse(text: &str) -> Result<Self, ParseError> {
-        parse::parse(text).map(|parsed| parsed.amount)
-    }
 
     /// A text that [`parse`](Self::parse) reads back as the same number in the same form, for every
     /// amount that was parsed. It is not canonical: that would lose the form.

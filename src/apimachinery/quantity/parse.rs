@@ -32,6 +32,19 @@ struct Pieces<'a> {
     suffix: &'a [u8],
 }
 
+impl Amount {
+    /// Reads a quantity's text, of which only the number is kept. Does not allocate for numbers
+    /// of up to 18 digits that are no finer than a billionth.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Quantity::parse`](super::Quantity::parse).
+    #[inline]
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        parse(text).map(|parsed| parsed.amount)
+    }
+}
+
 #[inline]
 pub(super) fn parse(text: &str) -> Result<Parsed, ParseError> {
     if text.is_empty() {

@@ -1,4 +1,4 @@
-//! From flags and kubeconfig to a [`Session`]: the one place that hands credentials to the client.
+//! From flags and kubeconfig to the [`Plan`] of a session: the one place that hands credentials to the client.
 //! They go nowhere else, and over plain HTTP not at all. Follows `ClientConfig` of client-go's
 //! `clientcmd`, `rest.DefaultServerURL` and `transport.TLSConfigFor`.
 
@@ -11,6 +11,8 @@ mod oidc;
 pub(super) mod plugin_policy;
 mod proxy;
 pub(super) mod resolve;
+
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -27,10 +29,54 @@ use super::connect::kubeconfig::words;
 use super::connect::proxy::Proxy;
 use super::connect::resolve::Target;
 use super::http::body::ENCODINGS;
-use super::http::{Clients, Limits, Session};
 use crate::args::ConnectionFlags;
 use crate::error::Error;
 use crate::secret::Secret;
+
+/// The time for one request where none is given.
+const REQUEST: Duration = Duration::from_secs(10);
+/// The time for all requests where one may not take longer.
+const OVERALL: Duration = Duration::from_secs(30);
+
+/// How long things may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// One request with its body; none is no limit.
+    pub(crate) request: Option<Duration>,
+    /// All requests of the session.
+    pub(crate) overall: Option<Duration>,
+}
+
+impl Limits {
+    /// From `--request-timeout`, where 0 is no limit at all.
+    fn new(flag: Option<Duration>) -> Self {
+        match flag {
+            Some(Duration::ZERO) => Self { request: None, overall: None },
+            given => {
+                let request = given.unwrap_or(REQUEST);
+                Self { request: Some(request), overall: Some(OVERALL.max(request)) }
+            }
+        }
+    }
+
+    /// A little less than a request has, so that it can be told what took so long.
+    fn connect(self) -> Option<Duration> {
+        self.request.map(|request| request * 19 / 20)
+    }
+}
+
+/// The clients with the present credentials.
+#[derive(Clone)]
+pub(crate) struct Clients {
+    /// How many credentials there were before.
+    pub(crate) age: u32,
+    /// The one for reads, which keeps its connections.
+    pub(crate) reads: kube::Client,
+    /// What others are built from.
+    pub(crate) config: kube::Config,
+    /// What they send in their `Authorization`. A server that repeats it must not make it show.
+    pub(crate) sent: Secret,
+}
 
 /// Everything that a client is built from; kept to build another one with fresh credentials.
 #[derive(Debug)]
@@ -45,13 +91,13 @@ pub(crate) struct Plan {
     env: Environment,
 }
 
-/// Connects as kubectl would: loads and merges the kubeconfig, puts the flags over it, and runs the
+/// Plans a session as kubectl would: loads and merges the kubeconfig, puts the flags over it, and runs the
 /// credential plugin if there is one. No request is sent yet.
 ///
 /// # Errors
 ///
 /// The configuration is not usable, or credentials could not be had.
-pub async fn connect(flags: &ConnectionFlags, env: &Environment) -> Result<Session, Error> {
+pub(super) async fn plan(flags: &ConnectionFlags, env: &Environment) -> Result<Planned, Error> {
     let loaded = kubeconfig::load(flags.kubeconfig.as_deref(), env)?;
     let mut notes: Vec<String> =
         loaded.missing.iter().map(|path| format!("no kubeconfig at {}", path.display())).collect();
@@ -77,7 +123,17 @@ pub async fn connect(flags: &ConnectionFlags, env: &Environment) -> Result<Sessi
     };
     let credentials = plan.credentials().await?;
     let clients = plan.clients(credentials)?;
-    Ok(Session::new(plan, clients, notices, notes))
+    Ok(Planned { plan, clients, notices, notes })
+}
+
+/// A session before it is begun.
+pub(super) struct Planned {
+    pub(super) plan: Plan,
+    pub(super) clients: Clients,
+    /// What the user has to know.
+    pub(super) notices: Vec<String>,
+    /// What only the curious want to know.
+    pub(super) notes: Vec<String>,
 }
 
 impl Plan {

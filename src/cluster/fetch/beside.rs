@@ -10,16 +10,14 @@ use tokio::join;
 
 use super::super::Failure;
 use super::Fetch;
-use super::past::Past;
+use super::past::{Past, come};
 use super::read::List;
-use super::right::cause;
 use super::scale::Found;
 use crate::apiserver::convert::HpaObject;
 use crate::error::Error;
 use crate::snapshot::OtherHpa;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::{Note, OtherHpaIgnored, Unlearnt};
-use crate::snapshot::right::Cause;
 
 /// How many scales are asked for at once.
 const AT_ONCE: usize = 8;
@@ -121,21 +119,6 @@ pub(super) fn other(
         return Err(Note::OtherHpaIgnored { hpa: hpa.key(), why });
     };
     Ok(OtherHpa::of(hpa.clone(), scale.clone()))
-}
-
-/// What has come, with a note where it has not.
-pub(super) fn come<T>(
-    answer: Option<Result<T, Failure>>,
-    what: Unlearnt,
-    notes: &mut Vec<Note>,
-) -> Option<T> {
-    let why = match answer {
-        Some(Ok(answer)) => return Some(answer),
-        Some(Err(failure)) => cause(&failure),
-        None => Cause::Late,
-    };
-    notes.push(Note::NotKnown { what, why });
-    None
 }
 
 /// The version whose rules apply, where it has come.

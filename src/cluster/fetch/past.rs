@@ -8,7 +8,6 @@ use tokio::join;
 
 use super::super::{Failure, Session};
 use super::Fetch;
-use super::beside::come;
 use super::read::List;
 use super::right::cause;
 use crate::cluster::fetch::discovery::segment;
@@ -23,6 +22,21 @@ use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::{Note, Unlearnt};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::right::Cause;
+
+/// What has come, with a note where it has not.
+pub(super) fn come<T>(
+    answer: Option<Result<T, Failure>>,
+    what: Unlearnt,
+    notes: &mut Vec<Note>,
+) -> Option<T> {
+    let why = match answer {
+        Some(Ok(answer)) => return Some(answer),
+        Some(Err(failure)) => cause(&failure),
+        None => Cause::Late,
+    };
+    notes.push(Note::NotKnown { what, why });
+    None
+}
 
 /// What has come so far.
 #[derive(Default)]

@@ -372,7 +372,8 @@ pub(crate) fn classify(
                 texts.push(words(e));
             }
         } else if let Some(e) = e.downcast_ref::<rustls::Error>() {
-            return super::tls::explain(e, host);
+            let (cause, hint) = super::tls::explain(e, host);
+            return FailureKind::Tls { cause, hint: hint.map(str::to_owned) };
         } else {
             texts.push(e.to_string());
         }

@@ -25,7 +25,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::connect::exec::Fault;
-use super::connect::{self, Plan};
+use super::connect::{self, Clients, Plan, Planned};
 use super::http::body::Packed;
 use super::http::failure::{Failure, FailureKind, Method, Waiting, classify, resolves};
 use super::http::retry::{Ending, Patience};
@@ -33,39 +33,8 @@ use super::http::status::ApiStatus;
 use crate::error::Error;
 use crate::secret::Secret;
 
-/// The time for one request where none is given.
-const REQUEST: Duration = Duration::from_secs(10);
-/// The time for all requests where one may not take longer.
-const OVERALL: Duration = Duration::from_secs(30);
 /// After so many requests in a row without an answer, an API is given up where many objects are read.
 const UNANSWERED: u32 = 4;
-
-/// How long things may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limits {
-    /// One request with its body; none is no limit.
-    request: Option<Duration>,
-    /// All requests of the session.
-    overall: Option<Duration>,
-}
-
-impl Limits {
-    /// From `--request-timeout`, where 0 is no limit at all.
-    pub(crate) fn new(flag: Option<Duration>) -> Self {
-        match flag {
-            Some(Duration::ZERO) => Self { request: None, overall: None },
-            given => {
-                let request = given.unwrap_or(REQUEST);
-                Self { request: Some(request), overall: Some(OVERALL.max(request)) }
-            }
-        }
-    }
-
-    /// A little less than a request has, so that it can be told what took so long.
-    pub(crate) fn connect(self) -> Option<Duration> {
-        self.request.map(|request| request * 19 / 20)
-    }
-}
 
 const JSON: &str = "application/json";
 
@@ -122,19 +91,6 @@ struct Inner {
     stopped: watch::Sender<bool>,
 }
 
-/// The clients with the present credentials.
-#[derive(Clone)]
-pub(crate) struct Clients {
-    /// How many credentials there were before.
-    pub(crate) age: u32,
-    /// The one for reads, which keeps its connections.
-    pub(crate) reads: kube::Client,
-    /// What others are built from.
-    pub(crate) config: kube::Config,
-    /// What they send in their `Authorization`. A server that repeats it must not make it show.
-    pub(crate) sent: Secret,
-}
-
 impl Inner {
     fn scheme(&self) -> &str {
         self.plan.server.scheme_str().unwrap_or("https")
@@ -148,12 +104,8 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    pub(crate) fn new(
-        plan: Plan,
-        clients: Clients,
-        notices: Vec<String>,
-        notes: Vec<String>,
-    ) -> Self {
+    pub(super) fn new(planned: Planned) -> Self {
+        let Planned { plan, clients, notices, notes } = planned;
         let host = plan.server.authority().map(ToString::to_string);
         let deadline = plan.limits.overall.map(|time| Instant::now() + time);
         Self {

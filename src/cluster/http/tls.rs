@@ -3,13 +3,11 @@
 
 use rustls::{CertificateError, Error};
 
-use super::failure::FailureKind;
-
 const AUTHORITY: &str = "name the file with the cluster's authority with --certificate-authority";
 
-/// The failure behind an error of TLS.
-pub(crate) fn explain(e: &Error, host: &str) -> FailureKind {
-    let (cause, hint) = match e {
+/// What is behind an error of TLS, and what to do about it.
+pub(super) fn explain(e: &Error, host: &str) -> (String, Option<&'static str>) {
+    match e {
         Error::InvalidCertificate(e) => {
             let (cause, hint) = certificate(e, host);
             (format!("failed to verify certificate: x509: {cause}"), hint)
@@ -25,8 +23,7 @@ pub(crate) fn explain(e: &Error, host: &str) -> FailureKind {
             Some("the server may speak plain HTTP: see its address"),
         ),
         e => (e.to_string(), None),
-    };
-    FailureKind::Tls { cause, hint: hint.map(str::to_owned) }
+    }
 }
 
 fn certificate(e: &CertificateError, host: &str) -> (String, Option<&'static str>) {

@@ -13,7 +13,7 @@ use crate::cluster::observed::ScaleState;
 use crate::cluster::write::scale::{Scales, settled};
 use crate::cluster::write::settle::{Fate, Told};
 use crate::cluster::{ApiStatus, Failure, FailureKind, Method};
-use crate::snapshot::evidence::FIELD_MANAGER;
+use crate::snapshot::written::FIELD_MANAGER;
 
 /// What others do between two requests of ours.
 #[derive(Debug, Clone, Copy)]

@@ -15,8 +15,8 @@ use crate::apimachinery::json::SecondsTime;
 use crate::cluster::fetch::Fetch;
 use crate::cluster::fetch::discovery::segment;
 use crate::cluster::{Failure, Method, Session};
-use crate::snapshot::evidence::FIELD_MANAGER;
 use crate::snapshot::hpa::{Hpa, HpaStatus};
+use crate::snapshot::written::FIELD_MANAGER;
 
 /// An HPA as the server holds it.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::target::target;
 use crate::cluster::{Failure, Method, Session};
 use crate::saved::wire::ScaleObject;
-use crate::snapshot::evidence::FIELD_MANAGER;
+use crate::snapshot::written::FIELD_MANAGER;
 
 /// Where a scale is read and written.
 pub(crate) trait Scales {

@@ -8,8 +8,8 @@ use crate::numbers;
 use crate::report::comparison::{Code, Comparison, Measured, Moment, Row, Value};
 use crate::report::section::{Detail, Part, Section, Table};
 use crate::report::words;
-use crate::snapshot::evidence::FIELD_MANAGER;
 use crate::snapshot::hpa::MetricValueStatus;
+use crate::snapshot::written::FIELD_MANAGER;
 
 impl Words<'_> {
     pub(super) fn comparison(&self) -> Option<Section> {

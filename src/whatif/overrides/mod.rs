@@ -3,6 +3,7 @@
 //! changes, then the pods, then what the metrics say of them.
 
 mod metric;
+mod named;
 mod pods;
 mod samples;
 mod spec;
@@ -14,10 +15,11 @@ use serde::{Serialize, Serializer};
 
 pub(super) use metric::share_usage;
 pub use metric::{Dial, set_metric, set_pod};
+pub use named::NamedMetric;
 pub(super) use pods::is_ready;
 pub(super) use samples::{Source, samples};
 pub use spec::Candidate;
-pub use typed::{Assumptions, Wanted};
+pub use typed::Assumptions;
 
 use super::value::Value;
 use crate::apimachinery::quantity::Quantity;

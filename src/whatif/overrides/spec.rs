@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::typed::{Wanted, split};
+use super::named::{NamedMetric, split};
 use super::{Override, Reported};
 use crate::apimachinery::quantity::Quantity;
 use crate::apiserver::admit;
@@ -25,9 +25,9 @@ use crate::whatif::unit;
 /// What is assumed of the spec.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SpecChanges {
-    candidate: Option<Candidate>,
+    pub(super) candidate: Option<Candidate>,
     fields: Vec<Field>,
-    targets: Vec<(Wanted, TypedTarget)>,
+    targets: Vec<(NamedMetric, TypedTarget)>,
 }
 
 /// A manifest that stands for the HPA.
@@ -157,13 +157,6 @@ fn ignored(objects: &Objects, candidate: &Manifest) -> Option<Note> {
         all.push(format!("{more} more"));
     }
     (!all.is_empty()).then_some(Note::ManifestNotAlone { objects: all })
-}
-
-impl super::Assumptions {
-    /// Takes a manifest for the HPA's.
-    pub fn replace_hpa(&mut self, candidate: Candidate) {
-        self.spec.candidate = Some(candidate);
-    }
 }
 
 impl SpecChanges {

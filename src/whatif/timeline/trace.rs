@@ -7,7 +7,7 @@ use super::{LastValue, TraceEnd};
 use crate::error::Error;
 use crate::numbers::{NoDuration, parse_duration};
 use crate::snapshot::Snapshot;
-use crate::whatif::overrides::{Wanted, share_usage};
+use crate::whatif::overrides::{NamedMetric, share_usage};
 use crate::whatif::unit;
 use crate::whatif::value::{FORMS, Value};
 
@@ -15,7 +15,7 @@ use crate::whatif::value::{FORMS, Value};
 #[derive(Debug, Clone)]
 pub struct Trace {
     origin: String,
-    columns: Vec<(String, Wanted)>,
+    columns: Vec<(String, NamedMetric)>,
     rows: Vec<Row>,
 }
 
@@ -85,12 +85,12 @@ impl Trace {
             let why = "the first line has no column \"time\"".to_owned();
             return Err(bad(1, why).hint(EXAMPLE));
         };
-        let mut columns: Vec<(String, Wanted)> = Vec::new();
+        let mut columns: Vec<(String, NamedMetric)> = Vec::new();
         for title in header.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, t)| t) {
             if columns.iter().any(|(other, _)| other == title) || title == "time" {
                 return Err(bad(1, format!("the column {title:?} is there twice")));
             }
-            let wanted = Wanted::read(title, &format!("the trace {origin}:1: column"))?;
+            let wanted = NamedMetric::read(title, &format!("the trace {origin}:1: column"))?;
             columns.push((title.to_owned(), wanted));
         }
         if columns.is_empty() {

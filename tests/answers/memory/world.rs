@@ -9,11 +9,12 @@ use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::Decision;
 use kubectl_hpa::memory::Memory;
 use kubectl_hpa::snapshot::controller::{Controller, Gates};
-use kubectl_hpa::snapshot::evidence::{Counted, Evidence, Lease, Written};
+use kubectl_hpa::snapshot::evidence::{Counted, Evidence, Lease};
 use kubectl_hpa::snapshot::hpa::{
     Behavior, CrossVersionObjectReference, ExternalMetricSource, Hpa, HpaSpec, HpaStatus,
     MetricIdentifier, MetricSpec, MetricTarget, ObjectMetricSource, ScalingPolicy, ScalingRules,
 };
+use kubectl_hpa::snapshot::written::Written;
 use kubectl_hpa::snapshot::{ExternalValue, MetricAnswer, Scale, ScaleError, Snapshot};
 use kubectl_hpa::version::Version;
 

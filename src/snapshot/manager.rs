@@ -1,0 +1,259 @@
+//! What a controller manager runs with, by the command line and the image of its container. Follows
+//! pflag with component-base's `WordSepNormalizeFunc`, `FeatureGate.Set` and controller-manager's
+//! `IsControllerEnabled`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
+
+use crate::apimachinery::go;
+use crate::flags::Flags;
+use crate::version::{GATES, Stage, Version};
+
+/// The name of the container in them, and, with the node's, that of the pods.
+pub const MANAGER: &str = "kube-controller-manager";
+
+/// What a controller manager runs with. What its flags do not set has its default.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ManagerSettings {
+    /// The version of its image, or the one that it emulates.
+    pub version: Option<Version>,
+    /// The flags that are set.
+    pub flags: Flags,
+    /// The feature gates that are set and that a pass depends on, `AllAlpha` and `AllBeta`.
+    pub gates: BTreeMap<String, bool>,
+    /// The controllers that are switched on and off; none are all on.
+    pub controllers: Vec<String>,
+    /// The flags whose values cannot be used, and why.
+    pub unusable: Vec<(ManagerFlag, String)>,
+}
+
+/// The flags of the controller manager that a pass depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ManagerFlag {
+    /// A flag of the HPA controller, by its name in [`Flags`].
+    Hpa(&'static str),
+    /// `--feature-gates`.
+    FeatureGates,
+    /// `--emulated-version`.
+    EmulatedVersion,
+    /// `--controllers`.
+    Controllers,
+}
+
+/// What the flags of the HPA controller begin with.
+const HPA_PREFIX: &str = "horizontal-pod-autoscaler-";
+
+impl ManagerFlag {
+    /// Its name without the dashes in front.
+    pub fn name(self) -> String {
+        match self {
+            Self::Hpa(name) => format!("{HPA_PREFIX}{name}"),
+            Self::FeatureGates => "feature-gates".to_owned(),
+            Self::EmulatedVersion => "emulated-version".to_owned(),
+            Self::Controllers => "controllers".to_owned(),
+        }
+    }
+
+    /// The flag that was written as this name; an underscore is a dash, too.
+    fn of(written: &str) -> Option<Self> {
+        let name = written.replace('_', "-");
+        match name.strip_prefix(HPA_PREFIX) {
+            Some(name) => Flags::known_name(name).map(Self::Hpa),
+            None => [Self::FeatureGates, Self::EmulatedVersion, Self::Controllers]
+                .into_iter()
+                .find(|flag| flag.name() == name),
+        }
+    }
+}
+
+/// Those arguments of a command that are flags which a pass depends on, with their values.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Arguments {
+    flags: Vec<(ManagerFlag, Option<String>)>,
+    /// Whether there are flags at all, rather than a line for a shell.
+    any: bool,
+    /// Whether the last flag has its value in the next argument.
+    open: bool,
+}
+
+impl Arguments {
+    fn push(&mut self, argument: &str) {
+        if self.open {
+            self.open = false;
+            if let Some((_, value)) = self.flags.last_mut() {
+                *value = Some(argument.to_owned());
+            }
+            return;
+        }
+        let Some(flag) = argument.strip_prefix("--") else { return };
+        self.any = true;
+        let (name, value) = match flag.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (flag, None),
+        };
+        if let Some(flag) = ManagerFlag::of(name) {
+            self.open = value.is_none();
+            self.flags.push((flag, value));
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Arguments {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Reads an argument without an intermediate string.
+        struct Next<'a>(&'a mut Arguments);
+        impl<'de> DeserializeSeed<'de> for Next<'_> {
+            type Value = ();
+
+            fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+                deserializer.deserialize_any(self)
+            }
+        }
+        impl Visitor<'_> for Next<'_> {
+            type Value = ();
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_str<E>(self, argument: &str) -> Result<(), E> {
+                self.0.push(argument);
+                Ok(())
+            }
+
+            fn visit_unit<E>(self) -> Result<(), E> {
+                self.0.push("");
+                Ok(())
+            }
+        }
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Arguments;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of strings")
+            }
+
+            fn visit_unit<E>(self) -> Result<Arguments, E> {
+                Ok(Arguments::default())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Arguments, A::Error> {
+                let mut arguments = Arguments::default();
+                while list.next_element_seed(Next(&mut arguments))?.is_some() {}
+                Ok(arguments)
+            }
+        }
+        deserializer.deserialize_any(All)
+    }
+}
+
+impl ManagerSettings {
+    /// What a container runs with, if it is that of the controller manager and its command is not a
+    /// line for a shell.
+    pub(super) fn of(
+        container: &str,
+        command: Arguments,
+        args: Arguments,
+        image: &str,
+    ) -> Option<Self> {
+        if container != MANAGER || !(command.any || args.any) {
+            return None;
+        }
+        let mut settings = Self { version: version_of(image), ..Self::default() };
+        for (flag, value) in command.flags.into_iter().chain(args.flags) {
+            let set = match &value {
+                None => Err("it has no value".to_owned()),
+                Some(value) if value.contains("$(") => {
+                    Err(format!("what {} stands for is not known", go::quote(value)))
+                }
+                Some(value) => settings.set(flag, value),
+            };
+            if let Err(why) = set {
+                settings.unusable.push((flag, why));
+            }
+        }
+        Some(settings)
+    }
+
+    fn set(&mut self, flag: ManagerFlag, value: &str) -> Result<(), String> {
+        match flag {
+            ManagerFlag::Hpa(name) => self.flags.read(name, value)?,
+            ManagerFlag::FeatureGates => self.set_gates(value)?,
+            ManagerFlag::EmulatedVersion => {
+                for entry in value.split(',') {
+                    let (component, version) = entry.split_once('=').unwrap_or(("kube", entry));
+                    if component.trim() == "kube" {
+                        self.version = Some(version.trim().parse()?);
+                    }
+                }
+            }
+            ManagerFlag::Controllers => {
+                self.controllers.extend(value.split(',').map(str::to_owned));
+            }
+        }
+        Ok(())
+    }
+
+    /// `A=true,B=false`, from v1.31 on also with the component in front, as `kube:A=true`.
+    fn set_gates(&mut self, value: &str) -> Result<(), String> {
+        for entry in value.split(',').filter(|entry| !entry.is_empty()) {
+            let unusable = || format!("{} sets no feature gate", go::quote(entry));
+            let entry = match entry.split_once(':') {
+                Some((component, entry)) if ["", "kube"].contains(&component.trim()) => entry,
+                Some(_) => continue,
+                None => entry,
+            };
+            let (gate, on) = entry.split_once('=').ok_or_else(unusable)?;
+            let on = go::parse_bool(on.trim()).ok_or_else(unusable)?;
+            let gate = gate.trim();
+            if GATES.contains(&gate) || gate == ALL_ALPHA || gate == ALL_BETA {
+                self.gates.insert(gate.to_owned(), on);
+            }
+        }
+        Ok(())
+    }
+
+    /// How its flags set a gate, be it alone or with all of its stage.
+    pub(super) fn gate(&self, gate: &str, version: &Version) -> Option<bool> {
+        let all = match Stage::of(gate, version) {
+            Stage::Off => Some(ALL_ALPHA),
+            Stage::On => Some(ALL_BETA),
+            _ => None,
+        };
+        self.gates.get(gate).or_else(|| self.gates.get(all?)).copied()
+    }
+
+    /// Whether the HPA controller runs: the first entry that names it counts.
+    pub(super) fn runs_hpa_controller(&self) -> bool {
+        let is_hpa = |name: &str| HPA_CONTROLLER.contains(&name);
+        let named = self.controllers.iter().find_map(|entry| match entry.strip_prefix('-') {
+            Some(name) => is_hpa(name).then_some(false),
+            None => is_hpa(entry).then_some(true),
+        });
+        let unnamed = || self.controllers.is_empty() || self.controllers.iter().any(|it| it == "*");
+        named.unwrap_or_else(unnamed)
+    }
+
+    /// Whether a flag is set to something that cannot be used.
+    pub(super) fn is_unusable(&self, flag: ManagerFlag) -> bool {
+        self.unusable.iter().any(|(unusable, _)| *unusable == flag)
+    }
+}
+
+/// The gates that set all alpha or beta gates which are not set themselves.
+const ALL_ALPHA: &str = "AllAlpha";
+const ALL_BETA: &str = "AllBeta";
+
+/// The names of the HPA controller, up to v1.27 and from then on.
+const HPA_CONTROLLER: [&str; 2] =
+    ["horizontalpodautoscaling", "horizontal-pod-autoscaler-controller"];
+
+/// The version in an image's tag. A registry may have a port, and a digest may follow.
+fn version_of(image: &str) -> Option<Version> {
+    let image = image.split('@').next()?;
+    let (_, name) = image.rsplit_once('/').unwrap_or(("", image));
+    name.split_once(':')?.1.parse().ok()
+}

@@ -1,0 +1,52 @@
+//! When the parts of an object were written, by its `managedFields`.
+
+use jiff::Timestamp;
+
+use crate::apimachinery::managed_fields::ManagedFieldsEntry;
+
+/// Whose events and statuses tell nothing about the controller: `apply` writes them in its words.
+pub const FIELD_MANAGER: &str = "kubectl-hpa";
+
+/// When the parts of an HPA were written, as far as the object tells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Written {
+    /// `metadata.creationTimestamp`.
+    pub created: Option<Timestamp>,
+    /// The last change of anything but the status, by `managedFields`.
+    pub spec: Option<Timestamp>,
+    /// The last change of the status, by `managedFields`.
+    pub status: Option<Timestamp>,
+    /// It was `apply` that changed it, in the controller's stead.
+    pub by_us: bool,
+}
+
+impl Written {
+    /// The `managedFields` that tell the same.
+    pub(crate) fn managed_fields(&self) -> Vec<ManagedFieldsEntry> {
+        let parts = [(self.spec, false), (self.status, true)].into_iter();
+        let entry =
+            |(time, of_status): (Option<_>, _)| Some(ManagedFieldsEntry::at(time?, of_status));
+        let mut managed: Vec<_> = parts.filter_map(entry).collect();
+        if let Some(last) = managed.last_mut().filter(|_| self.by_us) {
+            FIELD_MANAGER.clone_into(&mut last.manager);
+        }
+        managed
+    }
+
+    /// What creation time and `managedFields` tell. kubectl leaves the latter out unless it is told
+    /// to show them.
+    pub(crate) fn new(created: Option<Timestamp>, managed: &[ManagedFieldsEntry]) -> Self {
+        let status = last_write(managed, true);
+        let ours = |entry: &ManagedFieldsEntry| {
+            entry.manager == FIELD_MANAGER && entry.is_of_status() && entry.time == status
+        };
+        let by_us = managed.iter().any(ours);
+        Self { created, spec: last_write(managed, false), status, by_us }
+    }
+}
+
+/// The last change of an object's status, or of all but the status.
+pub(super) fn last_write(managed: &[ManagedFieldsEntry], of_status: bool) -> Option<Timestamp> {
+    let entries = managed.iter().filter(|entry| entry.is_of_status() == of_status);
+    entries.filter_map(|entry| entry.time).max()
+}

@@ -1,0 +1,129 @@
+//! A metric as it is named on the command line, and where the spec has it.
+
+use crate::apimachinery::selector::Selector;
+use crate::error::Error;
+use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::{MetricSource, MetricSpec};
+
+/// Which metric is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedMetric {
+    pub(super) name: String,
+    pub(super) container: Option<String>,
+    /// As [`MetricSpec::selector`] writes it.
+    pub(super) selector: Option<String>,
+}
+
+/// A metric and what is said of it: `NAME=VALUE`, `NAME{SELECTOR}=VALUE`. `values` says which values
+/// there are.
+pub(super) fn split<'t>(
+    text: &'t str,
+    flag: &str,
+    typed: &str,
+    values: &str,
+) -> Result<(NamedMetric, &'t str), Error> {
+    let form = || {
+        Error::usage(format!(
+            "{flag} {typed}: not of the form NAME=VALUE or NAME{{SELECTOR}}=VALUE"
+        ))
+        .hint(values)
+    };
+    let (metric, value) = text.rsplit_once('=').ok_or_else(form)?;
+    Ok((named(metric, flag, typed, form)?, value))
+}
+
+/// A metric by name, and by selector where it has one.
+fn named(
+    text: &str,
+    flag: &str,
+    typed: &str,
+    form: impl Fn() -> Error,
+) -> Result<NamedMetric, Error> {
+    let (name, selector) = match text.split_once('{') {
+        None => (text, None),
+        Some((name, rest)) => {
+            let selector = rest.strip_suffix('}').ok_or_else(&form)?;
+            let selector = Selector::parse(selector)
+                .map_err(|e| Error::usage(format!("{flag} {typed}: {selector}: {e}")))?;
+            (name, Some(selector.to_string()))
+        }
+    };
+    if name.is_empty() {
+        return Err(form());
+    }
+    Ok(NamedMetric { name: name.to_owned(), container: None, selector })
+}
+
+impl NamedMetric {
+    /// Reads a metric without a value: `NAME`, `NAME{SELECTOR}`, or `CONTAINER=NAME`.
+    ///
+    /// # Errors
+    ///
+    /// It has none of these forms.
+    pub fn read(text: &str, flag: &str) -> Result<Self, Error> {
+        let form = || {
+            Error::usage(format!("{flag} {text}: names no metric"))
+                .hint("such as cpu, app=cpu for a container, or 'queue_depth{queue=a}'")
+        };
+        let container = text.split_once('=').filter(|(before, _)| !before.contains('{'));
+        let Some((container, name)) = container else {
+            return named(text, flag, text, form);
+        };
+        if container.is_empty() {
+            return Err(form());
+        }
+        let wanted = named(name, flag, text, form)?;
+        Ok(Self { container: Some(container.to_owned()), ..wanted })
+    }
+
+    /// Its place in the spec; the first where the spec has it several times.
+    ///
+    /// # Errors
+    ///
+    /// There is no such metric, or it cannot be told which.
+    pub fn place(&self, snapshot: &Snapshot) -> Result<usize, Error> {
+        let places = self.places(snapshot)?;
+        places.first().copied().ok_or_else(|| Error::usage(format!("the HPA has no metric {self}")))
+    }
+
+    pub(in crate::whatif) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
+        let metrics = &snapshot.hpa.spec.metrics;
+        let fits = |spec: &MetricSpec| {
+            spec.name() == self.name
+                && self.container.as_deref().is_none_or(|own| spec.container() == Some(own))
+                && self.selector.as_ref().is_none_or(|own| spec.selector() == *own)
+        };
+        let mut found: Vec<usize> =
+            (0..metrics.len()).filter(|&place| fits(&metrics[place])).collect();
+        // Without a container the pod as a whole is meant, where the HPA looks at it.
+        let of_pods = |place: &usize| matches!(metrics[*place].source(), MetricSource::Resource(_));
+        if self.container.is_none() && found.iter().any(of_pods) {
+            found.retain(of_pods);
+        }
+        let mut labels: Vec<String> = found.iter().map(|place| metrics[*place].label()).collect();
+        labels.dedup();
+        match labels.len() {
+            0 => {
+                let there: Vec<String> = metrics.iter().map(MetricSpec::label).collect();
+                Err(Error::usage(format!("the HPA has no metric {self}"))
+                    .hint(format!("it has {}", there.join(", "))))
+            }
+            1 => Ok(found),
+            _ => Err(Error::usage(format!("{self} is ambiguous: {}", labels.join(", ")))
+                .hint("name the container, as in --cpu app=80%, or the selector, as in --metric 'NAME{queue=a}=30'")),
+        }
+    }
+}
+
+impl std::fmt::Display for NamedMetric {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)?;
+        if let Some(container) = &self.container {
+            write!(f, " in {container}")?;
+        }
+        if let Some(selector) = &self.selector {
+            write!(f, "{{{selector}}}")?;
+        }
+        Ok(())
+    }
+}

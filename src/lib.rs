@@ -1,82 +1,114 @@
 //! What the Kubernetes HorizontalPodAutoscaler controller decides, computed outside of it.
 //!
-//! One plain value stands between neighbours, and no module imports from its right-hand one:
-//!
-//! ```text
-//! args -> cluster -> snapshot -> memory -> engine -> report -> render -> stdout
-//!                       ^                    |
-//!                     files               whatif, apply
-//! ```
-//!
-//! [`engine::reconcile`] is the controller's pass as a pure function of a [`snapshot::Snapshot`] and
-//! a [`memory::Memory`]. Everything before it reads and checks, everything after it words;
-//! [`whatif`] runs it on a changed snapshot, and [`apply`] says whether its result may be written.
-//!
-//! The engine can be used without the program. It needs no cluster, no clock and no runtime:
+//! [`engine::reconcile`] is one pass of the controller as a pure function: it needs no cluster, no
+//! clock and no runtime.
 //!
 //! ```
 //! use jiff::Timestamp;
-//! use kubectl_hpa::engine;
-//! use kubectl_hpa::memory::Remembered;
-//! use kubectl_hpa::snapshot::input::Options;
-//! use kubectl_hpa::saved::assemble::assemble;
-//! use kubectl_hpa::saved::file::read_text;
-//! use kubectl_hpa::saved::objects::Objects;
+//! use kubectl_hpa::engine::reconcile;
+//! use kubectl_hpa::snapshot::hpa::{Hpa, HpaSpec};
+//! use kubectl_hpa::snapshot::memory::Memory;
+//! use kubectl_hpa::snapshot::{ExternalValue, MetricAnswer, Scale, Snapshot};
 //!
-//! let objects_as_kubectl_prints_them = r#"
-//! apiVersion: autoscaling/v2
-//! kind: HorizontalPodAutoscaler
-//! metadata: {name: worker, namespace: default}
-//! spec:
-//!   scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: worker}
-//!   maxReplicas: 10
-//!   metrics:
-//!   - type: External
-//!     external:
-//!       metric: {name: queue_depth}
-//!       target: {type: AverageValue, averageValue: "30"}
-//! ---
-//! apiVersion: apps/v1
-//! kind: Deployment
-//! metadata: {name: worker, namespace: default}
-//! spec: {replicas: 2, selector: {matchLabels: {app: worker}}}
-//! status: {replicas: 2}
-//! ---
-//! apiVersion: external.metrics.k8s.io/v1beta1
-//! kind: ExternalMetricValueList
-//! items:
-//! - {metricName: queue_depth, value: "100", timestamp: "2026-11-21T06:00:00Z"}
-//! "#;
-//! let mut objects = Objects::default();
-//! read_text(objects_as_kubectl_prints_them, "example", &mut objects)?;
-//! let now: Timestamp = "2026-11-21T06:00:00Z".parse()?;
-//! let options = Options { name: "worker".to_owned(), ..Options::default() };
-//! let input = assemble(objects, &options, now)?;
+//! let spec: HpaSpec = serde_json::from_str(
+//!     r#"{"maxReplicas": 10, "metrics": [{"type": "External", "external": {
+//!         "metric": {"name": "queue_depth"},
+//!         "target": {"type": "AverageValue", "averageValue": "30"}}}]}"#,
+//! )?;
+//! let hpa = Hpa { name: "worker".into(), namespace: "default".into(), spec, ..Hpa::default() };
+//! let mut snapshot = Snapshot::new(hpa, Scale::new(2, "app=worker"), Timestamp::now());
+//! let depth = ExternalValue { value: 100_000, ..ExternalValue::default() }; // milli-units
+//! snapshot.metrics = vec![MetricAnswer::External(vec![depth])];
 //!
-//! let remembered = Remembered::of(&input);
-//! let decision = engine::reconcile(&input.snapshot, &remembered.likely);
-//! assert_eq!(decision.proposal, Some(4)); // 100 messages at 30 for each replica
-//! assert_eq!(decision.replicas_after(), Some(4));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! let decision = reconcile(&snapshot, &Memory::default());
+//! assert_eq!(decision.replicas_after(), Some(4)); // 100 messages, 30 for each replica
+//! # Ok::<(), serde_json::Error>(())
 //! ```
+//!
+//! [`engine::decision::Decision`] has what the controller would write and say, and each step that led
+//! there. To run a pass over objects as kubectl prints them, or over what `--save` wrote:
+//!
+//! ```
+//! use jiff::Timestamp;
+//! use kubectl_hpa::pass::Pass;
+//! use kubectl_hpa::saved;
+//! use kubectl_hpa::snapshot::input::Options;
+//!
+//! # let objects = r#"
+//! # apiVersion: autoscaling/v2
+//! # kind: HorizontalPodAutoscaler
+//! # metadata: {name: worker, namespace: default}
+//! # spec:
+//! #   scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: worker}
+//! #   maxReplicas: 10
+//! #   metrics:
+//! #   - type: External
+//! #     external:
+//! #       metric: {name: queue_depth}
+//! #       target: {type: AverageValue, averageValue: "30"}
+//! # ---
+//! # apiVersion: apps/v1
+//! # kind: Deployment
+//! # metadata: {name: worker, namespace: default}
+//! # spec: {replicas: 2, selector: {matchLabels: {app: worker}}}
+//! # status: {replicas: 2}
+//! # ---
+//! # apiVersion: external.metrics.k8s.io/v1beta1
+//! # kind: ExternalMetricValueList
+//! # items:
+//! # - {metricName: queue_depth, value: "100", timestamp: "2026-11-21T06:00:00Z"}
+//! # "#;
+//! let options = Options { name: "worker".into(), ..Options::default() };
+//! let pass = Pass::run(saved::read(objects, &options, Timestamp::now())?);
+//! assert_eq!(pass.decision.proposal, Some(4));
+//! # Ok::<(), kubectl_hpa::error::Error>(())
+//! ```
+//!
+//! A controller remembers past recommendations and changes of scale. [`snapshot::memory::Memory`]
+//! states them; [`pass::Pass`] infers them from what the objects show, and [`outlook::Outlook`] says
+//! what else may come of a pass where they are not certain.
+//!
+//! # The house
+//!
+//! Each floor knows the floors below it and none above:
+//!
+//! ```text
+//! command
+//! render       report       apply        whatif
+//! pass         outlook      engine       memory
+//! cluster      saved        apiserver    snapshot     args
+//! apimachinery error        flags        numbers      secret       version
+//! ```
+//!
+//! Modules that are not on this page belong to the program, and are public only for its tests.
 
 pub mod apimachinery;
+#[doc(hidden)]
 pub mod apiserver;
+#[doc(hidden)]
 pub mod apply;
+#[doc(hidden)]
 pub mod args;
+#[doc(hidden)]
 pub mod cluster;
+#[doc(hidden)]
 pub mod command;
 pub mod engine;
 pub mod error;
+#[doc(hidden)]
 pub mod flags;
 pub mod memory;
 mod numbers;
 pub mod outlook;
 pub mod pass;
+#[doc(hidden)]
 pub mod render;
+#[doc(hidden)]
 pub mod report;
 pub mod saved;
+#[doc(hidden)]
 pub mod secret;
 pub mod snapshot;
 pub mod version;
+#[doc(hidden)]
 pub mod whatif;

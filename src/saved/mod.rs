@@ -8,3 +8,21 @@ mod place;
 pub(crate) mod remarks;
 pub mod save;
 pub(crate) mod wire;
+
+use jiff::Timestamp;
+
+use crate::error::Error;
+use crate::snapshot::input::{Input, Options};
+use objects::Objects;
+
+/// Everything for a pass over one HPA, from a text with objects as kubectl prints them. `clock` is the
+/// time of the pass where neither the text nor the options state one.
+///
+/// # Errors
+///
+/// The text cannot be read, or does not hold the HPA that the options name.
+pub fn read(text: &str, options: &Options, clock: Timestamp) -> Result<Input, Error> {
+    let mut objects = Objects::default();
+    file::read_text(text, "the input", &mut objects)?;
+    assemble::assemble(objects, options, clock)
+}

@@ -16,7 +16,7 @@ use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{LabelSelector, Labels};
 
 /// A HorizontalPodAutoscaler: identity, spec and the status that the controller last wrote.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Hpa {
     /// `metadata.name`.
     pub name: String,

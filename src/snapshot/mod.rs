@@ -52,6 +52,23 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// An HPA with its target at a time, under a controller of the newest known version with the default
+    /// flags. There are no pods and no answers of metrics APIs yet: `metrics` needs one for each metric
+    /// of the spec, and resource metrics need `pods` and `pod_metrics`.
+    pub fn new(hpa: Hpa, scale: Scale, now: Timestamp) -> Self {
+        Self {
+            now,
+            hpa,
+            controller: Controller::default(),
+            scale: Ok(scale),
+            scale_update_error: None,
+            pods: Vec::new(),
+            pod_metrics: Vec::new(),
+            metrics: Vec::new(),
+            other_hpas: Vec::new(),
+        }
+    }
+
     /// Whether a sample is older than twice the window over which it was measured: a newer one should
     /// be there by now.
     pub(crate) fn is_stale(&self, timestamp: Timestamp, window: SignedDuration) -> bool {
@@ -68,6 +85,14 @@ pub struct Scale {
     pub status_replicas: i32,
     /// `status.selector`.
     pub selector: ScaleSelector,
+}
+
+impl Scale {
+    /// The scale of a target that is where its spec wants it, with the selector of its pods as text.
+    pub fn new(replicas: i32, selector: &str) -> Self {
+        let selector = selector.to_owned().into();
+        Self { spec_replicas: replicas, status_replicas: replicas, selector }
+    }
 }
 
 /// The selector of a target's pods: the text that its scale states, and what the text selects.
@@ -198,7 +223,7 @@ pub struct PodValue {
 }
 
 /// A value of an external metric.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExternalValue {
     /// The labels by which the API selected it.
     pub labels: Labels,

@@ -13,22 +13,18 @@ use kubectl_hpa::engine::decision::Decision;
 use kubectl_hpa::error::Error;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::report::Explanation;
-use kubectl_hpa::saved::assemble::assemble;
-use kubectl_hpa::saved::file::read_text;
-use kubectl_hpa::saved::objects::Objects;
+use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use serde_json::Value;
 
 /// What the pass over the HPA `web` in `default` needs, from one text.
 pub(crate) fn read(text: &str) -> Result<Input, Error> {
-    let mut objects = Objects::default();
-    read_text(text, "the input", &mut objects)?;
     let options = Options {
         name: "web".to_owned(),
         namespace: Some("default".to_owned()),
         ..Options::default()
     };
-    assemble(objects, &options, Timestamp::UNIX_EPOCH)
+    saved::read(text, &options, Timestamp::UNIX_EPOCH)
 }
 
 /// One pass, and the object that `-o json` prints of it.

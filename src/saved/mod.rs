@@ -1,5 +1,6 @@
 //! The saved format: objects as kubectl prints them, with a `ControllerState` for what no object
-//! holds. [`mod@file`] reads it, [`assemble`] finds in it what a pass needs, [`save`] writes it.
+//! holds. [`mod@file`] reads it, [`assemble`] finds in it what a pass needs, [`save`] writes it;
+//! `objects` and `wire` have the types that both use.
 
 pub mod assemble;
 pub mod file;

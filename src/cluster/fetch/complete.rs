@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Fetch, Needed};
+use super::Fetch;
 use crate::apimachinery::selector::Selector;
 use crate::cluster::{Failure, Session};
 use crate::snapshot::hpa::Hpa;
@@ -50,5 +50,5 @@ pub async fn hpa(session: &Session, name: &str) -> Option<Hpa> {
 /// The pods of an HPA's target, where they can be read.
 pub async fn pods(session: &Session, name: &str) -> Option<Vec<Pod>> {
     let asked = Fetch { session, namespace: session.namespace() };
-    asked.needed(name, &[]).await.ok().map(|Needed { pods, .. }| pods)
+    asked.needed(name, &[]).await.ok().map(|needed| needed.pods)
 }

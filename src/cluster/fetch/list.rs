@@ -17,15 +17,13 @@ use super::metrics::{Miss, custom_version};
 use super::past::Past;
 use super::right::denied;
 use super::scale::Found;
-use super::{Fetch, Needed, Needs, clock, graceful};
+use super::{Fetch, Needs, clock, graceful, without_pods};
 use crate::apimachinery::selector::Selector;
 use crate::apiserver::convert::HpaObject;
 use crate::cluster::fetch::discovery::{Discovery, segment};
 use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
 use crate::snapshot::Listed;
-use crate::snapshot::control_plane::ControlPlane;
-use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::{Note, OtherHpaIgnored};
 use crate::snapshot::pod::Meta;
@@ -241,11 +239,9 @@ impl Fetch<'_> {
         let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
         let found = shared.scales[place].clone()?;
         let notes = item.notes.iter().chain(&shared.note).cloned().collect();
-        let needed = Needed::new(hpa.clone(), shared.now, found, notes);
-        let needed = self.with_pods(needed, &shared.discovery, &shared.custom).await?;
-        let Needed { hpa, now, scale, scale_at, pods, pod_metrics, metrics, basis, mut notes } =
-            needed;
-        let mut others = Vec::new();
+        let needed = without_pods(hpa.clone(), shared.now, found, notes);
+        let mut needed = self.with_pods(needed, &shared.discovery, &shared.custom).await?;
+        let Observed { pods, others, notes, .. } = &mut needed;
         for (neighbour, scale) in shared.items.iter().zip(&shared.scales) {
             if neighbour.namespace != item.namespace || neighbour.name == item.name {
                 continue;
@@ -266,20 +262,6 @@ impl Fetch<'_> {
                 Err(note) => notes.push(note),
             }
         }
-        Ok(Observed {
-            now,
-            version: None,
-            hpa,
-            scale,
-            pods,
-            pod_metrics,
-            metrics,
-            others,
-            evidence: Evidence::default(),
-            control_plane: ControlPlane::default(),
-            basis,
-            notes,
-            scale_at,
-        })
+        Ok(needed)
     }
 }

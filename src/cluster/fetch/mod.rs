@@ -35,15 +35,14 @@ use crate::apimachinery::names;
 use crate::apiserver::admit;
 use crate::apiserver::convert::HpaObject;
 use crate::apiserver::default::AdmissionRules;
-use crate::cluster::observed::{Now, Observed, ScaleAt};
+use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
-use crate::snapshot::basis::Basis;
+use crate::snapshot::control_plane::ControlPlane;
+use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSource, MetricSpec};
-use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::{Note, Unlearnt};
-use crate::snapshot::pod::Pod;
 use crate::snapshot::right::Cause;
-use crate::snapshot::{MetricAnswer, Scale, ScaleError, ScaleSelector};
+use crate::snapshot::{MetricAnswer, ScaleSelector};
 use crate::version::Version;
 
 const JSON: &str = "application/json";
@@ -77,24 +76,10 @@ pub async fn fetch(
         true => beside.about_absence(namespace, absent.error),
         false => absent.error,
     })?;
-    let Needed { hpa, now, scale, scale_at, pods, pod_metrics, metrics, basis, mut notes } = needed;
+    let mut notes = needed.notes;
     let (version, others) = beside.take(&mut notes);
     let (evidence, control_plane) = beside.past.take(session, &mut notes);
-    Ok(Observed {
-        now,
-        version,
-        hpa,
-        scale,
-        pods,
-        pod_metrics,
-        metrics,
-        others,
-        evidence,
-        control_plane,
-        basis,
-        notes,
-        scale_at,
-    })
+    Ok(Observed { version, others, evidence, control_plane, notes, ..needed })
 }
 
 /// Waits for what is needed, and then a little for what merely sharpens it, where that is worth it.
@@ -116,35 +101,23 @@ async fn graceful<T>(
     }
 }
 
-/// What no answer can do without.
-struct Needed {
-    hpa: Hpa,
-    now: Now,
-    scale: Result<Scale, ScaleError>,
-    scale_at: Option<ScaleAt>,
-    pods: Vec<Pod>,
-    pod_metrics: Vec<PodMetrics>,
-    metrics: Vec<MetricAnswer>,
-    basis: Vec<Basis>,
-    notes: Vec<Note>,
-}
-
-impl Needed {
-    /// Before anything was asked about pods and metrics.
-    fn new(hpa: Hpa, now: Now, found: Found, notes: Vec<Note>) -> Self {
-        let metrics = vec![MetricAnswer::PodMetrics; hpa.spec.metrics.len()];
-        let Found { scale, basis, at } = found;
-        Self {
-            hpa,
-            now,
-            scale,
-            scale_at: at,
-            pods: Vec::new(),
-            pod_metrics: Vec::new(),
-            metrics,
-            basis: Vec::from_iter(basis),
-            notes,
-        }
+/// An HPA and its target's scale, before anything else is known.
+fn without_pods(hpa: Hpa, now: Now, found: Found, notes: Vec<Note>) -> Observed {
+    let Found { scale, basis, at } = found;
+    Observed {
+        now,
+        version: None,
+        scale,
+        pods: Vec::new(),
+        pod_metrics: Vec::new(),
+        metrics: vec![MetricAnswer::PodMetrics; hpa.spec.metrics.len()],
+        hpa,
+        others: Vec::new(),
+        evidence: Evidence::default(),
+        control_plane: ControlPlane::default(),
+        basis: Vec::from_iter(basis),
+        notes,
+        scale_at: at,
     }
 }
 
@@ -192,7 +165,8 @@ pub(super) struct Fetch<'s> {
 }
 
 impl Fetch<'_> {
-    async fn needed(&self, name: &str, also: &[MetricSpec]) -> Result<Needed, Absent> {
+    /// Everything that no answer can do without.
+    async fn needed(&self, name: &str, also: &[MetricSpec]) -> Result<Observed, Absent> {
         let (mut hpa, now, notes) = self.hpa(name).await?;
         let own = hpa.spec.metrics.len();
         hpa.spec.metrics.extend_from_slice(also);
@@ -210,7 +184,7 @@ impl Fetch<'_> {
             Some(found) => found?,
             None => self.custom_scale(&hpa, &discovery).await?,
         };
-        let needed = Needed::new(hpa, now, found, notes);
+        let needed = without_pods(hpa, now, found, notes);
         let mut needed = self.with_pods(needed, &discovery, &custom).await?;
         needed.hpa.spec.metrics.truncate(own);
         Ok(needed)
@@ -219,11 +193,11 @@ impl Fetch<'_> {
     /// Adds what depends on the target's selector: pods and metrics.
     async fn with_pods(
         &self,
-        mut needed: Needed,
+        mut needed: Observed,
         discovery: &Result<Discovery, Failure>,
         custom: &Result<String, Miss>,
-    ) -> Result<Needed, Error> {
-        let Needed { hpa, scale, pods, pod_metrics, metrics, notes, .. } = &mut needed;
+    ) -> Result<Observed, Error> {
+        let Observed { hpa, scale, pods, pod_metrics, metrics, notes, .. } = &mut needed;
         let needs = Needs::of(hpa);
         let selector = scale.as_ref().ok().map(|scale| &scale.selector);
         let selector = selector.filter(|selector| selector.parsed().is_ok());

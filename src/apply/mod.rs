@@ -211,7 +211,7 @@ pub fn moved(hpa: [&Hpa; 2], scale: [&ScaleState; 2]) -> Option<String> {
         return Some(format!("{name} was deleted and created again"));
     }
     if let Some(since) = now.deletion_timestamp {
-        return Some(format!("{name} is being deleted since {since}"));
+        return Some(format!("{name} has been marked for deletion since {since}"));
     }
     let [was, is] = scale;
     if was.uid != is.uid {

@@ -91,12 +91,10 @@ impl From<&Ground> for BasisView {
                     StatusSilent::WrittenByUs => {
                         "kubectl-hpa wrote it, and no pass need have been made since"
                     }
-                    StatusSilent::Replaced => {
-                        "no pass has been made since the HPA took the place of another"
-                    }
+                    StatusSilent::Replaced => "no pass has been made since the HPA was replaced",
                     StatusSilent::SpecChanged => "the spec was changed after it was written",
                 };
-                Self::new("recommendations", "the status tells nothing of them", source)
+                Self::new("recommendations", "the status says nothing about them", source)
             }
             Ground::LastStatus { sighting, age: written } => {
                 let mut source = format!("condition {}, ", sighting.reason);
@@ -134,12 +132,12 @@ impl From<&Ground> for BasisView {
                         "the controller manager's lease",
                     ),
                     Running::Since(since) => (
-                        format!("has not started anew since {}", SecondsTime(*since)),
+                        format!("has not restarted since {}", SecondsTime(*since)),
                         "statuses that follow on each other; no lease of a controller manager that is \
                          there",
                     ),
                     Running::Unknown => (
-                        "may have started anew at any time".to_owned(),
+                        "may have restarted at any time".to_owned(),
                         "no lease of a controller manager that is there",
                     ),
                 };
@@ -149,7 +147,7 @@ impl From<&Ground> for BasisView {
     }
 }
 
-const BY_EVENTS: &str = "events SuccessfulRescale, if nobody else scaled";
+const BY_EVENTS: &str = "events SuccessfulRescale, if no one else scaled";
 
 fn source(of: &SettingSource) -> String {
     match of {
@@ -200,9 +198,9 @@ fn rate_limits(counted: &Counted) -> (String, String) {
             let source = match why {
                 Uncounted::StatusLost => "a status that could not be written".to_owned(),
                 Uncounted::EarlierHpa => "events about an earlier HPA of the name".to_owned(),
-                Uncounted::EventsIncomplete => "the events do not tell of all".to_owned(),
+                Uncounted::EventsIncomplete => "the events are incomplete".to_owned(),
                 Uncounted::OtherChange { message } => {
-                    format!("event {SCALED} about the target tells of another change: {message}")
+                    format!("event {SCALED} about the target shows another change: {message}")
                 }
             };
             ("rate limits may count any rescale".to_owned(), source)

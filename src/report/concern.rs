@@ -9,8 +9,10 @@ use crate::snapshot::hpa::Hpa;
 /// What stands against writing the result of a pass of an HPA.
 pub fn text(concern: &Concern, hpa: &Hpa) -> String {
     match &concern.reason {
-        Reason::HpaDeleted(since) => format!("the HPA is being deleted since {since}"),
-        Reason::TargetDeleted(since) => format!("the target is being deleted since {since}"),
+        Reason::HpaDeleted(since) => format!("the HPA has been marked for deletion since {since}"),
+        Reason::TargetDeleted(since) => {
+            format!("the target has been marked for deletion since {since}")
+        }
         Reason::CannotScale { error } => format!("the target cannot be scaled: {error}"),
         Reason::ScalingDisabled => {
             "scaling is disabled since the replica count of the target is zero".to_owned()

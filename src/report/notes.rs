@@ -18,7 +18,7 @@ pub(crate) const NOT_PLAYED: &str = "nothing is played: the scale cannot be read
 pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
     match note {
         Note::HpaDeleted { since } => format!(
-            "the HPA is being deleted since {}; the controller acts on it until it is gone",
+            "the HPA has been marked for deletion since {}; the controller acts on it until it is gone",
             SecondsTime(*since)
         ),
         Note::StatusDropped => {
@@ -33,7 +33,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             format!("annotation {key} is ignored, as the API server does: {cause}")
         }
         Note::UnknownFields { paths } => format!(
-            "not known here and passed over, so the answer may be incomplete: {}",
+            "unknown fields are ignored, so the answer may be incomplete: {}",
             paths.join(", ")
         ),
         Note::UnknownMetricType { index, type_ } => format!(
@@ -71,11 +71,11 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         }
 
         Note::FileSkipped { path } => {
-            format!("{} is skipped: it is no regular file", path.display())
+            format!("{} is skipped: it is not a regular file", path.display())
         }
         Note::ObjectsSkipped { kind, api_version, count } => {
             let version = if api_version.is_empty() { "without apiVersion" } else { api_version };
-            format!("{count} {kind} ({version}) passed over: a pass does not look at it")
+            format!("{count} {kind} ({version}) ignored: a pass does not depend on it")
         }
         Note::NoTarget { target } => {
             let own = &hpa.spec.scale_target_ref;
@@ -93,14 +93,14 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::SaveCommand => save_command(hpa),
 
         Note::OtherHpaIgnored { hpa, why } => match why {
-            OtherHpaIgnored::Unreadable => format!("{hpa} cannot be read, so it plays no part"),
+            OtherHpaIgnored::Unreadable => format!("{hpa} cannot be read, so it is ignored"),
             OtherHpaIgnored::TargetUnreadable => {
-                format!("the target of {hpa} cannot be read, so it plays no part")
+                format!("the target of {hpa} cannot be read, so the HPA is ignored")
             }
             OtherHpaIgnored::NoTarget(target) => {
-                format!("{hpa} plays no part: the input has no {target}")
+                format!("{hpa} is ignored: the input has no {target}")
             }
-            OtherHpaIgnored::Other(cause) => format!("{hpa} plays no part: {cause}"),
+            OtherHpaIgnored::Other(cause) => format!("{hpa} is ignored: {cause}"),
         },
         Note::NotKnown { what, why } => {
             let what = match what {
@@ -112,10 +112,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                     "how many replicas there were at earlier passes is not known"
                 }
             };
-            match why {
-                Cause::NoPods => format!("{what} without them"),
-                why => format!("{what}: {}", cause(why)),
-            }
+            format!("{what}: {}", cause(why))
         }
         Note::MissingRight(right) => right.advice(),
         Note::ApiUnavailable { group, version, code } => format!(
@@ -130,7 +127,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             format!("the server is {server} and behaves as {emulated}")
         }
         Note::ServerVersionIgnored { cause } => {
-            format!("the server's version plays no part: {cause}")
+            format!("the server's version is ignored: {cause}")
         }
 
         Note::ControllerOff { pod } => format!(
@@ -138,7 +135,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             manager(pod)
         ),
         Note::FlagIgnored { flag, pod, cause } => {
-            format!("--{} of {} is passed over: {cause}", flag.name(), manager(pod))
+            format!("--{} of {} is ignored: {cause}", flag.name(), manager(pod))
         }
         Note::VersionsDiffer { manager: own, pod, server } => format!(
             "the controller manager is {own} ({}) and the server {server}: the rules are the \
@@ -162,16 +159,14 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             format!("ignored, as --hpa takes one HorizontalPodAutoscaler: {}", objects.join(", "))
         }
         Note::ManifestRenamed { manifest, hpa } => format!(
-            "the manifest of {manifest} is taken for one of {hpa}, whose history it inherits"
+            "the manifest of {manifest} is treated as one of {hpa} and inherits its history"
         ),
-        Note::NoModelPod { replicas } => format!(
-            "there is no pod that the pods of {replicas} replicas could be modelled on, so none are \
-             assumed"
-        ),
+        Note::NoModelPod { replicas } => {
+            format!("there is no pod to model those of {replicas} replicas on, so none are assumed")
+        }
         Note::NotPlayed => NOT_PLAYED.to_owned(),
         Note::FirstPassExpected => {
-            "what is expected is asked of the first pass alone, not of those \
-                                    that are played after it"
+            "expectations are checked against the first pass only, not against those played after it"
                 .to_owned()
         }
     }

@@ -187,7 +187,7 @@ fn what_moves_before_the_write_keeps_it_back() {
                 });
             },
             2,
-            "the HPA default/web is being deleted since 2026-11-21T07:07:00Z; nothing written\n",
+            "the HPA default/web has been marked for deletion since 2026-11-21T07:07:00Z; nothing written\n",
         ),
         (
             "another HPA",

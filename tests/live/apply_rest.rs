@@ -122,7 +122,7 @@ fn what_is_never_written() {
                 });
             },
             6,
-            "error: the HPA is being deleted since 2026-11-21T07:07:00Z; nothing written\n",
+            "error: the HPA has been marked for deletion since 2026-11-21T07:07:00Z; nothing written\n",
         ),
         (
             "target under deletion",
@@ -132,7 +132,7 @@ fn what_is_never_written() {
                 });
             },
             6,
-            "error: the target is being deleted since 2026-11-21T07:07:00Z; nothing written\n",
+            "error: the target has been marked for deletion since 2026-11-21T07:07:00Z; nothing written\n",
         ),
         (
             "disabled",

@@ -215,7 +215,7 @@ fn a_controller_that_is_switched_off_is_the_first_note() {
         format!("nothing is scaled, as the HPA controller is switched off: --controllers of {pod}");
     assert_eq!(said.lines().next(), Some(&*first));
     let passed = format!(
-        "--horizontal-pod-autoscaler-tolerance of {pod} is passed over: \"10%\" is not a fraction \
+        "--horizontal-pod-autoscaler-tolerance of {pod} is ignored: \"10%\" is not a fraction \
          such as 0.1"
     );
     assert!(said.contains(&passed), "{said}");

@@ -143,7 +143,7 @@ fn an_hpa_under_deletion_says_so() {
         hpa["metadata"]["finalizers"] = json!(["example.com/hold"]);
     });
     let server = Server::start(cluster);
-    let note = "the HPA is being deleted since 2026-11-21T07:07:00Z; the controller acts on it \
+    let note = "the HPA has been marked for deletion since 2026-11-21T07:07:00Z; the controller acts on it \
                 until it is gone";
     let answer = explain(&server, &["-o", "json"]).answer();
     assert!(notes(&answer).contains(note), "{}", notes(&answer));

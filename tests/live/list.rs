@@ -197,7 +197,7 @@ fn what_cannot_be_read_leaves_the_others_their_answers() {
         panic!("{}: {error}", error.instance_path());
     }
     // Whether they select the same pods is not known.
-    let note = "the target of shop/db cannot be read, so it plays no part";
+    let note = "the target of shop/db cannot be read, so the HPA is ignored";
     assert!(notes(&answer["items"][0]).contains(note), "{:#}", answer["items"][0]);
 
     let gate = ["-n", "shop", "--feature-gates", "A=true"];

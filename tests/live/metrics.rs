@@ -310,7 +310,8 @@ fn without_the_right_to_list_pods_metrics_that_need_none_go_on() {
         let ran = deny(metrics);
         let answer = if answered { ran.answer() } else { ran.unanswered() };
         assert_eq!(answer["outcome"]["unread"].as_array().map(Vec::len), Some(1));
-        let shared = "whether another HPA selects the same pods is not known without them";
+        let shared =
+            "whether another HPA selects the same pods is not known: the pods cannot be read";
         for note in [right, shared] {
             assert!(notes(&answer).contains(note), "{}", notes(&answer));
         }
@@ -425,7 +426,7 @@ fn types_and_fields_of_a_newer_api_are_told() {
     for note in [
         "spec.metrics[0] has the unknown type \"Quantum\": it counts as failed, and a controller \
          that knows it can come to another answer",
-        "not known here and passed over, so the answer may be incomplete: \
+        "unknown fields are ignored, so the answer may be incomplete: \
          spec.metrics[0].quantum, spec.metrics[1].external.target.nothing, \
          spec.metrics[1].external.target.smoothing",
     ] {

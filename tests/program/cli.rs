@@ -978,7 +978,7 @@ fn a_pipe_is_read_only_by_its_name() {
     fs::write(path("in.yaml"), good()).expect("a file");
     let args = ["explain", "web", "-f", &path("."), "-o", "json"];
     let object: Value = serde_json::from_str(&answer(&args, "", &[])).expect("JSON");
-    let note = format!("{} is skipped: it is no regular file", path("./pipe.json"));
+    let note = format!("{} is skipped: it is not a regular file", path("./pipe.json"));
     assert!(object["notes"].as_array().expect("notes").contains(&json!(note)), "{object:#}");
     let writer = std::thread::spawn({
         let pipe = pipe.clone();

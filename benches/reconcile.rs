@@ -17,7 +17,7 @@ use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::pod::Pod;
 use kubectl_hpa::snapshot::{MetricAnswer, PodValue, Snapshot};
 use kubectl_hpa::whatif::thresholds::thresholds;
-use kubectl_hpa::whatif::timeline::{JoinTimes, Plan, Player, Trace};
+use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
 use serde_json::{Value, json};
 
 fn passes(c: &mut Criterion) {
@@ -86,7 +86,7 @@ fn timelines(c: &mut Criterion) {
     group.sample_size(10);
     for (name, trace) in [("held", None), ("trace", Some(trace))] {
         let trace = trace.map(|text| Trace::read(text.as_bytes(), "the trace"));
-        let plan = Plan {
+        let plan = TimelineOptions {
             span: Some(snapshot.controller.sync_period * (PASSES - 1)),
             trace: trace.transpose().expect("the trace is one"),
             times: JoinTimes {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use crate::engine;
 use crate::engine::decision::Decision;
 use crate::memory::Remembered;
-use crate::outlook::{Extreme, Outlook};
+use crate::outlook::{AtBound, Outlook};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
 use crate::version::Version;
@@ -44,7 +44,7 @@ impl Pass {
         if let Some(other) = &elsewhen {
             let Self { decision, outlook: at_that_time, .. } = &**other;
             let replicas = decision.replicas_after();
-            let likely = replicas.map(|it| Extreme { replicas: it, steps: decision.trace.clone() });
+            let likely = replicas.map(|it| AtBound { replicas: it, steps: decision.trace.clone() });
             outlook.extremes.extend(at_that_time.extremes.iter().cloned().chain(likely));
         }
         let newer = newer(&input, &remembered, &decision);

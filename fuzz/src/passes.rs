@@ -28,7 +28,7 @@ use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::whatif::expect::{Expectation, Facts, Gate};
 use kubectl_hpa::whatif::overrides::{Assumptions, NamedMetric};
 use kubectl_hpa::whatif::thresholds::thresholds;
-use kubectl_hpa::whatif::timeline::{JoinTimes, Plan, Player, Trace};
+use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -103,7 +103,7 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     let player = if span.is_some() || trace.is_some() {
         let times =
             JoinTimes { ready: args.timeline.ready_after, measured: args.timeline.metrics_after };
-        let plan = Plan { span: span.or(Some(PLAYED)), trace, times };
+        let plan = TimelineOptions { span: span.or(Some(PLAYED)), trace, times };
         Some(Player::new(plan, &mut input.snapshot, &mut overrides)?)
     } else {
         None

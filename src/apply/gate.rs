@@ -164,7 +164,7 @@ pub enum Leader {
 
 /// What a pass came to, and what is known beside it.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
+pub struct GateInput<'a> {
     /// The pass.
     pub pass: &'a Pass,
     /// Whether the target is to go.
@@ -176,7 +176,7 @@ pub struct Facts<'a> {
 const FORCE_UNCERTAIN: &str = "--force-uncertain";
 const FORCE_STATUS: &str = "--force-write-status";
 
-impl Facts<'_> {
+impl GateInput<'_> {
     /// The change that is due; none where the pass leaves the scale alone.
     pub fn change(&self) -> Option<Change> {
         let from = self.pass.input.snapshot.scale.as_ref().ok()?.spec_replicas;

@@ -40,7 +40,7 @@ pub struct Applied {
     /// What the live controller makes of it, or why that cannot be foreseen.
     pub next: Option<Result<Next, Error>>,
     /// What came of it.
-    pub result: Outcome,
+    pub result: ApplyOutcome,
     /// What came of the status of the HPA, where it was to be written.
     pub status: Option<Extra>,
     /// The same of the event.
@@ -51,7 +51,7 @@ pub struct Applied {
 
 /// What came of an application.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum ApplyOutcome {
     /// Nothing was due.
     NothingDue,
     /// The concerns stood against it.
@@ -79,7 +79,7 @@ pub enum Outcome {
     Unknown(String, String),
 }
 
-impl Outcome {
+impl ApplyOutcome {
     /// The name of it in the contract.
     pub fn name(&self) -> &'static str {
         match self {
@@ -168,14 +168,18 @@ impl Applied {
         let extras = [&self.status, &self.event].into_iter().flatten();
         let extra = extras.filter_map(Extra::exit_code).min_by_key(|code| *code != 7);
         match &self.result {
-            Outcome::Refused if self.concerns.iter().any(|it| it.code() == Code::CannotScale) => 1,
-            Outcome::Refused | Outcome::Unmet(_) | Outcome::Moved(_) => 6,
-            Outcome::Declined => 1,
-            Outcome::NotWritten(e) => e.kind.exit_code(),
-            Outcome::Altered(..) => 8,
-            Outcome::Accepted(state) if self.made(state).is_some() => 8,
+            ApplyOutcome::Refused
+                if self.concerns.iter().any(|it| it.code() == Code::CannotScale) =>
+            {
+                1
+            }
+            ApplyOutcome::Refused | ApplyOutcome::Unmet(_) | ApplyOutcome::Moved(_) => 6,
+            ApplyOutcome::Declined => 1,
+            ApplyOutcome::NotWritten(e) => e.kind.exit_code(),
+            ApplyOutcome::Altered(..) => 8,
+            ApplyOutcome::Accepted(state) if self.made(state).is_some() => 8,
             // It may have been written, and overwritten since: 6 would say that it was not.
-            Outcome::Superseded(_) | Outcome::Unknown(..) => 7,
+            ApplyOutcome::Superseded(_) | ApplyOutcome::Unknown(..) => 7,
             _ => extra.unwrap_or(match &self.wait {
                 None => 0,
                 Some(Ok(waited)) => match waited.end {

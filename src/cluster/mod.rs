@@ -28,5 +28,5 @@ use crate::error::Error;
 ///
 /// The configuration is not usable, or credentials could not be had.
 pub async fn connect(flags: &ConnectionFlags, env: &Environment) -> Result<Session, Error> {
-    connect::plan(flags, env).await.map(Session::new)
+    connect::prepare(flags, env).await.map(Session::new)
 }

@@ -16,7 +16,7 @@ use crate::snapshot::written::FIELD_MANAGER;
 /// What a target says of itself.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Target {
+pub struct TargetObject {
     #[serde(deserialize_with = "null_as_default")]
     metadata: Metadata,
     #[serde(deserialize_with = "null_as_default")]
@@ -41,7 +41,7 @@ struct Status {
     observed_generation: Option<Value>,
 }
 
-impl Target {
+impl TargetObject {
     /// Its uid.
     pub(crate) fn uid(&self) -> &str {
         &self.metadata.uid
@@ -100,7 +100,7 @@ impl Target {
 /// # Errors
 ///
 /// It cannot be read.
-pub async fn target(session: &Session, at: &ScaleAt) -> Result<Target, Failure> {
+pub async fn target(session: &Session, at: &ScaleAt) -> Result<TargetObject, Failure> {
     let response = session.get(&at.path, "application/json").await?;
     read("", &response.body).map_err(|cause| session.unreadable(&at.path, cause))
 }

@@ -17,7 +17,7 @@ use super::interrupt::Interrupts;
 use super::progress::shown;
 use super::{Answer, Terminal, connected_whatever};
 use crate::apply::gate::{Code, Concern};
-use crate::apply::{Change, Extra, Outcome, WaitEnd, Waited, moved};
+use crate::apply::{ApplyOutcome, Change, Extra, WaitEnd, Waited, moved};
 use crate::args::{Apply, ApplyOutput, DryRun, How};
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::write::hpa;
@@ -78,7 +78,7 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
             if !plan.is_told {
                 messages.extend(page.assuming);
             }
-            if plan.applied.result == Outcome::NothingDue {
+            if plan.applied.result == ApplyOutcome::NothingDue {
                 messages.extend(result.lines().into_iter().map(|(_, text)| text));
             }
             result.done(true).map(|line| line + "\n").unwrap_or_default()
@@ -133,8 +133,8 @@ impl Run<'_> {
             let planned = Plan::make(self.session, self.args, self.options, self.terminal);
             let mut plan = self.interrupts.before(planned).await??;
             plan.is_told = is_told;
-            let writes =
-                plan.applied.result == Outcome::Planned && self.how().dry_run != DryRun::Client;
+            let writes = plan.applied.result == ApplyOutcome::Planned
+                && self.how().dry_run != DryRun::Client;
             if let (true, Some(change)) = (writes, plan.applied.change) {
                 match &agreed {
                     None if asks => {
@@ -145,11 +145,11 @@ impl Run<'_> {
                             continue;
                         }
                         plan.is_told = true;
-                        plan.applied.result = Outcome::Declined;
+                        plan.applied.result = ApplyOutcome::Declined;
                     }
                     agreement => match agreement.as_ref().and_then(|it| it.broken(&plan, change)) {
                         Some(how) => {
-                            plan.applied.result = Outcome::Moved(how);
+                            plan.applied.result = ApplyOutcome::Moved(how);
                             agreed = None;
                         }
                         None => self.write(&mut plan).await?,
@@ -157,7 +157,7 @@ impl Run<'_> {
                 }
             }
             match &plan.applied.result {
-                Outcome::Moved(what) if again < self.how().retry => {
+                ApplyOutcome::Moved(what) if again < self.how().retry => {
                     again += 1;
                     let all = self.how().retry;
                     let what = clean(what, self.terminal.ascii);
@@ -220,25 +220,27 @@ impl Run<'_> {
         plan.applied.result = if dry_run {
             let asked = scale::dry_run(self.session, &at, change.to);
             match self.interrupts.before(asked).await? {
-                Ok(state) => Outcome::Accepted(state),
-                Err(e) if matches!(e.status(), Some(404 | 409)) => Outcome::Moved(e.to_string()),
-                Err(e) => Outcome::NotWritten(denied(&e)),
+                Ok(state) => ApplyOutcome::Accepted(state),
+                Err(e) if matches!(e.status(), Some(404 | 409)) => {
+                    ApplyOutcome::Moved(e.to_string())
+                }
+                Err(e) => ApplyOutcome::NotWritten(denied(&e)),
             }
         } else {
             let written = scale::write(self.session, &at, change.to, self.cut());
             match self.insisting(written).await {
                 Fate::Written { state, told } if state.replicas == change.to => {
-                    Outcome::Written(state, told)
+                    ApplyOutcome::Written(state, told)
                 }
-                Fate::Written { state, told } => Outcome::Altered(state, told),
-                Fate::Overtaken(message) => Outcome::Moved(message),
-                Fate::Superseded(message) => Outcome::Superseded(message),
-                Fate::Refused(e) => Outcome::NotWritten(self.interrupts.refused(&e)),
-                Fate::Unknown(lost, why) => Outcome::Unknown(lost, why),
+                Fate::Written { state, told } => ApplyOutcome::Altered(state, told),
+                Fate::Overtaken(message) => ApplyOutcome::Moved(message),
+                Fate::Superseded(message) => ApplyOutcome::Superseded(message),
+                Fate::Refused(e) => ApplyOutcome::NotWritten(self.interrupts.refused(&e)),
+                Fate::Unknown(lost, why) => ApplyOutcome::Unknown(lost, why),
             }
         };
         self.rest(plan, &read, dry_run).await;
-        if let (Outcome::Written(state, _) | Outcome::Altered(state, _), Some(time)) =
+        if let (ApplyOutcome::Written(state, _) | ApplyOutcome::Altered(state, _), Some(time)) =
             (&plan.applied.result, self.how().wait)
         {
             plan.applied.wait = Some(self.wait(&at, state.replicas, time).await);
@@ -247,17 +249,17 @@ impl Run<'_> {
     }
 
     /// The HPA as it is right before the write, if neither it nor the scale has moved.
-    async fn unmoved(&self, plan: &Plan, at: &ScaleAt) -> Result<Read, Outcome> {
+    async fn unmoved(&self, plan: &Plan, at: &ScaleAt) -> Result<Read, ApplyOutcome> {
         let hpa = &plan.pass.input.snapshot.hpa;
         let (read, state) =
             tokio::join!(hpa::read_again(self.session, hpa), scale::read_again(self.session, at));
         let gone = |e: crate::cluster::Failure| match e.is_not_found() {
-            true => Outcome::Moved(e.to_string()),
-            false => Outcome::NotWritten(denied(&e)),
+            true => ApplyOutcome::Moved(e.to_string()),
+            false => ApplyOutcome::NotWritten(denied(&e)),
         };
         let (read, state) = (read.map_err(gone)?, state.map_err(gone)?);
         match moved([hpa, &read.hpa], [&at.state, &state]) {
-            Some(what) => Err(Outcome::Moved(what)),
+            Some(what) => Err(ApplyOutcome::Moved(what)),
             None => Ok(read),
         }
     }
@@ -285,9 +287,9 @@ impl Run<'_> {
     /// written where the server made something else of it.
     async fn rest(&self, plan: &mut Plan, read: &Read, dry_run: bool) {
         let is_as_sent = match &plan.applied.result {
-            Outcome::Written(..) => true,
-            Outcome::Accepted(state) => plan.applied.made(state).is_none(),
-            Outcome::Altered(..) => false,
+            ApplyOutcome::Written(..) => true,
+            ApplyOutcome::Accepted(state) => plan.applied.made(state).is_none(),
+            ApplyOutcome::Altered(..) => false,
             _ => return,
         };
         let How { write_status, event, .. } = *self.how();

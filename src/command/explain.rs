@@ -41,7 +41,7 @@ pub(super) fn run(name: &str, args: &Explain, terminal: &Terminal) -> Result<Ans
         return Err(Error::usage("name cannot be provided when a selector is specified"));
     }
     let options = Options { name: hpa_name(name)?, ..options(&args.controller, &args.connection) };
-    let source = Source {
+    let source = StateSource {
         filenames: &args.filenames,
         memory: &args.memory,
         connection: &args.connection,
@@ -74,7 +74,7 @@ pub(super) fn run(name: &str, args: &Explain, terminal: &Terminal) -> Result<Ans
 }
 
 /// Where the state of one HPA comes from.
-pub(super) struct Source<'a> {
+pub(super) struct StateSource<'a> {
     pub(super) filenames: &'a [String],
     pub(super) memory: &'a MemoryArgs,
     pub(super) connection: &'a ConnectionFlags,
@@ -82,7 +82,7 @@ pub(super) struct Source<'a> {
     pub(super) assumptions: Option<&'a Assumptions>,
 }
 
-impl Source<'_> {
+impl StateSource<'_> {
     /// Runs a pass over the files, or over what the cluster answers; with messages for standard error.
     pub(super) fn pass(
         &self,

@@ -37,7 +37,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
     let options = options(&args.controller, &args.connection);
     let selector = Selector::parse(args.selector.as_deref().unwrap_or_default())
         .map_err(|e| Error::usage(format!("invalid label selector: {e}")))?;
-    let Asked { inputs, namespace, mut messages } = if args.filenames.is_empty() {
+    let Inputs { inputs, namespace, mut messages } = if args.filenames.is_empty() {
         observed(args, &selector, &options, terminal)?
     } else {
         read(args, &selector, &options)?
@@ -87,7 +87,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
 }
 
 /// What there is to explain, the namespace that was looked in where it is one, and messages.
-struct Asked {
+struct Inputs {
     inputs: Vec<Listed<Input>>,
     namespace: Option<String>,
     messages: Vec<String>,
@@ -98,7 +98,7 @@ fn observed(
     selector: &Selector,
     options: &Options,
     terminal: &Terminal,
-) -> Result<Asked, Error> {
+) -> Result<Inputs, Error> {
     observed::check(options)?;
     let ((observed, namespace), messages) = connected(&args.connection, async |session| {
         let namespace = (!args.all_namespaces).then(|| session.namespace().to_owned());
@@ -107,15 +107,15 @@ fn observed(
         Ok((shown(fetched, || reading(&progress), terminal).await?, namespace))
     })?;
     let inputs = observed.into_iter().map(|it| it.and_then(|it| observed::input(it, options)));
-    Ok(Asked { inputs: inputs.collect(), namespace, messages })
+    Ok(Inputs { inputs: inputs.collect(), namespace, messages })
 }
 
-fn read(args: &Explain, selector: &Selector, options: &Options) -> Result<Asked, Error> {
+fn read(args: &Explain, selector: &Selector, options: &Options) -> Result<Inputs, Error> {
     let objects = file::read(&args.filenames)?;
     let namespace = args.connection.namespace.clone().filter(|_| !args.all_namespaces);
     let clock = Timestamp::now();
     let inputs = assemble_all(&objects, options, namespace.as_deref(), selector, clock)?;
-    Ok(Asked { inputs, namespace, messages: Vec::new() })
+    Ok(Inputs { inputs, namespace, messages: Vec::new() })
 }
 
 /// Writes everything that was used. What could not be explained is not in it, and the messages say

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 
-use super::explain::{Source, hpa_name, options, unanswered};
+use super::explain::{StateSource, hpa_name, options, unanswered};
 use super::output_file::replace;
 use super::{Answer, Terminal, check_save, check_written, write_saved};
 use crate::args::{Predict, PredictOutput, Report, TimelineArgs};
@@ -27,7 +27,7 @@ use crate::snapshot::note::Note;
 use crate::whatif::expect::{Facts, Gate};
 use crate::whatif::overrides::{Assumptions, Candidate, NamedMetric};
 use crate::whatif::thresholds::{Found, thresholds};
-use crate::whatif::timeline::{JoinTimes, Plan, Player, Trace};
+use crate::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
 
 /// Predicts what one HPA does; the text is for standard output.
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
@@ -77,7 +77,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         options.also = candidate.metrics().to_vec();
         assumptions.replace_hpa(candidate);
     }
-    let source = Source {
+    let source = StateSource {
         filenames: &args.filenames,
         memory: &args.memory,
         connection: &args.connection,
@@ -183,14 +183,14 @@ fn drawn(prediction: &Prediction<'_>, metric: Option<usize>) -> Result<Chart, Er
 }
 
 /// What is to be played.
-fn plan(args: &TimelineArgs) -> Result<Plan, Error> {
+fn plan(args: &TimelineArgs) -> Result<TimelineOptions, Error> {
     let TimelineArgs { span, trace, ready_after, metrics_after } = args;
     let trace = trace.as_ref().map(|path| {
         let (bytes, origin) = file::read_whole(path.as_ref())?;
         Trace::read(&bytes, &origin)
     });
     let times = JoinTimes { ready: *ready_after, measured: *metrics_after };
-    Ok(Plan { span: *span, trace: trace.transpose()?, times })
+    Ok(TimelineOptions { span: *span, trace: trace.transpose()?, times })
 }
 
 /// The page with its assumptions and expectations, for a comment or a summary.

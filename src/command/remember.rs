@@ -9,9 +9,9 @@ use super::Terminal;
 use super::progress::shown;
 use crate::args::MemoryArgs;
 use crate::cluster::Session;
-use crate::cluster::fetch::history::{Past, count, look_back};
-use crate::cluster::fetch::observe::observe;
-use crate::cluster::fetch::past::scaled;
+use crate::cluster::fetch::control_plane::scaled;
+use crate::cluster::fetch::old_versions::{OldVersions, count, look_back};
+use crate::cluster::fetch::watch::observe;
 use crate::cluster::observed::ScaleAt;
 use crate::error::Error;
 use crate::memory::infer;
@@ -143,7 +143,8 @@ async fn look_at_states(session: &Session, input: &mut Input, at: Option<&ScaleA
         }
     }
     let since = now.checked_sub(infer::window(hpa, controller)).unwrap_or(Timestamp::MIN);
-    let Past { states, counted } = look_back(session, hpa, since, target, evidence.counted).await;
+    let OldVersions { states, counted } =
+        look_back(session, hpa, since, target, evidence.counted).await;
     let seen = states::seen(hpa, controller, &states, &counted, Chain::Whole);
     evidence.rescales = states::rescales_seen(hpa, &states);
     if seen.len() > evidence.seen.len() {

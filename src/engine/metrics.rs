@@ -4,7 +4,7 @@
 
 use super::decision::{MetricError, MetricResult, MetricStep, PodRow, Proposal};
 use super::pods::{Grouped, Sample, Selected};
-use super::replicas::{self, Calculated, NO_PODS, Target, Terms, Usage};
+use super::replicas::{self, Calculated, NO_PODS, PerPodTarget, Terms, Usage};
 use super::rules::Rules;
 use crate::apimachinery::go;
 use crate::apimachinery::quantity::{Format, Quantity};
@@ -30,7 +30,7 @@ pub(super) struct Context<'s> {
 
 /// The pods that a metric looked at, which are left for the trace even where it fails.
 #[derive(Default)]
-struct Seen {
+struct PodsSeen {
     rows: Vec<PodRow>,
     strangers: usize,
 }
@@ -111,7 +111,7 @@ impl<'s> Context<'s> {
     pub(super) fn compute(&self, index: usize) -> (MetricStep, MetricStatus) {
         let spec = &self.snapshot.hpa.spec.metrics[index];
         let answer = self.snapshot.metrics.get(index).unwrap_or(&NO_ANSWER);
-        let mut seen = Seen::default();
+        let mut seen = PodsSeen::default();
         let (mut step, outcome) = match spec.source() {
             MetricSource::Resource(source) => (
                 describe(&source.name, None, &source.target),
@@ -202,7 +202,7 @@ impl<'s> Context<'s> {
         container: Option<&str>,
         target: &MetricTarget,
         answer: &MetricAnswer,
-        seen: &mut Seen,
+        seen: &mut PodsSeen,
     ) -> Result<Computed, Failure> {
         let (reason, subject) = match container {
             None => ("FailedGetResourceMetric", format!("{resource} resource")),
@@ -228,9 +228,9 @@ impl<'s> Context<'s> {
         let (wanted, kind) = match (&target.average_value, target.average_utilization) {
             (Some(average), _) => {
                 let kind = if self.rules.usage_words { "usage" } else { "utilization" };
-                (Target::Average(average.milli_value()), kind)
+                (PerPodTarget::Average(average.milli_value()), kind)
             }
-            (None, Some(percent)) => (Target::Utilization(percent), "utilization"),
+            (None, Some(percent)) => (PerPodTarget::Utilization(percent), "utilization"),
             (None, None) => {
                 let neither = match self.rules.usage_words {
                     true => "an average utilization target nor an average value (usage) target",
@@ -256,11 +256,11 @@ impl<'s> Context<'s> {
             value: None,
         };
         let name = match (wanted, container) {
-            (Target::Average(_), _) => format!("{resource} resource"),
-            (Target::Utilization(_), Some(_)) if self.rules.container_words => {
+            (PerPodTarget::Average(_), _) => format!("{resource} resource"),
+            (PerPodTarget::Utilization(_), Some(_)) if self.rules.container_words => {
                 format!("{resource} container resource utilization (percentage of request)")
             }
-            (Target::Utilization(_), _) => {
+            (PerPodTarget::Utilization(_), _) => {
                 format!("{resource} resource utilization (percentage of request)")
             }
         };
@@ -290,9 +290,9 @@ impl<'s> Context<'s> {
         &self,
         resource: &str,
         container: Option<&str>,
-        target: Target,
+        target: PerPodTarget,
         answer: &MetricAnswer,
-        seen: &mut Seen,
+        seen: &mut PodsSeen,
     ) -> Result<(Calculated, Usage), Stop> {
         let metrics = match failed(answer, "resource") {
             Some(stop) => Err(stop),
@@ -337,7 +337,7 @@ impl<'s> Context<'s> {
         &self,
         source: &PodsMetricSource,
         answer: &'s MetricAnswer,
-        seen: &mut Seen,
+        seen: &mut PodsSeen,
     ) -> Result<Computed, Failure> {
         let metric = &source.metric.name;
         let (calculated, usage) = check_selector(&source.metric)
@@ -361,7 +361,13 @@ impl<'s> Context<'s> {
                     (pod, value)
                 });
                 let target = milli(source.target.average_value.as_ref());
-                Ok(self.replicas_from_pods(samples, "", None, Target::Average(target), seen)?)
+                Ok(self.replicas_from_pods(
+                    samples,
+                    "",
+                    None,
+                    PerPodTarget::Average(target),
+                    seen,
+                )?)
             })
             .map_err(|stop| {
                 stop.fail(|e| MetricError {
@@ -389,8 +395,8 @@ impl<'s> Context<'s> {
         samples: impl Iterator<Item = (&'s str, Sample)>,
         resource: &str,
         container: Option<&str>,
-        target: Target,
-        seen: &mut Seen,
+        target: PerPodTarget,
+        seen: &mut PodsSeen,
     ) -> Result<(Calculated, Usage), String> {
         if self.pods.is_empty() {
             return Err(NO_PODS.to_owned());
@@ -406,10 +412,10 @@ impl<'s> Context<'s> {
             _ => Ok(()),
         };
         let mut requests = || match target {
-            Target::Utilization(_) => {
+            PerPodTarget::Utilization(_) => {
                 self.pods.fill_requests(&mut grouped.rows, resource, container, &self.rules)
             }
-            Target::Average(_) => Ok(()),
+            PerPodTarget::Average(_) => Ok(()),
         };
         let checked = match self.rules.requests_last {
             true => left.and_then(|()| requests()),
@@ -418,7 +424,7 @@ impl<'s> Context<'s> {
         let current = self.scale.spec_replicas;
         let result =
             checked.and_then(|()| replicas::from_pods(&mut grouped, target, self.terms(), current));
-        *seen = Seen { strangers: grouped.strangers.len(), rows: grouped.rows };
+        *seen = PodsSeen { strangers: grouped.strangers.len(), rows: grouped.rows };
         result
     }
 
@@ -427,7 +433,7 @@ impl<'s> Context<'s> {
         &self,
         source: &ObjectMetricSource,
         answer: &MetricAnswer,
-        seen: &mut Seen,
+        seen: &mut PodsSeen,
     ) -> Result<Computed, Failure> {
         let fail_with = |message: String, error: &str| MetricError {
             reason: "FailedGetObjectMetric",
@@ -527,7 +533,7 @@ impl<'s> Context<'s> {
         &self,
         source: &ExternalMetricSource,
         answer: &MetricAnswer,
-        seen: &mut Seen,
+        seen: &mut PodsSeen,
     ) -> Result<Computed, Failure> {
         let metric = &source.metric.name;
         let fail = |prefix: &str, e: String| MetricError {

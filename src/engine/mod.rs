@@ -33,7 +33,7 @@ pub fn reconcile(snapshot: &Snapshot, memory: &Memory) -> Decision {
 /// snapshot's own.
 pub fn reconcile_in(version: &Version, snapshot: &Snapshot, memory: &Memory) -> Decision {
     let rules = Rules::of(version, snapshot.controller.gates_in(version));
-    let mut pass = Pass::new(snapshot, rules, memory.clone());
+    let mut pass = Reconciliation::new(snapshot, rules, memory.clone());
     pass.run();
     Decision {
         outcome: pass.outcome.finish(pass.unread),
@@ -52,7 +52,7 @@ pub(crate) fn normalize(
     current: i32,
     desired: i32,
 ) -> (i32, Vec<Step>) {
-    let mut pass = Pass::new(snapshot, rules, memory);
+    let mut pass = Reconciliation::new(snapshot, rules, memory);
     let replicas = pass.normalize(current, desired).replicas;
     (replicas, pass.trace)
 }
@@ -71,7 +71,7 @@ const ABOVE_MAX: &str = "Current number of replicas above Spec.MaxReplicas";
 const BELOW_MIN: &str = "Current number of replicas below Spec.MinReplicas";
 
 /// The state of a pass under way.
-struct Pass<'s> {
+struct Reconciliation<'s> {
     snapshot: &'s Snapshot,
     rules: Rules,
     min: i32,
@@ -130,7 +130,7 @@ enum NoProposal {
     Unread,
 }
 
-impl<'s> Pass<'s> {
+impl<'s> Reconciliation<'s> {
     fn new(snapshot: &'s Snapshot, rules: Rules, memory: Memory) -> Self {
         let mut status = snapshot.hpa.status.clone();
         if !rules.condition_generations {

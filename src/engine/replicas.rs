@@ -28,8 +28,8 @@ impl Terms<'_> {
 
     /// Whether a ratio that asks for no change lets missing pods count as using nothing. A ratio
     /// that is no number is not below 1 either.
-    fn fills_zero(self, target: Target, ratio: f64) -> bool {
-        let plain = matches!(target, Target::Average(_));
+    fn fills_zero(self, target: PerPodTarget, ratio: f64) -> bool {
+        let plain = matches!(target, PerPodTarget::Average(_));
         plain && self.rules.balanced_fills_zero && (ratio == 1.0 || ratio.is_nan())
     }
 }
@@ -57,7 +57,7 @@ pub(super) struct Usage {
 
 /// What the values of the pods are compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum PerPodTarget {
     /// A share of the requests, in percent.
     Utilization(i32),
     /// An average, in milli-units.
@@ -68,7 +68,7 @@ pub(super) enum Target {
 /// the scale's `spec.replicas`. Requests must have been filled in for a utilization.
 pub(super) fn from_pods(
     grouped: &mut Grouped<'_>,
-    target: Target,
+    target: PerPodTarget,
     terms: Terms<'_>,
     current: i32,
 ) -> Result<(Calculated, Usage), String> {
@@ -102,11 +102,11 @@ pub(super) fn from_pods(
     if counts.missing > 0 && ratio < 1.0 {
         missing = Fill::Target;
         missing_percent = match target {
-            Target::Utilization(percent) if terms.rules.missing_at_target => {
+            PerPodTarget::Utilization(percent) if terms.rules.missing_at_target => {
                 Some(i64::from(percent.max(100)))
             }
-            Target::Utilization(_) => Some(100),
-            Target::Average(_) => None,
+            PerPodTarget::Utilization(_) => Some(100),
+            PerPodTarget::Average(_) => None,
         };
     } else if counts.missing > 0 && (ratio > 1.0 || terms.fills_zero(target, ratio)) {
         missing = Fill::Zero;
@@ -117,8 +117,8 @@ pub(super) fn from_pods(
                 row.counted = match (missing, target, missing_percent) {
                     (Fill::None, ..) => None,
                     (Fill::Zero, ..) => Some(0),
-                    (Fill::Target, Target::Average(average), _) => Some(average),
-                    (Fill::Target, Target::Utilization(_), percent) => {
+                    (Fill::Target, PerPodTarget::Average(average), _) => Some(average),
+                    (Fill::Target, PerPodTarget::Utilization(_), percent) => {
                         let request = row.request.unwrap_or_default();
                         Some(request.wrapping_mul(percent.unwrap_or(100)) / 100)
                     }
@@ -146,10 +146,14 @@ pub(super) fn from_pods(
     done(replicas, Because::RatioTimesFilled, filled)
 }
 
-fn ratio(grouped: &Grouped<'_>, target: Target, rules: &Rules) -> Result<(f64, Usage), String> {
+fn ratio(
+    grouped: &Grouped<'_>,
+    target: PerPodTarget,
+    rules: &Rules,
+) -> Result<(f64, Usage), String> {
     match target {
-        Target::Utilization(target) => utilization_ratio(grouped, target, rules),
-        Target::Average(target) => Ok(average_ratio(grouped, target, rules)),
+        PerPodTarget::Utilization(target) => utilization_ratio(grouped, target, rules),
+        PerPodTarget::Average(target) => Ok(average_ratio(grouped, target, rules)),
     }
 }
 

@@ -10,7 +10,9 @@ use super::known::Known;
 use super::recommendations::{self, Held};
 use super::rhythm::Rhythm;
 use super::spans::{minus, periods, windows};
-use super::{Extreme, Knowledge, Memory, Possible, Remembered, asked, scale_events, states};
+use super::{
+    Extreme, Knowledge, Memory, Possible, Remembered, past_proposal, scale_events, states,
+};
 use crate::snapshot::Scale;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{DEPLOYMENT, Evidence};
@@ -169,7 +171,7 @@ pub fn trusts_events(input: &Input) -> bool {
 /// Whether what an earlier pass asked for can be told from its status where the target's replicas at the
 /// time are known.
 pub fn averages_over_target(spec: &HpaSpec) -> bool {
-    spec.metrics.iter().any(asked::is_average_over_target)
+    spec.metrics.iter().any(past_proposal::is_average_over_target)
 }
 
 /// How long what the controller remembers of an HPA counts, and a little more.
@@ -190,15 +192,23 @@ mod tests {
     use super::super::Extreme;
     use super::super::states::tests::{of, second, state};
     use super::{Controller, Evidence, Hpa, Possible, Scale, SignedDuration, infer, windows};
-    use crate::snapshot::evidence::{Lease, Rescales, Seen};
+    use crate::snapshot::evidence::{Lease, Rescales, SeenPass};
 
     /// The highest recommendation, where statuses told of so many at least and at most from one second
     /// to another.
     fn highest(hpa: &Hpa, seen: &[(i32, i32, i64, i64)], now: i64) -> Extreme {
         let seen = seen.iter().map(|&(at_least, at_most, time, until)| {
             let (time, until) = (second(time), second(until));
-            let unread = (at_least, at_most) == (0, i32::MAX);
-            Seen { at_least, at_most, likely: None, time, until, kept: false, unread }
+            let may_lack_recommendation = (at_least, at_most) == (0, i32::MAX);
+            SeenPass {
+                at_least,
+                at_most,
+                likely: None,
+                time,
+                until,
+                spec_changed: false,
+                may_lack_recommendation,
+            }
         });
         let evidence = Evidence { seen: seen.collect(), ..Evidence::default() };
         inferred(hpa, &evidence, now).highest
@@ -239,10 +249,17 @@ mod tests {
             duration: SignedDuration::from_secs(15),
         };
         let (time, until) = (second(97), second(390));
-        let first =
-            Seen { at_least: 3, at_most: 3, likely: None, time, until, kept: true, unread: false };
-        let at_most = |kept| {
-            let seen = vec![Seen { kept, ..first }];
+        let first = SeenPass {
+            at_least: 3,
+            at_most: 3,
+            likely: None,
+            time,
+            until,
+            kept: true,
+            unread: false,
+        };
+        let at_most = |spec_changed| {
+            let seen = vec![SeenPass { spec_changed, ..first }];
             let evidence = Evidence { lease: Some(lease), seen, ..Evidence::default() };
             inferred(&hpa, &evidence, 391).highest.at_most
         };

@@ -8,7 +8,7 @@ use super::rhythm::Rhythm;
 use super::spans::{SECOND, SLACK, minus, windows};
 use super::{sighting, states};
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, Seen};
+use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::snapshot::written::Written;
 
@@ -40,7 +40,7 @@ pub(super) struct Known<'k> {
     /// The rescales that events tell of, the oldest first.
     pub(super) rescales: Vec<Rescale>,
     /// What was seen of earlier passes.
-    pub(super) seen: &'k [Seen],
+    pub(super) seen: &'k [SeenPass],
     /// All rescales since some time.
     pub(super) rescales_seen: Option<&'k Rescales>,
     /// How a target that is a Deployment was scaled, by its events.
@@ -280,13 +280,13 @@ impl Known<'_> {
 
     /// What was seen of all passes since some time, but of those that left the status as it is; none
     /// where there may have been others.
-    pub(super) fn passes_since(&self, time: Timestamp) -> Option<&[Seen]> {
+    pub(super) fn passes_since(&self, time: Timestamp) -> Option<&[SeenPass]> {
         let is_over = |seen: Timestamp| seen + SECOND <= time;
         self.passes(is_over, is_over)
     }
 
     /// The same since the start of a window that ends with the next pass.
-    pub(super) fn passes_within(&self, window: SignedDuration) -> Option<&[Seen]> {
+    pub(super) fn passes_within(&self, window: SignedDuration) -> Option<&[SeenPass]> {
         self.passes(
             |first| self.least_age(first) >= window,
             |until| self.least_age_before(until) >= window,
@@ -300,13 +300,13 @@ impl Known<'_> {
         &self,
         starts_early: impl Fn(Timestamp) -> bool,
         is_over: impl Fn(Timestamp) -> bool,
-    ) -> Option<&[Seen]> {
+    ) -> Option<&[SeenPass]> {
         let (first, last) = (self.seen.first()?, self.seen.last()?);
-        let recommended = self.seen.iter().find(|seen| !seen.unread)?;
+        let recommended = self.seen.iter().find(|seen| !seen.may_lack_recommendation)?;
         let joined = self.seen.windows(2).all(|pair| pair[0].until >= pair[1].time);
         let reaches = last.until >= self.hpa.written.status.max(self.hpa.written.spec)?;
         // Over a spec that was changed there may not have been a pass at once.
-        let passed = match recommended.kept {
+        let passed = match recommended.spec_changed {
             true => recommended.time + SECOND + self.rhythm.longest,
             false => recommended.time,
         };
@@ -331,7 +331,7 @@ impl Known<'_> {
     fn writes(&self) -> impl DoubleEndedIterator<Item = Timestamp> {
         let last = self.seen.last().map(|seen| seen.time);
         let own = self.status_written().filter(|own| last.is_none_or(|last| last < *own));
-        self.seen.iter().filter(|seen| !seen.kept).map(|seen| seen.time).chain(own)
+        self.seen.iter().filter(|seen| !seen.spec_changed).map(|seen| seen.time).chain(own)
     }
 
     /// How old what a pass did by some time is at least, when the next pass looks at it. One regular

@@ -2,10 +2,10 @@
 //! stated, be that of a controller that has just started, or be inferred from what the API shows,
 //! with bounds that hold. Nothing is guessed silently.
 
-mod asked;
 pub mod ground;
 pub mod infer;
 mod known;
+mod past_proposal;
 mod recommendations;
 mod rhythm;
 mod scale_events;

@@ -11,7 +11,7 @@ use super::known::{Known, RescaleReason};
 use super::sighting::Sighting;
 use super::spans::{SECOND, minus};
 use super::{Ends, Extreme};
-use crate::snapshot::evidence::Seen;
+use crate::snapshot::evidence::SeenPass;
 use crate::snapshot::memory::Recommendation;
 
 /// A recommendation that is surely in the list, unless the controller has started anew.
@@ -74,11 +74,13 @@ fn holding(known: &Known<'_>, sighting: &Sighting) -> impl Iterator<Item = Held>
         let oldest = minus(last_pass, window);
         // Where all that was in the window is told of, it is one of those that may be such.
         let told = known.passes_since(oldest).unwrap_or_default();
-        let fits =
-            |seen: &&Seen| seen.at_most >= *replicas.start() && seen.at_least <= *replicas.end();
-        let fitting: Vec<&Seen> = told.iter().filter(fits).collect();
+        let fits = |seen: &&SeenPass| {
+            seen.at_most >= *replicas.start() && seen.at_least <= *replicas.end()
+        };
+        let fitting: Vec<&SeenPass> = told.iter().filter(fits).collect();
         let earliest = fitting.first().map(|seen| seen.time - SECOND).max(known.nothing_before());
-        let looks = |seen: &&&Seen| seen.likely.is_some_and(|likely| replicas.contains(&likely));
+        let looks =
+            |seen: &&&SeenPass| seen.likely.is_some_and(|likely| replicas.contains(&likely));
         let latest = fitting.iter().rfind(looks).or(fitting.last());
         let latest = latest.map(|seen| seen.time.max(seen.until - known.rhythm.period));
         let earliest = earliest.map_or(oldest, |earliest| oldest.max(earliest));
@@ -298,7 +300,7 @@ fn last(
         _ if is_over => Vec::new(),
         Some(told) => {
             let replicas =
-                |seen: &Seen| side.less(side.more(seen.at_least, seen.at_most), furthest);
+                |seen: &SeenPass| side.less(side.more(seen.at_least, seen.at_most), furthest);
             told.iter().map(|it| aged(replicas(it), known.least_age_before(it.until))).collect()
         }
         None => {

@@ -6,12 +6,12 @@ use std::ops::RangeInclusive;
 
 use jiff::Timestamp;
 
-use super::asked;
+use super::past_proposal;
 use super::rhythm::Rhythm;
 use super::sighting::{self, Sighting};
 use super::spans::{SECOND, SLACK, minus, windows};
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::{Counted, Rescales, Seen};
+use crate::snapshot::evidence::{Counted, Rescales, SeenPass};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::memory::ScaleEvent;
 use crate::snapshot::written::Written;
@@ -34,7 +34,7 @@ pub fn seen(
     states: &[Hpa],
     counted: &[Counted],
     chain: Chain,
-) -> Vec<Seen> {
+) -> Vec<SeenPass> {
     let pairs = states.windows(2).enumerate().filter_map(|(place, pair)| {
         let [state, next] = pair else { return None };
         if state.uid != hpa.uid || next.uid != hpa.uid || outdates(&states[place..], controller) {
@@ -65,14 +65,22 @@ pub fn seen(
         let counted = if same_target { counted } else { &[] };
         let sighting =
             since.and_then(|since| sighted(state, controller, counted, since..=last, None));
-        let unread = sighting.is_none();
+        let may_lack_recommendation = sighting.is_none();
         let (proposal, likely) = match sighting {
             Some(sighting) => (sighting.proposal, sighting.likely),
             None => (0..=i32::MAX, None),
         };
-        let kept = time > written || state.written.by_us;
+        let spec_changed = time > written || state.written.by_us;
         let (at_least, at_most) = proposal.into_inner();
-        Some(Seen { at_least, at_most, likely, time, until, kept, unread })
+        Some(SeenPass {
+            at_least,
+            at_most,
+            likely,
+            time,
+            until,
+            spec_changed,
+            may_lack_recommendation,
+        })
     });
     pairs.collect()
 }
@@ -108,7 +116,7 @@ pub(super) fn sighted(
             && (single || last <= counted.until)
     };
     let counted = counted.iter().find(covers).map(|counted| counted.replicas);
-    let asked = asked::read(hpa, controller, counted, there);
+    let asked = past_proposal::read(hpa, controller, counted, there);
     let (low, high) = sighting.proposal.clone().into_inner();
     let (low, high) = (low.max(*asked.range.start()), high.min(*asked.range.end()));
     if low <= high {
@@ -286,7 +294,9 @@ pub(super) mod tests {
             let second = |time: Timestamp| time.as_second() - 1_000_000;
             let found: Vec<_> = found
                 .iter()
-                .map(|it| ((it.at_least, it.at_most), second(it.time), second(it.until), it.kept))
+                .map(|it| {
+                    ((it.at_least, it.at_most), second(it.time), second(it.until), it.spec_changed)
+                })
                 .collect();
             assert_eq!(found, want, "{states:?} {chain:?}");
         }
@@ -298,7 +308,7 @@ pub(super) mod tests {
         states[0].written.by_us = true;
         let told = |states: &[Hpa]| {
             let found = seen(&states[1], &of("v1.36"), states, &[], Chain::Whole);
-            found.iter().map(|it| (it.at_least, it.at_most, it.kept)).collect::<Vec<_>>()
+            found.iter().map(|it| (it.at_least, it.at_most, it.spec_changed)).collect::<Vec<_>>()
         };
         assert_eq!(told(&states), [(0, i32::MAX, true)]);
         // A pass that left it has come to the same.

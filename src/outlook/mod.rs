@@ -20,7 +20,7 @@ use crate::snapshot::Snapshot;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outlook {
     /// The pass at each bound of what is unknown; empty where nothing is.
-    pub extremes: Vec<Extreme>,
+    pub extremes: Vec<AtBound>,
     /// The counts that follow, by time.
     pub upcoming: Vec<Upcoming>,
 }
@@ -54,7 +54,7 @@ impl Outlook {
 
 /// From the proposal to the replicas, at a bound of what is unknown.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Extreme {
+pub struct AtBound {
     /// The replicas after the pass.
     pub replicas: i32,
     /// Stabilization and limits, as in the trace of a decision.
@@ -94,7 +94,7 @@ pub fn range(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) 
 /// that the controller may have read. Empty where nothing is, or it plays no part.
 /// `decision` is that of the same snapshot with any memory: the metrics do not depend on it, so they
 /// are not evaluated again.
-fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<Extreme> {
+fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<AtBound> {
     let (Ok(scale), None) = (&snapshot.scale, &snapshot.scale_update_error) else {
         return Vec::new();
     };
@@ -118,7 +118,7 @@ fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) 
         };
         for memory in memories {
             let (replicas, steps) = engine::normalize(snapshot, rules, memory, current, desired);
-            extremes.push(Extreme { replicas, steps });
+            extremes.push(AtBound { replicas, steps });
         }
     }
     extremes

@@ -9,7 +9,7 @@ use super::words::{count, distance, sentence};
 use super::{Explanation, concern};
 use crate::apply::gate::{Code, Concern, Leader};
 use crate::apply::next::{Next, Verdict};
-use crate::apply::{Applied, Change, Extra, Outcome, WaitEnd, Waited};
+use crate::apply::{Applied, ApplyOutcome, Change, Extra, WaitEnd, Waited};
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::write::settle::Told;
 use crate::error::Error;
@@ -108,9 +108,9 @@ impl<'a> ApplyResult<'a> {
             Err(e) => NextView { verdict: None, replicas: None, message: unforeseen(e) },
         });
         let state = match &applied.result {
-            Outcome::Written(state, _) | Outcome::Altered(state, _) | Outcome::Accepted(state) => {
-                Some(state)
-            }
+            ApplyOutcome::Written(state, _)
+            | ApplyOutcome::Altered(state, _)
+            | ApplyOutcome::Accepted(state) => Some(state),
             _ => None,
         };
         let result = ResultView {
@@ -148,9 +148,11 @@ impl<'a> ApplyResult<'a> {
     pub(crate) fn done(&self, name_only: bool) -> Option<String> {
         let target = name(&self.explanation);
         let how = match &self.applied.result {
-            Outcome::Written(..) => "",
-            Outcome::Planned => " (dry run)",
-            Outcome::Accepted(state) if self.applied.made(state).is_none() => " (server dry run)",
+            ApplyOutcome::Written(..) => "",
+            ApplyOutcome::Planned => " (dry run)",
+            ApplyOutcome::Accepted(state) if self.applied.made(state).is_none() => {
+                " (server dry run)"
+            }
             _ => return None,
         };
         Some(if name_only { target } else { format!("{target} scaled{how}") })
@@ -159,8 +161,8 @@ impl<'a> ApplyResult<'a> {
     /// What was written to the cluster, or may have been, whatever else is told.
     pub(crate) fn written(&self) -> Option<String> {
         let state = match &self.applied.result {
-            Outcome::Written(state, _) | Outcome::Altered(state, _) => state,
-            Outcome::Superseded(_) | Outcome::Unknown(..) => {
+            ApplyOutcome::Written(state, _) | ApplyOutcome::Altered(state, _) => state,
+            ApplyOutcome::Superseded(_) | ApplyOutcome::Unknown(..) => {
                 return Some(format!("{} may have been written", name(&self.explanation)));
             }
             _ => return None,
@@ -177,13 +179,13 @@ impl<'a> ApplyResult<'a> {
         let applied = self.applied;
         let mut lines = Vec::new();
         let mut line = |label: &str, text: String| lines.push((label.to_owned(), text));
-        if let Outcome::Altered(state, _) | Outcome::Accepted(state) = &applied.result
+        if let ApplyOutcome::Altered(state, _) | ApplyOutcome::Accepted(state) = &applied.result
             && let Some(to) = applied.made(state)
         {
             line("replicas", format!("{}: the server made that of {to}", state.replicas));
         }
         match &applied.result {
-            Outcome::Written(state, told) | Outcome::Altered(state, told) => {
+            ApplyOutcome::Written(state, told) | ApplyOutcome::Altered(state, told) => {
                 line("resourceVersion", state.resource_version.clone());
                 match told {
                     Told::Answer => {}
@@ -202,7 +204,7 @@ impl<'a> ApplyResult<'a> {
                     ),
                 }
             }
-            Outcome::NothingDue => line("nothing due", self.result.message.clone()),
+            ApplyOutcome::NothingDue => line("nothing due", self.result.message.clone()),
             _ => {}
         }
         for (label, extra) in [("status", &applied.status), ("event", &applied.event)] {
@@ -220,7 +222,7 @@ impl<'a> ApplyResult<'a> {
     pub(crate) fn errors(&self) -> Vec<Error> {
         let Applied { result, status, event, wait, .. } = self.applied;
         let told = match result {
-            Outcome::Refused => self
+            ApplyOutcome::Refused => self
                 .concerns
                 .iter()
                 .filter(|concern| !concern.forced)
@@ -235,25 +237,25 @@ impl<'a> ApplyResult<'a> {
                     if hint.is_empty() { error } else { error.hint(hint.join("; ")) }
                 })
                 .collect(),
-            Outcome::Moved(_) => vec![
+            ApplyOutcome::Moved(_) => vec![
                 Error::failed(self.result.message.clone())
                     .hint("run it again, or let it start over with --retry"),
             ],
-            Outcome::Superseded(_) => vec![
+            ApplyOutcome::Superseded(_) => vec![
                 Error::failed(self.result.message.clone())
                     .hint("the write can no longer arrive; run apply again"),
             ],
-            Outcome::NotWritten(e) => {
+            ApplyOutcome::NotWritten(e) => {
                 vec![Error { message: format!("{}; nothing written", e.message), ..e.clone() }]
             }
-            Outcome::Unknown(..) => vec![
+            ApplyOutcome::Unknown(..) => vec![
                 Error::failed(self.result.message.clone())
                     .hint("`kubectl get` of the target tells what it has by now"),
             ],
-            Outcome::Unmet(_) | Outcome::Declined => {
+            ApplyOutcome::Unmet(_) | ApplyOutcome::Declined => {
                 vec![Error::failed(self.result.message.clone())]
             }
-            Outcome::Altered(state, _) | Outcome::Accepted(state) => {
+            ApplyOutcome::Altered(state, _) | ApplyOutcome::Accepted(state) => {
                 altered(self.applied, state).map(Error::failed).into_iter().collect()
             }
             _ => Vec::new(),
@@ -367,35 +369,37 @@ fn altered(applied: &Applied, state: &ScaleState) -> Option<String> {
 /// What came of it, in a sentence.
 fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
     match &applied.result {
-        Outcome::NothingDue => {
+        ApplyOutcome::NothingDue => {
             let words = Words { explanation, wide: false, symbols: Symbols::UNICODE };
             let (headline, why) = words.verdict();
             let headline = headline.text(words.symbols);
             format!("{headline}, so nothing is written. {}", why.join(" "))
         }
-        Outcome::Refused => {
+        ApplyOutcome::Refused => {
             let refused = applied.concerns.iter().filter(|concern| !concern.forced);
             let hpa = &explanation.snapshot.hpa;
             let refused: Vec<String> = refused.map(|it| concern::text(it, hpa)).collect();
             format!("{}; nothing written", refused.join("; "))
         }
-        Outcome::Unmet(what) | Outcome::Moved(what) => format!("{what}; nothing written"),
-        Outcome::Superseded(what) => what.clone(),
-        Outcome::Declined => "declined; nothing written".to_owned(),
-        Outcome::Planned => "not sent".to_owned(),
-        Outcome::Accepted(state) => {
+        ApplyOutcome::Unmet(what) | ApplyOutcome::Moved(what) => format!("{what}; nothing written"),
+        ApplyOutcome::Superseded(what) => what.clone(),
+        ApplyOutcome::Declined => "declined; nothing written".to_owned(),
+        ApplyOutcome::Planned => "not sent".to_owned(),
+        ApplyOutcome::Accepted(state) => {
             let other = altered(applied, state);
             other.unwrap_or_else(|| "the server would write it".to_owned())
         }
-        Outcome::Altered(state, _) => altered(applied, state).unwrap_or_default(),
-        Outcome::Written(_, Told::Answer) => "written".to_owned(),
-        Outcome::Written(_, Told::Again(lost)) => format!("written at the second try; {lost}"),
-        Outcome::Written(_, Told::Reading(lost, true)) => format!("written, by reading; {lost}"),
-        Outcome::Written(_, Told::Reading(lost, false)) => {
+        ApplyOutcome::Altered(state, _) => altered(applied, state).unwrap_or_default(),
+        ApplyOutcome::Written(_, Told::Answer) => "written".to_owned(),
+        ApplyOutcome::Written(_, Told::Again(lost)) => format!("written at the second try; {lost}"),
+        ApplyOutcome::Written(_, Told::Reading(lost, true)) => {
+            format!("written, by reading; {lost}")
+        }
+        ApplyOutcome::Written(_, Told::Reading(lost, false)) => {
             format!("written by this or by somebody else, by reading; {lost}")
         }
-        Outcome::NotWritten(e) => format!("{}; nothing written", e.message),
-        Outcome::Unknown(lost, why) => {
+        ApplyOutcome::NotWritten(e) => format!("{}; nothing written", e.message),
+        ApplyOutcome::Unknown(lost, why) => {
             format!("{lost}: whether it is written is not known: {why}")
         }
     }

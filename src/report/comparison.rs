@@ -10,7 +10,7 @@ use crate::apimachinery::json::SecondsTime;
 use crate::pass::Pass;
 use crate::snapshot::hpa::{Condition, HpaStatus, MetricStatus, MetricValueStatus};
 use crate::snapshot::{MetricAnswer, Snapshot};
-use reasons::{BearsOn, Facts};
+use reasons::{BearsOn, ReasonFinder};
 
 /// Two statuses, item by item.
 #[derive(Debug, Serialize)]
@@ -171,7 +171,7 @@ impl<'a> Comparison<'a> {
         }
         let status = decision.outcome.status.as_ref()?;
         let rows = rows(&input.snapshot, status, never);
-        let facts = Facts::new(input, decision, status, rows);
+        let facts = ReasonFinder::new(input, decision, status, rows);
         let (mut rows, reasons) = facts.explained(never, remembered, outlook);
         for row in rows.iter_mut().filter(|row| row.differs) {
             let bearing = reasons.iter().filter(|reason| reason.bears_on.includes(row));

@@ -17,11 +17,11 @@ use answers::Answers;
 pub(crate) use answers::described_name;
 pub(super) use answers::{Request, asked};
 pub use list::assemble_all;
-use target::Target;
+use target::ScaleLookup;
 pub(crate) use target::resource_of;
 pub(crate) use target::{is_built_in, save_command};
 
-use super::objects::{Api, ApiError, ControllerState, HpaObject, Objects, StatedAs};
+use super::objects::{Api, ApiError, ControllerState, Objects, StatedAs, UndecodedHpa};
 use super::{file, remarks};
 use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
@@ -62,7 +62,7 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
 /// copy; and which of the metrics belong to it.
 fn without_pods(
     objects: &Objects,
-    object: &HpaObject,
+    object: &UndecodedHpa,
     options: &Options,
     clock: Timestamp,
 ) -> Result<(Input, Vec<bool>), Error> {
@@ -91,7 +91,7 @@ fn without_pods(
     let default_namespace = options.default_namespace();
     let hpa = admitted(object, default_namespace, &controller, &mut notes)?;
     let namespace = hpa.namespace.clone();
-    let target = Target {
+    let target = ScaleLookup {
         scales,
         workloads,
         default_namespace,
@@ -182,7 +182,8 @@ pub fn scale_of(hpa: &Hpa, target: &str) -> Result<Result<Scale, ScaleError>, Er
     file::read_text(target, "the answer", &mut objects)?;
     let Objects { scales, workloads, .. } = &objects;
     let default_namespace = &hpa.namespace;
-    let target = Target { scales, workloads, default_namespace, errors: &[], is_complete: true };
+    let target =
+        ScaleLookup { scales, workloads, default_namespace, errors: &[], is_complete: true };
     if !target.has_workload(hpa) {
         let kind = &hpa.spec.scale_target_ref.kind;
         return Err(Error::failed(format!("the answer is not the {kind}")));
@@ -226,9 +227,9 @@ fn find_error<'a>(
 }
 
 /// The one HPA of the wanted name.
-fn find<'o>(hpas: &'o [HpaObject], options: &Options) -> Result<&'o HpaObject, Error> {
+fn find<'o>(hpas: &'o [UndecodedHpa], options: &Options) -> Result<&'o UndecodedHpa, Error> {
     let name = &options.name;
-    let fits = |hpa: &&HpaObject| {
+    let fits = |hpa: &&UndecodedHpa| {
         let namespace = hpa.namespace.as_deref();
         hpa.name == *name
             && match (&options.namespace, namespace) {
@@ -236,7 +237,7 @@ fn find<'o>(hpas: &'o [HpaObject], options: &Options) -> Result<&'o HpaObject, E
                 _ => true,
             }
     };
-    let found: Vec<&HpaObject> = hpas.iter().filter(fits).collect();
+    let found: Vec<&UndecodedHpa> = hpas.iter().filter(fits).collect();
     match found[..] {
         [hpa] => Ok(hpa),
         [] => {
@@ -245,7 +246,7 @@ fn find<'o>(hpas: &'o [HpaObject], options: &Options) -> Result<&'o HpaObject, E
                 None => name.clone(),
             };
             let error = Error::usage(format!("no HorizontalPodAutoscaler {wanted} in the input"));
-            let mut there: Vec<String> = hpas.iter().map(HpaObject::key).collect();
+            let mut there: Vec<String> = hpas.iter().map(UndecodedHpa::key).collect();
             there.sort();
             Err(if there.is_empty() {
                 error.hint("the input holds no HorizontalPodAutoscaler at all")
@@ -271,7 +272,7 @@ fn find<'o>(hpas: &'o [HpaObject], options: &Options) -> Result<&'o HpaObject, E
     }
 }
 
-impl HpaObject {
+impl UndecodedHpa {
     /// `namespace/name`, or the name alone where no namespace is stated.
     fn key(&self) -> String {
         match &self.namespace {
@@ -293,7 +294,7 @@ fn listed(all: &[String]) -> String {
 
 /// The HPA as the controller would see it, after the API server.
 fn admitted(
-    object: &HpaObject,
+    object: &UndecodedHpa,
     namespace: &str,
     controller: &Controller,
     notes: &mut Vec<Note>,
@@ -341,8 +342,8 @@ fn lacks_source(metric: &MetricSpec, version: &Version) -> bool {
 fn others(
     objects: &Objects,
     hpa: &Hpa,
-    own: &HpaObject,
-    target: &Target<'_>,
+    own: &UndecodedHpa,
+    target: &ScaleLookup<'_>,
     default_namespace: &str,
     controller: &Controller,
     notes: &mut Vec<Note>,

@@ -15,7 +15,7 @@ use serde::de::DeserializeSeed;
 use serde_json::value::RawValue;
 
 use super::objects::Objects;
-use super::objects::reader::{Fault, ObjectReader, Source};
+use super::objects::reader::{Fault, ObjectReader, SourceText};
 use super::place::{FieldPath, line_and_column};
 use crate::apimachinery::json;
 use crate::error::Error;
@@ -177,7 +177,7 @@ fn path_of(fault: &Fault, json: &str) -> FieldPath {
 /// JSON documents, one after the other.
 fn read_json(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Fault> {
     let fault = RefCell::new(None);
-    let source = Source { origin, text, fault: &fault };
+    let source = SourceText { origin, text, fault: &fault };
     let mut reader = serde_json::Deserializer::from_str(text);
     let object = ObjectReader { objects: &mut *objects, source, inherited: None, depth: 0 };
     if let Err(e) = object.deserialize(json::Objects(&mut reader)) {

@@ -17,7 +17,7 @@ use crate::apimachinery::selector::{LabelSelector, Labels};
 use crate::flags::Flags;
 use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ControlPlane;
-use crate::snapshot::evidence::{Evidence, Rescales, Seen};
+use crate::snapshot::evidence::{Evidence, Rescales, SeenPass};
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricIdentifier};
 use crate::snapshot::memory::{Memory, Recommendation, ScaleEvent};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, Milli, PodMetrics};
@@ -34,7 +34,7 @@ pub struct Objects {
     /// What was not read, in words.
     pub notes: Vec<Note>,
     /// HorizontalPodAutoscalers of any version, as JSON.
-    pub hpas: Vec<HpaObject>,
+    pub hpas: Vec<UndecodedHpa>,
     /// Scales.
     pub scales: Vec<ScaleObject>,
     /// Deployments and the other built-in kinds with a scale.
@@ -63,7 +63,7 @@ pub struct Objects {
 
 /// A HorizontalPodAutoscaler that has not been decoded yet: most inputs hold others, too.
 #[derive(Debug)]
-pub struct HpaObject {
+pub struct UndecodedHpa {
     /// Where it was read.
     pub origin: String,
     /// Its name.
@@ -123,7 +123,7 @@ pub struct ControllerState<'a> {
     pub scale_down_events: Option<Vec<ScaleEvent>>,
     /// What was seen of earlier passes; only where the lists above are not known.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
-    pub seen: Vec<Seen>,
+    pub seen: Vec<SeenPass>,
     /// All rescales since some time, in the same case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rescales: Option<Rescales>,

@@ -110,7 +110,7 @@ impl Controller {
 
 /// Flags and feature gates that are known rather than assumed.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Known {
+pub struct KnownSettings {
     /// The flags.
     pub flags: Flags,
     /// The gates that can be set, by name.

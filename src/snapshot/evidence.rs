@@ -21,7 +21,7 @@ pub struct Evidence {
     /// The lease of the controller manager.
     pub lease: Option<Lease>,
     /// What was seen of earlier passes while the HPA was watched.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<SeenPass>,
     /// The rescales that states without a gap show; none where there are no such states.
     pub rescales: Option<Rescales>,
     /// How many replicas the target had; none where it does not say since when.
@@ -54,7 +54,7 @@ pub struct Rescales {
 /// The recommendations of passes that left a status which has been overwritten since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Seen {
+pub struct SeenPass {
     /// They were not lower.
     pub at_least: i32,
     /// They were not higher; the largest integer where nothing is known.
@@ -69,11 +69,11 @@ pub struct Seen {
     #[serde(serialize_with = "time::serialize")]
     pub until: Timestamp,
     /// At its time the spec was changed, and not the status.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub kept: bool,
+    #[serde(default, rename = "kept", skip_serializing_if = "std::ops::Not::not")]
+    pub spec_changed: bool,
     /// Its passes may not have got to a recommendation.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unread: bool,
+    #[serde(default, rename = "unread", skip_serializing_if = "std::ops::Not::not")]
+    pub may_lack_recommendation: bool,
 }
 
 impl Counted {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::Snapshot;
 use super::basis::{Basis, ClockSource};
 use super::clock::{Clock, ClockDoubt};
-use super::controller::Known;
+use super::controller::KnownSettings;
 use super::evidence::Evidence;
 use super::hpa::{Hpa, MetricSpec};
 use super::memory::Memory;
@@ -47,7 +47,7 @@ pub struct Input {
     /// What the API shows of the controller's past.
     pub evidence: Evidence,
     /// The controller's settings that are known rather than assumed.
-    pub known: Known,
+    pub known: KnownSettings,
     /// What speaks against the clock of the snapshot.
     pub clock_doubt: Option<ClockDoubt>,
     /// What was assumed, and where the rest comes from.

@@ -10,7 +10,7 @@ use super::note::Note;
 use crate::error::Error;
 use crate::flags::{self, Flag, Flags};
 use crate::snapshot::control_plane::{ControlPlane, ManagerFact, ManagerPod};
-use crate::snapshot::controller::{Controller, Gates, Known};
+use crate::snapshot::controller::{Controller, Gates, KnownSettings};
 use crate::snapshot::manager::ManagerFlag;
 use crate::version::{GATES, Stage, Version};
 
@@ -20,7 +20,7 @@ pub(crate) struct Settings {
     /// All of them.
     pub(crate) controller: Controller,
     /// Those that are known.
-    pub(crate) known: Known,
+    pub(crate) known: KnownSettings,
 }
 
 /// The settings that the input states.
@@ -79,7 +79,7 @@ pub(crate) fn controller_settings(
             notes.insert(0, Note::ControllerOff { pod: name() });
         }
     }
-    Ok(Settings { controller, known: Known { flags, gates } })
+    Ok(Settings { controller, known: KnownSettings { flags, gates } })
 }
 
 impl Sources<'_> {

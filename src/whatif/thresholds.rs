@@ -14,7 +14,7 @@ use crate::memory::Remembered;
 use crate::pass::Pass;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::{Snapshot, Unread};
-use search::{Search, Seen};
+use search::{Probe, Search};
 
 /// What the values of one metric would change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -266,8 +266,8 @@ fn changes(
     search.run(now)?;
     let curve = curve.then(|| search.curve(now)).transpose()?;
     let (min, max) = search.bounds();
-    let lowest = |holds: &dyn Fn(&Seen) -> bool| search.lowest(holds);
-    let highest = |holds: &dyn Fn(&Seen) -> bool| search.highest(holds);
+    let lowest = |holds: &dyn Fn(&Probe) -> bool| search.lowest(holds);
+    let highest = |holds: &dyn Fn(&Probe) -> bool| search.highest(holds);
     Ok(Changes {
         unit,
         now,

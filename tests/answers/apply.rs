@@ -7,7 +7,7 @@ use crate::common::recorded;
 use crate::common::written;
 
 use kubectl_hpa::apply::Change;
-use kubectl_hpa::apply::gate::{Code, Concern, Facts, Going, Leader};
+use kubectl_hpa::apply::gate::{Code, Concern, GateInput, Going, Leader};
 use kubectl_hpa::apply::next::{Verdict, next};
 use kubectl_hpa::args::How;
 use kubectl_hpa::outlook::Range;
@@ -17,7 +17,7 @@ use serde_json::Value;
 
 /// The change of a pass, and what stands against it.
 fn judged(pass: &Pass) -> (Option<Change>, Vec<Concern>) {
-    let facts = Facts { pass, going: &Going::No, leader: Leader::Unknown };
+    let facts = GateInput { pass, going: &Going::No, leader: Leader::Unknown };
     (facts.change(), facts.concerns(&How::default()))
 }
 

@@ -24,7 +24,7 @@ use kubectl_hpa::snapshot::hpa::{Behavior, ScalingRules};
 use kubectl_hpa::snapshot::input::Input;
 use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, Unread};
 use kubectl_hpa::whatif::expect::{Expression, Fact, Facts, Field, MetricField};
-use kubectl_hpa::whatif::timeline::{JoinTimes, Plan, Player, Trace};
+use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::strategy::ValueTree;
@@ -125,7 +125,7 @@ fn goes_on(scenario: &Scenario, passes: i32, follows: bool) -> TestCaseResult {
     let period = snapshot.controller.sync_period;
     let play = |passes: i32| {
         let second = SignedDuration::from_secs(1);
-        let plan = Plan {
+        let plan = TimelineOptions {
             span: Some(period.saturating_mul(passes)),
             trace: trace.clone(),
             times: JoinTimes { ready: second * 10, measured: second * 30 },

@@ -1,6 +1,7 @@
-//! From flags and kubeconfig to the [`Plan`] of a session: the one place that hands credentials to the client.
-//! They go nowhere else, and over plain HTTP not at all. Follows `ClientConfig` of client-go's
-//! `clientcmd`, `rest.DefaultServerURL` and `transport.TLSConfigFor`.
+//! From flags and kubeconfig to the [`ClientConfig`] of a session: the one place that hands
+//! credentials to the client. They go nowhere else, and over plain HTTP not at all. Follows
+//! `ClientConfig` of client-go's `clientcmd`, `rest.DefaultServerURL` and
+//! `transport.TLSConfigFor`.
 
 pub(super) mod config_file;
 pub(crate) mod environment;
@@ -27,7 +28,7 @@ use super::connect::environment::Environment;
 use super::connect::exec::{Credentials, Fault};
 use super::connect::kubeconfig::words;
 use super::connect::proxy::Proxy;
-use super::connect::resolve::Target;
+use super::connect::resolve::Endpoint;
 use super::http::body::ENCODINGS;
 use crate::args::ConnectionFlags;
 use crate::error::Error;
@@ -40,14 +41,14 @@ const OVERALL: Duration = Duration::from_secs(30);
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub(crate) struct Timeouts {
     /// One request with its body; none is no limit.
     pub(crate) request: Option<Duration>,
     /// All requests of the session.
     pub(crate) overall: Option<Duration>,
 }
 
-impl Limits {
+impl Timeouts {
     /// From `--request-timeout`, where 0 is no limit at all.
     fn new(flag: Option<Duration>) -> Self {
         match flag {
@@ -80,24 +81,24 @@ pub(crate) struct Clients {
 
 /// Everything that a client is built from; kept to build another one with fresh credentials.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct ClientConfig {
     pub(crate) server: Uri,
     pub(crate) proxy: Option<Proxy>,
-    pub(crate) target: Target,
-    pub(crate) limits: Limits,
+    pub(crate) target: Endpoint,
+    pub(crate) limits: Timeouts,
     /// Whether `--token` is the user's token.
     token_flag: bool,
     policy: plugin_policy::Policy,
     env: Environment,
 }
 
-/// Plans a session as kubectl would: loads and merges the kubeconfig, puts the flags over it, and runs the
+/// Prepares a session as kubectl would: loads and merges the kubeconfig, puts the flags over it, and runs the
 /// credential plugin if there is one. No request is sent yet.
 ///
 /// # Errors
 ///
 /// The configuration is not usable, or credentials could not be had.
-pub(super) async fn plan(flags: &ConnectionFlags, env: &Environment) -> Result<Planned, Error> {
+pub(super) async fn prepare(flags: &ConnectionFlags, env: &Environment) -> Result<Prepared, Error> {
     let loaded = kubeconfig::load(flags.kubeconfig.as_deref(), env)?;
     let mut notes: Vec<String> =
         loaded.missing.iter().map(|path| format!("no kubeconfig at {}", path.display())).collect();
@@ -112,23 +113,23 @@ pub(super) async fn plan(flags: &ConnectionFlags, env: &Environment) -> Result<P
     if let Some(proxy) = &proxy {
         notes.push(format!("through the proxy {proxy}"));
     }
-    let plan = Plan {
+    let plan = ClientConfig {
         server,
         proxy,
         target,
-        limits: Limits::new(flags.request_timeout),
+        limits: Timeouts::new(flags.request_timeout),
         token_flag: flags.token.as_ref().is_some_and(|token| !token.is_empty()),
         policy: plugin_policy::load(env)?,
         env: env.clone(),
     };
     let credentials = plan.credentials().await?;
     let clients = plan.clients(credentials)?;
-    Ok(Planned { plan, clients, notices, notes })
+    Ok(Prepared { plan, clients, notices, notes })
 }
 
 /// A session before it is begun.
-pub(super) struct Planned {
-    pub(super) plan: Plan,
+pub(super) struct Prepared {
+    pub(super) plan: ClientConfig,
     pub(super) clients: Clients,
     /// What the user has to know.
     pub(super) notices: Vec<String>,
@@ -136,7 +137,7 @@ pub(super) struct Planned {
     pub(super) notes: Vec<String>,
 }
 
-impl Plan {
+impl ClientConfig {
     /// Whether credentials come from a plugin, which may be asked again.
     pub(crate) fn has_plugin(&self) -> bool {
         self.plugin().is_some()

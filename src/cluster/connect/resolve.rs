@@ -14,7 +14,7 @@ use crate::error::Error;
 
 /// What to connect to, as whom.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Target {
+pub(crate) struct Endpoint {
     pub(crate) cluster: Cluster,
     pub(crate) user: User,
     pub(crate) user_name: String,
@@ -26,7 +26,7 @@ pub(crate) fn resolve(
     flags: &ConnectionFlags,
     loaded: &Loaded,
     env: &Environment,
-) -> Result<Target, Error> {
+) -> Result<Endpoint, Error> {
     let config = &loaded.config;
     let context_flag = given(flags.context.as_ref());
     let context_name = context_flag.unwrap_or(&config.current_context);
@@ -58,7 +58,7 @@ pub(crate) fn resolve(
         None if flags.cluster.is_none() && flags.server.is_some() => Cluster::default(),
         None => return Err(unknown("cluster", cluster_name, &config.clusters)),
     };
-    let mut target = Target {
+    let mut target = Endpoint {
         cluster: with_cluster_flags(cluster, flags),
         user: with_user_flags(user, flags),
         user_name: user_name.to_owned(),
@@ -187,7 +187,7 @@ fn with_user_flags(mut user: User, flags: &ConnectionFlags) -> User {
 }
 
 /// The pod's own account; none outside of a cluster.
-fn service_account(env: &Environment) -> Option<Target> {
+fn service_account(env: &Environment) -> Option<Endpoint> {
     let host = env.variable("KUBERNETES_SERVICE_HOST")?;
     let port = env.variable("KUBERNETES_SERVICE_PORT")?;
     let token = env.service_account.join("token");
@@ -204,7 +204,7 @@ fn service_account(env: &Environment) -> Option<Target> {
         "" => "default",
         name => name,
     };
-    let mut target = Target { namespace: namespace.to_owned(), ..Target::default() };
+    let mut target = Endpoint { namespace: namespace.to_owned(), ..Endpoint::default() };
     target.cluster.server = format!("https://{host}:{port}");
     if authority.is_file() {
         target.cluster.certificate_authority = authority.to_string_lossy().into_owned();
@@ -214,7 +214,7 @@ fn service_account(env: &Environment) -> Option<Target> {
 }
 
 /// Follows `ConfirmUsable`; several faults are one message.
-fn check(target: &Target, cluster_name: &str) -> Result<(), Error> {
+fn check(target: &Endpoint, cluster_name: &str) -> Result<(), Error> {
     let mut faults = user_faults(&target.user, &target.user_name);
     let cluster = &target.cluster;
     let authority = &cluster.certificate_authority;

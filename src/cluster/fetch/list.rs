@@ -12,9 +12,9 @@ use serde_json::value::RawValue;
 use tokio::join;
 
 use super::super::{Failure, Session};
-use super::beside::{ServerVersion, other, unserved, version_of};
+use super::control_plane::ControllerAnswers;
 use super::metrics::{Miss, custom_version};
-use super::past::Past;
+use super::optional::{ServerVersion, other, unserved, version_of};
 use super::right::denied;
 use super::scale::Found;
 use super::{Fetch, Needs, clock, graceful, without_pods};
@@ -78,9 +78,9 @@ pub async fn fetch_all(
         let answer = asked.version().await;
         *version.borrow_mut() = Some(answer);
     };
-    let past = Past::default();
+    let controller = ControllerAnswers::default();
     let more = async {
-        join!(ask_version, asked.past(namespace, None, &past));
+        join!(ask_version, asked.controller(namespace, None, &controller));
     };
     let needed = asked.list(namespace, selector, progress);
     let worth = |needed: &Result<_, Failure>| {
@@ -94,10 +94,10 @@ pub async fn fetch_all(
     })?;
     let mut notes = Vec::new();
     let version = version_of(version, &mut notes);
-    let (past, control_plane) = past.take(session, &mut notes);
+    let (evidence, control_plane) = controller.take(session, &mut notes);
     for observed in listed.iter_mut().filter_map(|listed| listed.result.as_mut().ok()) {
         observed.version.clone_from(&version);
-        observed.evidence = past.of(&observed.hpa);
+        observed.evidence = evidence.of(&observed.hpa);
         observed.control_plane.clone_from(&control_plane);
         observed.notes.extend(notes.iter().cloned());
     }

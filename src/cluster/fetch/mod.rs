@@ -3,18 +3,18 @@
 //! the target's selector. What the controller would take for an outcome is one here, too; only what
 //! leaves the question open is an error. What merely sharpens the answer is not waited for.
 
-mod beside;
 pub mod complete;
+pub mod control_plane;
 pub(super) mod discovery;
-pub mod history;
 pub mod list;
 mod metrics;
-pub mod observe;
-pub mod past;
+pub mod old_versions;
+mod optional;
 mod pods;
 pub(super) mod read;
 pub(super) mod right;
 mod scale;
+pub mod watch;
 
 use std::time::Duration;
 
@@ -24,8 +24,8 @@ use serde::Deserialize;
 use tokio::time::timeout;
 use tokio::{join, pin};
 
-use self::beside::Beside;
 use self::metrics::{Miss, custom_version};
+use self::optional::OptionalAnswers;
 use self::read::read;
 use self::right::denied;
 use self::scale::Found;
@@ -67,18 +67,18 @@ pub async fn fetch(
     also: &[MetricSpec],
 ) -> Result<Observed, Error> {
     let asked = Fetch { session, namespace };
-    let beside = Beside::default();
+    let optional = OptionalAnswers::default();
     // Where there is no HPA of that name, the list has those that there are.
     let worth =
         |needed: &Result<_, Absent>| needed.as_ref().map_or_else(|absent| absent.no_hpa, |_| true);
-    let needed = graceful(asked.needed(name, also), asked.beside(name, &beside), worth).await;
+    let needed = graceful(asked.needed(name, also), asked.optional(name, &optional), worth).await;
     let needed = needed.map_err(|absent| match absent.no_hpa {
-        true => beside.about_absence(namespace, absent.error),
+        true => optional.about_absence(namespace, absent.error),
         false => absent.error,
     })?;
     let mut notes = needed.notes;
-    let (version, others) = beside.take(&mut notes);
-    let (evidence, control_plane) = beside.past.take(session, &mut notes);
+    let (version, others) = optional.take(&mut notes);
+    let (evidence, control_plane) = optional.controller.take(session, &mut notes);
     Ok(Observed { version, others, evidence, control_plane, notes, ..needed })
 }
 

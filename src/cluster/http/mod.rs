@@ -25,7 +25,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::connect::exec::Fault;
-use super::connect::{self, Clients, Plan, Planned};
+use super::connect::{self, ClientConfig, Clients, Prepared};
 use super::http::body::Packed;
 use super::http::failure::{Failure, FailureKind, Method, Waiting, classify, resolves};
 use super::http::retry::{Ending, Patience};
@@ -71,7 +71,7 @@ pub struct Session {
 }
 
 struct Inner {
-    plan: Plan,
+    plan: ClientConfig,
     host: String,
     clients: RwLock<Clients>,
     renewal: tokio::sync::Mutex<()>,
@@ -104,8 +104,8 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    pub(super) fn new(planned: Planned) -> Self {
-        let Planned { plan, clients, notices, notes } = planned;
+    pub(super) fn new(planned: Prepared) -> Self {
+        let Prepared { plan, clients, notices, notes } = planned;
         let host = plan.server.authority().map(ToString::to_string);
         let deadline = plan.limits.overall.map(|time| Instant::now() + time);
         Self {

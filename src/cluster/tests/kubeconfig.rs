@@ -4,7 +4,7 @@ use super::Folder;
 use crate::args::ConnectionFlags;
 use crate::cluster::connect::environment::Environment;
 use crate::cluster::connect::kubeconfig::load;
-use crate::cluster::connect::resolve::{Target, resolve};
+use crate::cluster::connect::resolve::{Endpoint, resolve};
 use crate::error::Error;
 use crate::secret::Secret;
 
@@ -30,7 +30,7 @@ fn flags(change: impl FnOnce(&mut ConnectionFlags)) -> ConnectionFlags {
     flags
 }
 
-fn resolved(flags: &ConnectionFlags, env: &Environment) -> Result<Target, Error> {
+fn resolved(flags: &ConnectionFlags, env: &Environment) -> Result<Endpoint, Error> {
     resolve(flags, &load(flags.kubeconfig.as_deref(), env)?, env)
 }
 

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::settle::{self, Fate, Seen, Told, Write, settled};
+use super::settle::{self, Fate, ReadBack, Told, Write, settled};
 use crate::apimachinery::json::SecondsTime;
 use crate::cluster::fetch::Fetch;
 use crate::cluster::fetch::discovery::segment;
@@ -83,19 +83,19 @@ impl Write for StatusWrite<'_> {
         session.write(Method::Put, &path, object.to_string().as_bytes()).await.map(drop)
     }
 
-    async fn look(&self) -> Result<Seen<()>, Failure> {
+    async fn look(&self) -> Result<ReadBack<()>, Failure> {
         let Read { hpa: before, .. } = self.read;
         let now = read_again(self.session, before).await?.hpa;
         Ok(if now.uid != before.uid {
-            Seen::Replaced("the HPA is another one by now, with the same name".to_owned())
+            ReadBack::Replaced("the HPA is another one by now, with the same name".to_owned())
         } else if now.resource_version == before.resource_version {
-            Seen::Still
+            ReadBack::Still
         } else if json!(now.status) == json!(self.status) {
-            Seen::Written((), now.written.by_us)
+            ReadBack::Written((), now.written.by_us)
         } else {
             let what = "the HPA has another status by now: the write has not arrived and no longer \
                         can, or somebody has written the HPA since";
-            Seen::Replaced(what.to_owned())
+            ReadBack::Replaced(what.to_owned())
         })
     }
 
@@ -194,11 +194,11 @@ impl Write for EventWrite<'_> {
         }
     }
 
-    async fn look(&self) -> Result<Seen<()>, Failure> {
+    async fn look(&self) -> Result<ReadBack<()>, Failure> {
         match self.session.get(&self.path, "application/json").await {
-            Ok(_) => Ok(Seen::Written((), true)),
+            Ok(_) => Ok(ReadBack::Written((), true)),
             // Who may send events may not be allowed to read them. Sent again, it tells as much.
-            Err(e) if e.is_not_found() || e.is_forbidden() => Ok(Seen::Still),
+            Err(e) if e.is_not_found() || e.is_forbidden() => Ok(ReadBack::Still),
             Err(e) => Err(e),
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::settle::{self, Fate, Seen, Write};
+use super::settle::{self, Fate, ReadBack, Write};
 use crate::cluster::fetch::read::read;
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::target::target;
@@ -138,23 +138,23 @@ impl<S: Scales> Write for Replicas<'_, S> {
         self.scales.put(self.from, self.to).await
     }
 
-    async fn look(&self) -> Result<Seen<ScaleState>, Failure> {
+    async fn look(&self) -> Result<ReadBack<ScaleState>, Failure> {
         let now = self.scales.read().await?;
         if now == *self.from {
-            return Ok(Seen::Still);
+            return Ok(ReadBack::Still);
         }
         if now.uid != self.from.uid {
             let what = "the target is another one by now, with the same name";
-            return Ok(Seen::Replaced(what.to_owned()));
+            return Ok(ReadBack::Replaced(what.to_owned()));
         }
         let owner = self.scales.owner().await;
         let of_another = owner.as_ref().is_some_and(|owner| owner != FIELD_MANAGER);
         if now.replicas == self.to && !of_another {
-            return Ok(Seen::Written(now, owner.is_some()));
+            return Ok(ReadBack::Written(now, owner.is_some()));
         }
         let by = owner.map(|owner| format!(", last set by {owner}")).unwrap_or_default();
         let replicas = now.replicas;
-        Ok(Seen::Replaced(format!(
+        Ok(ReadBack::Replaced(format!(
             "the target has {replicas} replicas by now{by}: the write has not arrived and no \
              longer can, or somebody has changed the replicas since"
         )))

@@ -51,7 +51,7 @@ pub(crate) trait Write {
     /// Sends it. Sent twice, it must not be done twice.
     async fn send(&self) -> Result<Self::State, Failure>;
     /// Looks whether it has arrived.
-    async fn look(&self) -> Result<Seen<Self::State>, Failure>;
+    async fn look(&self) -> Result<ReadBack<Self::State>, Failure>;
     /// Waits a moment for what may be under way.
     async fn pause(&self, time: Duration);
     /// What there is as long as it has not arrived.
@@ -59,7 +59,7 @@ pub(crate) trait Write {
 }
 
 /// What a look shows of a write.
-pub(crate) enum Seen<T> {
+pub(crate) enum ReadBack<T> {
     /// It has not arrived, and still may.
     Still,
     /// It has, and whether `managedFields` show that it was this one.
@@ -166,19 +166,19 @@ async fn looked_for<W: Write>(
     let mut pauses = PAUSES.into_iter();
     loop {
         let why = match write.look().await {
-            Ok(Seen::Written(state, ours)) => {
+            Ok(ReadBack::Written(state, ours)) => {
                 return Fate::Written { state, told: Told::Reading(lost.to_owned(), ours) };
             }
-            Ok(Seen::Replaced(what)) => return Fate::Superseded(format!("{lost}; {what}")),
+            Ok(ReadBack::Replaced(what)) => return Fate::Superseded(format!("{lost}; {what}")),
             Err(e) if e.is_not_found() => return Fate::Superseded(format!("{lost}; by now {e}")),
-            Ok(Seen::Still) if again => {
+            Ok(ReadBack::Still) if again => {
                 again = false;
                 if let Some(Ok(state)) = unless(cut.as_mut(), write.send()).await {
                     return Fate::Written { state, told: Told::Again(lost.to_owned()) };
                 }
                 continue;
             }
-            Ok(Seen::Still) => write.open(),
+            Ok(ReadBack::Still) => write.open(),
             Err(e) => format!("it cannot be read either: {e}"),
         };
         match pauses.next() {
@@ -225,10 +225,10 @@ mod tests {
             std::future::pending().await
         }
 
-        async fn look(&self) -> Result<Seen<()>, Failure> {
+        async fn look(&self) -> Result<ReadBack<()>, Failure> {
             let _held = self.held.lock().await;
             tokio::time::sleep(self.look).await;
-            Ok(Seen::Still)
+            Ok(ReadBack::Still)
         }
 
         async fn pause(&self, time: Duration) {

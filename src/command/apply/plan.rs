@@ -1,8 +1,8 @@
 //! The plan of an application: the pass on fresh data, and what stands against writing its result.
 
-use crate::apply::gate::{Facts, Going, Leader};
+use crate::apply::gate::{GateInput, Going, Leader};
 use crate::apply::next::next;
-use crate::apply::{Applied, Outcome, precondition};
+use crate::apply::{Applied, ApplyOutcome, precondition};
 use crate::args::Apply;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::target;
@@ -25,7 +25,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Reads everything and decides, but writes nothing. What is still to be written is
-    /// [`Outcome::Planned`].
+    /// [`ApplyOutcome::Planned`].
     pub(super) async fn make(
         session: &Session,
         args: &Apply,
@@ -43,7 +43,7 @@ impl Plan {
             true => Pass::with(pass.input, own.clone().without_recommendations()),
             false => pass,
         };
-        let facts = Facts { pass: &pass, going: &going, leader };
+        let facts = GateInput { pass: &pass, going: &going, leader };
         let change = facts.change();
         let concerns = facts.concerns(&args.how);
         let how = &args.how;
@@ -51,15 +51,15 @@ impl Plan {
             precondition(&at.state, how.current_replicas, how.resource_version.as_deref())
         });
         let result = if let Some(unmet) = expected {
-            Outcome::Unmet(unmet)
+            ApplyOutcome::Unmet(unmet)
         } else if concerns.iter().any(|concern| !concern.forced) {
-            Outcome::Refused
+            ApplyOutcome::Refused
         } else if change.is_none() {
-            Outcome::NothingDue
+            ApplyOutcome::NothingDue
         } else {
-            Outcome::Planned
+            ApplyOutcome::Planned
         };
-        if change.is_some() && result == Outcome::Planned {
+        if change.is_some() && result == ApplyOutcome::Planned {
             writable(&pass.input, scale_at.as_ref())?;
         }
         let next = change.map(|change| next(&pass, &own, change, leader));

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Code, Item, Measured, Moment, Reason, Row, condition, list_of};
 use crate::engine::decision::{Decision, MetricStep, Step};
 use crate::memory::Remembered;
-use crate::outlook::{Extreme, Outlook, Range};
+use crate::outlook::{AtBound, Outlook, Range};
 use crate::report::words::{count, distance, list};
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::{HpaSpec, HpaStatus};
@@ -53,7 +53,7 @@ const SEVERAL: i32 = 4;
 const PUBLISHED_WITHIN: SignedDuration = SignedDuration::from_secs(60);
 
 /// What is known about two statuses that differ.
-pub(super) struct Facts<'a> {
+pub(super) struct ReasonFinder<'a> {
     input: &'a Input,
     decision: &'a Decision,
     then: &'a HpaStatus,
@@ -75,7 +75,7 @@ enum Since {
     Old,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> ReasonFinder<'a> {
     pub(super) fn new(
         input: &'a Input,
         decision: &'a Decision,
@@ -503,7 +503,7 @@ impl<'a> Facts<'a> {
 }
 
 /// Whether a pass comes to different reasons at the bounds of what is unknown.
-fn is_open(extremes: &[Extreme], reason: fn(&Step) -> Option<&'static str>) -> bool {
+fn is_open(extremes: &[AtBound], reason: fn(&Step) -> Option<&'static str>) -> bool {
     let reasons = extremes.iter().map(|extreme| extreme.steps.iter().find_map(reason));
     reasons.collect::<BTreeSet<_>>().len() > 1
 }

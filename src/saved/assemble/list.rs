@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{once, without_pods};
 use crate::apimachinery::selector::Selector;
 use crate::error::Error;
-use crate::saved::objects::{ControllerState, HpaObject, Objects};
+use crate::saved::objects::{ControllerState, Objects, UndecodedHpa};
 use crate::saved::remarks;
 use crate::snapshot::Listed;
 use crate::snapshot::input::{Input, Options};
@@ -44,12 +44,12 @@ pub fn assemble_all(
     let in_namespace = |stated: Option<&str>| {
         namespace.is_none_or(|wanted| stated.unwrap_or(default_namespace) == wanted)
     };
-    let wanted = |object: &&HpaObject| {
+    let wanted = |object: &&UndecodedHpa| {
         in_namespace(object.namespace.as_deref())
             // What cannot be read is told of rather than left out.
             && labels(&object.json).is_none_or(|labels| selector.matches(&labels))
     };
-    let mut found: Vec<(&str, &HpaObject)> = objects
+    let mut found: Vec<(&str, &UndecodedHpa)> = objects
         .hpas
         .iter()
         .filter(wanted)
@@ -91,7 +91,7 @@ fn labels(json: &str) -> Option<crate::apimachinery::selector::Labels> {
 /// Everything for one of them, with copies of only those pods that its target selects.
 fn input(
     objects: &Objects,
-    object: &HpaObject,
+    object: &UndecodedHpa,
     options: &Options,
     clock: Timestamp,
 ) -> Result<Input, Error> {

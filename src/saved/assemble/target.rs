@@ -14,7 +14,7 @@ use crate::snapshot::hpa::Hpa;
 use crate::snapshot::{Scale, ScaleError};
 
 /// Where the target's scale is looked for.
-pub(super) struct Target<'o> {
+pub(super) struct ScaleLookup<'o> {
     pub(super) scales: &'o [ScaleObject],
     pub(super) workloads: &'o [Workload],
     pub(super) default_namespace: &'o str,
@@ -23,7 +23,7 @@ pub(super) struct Target<'o> {
     pub(super) is_complete: bool,
 }
 
-impl Target<'_> {
+impl ScaleLookup<'_> {
     /// What the controller would get for the target's scale. An `Err` outside is unusable input.
     pub(super) fn scale(&self, hpa: &Hpa) -> Result<Result<Scale, ScaleError>, Error> {
         let target = &hpa.spec.scale_target_ref;

@@ -11,7 +11,7 @@ use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{ControllerState, HpaObject, OWN_API_VERSION, Objects, Workload};
+use super::{ControllerState, OWN_API_VERSION, Objects, UndecodedHpa, Workload};
 use crate::apimachinery::json;
 use crate::apimachinery::json::{UniqueMap, null_as_default, plain, string_map};
 use crate::apimachinery::selector::LabelSelector;
@@ -56,7 +56,7 @@ impl Fault {
 /// Reads one object into [`Objects`].
 pub(crate) struct ObjectReader<'r> {
     pub(crate) objects: &'r mut Objects,
-    pub(crate) source: Source<'r>,
+    pub(crate) source: SourceText<'r>,
     /// Version and kind of the items of a typed list, which state neither themselves.
     pub(crate) inherited: Option<(&'r str, &'r str)>,
     /// How many lists it is in.
@@ -68,7 +68,7 @@ const MAX_LISTS: usize = 8;
 
 /// The text that objects are read from.
 #[derive(Clone, Copy)]
-pub(crate) struct Source<'r> {
+pub(crate) struct SourceText<'r> {
     /// Where it comes from, for messages.
     pub(crate) origin: &'r str,
     /// All of it, to tell positions in.
@@ -78,7 +78,7 @@ pub(crate) struct Source<'r> {
     pub(crate) fault: &'r RefCell<Option<Fault>>,
 }
 
-impl Source<'_> {
+impl SourceText<'_> {
     /// Notes a fault in a part of the text. The first one is the one that counts: those of the
     /// parts around it only say that something in them is wrong.
     fn note<E: Error>(&self, part: &str, mut fault: Fault) -> E {
@@ -177,13 +177,13 @@ impl Objects {
         api_version: &str,
         kind: &str,
         fields: D,
-        source: Source<'_>,
+        source: SourceText<'_>,
         depth: usize,
     ) -> Result<(), D::Error> {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         match (group, kind) {
             ("autoscaling", "HorizontalPodAutoscaler") => {
-                self.hpas.push(HpaObject::read(fields, source, api_version)?);
+                self.hpas.push(UndecodedHpa::read(fields, source, api_version)?);
             }
             ("autoscaling", "Scale") => self.scales.push(ScaleObject::deserialize(fields)?),
             ("apps" | "extensions", "Deployment" | "ReplicaSet" | "StatefulSet")
@@ -268,10 +268,10 @@ impl Objects {
     }
 }
 
-impl HpaObject {
+impl UndecodedHpa {
     fn read<'de, D: Deserializer<'de>>(
         fields: D,
-        source: Source<'_>,
+        source: SourceText<'_>,
         api_version: &str,
     ) -> Result<Self, D::Error> {
         // Raw values keep the spelling of numbers, which quantities depend on.
@@ -415,7 +415,7 @@ impl<'de> Visitor<'de> for ListReader<'_> {
 /// Reads the items of a list, each as an object; null is none.
 struct ItemsReader<'r> {
     objects: &'r mut Objects,
-    source: Source<'r>,
+    source: SourceText<'r>,
     inherited: Option<(&'r str, &'r str)>,
     depth: usize,
 }
@@ -458,7 +458,7 @@ struct Replay<'r, 'de, A> {
     /// What the object is read as; it may not state anything else further on.
     api_version: &'r str,
     kind: &'r str,
-    source: Source<'r>,
+    source: SourceText<'r>,
 }
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Replay<'_, 'de, A> {

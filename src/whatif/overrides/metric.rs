@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use super::Reported;
-use super::samples::{Source, change, fill, is_running, samples, selector};
+use super::samples::{SampleSource, change, fill, is_running, samples, selector};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::Selector;
 use crate::engine;
@@ -40,7 +40,7 @@ pub fn set_metric(
             snapshot.metrics[index] = MetricAnswer::Failed(metric.source.failure());
             Ok(())
         }
-        Source::Object(_) | Source::External(_) => metric.set_total(snapshot, value),
+        SampleSource::Object(_) | SampleSource::External(_) => metric.set_total(snapshot, value),
         _ => metric.set_each(snapshot, value, decision),
     }
 }
@@ -59,7 +59,7 @@ pub fn set_pod(
 ) -> Result<(), Error> {
     let metric = Metric::of(snapshot, index)?;
     let Metric { source, label, .. } = &metric;
-    if matches!(source, Source::Object(_) | Source::External(_)) {
+    if matches!(source, SampleSource::Object(_) | SampleSource::External(_)) {
         return Err(Error::usage(format!("{label} has no value for each pod")));
     }
     let observed = samples(snapshot, index, source).into_iter().find(|(name, _)| **name == *pod);
@@ -121,7 +121,7 @@ impl<'s> Dial<'s> {
         let mut changed = snapshot.clone();
         // The fields decide, as for the controller.
         let percent = specs[index].target().is_some_and(|target| {
-            matches!(metric.source, Source::Resource { .. })
+            matches!(metric.source, SampleSource::Resource { .. })
                 && target.average_value.is_none()
                 && target.average_utilization.is_some()
         });
@@ -149,7 +149,7 @@ impl<'s> Dial<'s> {
                 (i128::from(i64::MAX) / parts.iter().map(whole).sum::<i128>().max(1))
                     .min(i32::MAX.into())
             }
-            (None, Source::Object(_) | Source::External(_)) => i128::from(i64::MAX) / 2,
+            (None, SampleSource::Object(_) | SampleSource::External(_)) => i128::from(i64::MAX) / 2,
             (None, _) => {
                 let values = self.changed.pods.len().max(self.changed.pod_metrics.len());
                 i128::from(i64::MAX) / (values as i128 + 1)
@@ -165,7 +165,7 @@ impl<'s> Dial<'s> {
     /// The value is larger than any metric can be.
     pub fn set(&mut self, value: i64) -> Result<&Snapshot, Error> {
         let Self { observed, metric, parts, filled, also, changed } = self;
-        if matches!(metric.source, Source::Resource { .. }) && !*filled {
+        if matches!(metric.source, SampleSource::Resource { .. }) && !*filled {
             // Each container keeps its part of what was observed.
             for (to, from) in changed.pod_metrics.iter_mut().zip(&observed.pod_metrics) {
                 for (to, from) in to.containers.iter_mut().zip(&from.containers) {
@@ -180,7 +180,11 @@ impl<'s> Dial<'s> {
                 let ratio = Ratio::percent(value.unsigned_abs());
                 metric.spread(changed, &Value::Share(ratio), ratio, parts)?;
             }
-            None if matches!(metric.source, Source::Object(_) | Source::External(_)) => {
+            None if matches!(
+                metric.source,
+                SampleSource::Object(_) | SampleSource::External(_)
+            ) =>
+            {
                 metric.set_total(changed, &Value::Amount(value))?;
             }
             None => change(changed, metric.index, &metric.source, |_, _| Some(value)),
@@ -196,7 +200,7 @@ impl<'s> Dial<'s> {
 /// A metric of the spec whose values are changed.
 struct Metric {
     index: usize,
-    source: Source,
+    source: SampleSource,
     label: String,
 }
 
@@ -205,8 +209,8 @@ impl Metric {
         let Some(spec) = snapshot.hpa.spec.metrics.get(index) else {
             return Err(Error::usage(format!("the HPA has no metric {}", index + 1)));
         };
-        let (source, label) = (Source::of(&snapshot.hpa, spec), spec.label());
-        if source == Source::None {
+        let (source, label) = (SampleSource::of(&snapshot.hpa, spec), spec.label());
+        if source == SampleSource::None {
             let type_ = &spec.type_;
             return Err(Error::usage(format!("a metric of the type {type_} cannot be overridden")));
         }
@@ -233,7 +237,7 @@ impl Metric {
             Value::Share(_) | Value::Missing => return Err(self.no_share()),
         };
         *answer = match (&self.source, &*answer) {
-            (Source::Object(_), _) => MetricAnswer::Object(vec![value]),
+            (SampleSource::Object(_), _) => MetricAnswer::Object(vec![value]),
             (_, MetricAnswer::External(values)) => {
                 let labels = values.first().map(|value| value.labels.clone()).unwrap_or_default();
                 MetricAnswer::External(vec![ExternalValue { labels, value }])
@@ -251,7 +255,7 @@ impl Metric {
         decision: &Decision,
     ) -> Result<(), Error> {
         let Self { index, ref source, .. } = *self;
-        if matches!((value, source), (Value::Share(_), Source::Pods)) {
+        if matches!((value, source), (Value::Share(_), SampleSource::Pods)) {
             return Err(self.no_share());
         }
         let filled = samples(snapshot, index, source).is_empty();
@@ -385,7 +389,7 @@ impl Metric {
         let pods = snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels));
         let running: Vec<&Pod> = pods.filter(|pod| is_running(pod)).collect();
         match (&self.source, was) {
-            (Source::Resource { container: Some(name), .. }, _) if !running.is_empty() => {
+            (SampleSource::Resource { container: Some(name), .. }, _) if !running.is_empty() => {
                 let own = running.iter().flat_map(|pod| &pod.containers);
                 let known: BTreeSet<&str> = own.map(|own| &*own.name).collect();
                 Error::usage(format!("{}: no running pod has a container {name}", self.label))
@@ -463,11 +467,11 @@ pub(super) fn with_decision(
 /// Whether two metrics are different views of the same measurements.
 pub(in crate::whatif) fn share_usage(snapshot: &Snapshot, one: usize, other: usize) -> bool {
     let hpa = &snapshot.hpa;
-    let source = |place: usize| Source::of(hpa, &hpa.spec.metrics[place]);
+    let source = |place: usize| SampleSource::of(hpa, &hpa.spec.metrics[place]);
     match (source(one), source(other)) {
         (
-            Source::Resource { name, container },
-            Source::Resource { name: other, container: of_other },
+            SampleSource::Resource { name, container },
+            SampleSource::Resource { name: other, container: of_other },
         ) => name == other && container.is_some() != of_other.is_some(),
         _ => false,
     }
@@ -476,7 +480,7 @@ pub(in crate::whatif) fn share_usage(snapshot: &Snapshot, one: usize, other: usi
 /// What a metric says of a pod.
 pub(super) fn observed_of(snapshot: &Snapshot, index: usize, pod: &str) -> Option<Reported> {
     let spec = &snapshot.hpa.spec.metrics[index];
-    let samples = samples(snapshot, index, &Source::of(&snapshot.hpa, spec));
+    let samples = samples(snapshot, index, &SampleSource::of(&snapshot.hpa, spec));
     let (_, value) = samples.into_iter().find(|(name, _)| **name == *pod)?;
     let binary = spec.is_resource() && spec.name() == "memory";
     let format = if binary { Format::BinarySI } else { Format::DecimalSI };

@@ -17,7 +17,7 @@ pub(super) use metric::share_usage;
 pub use metric::{Dial, set_metric, set_pod};
 pub use named::NamedMetric;
 pub(super) use pods::is_ready;
-pub(super) use samples::{Source, samples};
+pub(super) use samples::{SampleSource, samples};
 pub use spec::Candidate;
 pub use typed::Assumptions;
 

@@ -14,7 +14,7 @@ use crate::snapshot::{MetricAnswer, PodValue, ScaleError, Snapshot};
 
 /// What a metric is read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::whatif) enum Source {
+pub(in crate::whatif) enum SampleSource {
     /// The usage of each pod, or of one of its containers.
     Resource { name: String, container: Option<String> },
     /// A value for each pod.
@@ -27,7 +27,7 @@ pub(in crate::whatif) enum Source {
     None,
 }
 
-impl Source {
+impl SampleSource {
     pub(in crate::whatif) fn of(hpa: &Hpa, spec: &MetricSpec) -> Self {
         match spec.source() {
             MetricSource::Resource(_) | MetricSource::ContainerResource(_) => Self::Resource {
@@ -64,11 +64,11 @@ impl Source {
 pub(in crate::whatif) fn samples(
     snapshot: &Snapshot,
     index: usize,
-    source: &Source,
+    source: &SampleSource,
 ) -> Vec<(Box<str>, i64)> {
     match (&snapshot.metrics[index], source) {
         (MetricAnswer::Failed(_) | MetricAnswer::Unread(_), _) => Vec::new(),
-        (_, Source::Resource { name, container }) => {
+        (_, SampleSource::Resource { name, container }) => {
             let used =
                 |pod: &PodMetrics| Some((pod.name.clone(), pod.usage(name, container.as_deref())?));
             snapshot.pod_metrics.iter().filter_map(used).collect()
@@ -84,11 +84,11 @@ pub(in crate::whatif) fn samples(
 pub(super) fn change(
     snapshot: &mut Snapshot,
     index: usize,
-    source: &Source,
+    source: &SampleSource,
     mut to: impl FnMut(&str, i64) -> Option<i64>,
 ) {
     match (&mut snapshot.metrics[index], source) {
-        (_, Source::Resource { name, container }) => {
+        (_, SampleSource::Resource { name, container }) => {
             let container = container.as_deref();
             for pod in &mut snapshot.pod_metrics {
                 if let Some(observed) = pod.usage(name, container) {
@@ -110,14 +110,14 @@ pub(super) fn change(
 pub(super) fn fill(
     snapshot: &mut Snapshot,
     index: usize,
-    source: &Source,
+    source: &SampleSource,
     wanted: impl Fn(&Pod) -> bool,
 ) {
     let Snapshot { now, hpa, pods, pod_metrics, metrics, .. } = snapshot;
     let wanted = pods.iter().filter(|pod| wanted(pod));
     let failed = matches!(metrics[index], MetricAnswer::Failed(_) | MetricAnswer::Unread(_));
     match source {
-        Source::Resource { name, container } => {
+        SampleSource::Resource { name, container } => {
             let container = container.as_deref();
             metrics[index] = MetricAnswer::PodMetrics;
             let mut places: HashMap<Box<str>, usize> = HashMap::new();
@@ -153,7 +153,7 @@ pub(super) fn fill(
                 }
             }
         }
-        Source::Pods => {
+        SampleSource::Pods => {
             if failed {
                 metrics[index] = MetricAnswer::Pods(Vec::new());
             }
@@ -166,7 +166,7 @@ pub(super) fn fill(
                 window: SignedDuration::ZERO,
             }));
         }
-        Source::Object(_) | Source::External(_) | Source::None => {}
+        SampleSource::Object(_) | SampleSource::External(_) | SampleSource::None => {}
     }
 }
 

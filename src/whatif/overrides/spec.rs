@@ -16,7 +16,7 @@ use crate::apiserver::convert::{
 use crate::apiserver::default::{AdmissionRules, Dropped, drop_disabled, set_on_decode};
 use crate::args::{Overrides, Validate};
 use crate::error::Error;
-use crate::saved::objects::{HpaObject as Manifest, Objects};
+use crate::saved::objects::{Objects, UndecodedHpa};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
 use crate::snapshot::note::Note;
@@ -40,7 +40,7 @@ pub struct Candidate {
 /// A target as it was typed.
 #[derive(Debug, Clone)]
 struct TypedTarget {
-    target: Target,
+    target: NewTarget,
     /// The value, and all that the flag was given.
     text: String,
     typed: String,
@@ -48,7 +48,7 @@ struct TypedTarget {
 
 /// What a metric is compared with.
 #[derive(Debug, Clone)]
-enum Target {
+enum NewTarget {
     /// A share of the request.
     Percent(i32),
     /// An amount.
@@ -131,7 +131,7 @@ impl Candidate {
 }
 
 /// What stands in the file of a candidate besides it.
-fn ignored(objects: &Objects, candidate: &Manifest) -> Option<Note> {
+fn ignored(objects: &Objects, candidate: &UndecodedHpa) -> Option<Note> {
     const SHOWN: usize = 10;
     let Objects { hpas, workloads, scales, pods, state, skipped, .. } = objects;
     let hpas = hpas.iter().filter(|hpa| !std::ptr::eq(*hpa, candidate));
@@ -183,7 +183,7 @@ impl SpecChanges {
         let mut targets = Vec::new();
         for text in &typed.targets {
             let (wanted, value) = split(text, "--target", text, TARGETS)?;
-            let target = Target::read(value, text)?;
+            let target = NewTarget::read(value, text)?;
             targets.push((
                 wanted,
                 TypedTarget { target, text: value.to_owned(), typed: text.clone() },
@@ -399,7 +399,7 @@ fn reported(target: &MetricTarget) -> Reported {
     }
 }
 
-impl Target {
+impl NewTarget {
     fn read(text: &str, typed: &str) -> Result<Self, Error> {
         if text.starts_with('+') {
             return Err(Error::usage(format!(
@@ -445,7 +445,7 @@ impl Target {
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for NewTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Percent(percent) => write!(f, "{percent}%"),

@@ -30,12 +30,12 @@ pub(super) struct Search<'s> {
     /// The highest value looked at.
     end: i64,
     /// What was seen, by value.
-    seen: BTreeMap<i64, Seen>,
+    seen: BTreeMap<i64, Probe>,
 }
 
 /// What a pass says at a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct Probe {
     /// Of every metric, for several may be read from what this one is.
     classes: Vec<Class>,
     /// Whether the metric is taken for on target, also with what is assumed of pods without a value.
@@ -108,7 +108,7 @@ impl<'s> Search<'s> {
         self.find_end(guess)?;
         let now = now.filter(|now| (0..=self.dial.end()).contains(now));
         self.end = self.end.max(now.unwrap_or(0));
-        let failed = |seen: &Seen| seen.proposal.is_none();
+        let failed = |seen: &Probe| seen.proposal.is_none();
         if failed(&nothing)
             && failed(&self.look(guess.min(self.end))?)
             && failed(&self.look(self.end)?)
@@ -148,7 +148,7 @@ impl<'s> Search<'s> {
         self.ask_at(&places)?;
         // Whatever is beyond the upper bound comes to the same.
         let beyond = self.max.saturating_add(1);
-        let counts = |seen: &Seen| {
+        let counts = |seen: &Probe| {
             let proposal = seen.proposal.map(|proposal| proposal.min(beyond).div_euclid(stride));
             (proposal, seen.replicas.div_euclid(stride))
         };
@@ -160,7 +160,7 @@ impl<'s> Search<'s> {
             let new = Some(counts(seen));
             if new != last {
                 last = new;
-                let Seen { proposal, replicas, .. } = *seen;
+                let Probe { proposal, replicas, .. } = *seen;
                 let proposal = proposal.map(|proposal| proposal.min(beyond));
                 steps.push(Point { from: *from, proposal, replicas });
             }
@@ -183,11 +183,11 @@ impl<'s> Search<'s> {
         Some(Span { from, to })
     }
 
-    pub(super) fn lowest(&self, holds: &dyn Fn(&Seen) -> bool) -> Option<i64> {
+    pub(super) fn lowest(&self, holds: &dyn Fn(&Probe) -> bool) -> Option<i64> {
         self.seen.iter().find(|(_, seen)| holds(seen)).map(|(value, _)| *value)
     }
 
-    pub(super) fn highest(&self, holds: &dyn Fn(&Seen) -> bool) -> Option<i64> {
+    pub(super) fn highest(&self, holds: &dyn Fn(&Probe) -> bool) -> Option<i64> {
         self.seen.iter().rev().find(|(_, seen)| holds(seen)).map(|(value, _)| *value)
     }
 
@@ -196,7 +196,7 @@ impl<'s> Search<'s> {
         let unread = self.snapshot.metrics.iter().any(MetricAnswer::is_unread);
         let open = self.remembered.is_open() || unread;
         let mut bands: Vec<Band> = Vec::new();
-        let places: Vec<(i64, Seen)> =
+        let places: Vec<(i64, Probe)> =
             self.seen.iter().map(|(value, it)| (*value, it.clone())).collect();
         for (place, (value, seen)) in places.iter().enumerate() {
             let effect = self.effect(seen);
@@ -209,7 +209,7 @@ impl<'s> Search<'s> {
             }
             // Within a class, no bound of what is unknown gives fewer replicas for more of the
             // metric either: the ends of bands and classes tell of all between them.
-            let like = |other: Option<&(i64, Seen)>| {
+            let like = |other: Option<&(i64, Probe)>| {
                 other.is_some_and(|(_, other)| {
                     other.classes == seen.classes && self.effect(other) == effect
                 })
@@ -245,7 +245,7 @@ impl<'s> Search<'s> {
 
     /// The pass at a value.
     pub(super) fn pass(&mut self, value: i64) -> Result<End, String> {
-        let Seen { proposal, replicas, .. } = self.look(value)?;
+        let Probe { proposal, replicas, .. } = self.look(value)?;
         let decision = self.decide(value)?;
         let held_by = holds(self.snapshot, &decision, self.index);
         let changes_at = match replicas == self.current {
@@ -299,11 +299,11 @@ impl<'s> Search<'s> {
     fn find_end(&mut self, guess: i64) -> Result<(), String> {
         let most = guess.saturating_mul(i64::from(self.max).saturating_add(2)).saturating_mul(2);
         let most = most.min(self.dial.end()).max(0);
-        let mut last: Option<Seen> = None;
+        let mut last: Option<Probe> = None;
         self.end = guess.min(most);
         loop {
             let seen = self.look(self.end)?;
-            let fell = |last: &Seen| last.classes == seen.classes && seen.proposal < last.proposal;
+            let fell = |last: &Probe| last.classes == seen.classes && seen.proposal < last.proposal;
             if last.as_ref().is_some_and(fell) {
                 // The controller's integers do not hold what it would ask for.
                 self.seen.remove(&self.end);
@@ -337,7 +337,7 @@ impl<'s> Search<'s> {
     fn refine<K: PartialEq>(
         &mut self,
         to: i64,
-        key: impl Fn(&Self, &Seen) -> K,
+        key: impl Fn(&Self, &Probe) -> K,
     ) -> Result<(), String> {
         let places: Vec<i64> = self.seen.range(..=to).map(|(value, _)| *value).collect();
         let mut gaps: Vec<(i64, i64)> = places.windows(2).map(|gap| (gap[0], gap[1])).collect();
@@ -355,7 +355,7 @@ impl<'s> Search<'s> {
 
     /// Whether what was seen is as orderly as the search assumes.
     fn check(&self) -> Result<(), String> {
-        let orderly = |(last, seen): (&Seen, &Seen)| {
+        let orderly = |(last, seen): (&Probe, &Probe)| {
             let same = last.classes == seen.classes;
             let more = seen.replicas >= last.replicas && seen.proposal >= last.proposal;
             let mut classes = last.classes.iter().zip(&seen.classes);
@@ -371,7 +371,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    fn key(&self, seen: &Seen) -> Key {
+    fn key(&self, seen: &Probe) -> Key {
         let proposal = |bound| seen.proposal.map(|proposal| proposal.cmp(&bound));
         Key {
             classes: seen.classes.clone(),
@@ -382,7 +382,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    fn effect(&self, seen: &Seen) -> Effect {
+    fn effect(&self, seen: &Probe) -> Effect {
         effect_of(seen.replicas, self.current)
     }
 
@@ -392,7 +392,7 @@ impl<'s> Search<'s> {
         Ok(engine::reconcile(snapshot, &self.remembered.likely))
     }
 
-    fn look(&mut self, value: i64) -> Result<Seen, String> {
+    fn look(&mut self, value: i64) -> Result<Probe, String> {
         if let Some(seen) = self.seen.get(&value) {
             return Ok(seen.clone());
         }
@@ -411,7 +411,7 @@ impl<'s> Search<'s> {
             self.counted = (counts.ready + strangers) as i64;
         }
         let proposal = own.map(|proposal| proposal.replicas);
-        let seen = Seen { classes, tolerated, proposal, replicas };
+        let seen = Probe { classes, tolerated, proposal, replicas };
         self.seen.insert(value, seen.clone());
         Ok(seen)
     }

@@ -34,7 +34,7 @@ pub struct JoinTimes {
 
 /// What is to be played.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct TimelineOptions {
     /// How long; without it, to the end of the trace and on until the replicas settle.
     pub span: Option<SignedDuration>,
     /// The load; without one, it stays as it is.

@@ -8,20 +8,20 @@ use jiff::SignedDuration;
 
 use super::trace::Stated;
 use super::world::{Setting, World};
-use super::{JoinTimes, MAX_PASSES, Plan, Timeline, TraceEnd, after, swing};
+use super::{JoinTimes, MAX_PASSES, Timeline, TimelineOptions, TraceEnd, after, swing};
 use crate::engine;
 use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::numbers;
 use crate::outlook::longest_wait;
 use crate::snapshot::Snapshot;
-use crate::whatif::overrides::{Override, Source, current, look, words};
+use crate::whatif::overrides::{Override, SampleSource, current, look, words};
 use crate::whatif::value::Value;
 
 /// A timeline that is about to be played.
 #[derive(Debug)]
 pub struct Player {
-    plan: Plan,
+    plan: TimelineOptions,
     trace: Option<TraceEnd>,
     /// How long is played, or at least where the plan does not say.
     span: SignedDuration,
@@ -39,7 +39,7 @@ impl Player {
     ///
     /// There is nothing to play, or too much of it, or the trace is not about this HPA.
     pub fn new(
-        plan: Plan,
+        plan: TimelineOptions,
         snapshot: &mut Snapshot,
         overrides: &mut Vec<Override>,
     ) -> Result<Self, Error> {
@@ -217,8 +217,10 @@ fn wait(times: JoinTimes, snapshot: &Snapshot) -> SignedDuration {
 /// What a value of a trace means, in words.
 fn meaning(value: &Value, text: &str, snapshot: &Snapshot, place: usize) -> String {
     let spec = &snapshot.hpa.spec.metrics[place];
-    match (value, Source::of(&snapshot.hpa, spec)) {
-        (Value::Amount(_), Source::Resource { .. } | Source::Pods) => format!("{text} in all"),
+    match (value, SampleSource::of(&snapshot.hpa, spec)) {
+        (Value::Amount(_), SampleSource::Resource { .. } | SampleSource::Pods) => {
+            format!("{text} in all")
+        }
         _ => words(value, text),
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value as Json, json};
 
-use super::{JoinTimes, Lack, LastValue, Plan, Player, Timeline, Trace, TraceEnd};
+use super::{JoinTimes, Lack, LastValue, Player, Timeline, TimelineOptions, Trace, TraceEnd};
 use crate::engine;
 use crate::error::Error;
 use crate::memory::Memory;
@@ -90,10 +90,10 @@ impl World {
     }
 }
 
-fn plan(span: &str, trace: &str) -> Plan {
+fn plan(span: &str, trace: &str) -> TimelineOptions {
     let duration =
         |text: &str| -> SignedDuration { crate::apimachinery::go::parse_duration(text).unwrap() };
-    Plan {
+    TimelineOptions {
         span: (!span.is_empty()).then(|| duration(span)),
         trace: (!trace.is_empty()).then(|| Trace::read(trace.as_bytes(), "load.csv").unwrap()),
         times: JoinTimes { ready: duration("10s"), measured: duration("30s") },
@@ -102,7 +102,7 @@ fn plan(span: &str, trace: &str) -> Plan {
 
 fn play_with(
     mut snapshot: Snapshot,
-    plan: Plan,
+    plan: TimelineOptions,
     overrides: &mut Vec<Override>,
 ) -> Result<Timeline, Error> {
     let player = Player::new(plan, &mut snapshot, overrides)?;

@@ -12,7 +12,7 @@ use super::{JoinTimes, Stays, after};
 use crate::engine::decision::{Clause, Decision, Step};
 use crate::error::Error;
 use crate::snapshot::{MetricAnswer, Snapshot};
-use crate::whatif::overrides::{Source, is_ready, look, samples, set_metric};
+use crate::whatif::overrides::{SampleSource, is_ready, look, samples, set_metric};
 use crate::whatif::value::{Ratio, Value};
 
 /// A value that a metric has from a time on.
@@ -52,8 +52,8 @@ impl World {
         }
     }
 
-    fn source(&self, place: usize) -> Source {
-        Source::of(&self.snapshot.hpa, &self.snapshot.hpa.spec.metrics[place])
+    fn source(&self, place: usize) -> SampleSource {
+        SampleSource::of(&self.snapshot.hpa, &self.snapshot.hpa.spec.metrics[place])
     }
 
     /// What a value of the trace comes to in all. `requests` holds what is known of what the pods
@@ -133,7 +133,7 @@ impl World {
         for &place in &setting.places {
             self.missing.remove(&place);
             let source = self.source(place);
-            if let Source::Object(_) | Source::External(_) = source {
+            if let SampleSource::Object(_) | SampleSource::External(_) = source {
                 let decision = look(&self.snapshot);
                 set_metric(&mut self.snapshot, place, &Value::Amount(total), &decision)?;
             } else if !self.set_total(place, &source, total) {
@@ -148,8 +148,8 @@ impl World {
         Ok(())
     }
 
-    fn set_total(&mut self, place: usize, source: &Source, total: i64) -> bool {
-        let Source::Resource { name, container } = source else {
+    fn set_total(&mut self, place: usize, source: &SampleSource, total: i64) -> bool {
+        let SampleSource::Resource { name, container } = source else {
             return self.load.set_values(place, total.into());
         };
         let known = self.load.set_usage(name, container.as_deref(), total.into());

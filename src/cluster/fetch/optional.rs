@@ -10,7 +10,7 @@ use tokio::join;
 
 use super::super::Failure;
 use super::Fetch;
-use super::past::{Past, come};
+use super::control_plane::{ControllerAnswers, come};
 use super::read::List;
 use super::scale::Found;
 use crate::apiserver::convert::HpaObject;
@@ -27,12 +27,12 @@ const NAMES: usize = 10;
 
 /// What has come so far.
 #[derive(Default)]
-pub(super) struct Beside {
+pub(super) struct OptionalAnswers {
     version: RefCell<Option<Result<ServerVersion, Failure>>>,
     names: RefCell<Vec<String>>,
     others: RefCell<Option<Result<Others, Failure>>>,
     /// What tells of the controller's past.
-    pub(super) past: Past,
+    pub(super) controller: ControllerAnswers,
 }
 
 /// The other HPAs, and what is not known of them.
@@ -68,7 +68,7 @@ impl ServerVersion {
     }
 }
 
-impl Beside {
+impl OptionalAnswers {
     /// Version and other HPAs.
     pub(super) fn take(&self, notes: &mut Vec<Note>) -> (Option<String>, Vec<OtherHpa>) {
         let version = version_of(self.version.take(), notes);
@@ -131,24 +131,28 @@ pub(super) fn version_of(
 }
 
 impl Fetch<'_> {
-    /// Puts what comes into `beside`, the HPA of that name aside.
-    pub(super) async fn beside(&self, name: &str, beside: &Beside) {
+    /// Puts what comes into `optional`, the HPA of that name aside.
+    pub(super) async fn optional(&self, name: &str, optional: &OptionalAnswers) {
         let version = async {
             let version = self.version().await;
-            *beside.version.borrow_mut() = Some(version);
+            *optional.version.borrow_mut() = Some(version);
         };
         let others = async {
             let others = match self.hpas().await {
                 Ok(listed) => {
                     let names = listed.iter().map(|hpa| hpa.name.clone());
-                    *beside.names.borrow_mut() = names.collect();
+                    *optional.names.borrow_mut() = names.collect();
                     Ok(self.others(name, listed).await)
                 }
                 Err(e) => Err(e),
             };
-            *beside.others.borrow_mut() = Some(others);
+            *optional.others.borrow_mut() = Some(others);
         };
-        join!(version, others, self.past(Some(self.namespace), Some(name), &beside.past));
+        join!(
+            version,
+            others,
+            self.controller(Some(self.namespace), Some(name), &optional.controller)
+        );
     }
 
     pub(super) async fn version(&self) -> Result<ServerVersion, Failure> {

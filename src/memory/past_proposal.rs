@@ -11,7 +11,7 @@ use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, MetricValueStatus};
 
 /// The proposal of a pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct PastProposal {
     /// It was one of these.
     pub(super) range: RangeInclusive<i32>,
     /// It was this by all appearances.
@@ -28,7 +28,7 @@ pub(super) fn read(
     controller: &Controller,
     counted: Option<i32>,
     there: Option<i32>,
-) -> Asked {
+) -> PastProposal {
     let pods = there.map_or(hpa.status.current_replicas, |n| n.min(hpa.status.current_replicas));
     let tolerances = controller.tolerances(&hpa.spec);
     let reported = hpa.status.current_metrics.as_deref().unwrap_or_default();
@@ -50,7 +50,7 @@ pub(super) fn read(
         });
     }
     let high = high.filter(|_| aligned && !reported.is_empty());
-    Asked { range: low..=high.unwrap_or(i32::MAX), likely }
+    PastProposal { range: low..=high.unwrap_or(i32::MAX), likely }
 }
 
 /// Whether a metric is a total that is compared as an average over the target's `status.replicas`.

@@ -40,7 +40,7 @@ pub(super) fn come<T>(
 
 /// What has come so far.
 #[derive(Default)]
-pub(super) struct Past {
+pub(super) struct ControllerAnswers {
     events: RefCell<Option<Result<Vec<Event>, Failure>>>,
     lease: RefCell<Option<Result<Held, Failure>>>,
     pods: RefCell<Option<Result<Vec<ManagerPod>, Failure>>>,
@@ -53,7 +53,7 @@ struct Held {
     holder: Option<String>,
 }
 
-impl Past {
+impl ControllerAnswers {
     /// What has come, and why the rest is not known.
     pub(super) fn take(
         &self,
@@ -116,19 +116,24 @@ pub async fn scaled(session: &Session, hpa: &Hpa) -> Result<Vec<Event>, Cause> {
 }
 
 impl Fetch<'_> {
-    /// Puts what comes into `past`: about one HPA or all, of one namespace or all.
-    pub(super) async fn past(&self, namespace: Option<&str>, name: Option<&str>, past: &Past) {
+    /// Puts what comes into `answers`: about one HPA or all, of one namespace or all.
+    pub(super) async fn controller(
+        &self,
+        namespace: Option<&str>,
+        name: Option<&str>,
+        answers: &ControllerAnswers,
+    ) {
         let events = async {
             let events = self.events(namespace, name).await;
-            *past.events.borrow_mut() = Some(events);
+            *answers.events.borrow_mut() = Some(events);
         };
         let lease = async {
             let lease = self.lease().await;
-            *past.lease.borrow_mut() = Some(lease);
+            *answers.lease.borrow_mut() = Some(lease);
         };
         let pods = async {
             let pods = self.manager_pods().await;
-            *past.pods.borrow_mut() = Some(pods);
+            *answers.pods.borrow_mut() = Some(pods);
         };
         join!(events, lease, pods);
     }

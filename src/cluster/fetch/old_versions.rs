@@ -17,7 +17,7 @@ use super::right::cause;
 use crate::apiserver::convert::HpaObject;
 use crate::cluster::fetch::discovery::{built_in, segment};
 use crate::cluster::observed::ScaleAt;
-use crate::cluster::target::Target;
+use crate::cluster::target::TargetObject;
 use crate::snapshot::Scale;
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::Hpa;
@@ -31,7 +31,7 @@ const STATES: usize = 100;
 const SETTLED: SignedDuration = SignedDuration::from_secs(10);
 
 /// What was there before.
-pub struct Past {
+pub struct OldVersions {
     /// The states of the HPA, the oldest first and the given one last.
     pub states: Vec<Hpa>,
     /// What is known of the target's replicas meanwhile, in any order.
@@ -46,13 +46,13 @@ pub async fn look_back(
     since: Timestamp,
     target: Option<&ScaleAt>,
     now: Option<Counted>,
-) -> Past {
+) -> OldVersions {
     let asked = Fetch { session, namespace: &hpa.namespace };
     let end = Instant::now() + PATIENCE;
     // Other kinds may count their replicas elsewhere than in `status.replicas`.
     let reference = &hpa.spec.scale_target_ref;
     let mut target = target.filter(|_| built_in(reference.group(), &reference.kind).is_some());
-    let mut past = Past { states: vec![hpa.clone()], counted: now.into_iter().collect() };
+    let mut past = OldVersions { states: vec![hpa.clone()], counted: now.into_iter().collect() };
     while let Some(state) = past.states.last()
         && let Some(status) = state.written.status
     {
@@ -120,7 +120,7 @@ impl Fetch<'_> {
     }
 
     /// A target as it is, or was at a version.
-    async fn target(&self, at: &ScaleAt, version: Option<&str>) -> Result<Target, Failure> {
+    async fn target(&self, at: &ScaleAt, version: Option<&str>) -> Result<TargetObject, Failure> {
         let collection = at.path.rsplit_once('/').map_or("", |(collection, _)| collection);
         let name = segment(&format!("metadata.name={}", at.name));
         let mut path = format!("{collection}?fieldSelector={name}");
@@ -128,7 +128,7 @@ impl Fetch<'_> {
             let version = segment(version);
             path.push_str(&format!("&resourceVersion={version}&resourceVersionMatch=Exact"));
         }
-        let list: List<Target> = self.json(&path, "").await?;
+        let list: List<TargetObject> = self.json(&path, "").await?;
         Ok(list.items.into_iter().flatten().next().unwrap_or_default())
     }
 }

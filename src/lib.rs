@@ -68,16 +68,29 @@
 //! states them; [`pass::Pass`] infers them from what the objects show, and [`outlook::Outlook`] says
 //! what else may come of a pass where they are not certain.
 //!
-//! # The house
+//! # The layers
 //!
-//! Each floor knows the floors below it and none above:
+//! Each depends only on those below it:
 //!
 //! ```text
-//! command
-//! render       report       apply        whatif
-//! pass         outlook      engine       memory
-//! cluster      saved        apiserver    snapshot     args
-//! apimachinery error        flags        numbers      secret       version
+//!  command        the verbs; the only layer that depends on all others
+//!  ------------------------------------------------------------------------
+//!  render         text, tables, Markdown, SVG, JUnit       -> stdout
+//!  report         texts, and the published JSON
+//!  apply          whether a result may be written
+//!  whatif         overrides of a snapshot, expectations, timelines
+//!  pass           one pass with its input, and queries on it
+//!  outlook        the uncertainty of a decision, and the passes that follow
+//!  engine         the controller's pass, pure: (Snapshot, Memory) -> Decision
+//!  memory         the controller's history: stated, or inferred with bounds
+//!  cluster        all network I/O                          <- API server
+//!  saved          the saved format                         <- files (-f)
+//!  apiserver      what the API server does to an HPA
+//!  snapshot       the values of a pass, and their sources
+//!  args           the command line
+//!  ------------------------------------------------------------------------
+//!  apimachinery   quantities, selectors, names, JSON and YAML as in Kubernetes
+//!  error, flags, numbers, secret, version
 //! ```
 //!
 //! Modules that are not on this page belong to the program, and are public only for its tests.

@@ -28,6 +28,21 @@ const LAYERS: [&str; 13] = [
 /// What the layers share, and which therefore knows none of them.
 const SHARED: [&str; 6] = ["apimachinery", "error", "flags", "numbers", "secret", "version"];
 
+/// Files, the network, other programs, other threads and the process itself.
+const IO: [&str; 11] = [
+    "std::fs",
+    "std::net",
+    "std::process",
+    "std::thread",
+    "std::env::var",
+    "std::env::var_os",
+    "std::env::vars",
+    "std::io::stdin",
+    "std::io::stdout",
+    "std::io::stderr",
+    "tokio",
+];
+
 /// What would make two runs of the engine differ, or tie it to a cluster or a terminal.
 const IMPURE: [&str; 15] = [
     "kube",
@@ -65,6 +80,49 @@ fn data_flows_one_way() {
         wrong.extend(found.map(|module| format!("{} names {module}", file.path)));
     }
     assert!(wrong.is_empty(), "against the flow:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn input_and_output_have_their_place() {
+    let mut wrong = Vec::new();
+    for file in sources() {
+        let may = matches!(file.module(), "cluster" | "command" | "main");
+        if may || file.path == "saved/file.rs" || file.path.ends_with("/tests.rs") {
+            continue;
+        }
+        let found = file.code().filter(|(_, line)| IO.iter().any(|name| names(line, name)));
+        wrong.extend(found.map(|(number, line)| format!("{}:{number}: {line}", file.path)));
+    }
+    assert!(wrong.is_empty(), "I/O in the wrong place:\n{}", wrong.join("\n"));
+}
+
+/// The order of the layers, as it is drawn for people.
+#[test]
+fn the_pictures_are_the_layers() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let drawn = |path: &str, mark: &str| -> Vec<String> {
+        let text = fs::read_to_string(root.join(path)).expect("a file with a picture");
+        let lines = text.lines().map(|line| line.strip_prefix(mark).unwrap_or(line));
+        let picture = lines
+            .skip_while(|line| !line.starts_with(" command "))
+            .take_while(|line| !line.starts_with("```"))
+            .filter(|line| !line.starts_with(" --"));
+        // The last line has the small shared ones side by side.
+        let names = picture.flat_map(|line| match line.contains("  ") {
+            true => vec![word(line.trim_start()).unwrap_or_default()],
+            false => line.trim().split(", ").collect(),
+        });
+        names.map(str::to_owned).collect()
+    };
+    let layers = ["command"].into_iter().chain(LAYERS.into_iter().rev()).chain(SHARED);
+    let layers: Vec<&str> = layers.collect();
+    for (path, mark) in [("CONTRIBUTING.md", ""), ("src/lib.rs", "//! ")] {
+        assert_eq!(drawn(path, mark), layers, "{path}");
+    }
+    let all: BTreeSet<String> = sources().iter().map(|file| file.module().to_owned()).collect();
+    let known: BTreeSet<String> =
+        layers.into_iter().chain(["lib", "main"]).map(str::to_owned).collect();
+    assert_eq!(all, known, "modules that no picture has, or that are gone");
 }
 
 #[test]

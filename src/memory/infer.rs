@@ -255,8 +255,8 @@ mod tests {
             likely: None,
             time,
             until,
-            kept: true,
-            unread: false,
+            spec_changed: true,
+            may_lack_recommendation: false,
         };
         let at_most = |spec_changed| {
             let seen = vec![SeenPass { spec_changed, ..first }];

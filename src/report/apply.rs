@@ -95,7 +95,7 @@ impl<'a> ApplyResult<'a> {
         explanation.kind = "ApplyResult";
         let view = |concern: &Concern| ConcernView {
             code: concern.code(),
-            message: concern::text(concern, &explanation.snapshot.hpa),
+            message: concern::text(concern, &explanation.pass.input.snapshot.hpa),
             flag: concern.flag,
             forced: concern.forced,
         };
@@ -230,7 +230,7 @@ impl<'a> ApplyResult<'a> {
                     let error = Error::failed(format!("{message}; nothing written"));
                     let force = flag.map(|flag| format!("{flag} writes it all the same"));
                     let mut rights =
-                        self.explanation.input.notes.iter().filter_map(Note::missing_right);
+                        self.explanation.pass.input.notes.iter().filter_map(Note::missing_right);
                     let right = rights.next().filter(|_| *code == Code::Rights);
                     let right = right.map(MissingRight::advice);
                     let hint: Vec<String> = force.into_iter().chain(right).collect();
@@ -303,7 +303,7 @@ impl Page {
         });
         let forced = applied.forced().map(|concern| {
             let flag = concern.flag.unwrap_or_default();
-            let message = concern::text(concern, &explanation.snapshot.hpa);
+            let message = concern::text(concern, &explanation.pass.input.snapshot.hpa);
             format!("forced with {flag}: {message}")
         });
         Self { assuming: ignored.into_iter().chain(forced).collect(), ..words.page(sections) }
@@ -338,7 +338,7 @@ fn coming(applied: &Applied) -> Option<Section> {
 
 /// `deployment.apps/web`, as kubectl names a target.
 fn name(explanation: &Explanation<'_>) -> String {
-    let target = &explanation.snapshot.hpa.spec.scale_target_ref;
+    let target = &explanation.pass.input.snapshot.hpa.spec.scale_target_ref;
     let (kind, group) = (target.kind.to_lowercase(), target.group());
     let dot = if group.is_empty() { "" } else { "." };
     format!("{kind}{dot}{group}/{}", target.name)
@@ -377,7 +377,7 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
         }
         ApplyOutcome::Refused => {
             let refused = applied.concerns.iter().filter(|concern| !concern.forced);
-            let hpa = &explanation.snapshot.hpa;
+            let hpa = &explanation.pass.input.snapshot.hpa;
             let refused: Vec<String> = refused.map(|it| concern::text(it, hpa)).collect();
             format!("{}; nothing written", refused.join("; "))
         }

@@ -77,6 +77,7 @@ pub fn table(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) -> Ta
             Ok(explanation) => {
                 row.extend([
                     explanation
+                        .pass
                         .decision
                         .replicas_before()
                         .map(|replicas| replicas.to_string())
@@ -118,17 +119,18 @@ impl Explanation<'_> {
     /// The replicas after the pass, with their range where it is not certain; none where the
     /// controller cannot decide.
     fn wanted(&self) -> Option<String> {
-        if self.is_unanswered {
+        if self.pass.is_unanswered() {
             return self.range.map(|Range { min, max }| format!("{min}-{max}"));
         }
-        let undecided = matches!(self.decision.block(), Some(Block::Selector | Block::Metrics));
-        if undecided || self.decision.is_unread() {
+        let undecided =
+            matches!(self.pass.decision.block(), Some(Block::Selector | Block::Metrics));
+        if undecided || self.pass.decision.is_unread() {
             return None;
         }
-        if let Some((refused, _)) = self.decision.unwritten() {
+        if let Some((refused, _)) = self.pass.decision.unwritten() {
             return Some(refused.to_string());
         }
-        let likely = self.decision.replicas_after()?;
+        let likely = self.pass.decision.replicas_after()?;
         Some(match (self.certainty, self.range) {
             (Certainty::Bounded, Some(range)) => format!("{likely} ({}-{})", range.min, range.max),
             _ => likely.to_string(),
@@ -137,13 +139,13 @@ impl Explanation<'_> {
 
     /// The metric with the highest proposal.
     fn winner(&self) -> Option<String> {
-        self.decision.winner().map(Words::short_label)
+        self.pass.decision.winner().map(Words::short_label)
     }
 
     /// The last rule that changed the number, as the controller's reason or the field of the spec;
     /// `tolerance` where it is what keeps the replicas.
     fn limit(&self) -> Option<&'static str> {
-        let mut changed = self.decision.trace.iter().filter_map(|step| match step {
+        let mut changed = self.pass.decision.trace.iter().filter_map(|step| match step {
             Step::ChoosePath { path: Path::AboveMax, .. } => Some("maxReplicas"),
             Step::ChoosePath { path: Path::BelowMin, .. } | Step::RaiseToMin { .. } => {
                 Some("minReplicas")
@@ -160,8 +162,8 @@ impl Explanation<'_> {
     }
 
     fn is_tolerated(&self) -> bool {
-        let kept = self.decision.proposal == self.decision.replicas_before();
-        self.decision.winner().filter(|_| kept).is_some_and(|metric| {
+        let kept = self.pass.decision.proposal == self.pass.decision.replicas_before();
+        self.pass.decision.winner().filter(|_| kept).is_some_and(|metric| {
             matches!(&metric.result, MetricResult::Proposal(proposal)
                 if proposal.because == Because::WithinTolerance && proposal.ratio != 1.0)
         })
@@ -172,9 +174,9 @@ impl Explanation<'_> {
     /// metrics fail; the maximum is reached; pods are without usable metrics; what the controller
     /// remembers is not known, or not for sure, and matters; there are notes.
     fn worst(&self) -> Option<String> {
-        let trace = &self.decision.trace;
+        let trace = &self.pass.decision.trace;
         let find = |pick: fn(&Step) -> Option<&'static str>| trace.iter().find_map(pick);
-        if let Err(ScaleError::Missing(_)) = self.snapshot.scale {
+        if let Err(ScaleError::Missing(_)) = self.pass.input.snapshot.scale {
             return Some("the input has no target".to_owned());
         }
         let blocked = find(|step| match step {
@@ -187,10 +189,11 @@ impl Explanation<'_> {
         if let Some(reason) = blocked {
             return Some(reason.to_owned());
         }
-        if let Some(lacking) = self.decision.outcome.lacking(self.hpa.spec) {
+        if let Some(lacking) = self.pass.decision.outcome.lacking(self.hpa.spec) {
             return Some(lacking);
         }
         let failed: Vec<&str> = self
+            .pass
             .decision
             .metrics()
             .filter_map(|metric| match &metric.result {
@@ -198,7 +201,7 @@ impl Explanation<'_> {
                 MetricResult::Proposal(_) | MetricResult::Unread(_) => None,
             })
             .collect();
-        let total = self.decision.metrics().count();
+        let total = self.pass.decision.metrics().count();
         match failed[..] {
             [] => {}
             [first, ..] if failed.len() == total => return Some(first.to_owned()),
@@ -208,33 +211,33 @@ impl Explanation<'_> {
         }
         let max = self.hpa.spec.max_replicas;
         let reached = |replicas: i32| replicas >= max;
-        if self.decision.replicas_before().is_some_and(reached)
-            && self.decision.replicas_after().is_some_and(reached)
+        if self.pass.decision.replicas_before().is_some_and(reached)
+            && self.pass.decision.replicas_after().is_some_and(reached)
         {
             return Some("at maxReplicas".to_owned());
         }
-        let counted = self.decision.metrics().filter_map(|metric| match &metric.result {
+        let counted = self.pass.decision.metrics().filter_map(|metric| match &metric.result {
             MetricResult::Proposal(proposal) => proposal.counted,
             MetricResult::Error(_) | MetricResult::Unread(_) => None,
         });
         if let Some(most) = counted.max_by_key(|counted| (counted.missing, counted.unready)) {
             match (most.missing, most.unready) {
                 (0, 0) => {}
-                (0, unready) => return Some(count(unready as i64, "unready pod")),
-                (missing, 0) => return Some(count(missing as i64, "missing pod")),
+                (0, unready) => return Some(count(unready, "unready pod")),
+                (missing, 0) => return Some(count(missing, "missing pod")),
                 (missing, unready) => {
-                    let unready = count(unready as i64, "unready pod");
+                    let unready = count(unready, "unready pod");
                     return Some(format!("{missing} missing, {unready}"));
                 }
             }
         }
         if self.certainty == Certainty::Bounded {
-            let memory = match self.remembered.knowledge {
+            let memory = match self.pass.remembered.knowledge {
                 Knowledge::Inferred => "memory uncertain",
                 _ => "memory unknown",
             };
             return Some(memory.to_owned());
         }
-        (!self.notes.is_empty()).then(|| count(self.notes.len() as i64, "note"))
+        (!self.notes.is_empty()).then(|| count(self.notes.len(), "note"))
     }
 }

@@ -23,12 +23,11 @@ use comparison::Comparison;
 
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::{Clause, Decision, Group, MetricStep, Outcome, PodRow, Step};
-use crate::memory::{Knowledge, Memory, Possible, Remembered};
+use crate::engine::decision::{Clause, Group, MetricStep, Outcome, PodRow, Step};
+use crate::memory::{Knowledge, Memory, Possible};
 use crate::outlook::{Range, Upcoming};
 use crate::pass::Pass;
 use crate::saved::objects::OWN_API_VERSION;
-use crate::snapshot::Snapshot;
 use crate::snapshot::clock::ClockDoubt;
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::input::Input;
@@ -41,18 +40,16 @@ pub struct Explanation<'a> {
     api_version: &'static str,
     kind: &'static str,
     /// The version whose rules were followed.
-    pub rules: String,
+    rules: String,
     hpa: HpaView<'a>,
-    /// What the controller would do.
-    pub outcome: &'a Outcome,
+    outcome: &'a Outcome,
     /// The highest proposal before stabilization and limits.
     pub proposal: Option<i32>,
-    /// Whether what is unknown could change the answer.
-    pub certainty: Certainty,
+    certainty: Certainty,
     /// The replicas after the pass, over everything that is unknown.
     pub range: Option<Range>,
     /// The counts that follow, if the metrics keep asking for the same.
-    pub upcoming: &'a [Upcoming],
+    upcoming: &'a [Upcoming],
     /// Why the samples may belong to another time than the pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     clock_doubt: Option<ClockDoubt>,
@@ -60,26 +57,16 @@ pub struct Explanation<'a> {
     comparison: Option<Comparison<'a>>,
     trace: TraceView<'a>,
     memory: MemoryView<'a>,
-    /// What the answer rests on.
-    pub basis: Vec<BasisView>,
-    /// What was read but not used, and what looks wrong.
-    pub notes: Vec<String>,
+    basis: Vec<BasisView>,
+    notes: Vec<String>,
     #[serde(skip)]
-    input: &'a Input,
-    #[serde(skip)]
-    snapshot: &'a Snapshot,
-    #[serde(skip)]
-    decision: &'a Decision,
-    #[serde(skip)]
-    remembered: &'a Remembered,
-    #[serde(skip)]
-    is_unanswered: bool,
+    pass: &'a Pass,
 }
 
 /// Whether what is unknown could change the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Certainty {
+pub(crate) enum Certainty {
     /// It could not.
     Certain,
     /// It could, within the range.
@@ -142,11 +129,7 @@ impl<'a> Explanation<'a> {
                 basis.iter().map(BasisView::from).chain(grounds).collect()
             },
             notes: notes.iter().chain(newer).map(|note| notes::text(note, hpa)).collect(),
-            input,
-            snapshot,
-            decision,
-            remembered,
-            is_unanswered: pass.is_unanswered(),
+            pass,
         }
     }
 }

@@ -110,23 +110,23 @@ impl Words<'_> {
     }
 
     fn steps(&self) -> &[Step] {
-        &self.explanation.decision.trace
+        &self.explanation.pass.decision.trace
     }
 
     fn metric_steps(&self) -> impl Iterator<Item = &MetricStep> {
-        self.explanation.decision.metrics()
+        self.explanation.pass.decision.metrics()
     }
 
     fn now(&self) -> Timestamp {
-        self.explanation.snapshot.now
+        self.explanation.pass.input.snapshot.now
     }
 
     fn scale(&self) -> Option<&Scale> {
-        self.explanation.snapshot.scale.as_ref().ok()
+        self.explanation.pass.input.snapshot.scale.as_ref().ok()
     }
 
     fn title(&self) -> String {
-        let hpa = &self.explanation.snapshot.hpa;
+        let hpa = &self.explanation.pass.input.snapshot.hpa;
         let target = &hpa.spec.scale_target_ref;
         let arrow = self.symbols.arrow;
         let deleted = if hpa.deletion_timestamp.is_some() { ", BEING DELETED" } else { "" };
@@ -147,7 +147,7 @@ impl Words<'_> {
 
     /// What a metric is called in the report.
     fn label(&self, metric: &MetricStep) -> String {
-        let label = self.explanation.snapshot.hpa.spec.metrics[metric.index].label();
+        let label = self.explanation.pass.input.snapshot.hpa.spec.metrics[metric.index].label();
         if label.is_empty() { Self::short_label(metric) } else { label }
     }
 
@@ -182,9 +182,9 @@ impl Words<'_> {
             .iter()
             .map(|basis| (basis.item.to_owned(), format!("{} ({})", basis.value, basis.source)))
             .collect();
-        let memory = match self.explanation.remembered.knowledge {
+        let memory = match self.explanation.pass.remembered.knowledge {
             Knowledge::Stated => {
-                let memory = &self.explanation.remembered.likely;
+                let memory = &self.explanation.pass.remembered.likely;
                 let recommendations = memory.recommendations.len();
                 let events = memory.scale_up_events.len() + memory.scale_down_events.len();
                 let seeded = match recommendations {
@@ -199,7 +199,7 @@ impl Words<'_> {
             }
             // What it rests on says so already.
             Knowledge::JustStarted
-                if self.explanation.remembered.grounds.contains(&Ground::NeverReconciled) =>
+                if self.explanation.pass.remembered.grounds.contains(&Ground::NeverReconciled) =>
             {
                 return lines;
             }

@@ -63,7 +63,7 @@ impl<'a> Prediction<'a> {
             explanation,
             overrides,
             observed: Observed {
-                replicas: observed.decision.replicas_after(),
+                replicas: observed.pass.decision.replicas_after(),
                 certainty: observed.certainty,
                 range: observed.range,
             },
@@ -75,8 +75,8 @@ impl<'a> Prediction<'a> {
 
     /// Replicas over the values of the metric whose curve was asked for.
     pub fn curve(&self) -> Option<Chart> {
-        let replicas = self.explanation.decision.replicas_after();
-        let now = self.explanation.snapshot.now;
+        let replicas = self.explanation.pass.decision.replicas_after();
+        let now = self.explanation.pass.input.snapshot.now;
         self.thresholds.iter().find_map(|of| changes::chart(of, replicas, now))
     }
 }
@@ -87,7 +87,7 @@ impl Page {
         let words = Words { explanation: &prediction.explanation, wide, symbols };
         let played = prediction.timeline.as_ref();
         let expected = Part::Pairs(prediction.expectations.iter().map(worded).collect());
-        let now = prediction.explanation.snapshot.now;
+        let now = prediction.explanation.pass.input.snapshot.now;
         let changes = Part::Pairs(changes::lines(&prediction.thresholds, now));
         let curve = prediction
             .curve()

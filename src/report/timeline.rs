@@ -32,15 +32,15 @@ pub struct Played<'a> {
 
 impl<'a> Played<'a> {
     pub(crate) fn new(timeline: &'a Timeline, explanation: &Explanation<'_>) -> Self {
-        let spec = &explanation.snapshot.hpa.spec;
-        let unread = explanation.snapshot.metrics.iter().any(MetricAnswer::is_unread);
-        let is_open = explanation.remembered.is_open() || unread;
+        let spec = &explanation.pass.input.snapshot.hpa.spec;
+        let unread = explanation.pass.input.snapshot.metrics.iter().any(MetricAnswer::is_unread);
+        let is_open = explanation.pass.remembered.is_open() || unread;
         Self {
             timeline,
             certainty: if is_open { Certainty::Bounded } else { Certainty::Certain },
             metrics: spec.metrics.iter().map(MetricSpec::label).collect(),
             bounds: (spec.min_replicas.unwrap_or(1), spec.max_replicas),
-            initialization: explanation.snapshot.controller.cpu_initialization_period,
+            initialization: explanation.pass.input.snapshot.controller.cpu_initialization_period,
         }
     }
 

@@ -365,7 +365,7 @@ impl<'a> ReasonFinder<'a> {
         if most > 0 {
             let message = format!(
                 "{} started, changed readiness or left the initialization period since",
-                count(most as i64, "pod")
+                count(most, "pod")
             );
             self.push(Code::PodsChanged, BearsOn::Metrics(indexes), message);
         } else if let Some(latest) = latest.filter(|latest| self.since(*latest) == Since::Old) {

@@ -15,7 +15,7 @@ impl Words<'_> {
         for step in self.steps() {
             match step {
                 Step::CombineMetrics { highest, by, accepted: true, .. } => {
-                    let winner = by.and_then(|by| self.explanation.decision.metric(by));
+                    let winner = by.and_then(|by| self.explanation.pass.decision.metric(by));
                     let name =
                         winner.map_or_else(|| "none".to_owned(), |metric| self.label(metric));
                     lines.push(StepLine {
@@ -103,7 +103,8 @@ impl Words<'_> {
         up_window: Option<SignedDuration>,
         down_window: SignedDuration,
     ) -> String {
-        let remembered = if self.explanation.remembered.is_open() { "known" } else { "remembered" };
+        let remembered =
+            if self.explanation.pass.remembered.is_open() { "known" } else { "remembered" };
         let down = duration(down_window);
         match up_window {
             Some(up) => format!("nothing {remembered} holds it (up {}, down {down})", duration(up)),

@@ -72,7 +72,7 @@ impl Words<'_> {
     }
 
     fn pod(&self, metric: &MetricStep, row: &PodRow, columns: Columns) -> Vec<String> {
-        let pod = &self.explanation.snapshot.pods[row.pod as usize];
+        let pod = &self.explanation.pass.input.snapshot.pods[row.pod as usize];
         let format = format_of(metric);
         let shown =
             |milli: Option<i64>| milli.map_or("-".to_owned(), |milli| amount(milli, format));
@@ -93,7 +93,7 @@ impl Words<'_> {
 
     /// Why a pod is in its group, and when it leaves it.
     fn clause(&self, metric: &MetricStep, row: &PodRow, pod: &Pod) -> String {
-        let controller = &self.explanation.snapshot.controller;
+        let controller = &self.explanation.pass.input.snapshot.controller;
         let initialization = duration(controller.cpu_initialization_period);
         let later_sample = row.sample_from.map_or_else(String::new, |from| {
             format!("until a sample of {} or later", time(self.now(), from))

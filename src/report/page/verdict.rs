@@ -85,16 +85,16 @@ impl Words<'_> {
         let outcome = self.explanation.outcome;
         let mut why = Vec::new();
         // The pass may end before it looks at the scale, so the trace decides, not the snapshot.
-        let decision = self.explanation.decision;
+        let decision = &self.explanation.pass.decision;
         let Some(current) = decision.replicas_before() else {
             why.push(sentence(&format!("{}.", self.no_scale())));
-            let headline = match self.explanation.snapshot.scale {
+            let headline = match self.explanation.pass.input.snapshot.scale {
                 Err(ScaleError::Missing(_)) => Headline::NoTarget,
                 _ => Headline::CannotRead,
             };
             return (headline, why);
         };
-        if !self.explanation.is_unanswered {
+        if !self.explanation.pass.is_unanswered() {
             why.push(self.because(current));
         }
         why.extend(self.explanation.clock_doubt.map(|doubt| self.clock(doubt)));
@@ -107,7 +107,7 @@ impl Words<'_> {
             why.push(format!("Writing the scale fails: {error}."));
             return (Headline::CannotWrite { from: current, to }, why);
         }
-        if self.explanation.is_unanswered {
+        if self.explanation.pass.is_unanswered() {
             return (self.unread(), why);
         }
         let headline = match (outcome.scale_to, decision.block()) {
@@ -122,7 +122,7 @@ impl Words<'_> {
     /// What else may come out, and what that depends on.
     fn open(&self, range: Range) -> String {
         let unknown = self.unknown();
-        if self.explanation.is_unanswered {
+        if self.explanation.pass.is_unanswered() {
             let Range { min, max } = range;
             let unknown = unknown.join(", ");
             return sentence(&format!("{unknown}: the pass may end anywhere from {min} to {max}."));
@@ -135,9 +135,9 @@ impl Words<'_> {
             }
             _ => None,
         });
-        let inferred = self.explanation.remembered.knowledge == Knowledge::Inferred;
+        let inferred = self.explanation.pass.remembered.knowledge == Knowledge::Inferred;
         if let (Some((replicas, window)), true, 1) = (held, inferred, unknown.len())
-            && self.explanation.decision.replicas_after() == Some(range.max)
+            && self.explanation.pass.decision.replicas_after() == Some(range.max)
         {
             let upcoming = self.explanation.upcoming;
             let then = upcoming.iter().find(|step| step.range.max <= range.min);
@@ -185,7 +185,7 @@ impl Words<'_> {
     fn unknown(&self) -> Vec<String> {
         let clock = self.explanation.clock_doubt.filter(|doubt| doubt.alternative().is_some());
         let clock = clock.map(|_| "the time is not known".to_owned());
-        let memory = match self.explanation.remembered.knowledge {
+        let memory = match self.explanation.pass.remembered.knowledge {
             Knowledge::Unknown => Some("what the controller remembers is unknown".to_owned()),
             Knowledge::Inferred => {
                 Some("what the controller remembers is known within bounds only".to_owned())
@@ -197,7 +197,7 @@ impl Words<'_> {
 
     /// Which metrics are not known here, and why.
     fn lacking(&self) -> Option<String> {
-        self.explanation.outcome.lacking(&self.explanation.snapshot.hpa.spec)
+        self.explanation.outcome.lacking(&self.explanation.pass.input.snapshot.hpa.spec)
     }
 
     /// The headline where what decides is not known here.
@@ -215,7 +215,7 @@ impl Words<'_> {
             Step::ReadScale { error, .. } => error.as_deref(),
             _ => None,
         });
-        match &self.explanation.snapshot.scale {
+        match &self.explanation.pass.input.snapshot.scale {
             Err(ScaleError::Missing(target)) => format!("the input has no {target}, the target"),
             _ => format!("the scale of the target cannot be read: {}", error.unwrap_or("unknown")),
         }
@@ -295,7 +295,7 @@ impl Words<'_> {
             return format!("{which} {verb} be evaluated, so nothing is decided.");
         }
         let rest = if total - invalid == 1 { "the other asks" } else { "the others ask" };
-        let total = count(total as i64, "metric");
+        let total = count(total, "metric");
         format!(
             "{invalid} of {total} failed, and {rest} for {highest}: while a metric fails, the \
              controller does not go below the current {current}."
@@ -304,7 +304,7 @@ impl Words<'_> {
 
     /// What the winning metric asks for.
     fn asks(&self, by: Option<usize>, highest: i32, invalid: usize, current: i32) -> String {
-        let winner = by.and_then(|by| self.explanation.decision.metric(by));
+        let winner = by.and_then(|by| self.explanation.pass.decision.metric(by));
         let Some((winner, proposal)) = winner.and_then(|metric| match &metric.result {
             MetricResult::Proposal(proposal) => Some((metric, proposal)),
             MetricResult::Error(_) | MetricResult::Unread(_) => None,
@@ -345,7 +345,7 @@ impl Words<'_> {
             _ => format!("{label} asks for {}", count(highest, "replica")),
         };
         if invalid > 0 {
-            text += &format!(" ({} failed)", count(invalid as i64, "other metric"));
+            text += &format!(" ({} failed)", count(invalid, "other metric"));
         }
         text
     }
@@ -395,7 +395,7 @@ impl Words<'_> {
     pub(super) fn origin(&self, past: &Recommendation) -> Origin {
         let seeded = |step: &Step| matches!(step, Step::SeedRecommendations { .. });
         let is_seed = past.time == self.now() && self.steps().iter().any(seeded);
-        match self.explanation.remembered.knowledge {
+        match self.explanation.pass.remembered.knowledge {
             Knowledge::JustStarted if is_seed => Origin::Start,
             Knowledge::Stated if is_seed => Origin::NoneStated,
             Knowledge::Unknown | Knowledge::Inferred if is_seed => Origin::Assumed,

@@ -14,7 +14,7 @@ use std::time::Duration;
 use kubectl_hpa::apimachinery::selector::Selector;
 use kubectl_hpa::args::ConnectionFlags;
 use kubectl_hpa::cluster::fetch::list::{Progress, fetch_all};
-use kubectl_hpa::cluster::fetch::{complete, fetch, history, past};
+use kubectl_hpa::cluster::fetch::{complete, control_plane, fetch, old_versions};
 use kubectl_hpa::cluster::observed;
 use kubectl_hpa::cluster::target::target;
 use kubectl_hpa::cluster::write::scale;
@@ -209,8 +209,8 @@ async fn ask(session: &Session) {
             if let Ok(mut input) = observed::input(observed, &Options::default()) {
                 let hpa = &input.snapshot.hpa;
                 let since = jiff::Timestamp::UNIX_EPOCH;
-                history::look_back(session, hpa, since, at.as_ref(), None).await;
-                if let Err(why) = past::scaled(session, hpa).await {
+                old_versions::look_back(session, hpa, since, at.as_ref(), None).await;
+                if let Err(why) = control_plane::scaled(session, hpa).await {
                     input.notes.push(Note::NotKnown { what: Unlearnt::TargetEvents, why });
                 }
                 if let Some(at) = &at {

@@ -217,15 +217,11 @@ pub struct Meta<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<Cow<'a, str>>,
     /// The object's labels.
-    #[serde(skip_serializing_if = "has_none", deserialize_with = "null_as_default")]
+    #[serde(skip_serializing_if = "Labels::is_empty", deserialize_with = "null_as_default")]
     pub labels: Cow<'a, Labels>,
     /// Set once the object is being deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion_timestamp: Option<Timestamp>,
-}
-
-fn has_none(labels: &Labels) -> bool {
-    labels.is_empty()
 }
 
 /// The Go zero time stands for a transition that no one has stated.

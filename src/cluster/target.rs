@@ -104,3 +104,77 @@ pub async fn target(session: &Session, at: &ScaleAt) -> Result<TargetObject, Fai
     let response = session.get(&at.path, "application/json").await?;
     read("", &response.body).map_err(|cause| session.unreadable(&at.path, cause))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{TargetObject, Value};
+
+    fn target(object: Value) -> TargetObject {
+        serde_json::from_value(object).unwrap()
+    }
+
+    #[test]
+    fn a_target_has_its_replicas_once_it_knows_the_write_and_all_are_ready() {
+        for (generation, observed, replicas, ready, has) in [
+            (json!(2), json!(2), 3, 3, true),
+            (json!(2), json!(3), 3, 3, true),
+            (json!(2), json!("2"), 3, 3, true),
+            // Its controller has not seen the write.
+            (json!(2), json!(1), 3, 3, false),
+            (json!(10), json!("9"), 3, 3, false),
+            // Not every kind tells.
+            (json!(null), json!(1), 3, 3, true),
+            (json!(2), json!(null), 3, 3, true),
+            (json!(2), json!("of text"), 3, 3, true),
+            // Pods are starting, or are still there.
+            (json!(2), json!(2), 3, 2, false),
+            (json!(2), json!(2), 4, 3, false),
+            (json!(2), json!(2), 4, 4, false),
+        ] {
+            let target = target(json!({
+                "metadata": {"generation": generation},
+                "status": {
+                    "observedGeneration": observed, "replicas": replicas, "readyReplicas": ready,
+                },
+            }));
+            assert_eq!(target.ready(), ready);
+            assert_eq!(target.has(3), has, "{target:?}");
+        }
+    }
+
+    #[test]
+    fn the_owner_of_the_replicas_is_ourselves_or_the_first() {
+        for (managers, owner) in [
+            (vec![], None),
+            (vec![("deployer", "f:template")], None),
+            (vec![("deployer", "f:template"), ("kubectl", "f:replicas")], Some("kubectl")),
+            (vec![("kubectl", "f:replicas"), ("argocd", "f:replicas")], Some("kubectl")),
+            (vec![("kubectl", "f:replicas"), ("kubectl-hpa", "f:replicas")], Some("kubectl-hpa")),
+            (vec![("kubectl-hpa", "f:template"), ("argocd", "f:replicas")], Some("argocd")),
+        ] {
+            let entry = |(manager, field): &(&str, &str)| {
+                let fields = json!({"f:spec": {*field: {}}});
+                json!({"manager": manager, "fieldsV1": fields})
+            };
+            let entries: Vec<Value> = managers.iter().map(entry).collect();
+            let target = target(json!({"metadata": {"managedFields": entries}}));
+            assert_eq!(target.owner(), owner, "{managers:?}");
+        }
+    }
+
+    #[test]
+    fn a_target_says_what_it_is() {
+        let time = "2026-11-21T06:00:00Z";
+        let target = target(json!({
+            "metadata": {"uid": "1-2", "deletionTimestamp": time},
+            "spec": {"replicas": 3},
+        }));
+        assert_eq!((target.uid(), target.replicas()), ("1-2", Some(3)));
+        assert_eq!(target.deleted(), Some(time.parse().unwrap()));
+        let nothing = self::target(json!({"metadata": null, "spec": null, "status": null}));
+        assert_eq!((nothing.uid(), nothing.replicas(), nothing.deleted()), ("", None, None));
+        assert_eq!((nothing.ready(), nothing.owner()), (0, None));
+    }
+}

@@ -337,6 +337,7 @@ pub(crate) fn store_scale_event(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot::controller::Gates;
 
     #[test]
     fn an_event_once_outdated_is_overwritten_though_periods_are_longer_now() {
@@ -354,6 +355,14 @@ mod tests {
         for (before, after) in [
             (vec![event(1, ago(10), true)], vec![event(4, now, false)]),
             (vec![event(1, ago(10), false)], vec![event(1, ago(10), false), event(4, now, false)]),
+            // Exactly as old as the period is not older.
+            (
+                vec![event(1, cutoff(now, SignedDuration::from_secs(60)), false)],
+                vec![
+                    event(1, cutoff(now, SignedDuration::from_secs(60)), false),
+                    event(4, now, false),
+                ],
+            ),
             (
                 vec![event(1, ago(90), false), event(2, ago(61), false)],
                 vec![event(1, ago(90), true), event(4, now, false)],
@@ -362,6 +371,85 @@ mod tests {
             let mut memory = Memory { scale_up_events: before, ..Memory::default() };
             store_scale_event(&behavior, &mut memory, 3, 7, now);
             assert_eq!(memory.scale_up_events, after);
+        }
+    }
+
+    /// What stabilization leaves, whether a past recommendation is given as the reason, and how many
+    /// are remembered.
+    fn stabilized(normalized: &Normalized, memory: &Memory) -> (i32, bool, usize) {
+        let Step::Stabilize { result, held_by, .. } = &normalized.steps[0] else {
+            panic!("{:?}", normalized.steps)
+        };
+        (*result, held_by.is_some(), memory.recommendations.len())
+    }
+
+    #[test]
+    fn a_recommendation_at_the_cutoff_counts_only_without_behavior() {
+        let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
+        let window = SignedDuration::from_secs(60);
+        let rules =
+            Rules::of(&"v1.36".parse().unwrap(), Gates::new(&"v1.36".parse().unwrap(), |_| None));
+        let windows =
+            ScalingRules { stabilization_window_seconds: Some(60), ..ScalingRules::default() };
+        let behavior = Behavior { scale_up: Some(windows.clone()), scale_down: Some(windows) };
+        let wanted = |current, desired| Wanted {
+            current,
+            desired,
+            min: 1,
+            max: 10,
+            now,
+            downscale_stabilization: window,
+        };
+        for (nanoseconds, without, down, up) in [
+            (-1, (3, false, 1), (3, false, 1), (6, false, 1)),
+            (0, (4, true, 2), (3, false, 2), (6, false, 2)),
+            (1, (4, true, 2), (4, true, 2), (4, true, 2)),
+        ] {
+            let time = cutoff(now, window) + SignedDuration::from_nanos(nanoseconds);
+            let memory = Memory {
+                recommendations: vec![Recommendation { replicas: 4, time }],
+                ..Memory::default()
+            };
+            let mut after = memory.clone();
+            let normalized = without_behavior(wanted(5, 3), &mut after);
+            assert_eq!(stabilized(&normalized, &after), without, "without, {nanoseconds}");
+            for (current, desired, expected) in [(5, 3, down), (3, 6, up)] {
+                let mut after = memory.clone();
+                let wanted = wanted(current, desired);
+                let normalized = with_behavior(wanted, &behavior, &rules, &mut after);
+                assert_eq!(
+                    stabilized(&normalized, &after),
+                    expected,
+                    "to {desired}, {nanoseconds}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_recommends_the_same_holds_nothing() {
+        let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
+        let wanted = Wanted {
+            current: 5,
+            desired: 3,
+            min: 1,
+            max: 10,
+            now,
+            downscale_stabilization: SignedDuration::from_secs(60),
+        };
+        let recommendations = vec![Recommendation { replicas: 3, time: now }];
+        let mut memory = Memory { recommendations, ..Memory::default() };
+        let normalized = without_behavior(wanted, &mut memory);
+        assert_eq!(stabilized(&normalized, &memory), (3, false, 2));
+    }
+
+    #[test]
+    fn a_change_at_the_start_of_a_period_no_longer_counts() {
+        let since: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
+        for (nanoseconds, counted) in [(-1, 0), (0, 0), (1, 4)] {
+            let time = since + SignedDuration::from_nanos(nanoseconds);
+            let event = ScaleEvent { replicas: 4, time, outdated: false };
+            assert_eq!(changed_since(&[event], since), counted, "{nanoseconds}");
         }
     }
 }

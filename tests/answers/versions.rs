@@ -322,6 +322,18 @@ fn controllers() -> Vec<Case> {
         .with([queue(&["20"])])
         .answer("v1.36.2", SCALE, json!(null))
         .answer("v1.37.0", SCALE, json!(2)),
+        // The limits apply the minimum without `behavior`, so nothing is raised, which would be a reason.
+        Case::new(
+            "waking without a metric above zero",
+            json!({"minReplicas": 2, "metrics": [external(&json!({"type": "Value", "value": "15"}))],
+                "status": {"desiredReplicas": 0, "conditions": [{"type": "ScaledToZero",
+                    "status": "True", "reason": "ScaledToZero",
+                    "lastTransitionTime": "2026-11-21T05:00:00Z"}]}}),
+        )
+        .at(0)
+        .with([queue(&["0"])])
+        .answer("v1.37.0", SCALE, json!(2))
+        .answer("v1.37.0", "/outcome/events/0/message", json!("New size: 2; reason: ")),
         // Locked from 1.30 on: stating the gate makes no difference.
         Case::new(
             "container metrics whose gate is off",

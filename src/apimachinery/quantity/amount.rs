@@ -361,7 +361,6 @@ fn scale_up(value: i64, scale: i32) -> (i64, bool) {
         1 | 2 | 3 | 6 | 9 => value.overflowing_mul(10_i64.pow(scale as u32)),
         // Differences of far exponents wrap to below zero, where upstream's loop never starts.
         ..=0 => (value, false),
-        _ if value == 0 => (0, false),
         _ => match 10_i64.checked_pow(scale as u32).and_then(|power| value.checked_mul(power)) {
             Some(product) => (product, false),
             None => (0, true),

@@ -5,6 +5,7 @@ use num_bigint::BigInt;
 use proptest::prelude::*;
 
 use super::*;
+use ::serde::de::{self, Deserialize, IntoDeserializer};
 
 fn quantity(text: &str) -> Quantity {
     Quantity::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -70,6 +71,7 @@ fn text_becomes_the_number_form_format_and_print_of_upstream() {
         ("0e-20", "0e-20 (big)", Exp, "0"),
         ("0e2000000000", "0e2000000000", Exp, "0"),
         // Suffixes end at E.
+        ("1000P", "1000e15", Dec, "1E"),
         ("1000E", "1000e18", Dec, "1"),
         ("10000E", "10000e18", Dec, "10"),
         // No digits at all is zero, wherever the small form serves.
@@ -105,6 +107,13 @@ fn text_becomes_the_number_form_format_and_print_of_upstream() {
         ("9Ei", "9223372036854775807e0 (big)", Bin, "9223372036854775807"),
         ("-9Ei", "-9223372036854775807e0 (big)", Bin, "-9223372036854775807"),
         ("9223372036854775807Ki", "9223372036854775807e0 (big)", Bin, "9223372036854775807"),
+        (
+            "9007199254740991.9990234375Ki",
+            "9223372036854775807000000000e-9 (big)",
+            Bin,
+            "9223372036854775807",
+        ),
+        ("0.0009765625Ki", "1000000000e-9 (big)", Bin, "1"),
         (".000001Ki", "1024000e-9 (big)", Dec, "1024u"),
         ("-.000001Ki", "-1024000e-9 (big)", Dec, "-1024u"),
         (".000000000001Ki", "2e-9 (big)", Dec, "2n"),
@@ -158,6 +167,7 @@ fn bad_text_gives_the_error_of_upstream() {
         assert_eq!(Quantity::parse(text), Err(error), "{text}");
     }
     assert_eq!(Amount::parse(&"9".repeat(100_001)), Err(OutOfRange));
+    assert!(Amount::parse("1234567890123456789e6000").is_ok());
 }
 
 #[test]
@@ -189,6 +199,8 @@ fn values_round_and_overflow_by_form() {
         ("1500u", 2, 1),
         ("-1500u", -2, -1),
         ("1001m", 1001, 2),
+        ("2000m", 2000, 2),
+        ("-2000000u", -2000, -2),
         ("-1001m", -1001, -2),
         // The big form truncates and adds 1.
         ("1.5Ki", 1_536_000, 1536),
@@ -245,11 +257,28 @@ fn sums_keep_the_form_of_upstream() {
         ("1e200000", "1Pi", "1e200000 (big)"),
         ("-1", "1e1000000", "1e1000000 (big)"),
         ("0e-2000000000", "1", "1e0 (big)"),
+        ("0e-20", "-1.000000001", "-100000000100000000000e-20 (big)"),
     ];
     for (a, b, sum) in cases {
         let mut total = amount(a);
         total.add(&amount(b));
         assert_eq!(format!("{total:?}"), sum, "{a} + {b}");
+    }
+    // Where more than 18 digits are dropped, the quotient is the Euclidean one, and 1 is added.
+    for zero in ["0e-19", "0e-20"] {
+        let mut fine = amount(zero);
+        fine.add(&amount("-1.000000001"));
+        assert_eq!(fine.value(), -1);
+    }
+}
+
+#[test]
+fn sums_of_up_to_100_000_digits_are_exact() {
+    for (exponent, is_exact) in [(99_000, true), (99_984, false)] {
+        let term = amount(&format!("123456789012345678e{exponent}"));
+        let mut sum = term.clone();
+        sum.add(&amount("1"));
+        assert_eq!(sum > term, is_exact, "{exponent}");
     }
 }
 
@@ -279,6 +308,8 @@ fn amounts_are_ordered_by_value() {
     for (i, a) in ascending.iter().enumerate() {
         for (j, b) in ascending.iter().enumerate() {
             assert_eq!(amount(a).cmp(&amount(b)), i.cmp(&j), "{a} and {b}");
+            assert_eq!(amount(a) == amount(b), i == j, "{a} and {b}");
+            assert_eq!(quantity(a) == quantity(b), i == j, "{a} and {b}");
         }
     }
     for same in [("1", "1000m"), ("1Pi", "1125899906842624"), ("0", "0e2000000000"), ("0", "-")] {
@@ -408,7 +439,11 @@ fn json_that_is_no_quantity_gives_the_error_of_upstream() {
     }
     let value = serde_json::json!({"a": 1});
     assert!(serde_json::from_value::<Quantity>(value).is_err());
-    assert!(serde_json::from_str::<Amount>("true").is_err());
+    let other = || IntoDeserializer::<de::value::Error>::into_deserializer(true);
+    let errors = [Quantity::deserialize(other()).err(), Amount::deserialize(other()).err()];
+    for error in errors.map(|error| error.unwrap().to_string()) {
+        assert_eq!(error, "invalid type: boolean `true`, expected a quantity");
+    }
 }
 
 /// Texts in and around the grammar.
@@ -520,6 +555,8 @@ fn an_amount_is_spelled_in_its_form() {
         "1.5Gi",
         "0.1Mi",
         "1234567890123456789",
+        // As many billionths as binary suffixes are capped at.
+        "9223372036.854775807",
         "0.0000000000000000000",
         "1e20",
     ] {
@@ -529,4 +566,5 @@ fn an_amount_is_spelled_in_its_form() {
         assert_eq!(format!("{back:?}"), format!("{amount:?}"), "{text} as {spelled}");
         assert_eq!(back.spelling(), spelled);
     }
+    assert_eq!(amount("12").spelling(), "12");
 }

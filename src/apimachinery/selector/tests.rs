@@ -209,6 +209,13 @@ fn selectors_match_as_upstream() {
 }
 
 #[test]
+fn an_example_has_the_labels_that_are_required() {
+    let example = selector("a=1,b==2,c in (4,3),d,!e,f!=5,g notin (6),h>7").example();
+    let labels: Vec<_> = example.iter().collect();
+    assert_eq!(labels, [("a", "1"), ("b", "2"), ("c", "3"), ("d", "")]);
+}
+
+#[test]
 fn scale_selectors_are_normalized_as_by_the_client() {
     let cases = [
         ("", Ok("")),
@@ -339,7 +346,9 @@ fn labels_are_a_map() {
     assert_eq!(format!("{labels:?}"), r#"{"a": "x", "b": "3", "n": ""}"#);
     assert_eq!(labels, [("n", ""), ("b", "0"), ("a", "x"), ("b", "3")].into_iter().collect());
     let none: Labels = serde_json::from_str("null").unwrap();
-    assert!(none.is_empty());
+    assert!(none.is_empty() && !labels.is_empty());
+    let other = serde_json::from_str::<Labels>("1").unwrap_err().to_string();
+    assert!(other.contains("expected a map of labels"), "{other}");
     let by_value: Labels = serde_json::from_value(serde_json::json!({"a": "x"})).unwrap();
     assert_eq!(by_value.get("a"), Some("x"));
     assert!(serde_json::from_str::<Labels>("[]").is_err());

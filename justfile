@@ -19,6 +19,10 @@ long:
 fuzz SECONDS='60' *NAMES:
     FUZZ_SECONDS={{ SECONDS }} cargo test --release --test fuzz -- --ignored --nocapture {{ NAMES }}
 
+# look for changes to the code that no test notices: just mutants src/engine/behavior.rs
+mutants FILES:
+    cargo mutants -f '{{ FILES }}'
+
 # format and lint
 lint:
     cargo fmt

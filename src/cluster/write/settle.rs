@@ -253,4 +253,32 @@ mod tests {
             assert_eq!((begun.elapsed().as_secs(), &*said), (1 + seconds, why));
         }
     }
+
+    #[test]
+    fn an_answer_in_the_500s_is_final_only_if_it_is_that_of_admission() {
+        let denied = "admission webhook \"freeze\" denied the request: not now";
+        let deaf = "Internal error occurred: failed calling webhook \"freeze\": EOF";
+        for (code, message, from_server, left) in [
+            (400, "not so", true, After::Refused),
+            (403, "not you", true, After::Refused),
+            (404, "gone", true, After::Overtaken),
+            (409, "changed", true, After::Overtaken),
+            (408, "too slow", true, After::UnderWay),
+            (500, "etcdserver: request timed out", true, After::UnderWay),
+            (504, "etcdserver: request timed out", true, After::UnderWay),
+            (500, denied, true, After::Refused),
+            (500, deaf, true, After::Refused),
+            (500, "admission webhook \"freeze\" timed out", true, After::UnderWay),
+            (500, "the store denied the request", true, After::UnderWay),
+            // Whoever is in between may say anything.
+            (502, denied, false, After::UnderWay),
+            (502, deaf, false, After::UnderWay),
+        ] {
+            let message = message.to_owned();
+            let status = ApiStatus { code, message, from_server, ..ApiStatus::default() };
+            let kind = FailureKind::Api(Box::new(status));
+            let failure = Failure { kind, ..Failure::unreadable("host", "/scale", "") };
+            assert_eq!(after(&failure), left, "{failure}");
+        }
+    }
 }

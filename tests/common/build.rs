@@ -1,0 +1,138 @@
+//! The objects of an input in JSON, as users save them: the HPA `default/web`, its target, and pods that
+//! request 100m of CPU each and have been ready for an hour. Suites and unit tests build theirs of
+//! these, and change what they are about with [`with`].
+#![allow(dead_code, reason = "not every suite needs all of it")]
+
+use serde_json::{Value, json};
+
+/// The controller's clock in most inputs.
+pub(crate) const NOW: &str = "2026-11-21T06:00:00Z";
+
+/// An object with a JSON merge patch (RFC 7386).
+pub(crate) fn with(mut object: Value, patch: &Value) -> Value {
+    merge(&mut object, patch);
+    object
+}
+
+fn merge(into: &mut Value, patch: &Value) {
+    let Some(fields) = patch.as_object() else {
+        *into = patch.clone();
+        return;
+    };
+    if !into.is_object() {
+        *into = json!({});
+    }
+    for (name, patch) in fields {
+        if patch.is_null() {
+            into.as_object_mut().expect("an object").remove(name);
+        } else {
+            merge(&mut into[name], patch);
+        }
+    }
+}
+
+/// A List of objects, as text.
+pub(crate) fn list(items: impl IntoIterator<Item = Value>) -> String {
+    let items: Vec<_> = items.into_iter().collect();
+    json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
+}
+
+fn metadata(name: &str) -> Value {
+    json!({"name": name, "namespace": "default"})
+}
+
+/// An HPA with a uid for up to 100 replicas of `web`, with these fields of its spec.
+pub(crate) fn hpa(spec: &Value) -> Value {
+    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+    let hpa = json!({
+        "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+        "metadata": with(metadata("web"), &json!({"uid": "u"})),
+        "spec": {"scaleTargetRef": target, "maxReplicas": 100},
+    });
+    with(hpa, &json!({"spec": spec}))
+}
+
+/// The scale of the target, settled.
+pub(crate) fn scale(replicas: i32) -> Value {
+    json!({
+        "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": metadata("web"),
+        "spec": {"replicas": replicas}, "status": {"replicas": replicas, "selector": "app=web"},
+    })
+}
+
+/// A controller of v1.36.2 with these fields.
+pub(crate) fn state(more: &Value) -> Value {
+    let state = json!({
+        "apiVersion": "kubectl-hpa/v1alpha1", "kind": "ControllerState",
+        "now": NOW, "kubernetesVersion": "v1.36.2",
+    });
+    with(state, more)
+}
+
+/// A running pod with one container, `app`.
+pub(crate) fn pod(name: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": with(metadata(name), &json!({"labels": {"app": "web"}})),
+        "spec": {"containers": [requesting("app", "100m")]},
+        "status": {"phase": "Running", "startTime": "2026-11-21T05:00:00Z", "conditions": [
+            {"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T05:00:10Z"}]},
+    })
+}
+
+/// A container that requests CPU.
+pub(crate) fn requesting(name: &str, cpu: &str) -> Value {
+    json!({"name": name, "resources": {"requests": {"cpu": cpu}}})
+}
+
+/// What the container `app` of a pod uses, measured 10 s ago.
+pub(crate) fn pod_metrics(pod: &str, cpu: &str) -> Value {
+    json!({
+        "apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
+        "metadata": with(metadata(pod), &json!({"labels": {"app": "web"}})),
+        "timestamp": "2026-11-21T05:59:50Z", "window": "15s",
+        "containers": [{"name": "app", "usage": {"cpu": cpu}}],
+    })
+}
+
+/// The values of the external metric `queue`.
+pub(crate) fn queue(values: &[&str]) -> Value {
+    let items = values.iter().map(|value| json!({"metricName": "queue", "value": value}));
+    external_values(items)
+}
+
+/// The items of the external metrics API.
+pub(crate) fn external_values(items: impl IntoIterator<Item = Value>) -> Value {
+    let items: Vec<_> = items.into_iter().collect();
+    json!({
+        "apiVersion": "external.metrics.k8s.io/v1beta1", "kind": "ExternalMetricValueList",
+        "items": items,
+    })
+}
+
+/// The target for a resource of all containers.
+pub(crate) fn resource(name: &str, target: &Value) -> Value {
+    json!({"type": "Resource", "resource": {"name": name, "target": target}})
+}
+
+/// The target for an external metric.
+pub(crate) fn external(name: &str, target: &Value) -> Value {
+    json!({"type": "External", "external": {"metric": {"name": name}, "target": target}})
+}
+
+pub(crate) fn utilization(percent: i32) -> Value {
+    json!({"type": "Utilization", "averageUtilization": percent})
+}
+
+pub(crate) fn average(value: &str) -> Value {
+    json!({"type": "AverageValue", "averageValue": value})
+}
+
+pub(crate) fn value(value: &str) -> Value {
+    json!({"type": "Value", "value": value})
+}
+
+/// YAML in its short form, for what tables say of an object.
+pub(crate) fn yaml(text: &str) -> Value {
+    serde_yaml::from_str(text).expect("YAML")
+}

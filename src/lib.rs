@@ -125,3 +125,7 @@ pub mod snapshot;
 pub mod version;
 #[doc(hidden)]
 pub mod whatif;
+
+#[cfg(test)]
+#[path = "../tests/common/build.rs"]
+mod build;

@@ -336,7 +336,7 @@ mod tests {
             ("predict cart -f examples/shop --expect=desired<=3andm", ":4\n"),
             (
                 "predict cart -f examples/shop --fail-on limited,max",
-                "limited,maxed\tThe outcome is the maximum\n:4\n",
+                "limited,maxed\tThe result is maxReplicas\n:4\n",
             ),
             (
                 "predict nginx-deployment -f examples/nginx --missing nginx-deployment-596d9ffddd-6",

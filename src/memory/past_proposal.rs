@@ -130,36 +130,31 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::read;
+    use crate::build;
     use crate::snapshot::controller::Controller;
-    use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus};
+    use crate::snapshot::hpa::Hpa;
 
     fn external(wanted: &str, average: &str) -> [Value; 2] {
-        let spec = json!({"type": "External", "external": {
-            "metric": {"name": "queue"},
-            "target": {"type": "AverageValue", "averageValue": wanted},
-        }});
         let status = json!({"type": "External", "external": {
             "metric": {"name": "queue"},
             "current": {"averageValue": average},
         }});
-        [spec, status]
+        [build::external("queue", &build::average(wanted)), status]
     }
 
     fn object(kind: &str, wanted: &str, found: &str) -> [Value; 2] {
-        let (value, current) = match kind {
-            "Value" => ("value", json!({"value": found})),
-            _ => ("averageValue", json!({"averageValue": found})),
+        let (target, current) = match kind {
+            "Value" => (build::value(wanted), json!({"value": found})),
+            _ => (build::average(wanted), json!({"averageValue": found})),
         };
-        let target = json!({"type": kind, value: wanted});
         let spec = json!({"type": "Object", "object": {"target": target}});
         [spec, json!({"type": "Object", "object": {"current": current}})]
     }
 
     fn cpu(wanted: i32, share: i32) -> [Value; 2] {
-        let target = json!({"type": "Utilization", "averageUtilization": wanted});
         let current = json!({"averageUtilization": share, "averageValue": "1"});
-        let spec = json!({"type": "Resource", "resource": {"name": "cpu", "target": target}});
-        [spec, json!({"type": "Resource", "resource": {"name": "cpu", "current": current}})]
+        let status = json!({"type": "Resource", "resource": {"name": "cpu", "current": current}});
+        [build::resource("cpu", &build::utilization(wanted)), status]
     }
 
     /// An HPA whose last pass was over 10 replicas.
@@ -167,20 +162,7 @@ mod tests {
         let of = |place: usize| metrics.iter().map(|it| it[place].clone()).collect::<Vec<_>>();
         let spec = json!({"maxReplicas": 20, "metrics": of(0)});
         let status = json!({"currentReplicas": 10, "currentMetrics": of(1)});
-        let spec: HpaSpec = serde_json::from_value(spec).unwrap();
-        let status: HpaStatus = serde_json::from_value(status).unwrap();
-        Hpa {
-            name: "web".to_owned(),
-            namespace: "default".to_owned(),
-            uid: None,
-            resource_version: String::new(),
-            written: Default::default(),
-            deletion_timestamp: None,
-            labels: Default::default(),
-            generation: None,
-            spec,
-            status,
-        }
+        Hpa::of(&spec, status)
     }
 
     #[test]

@@ -189,7 +189,7 @@ pub(super) mod tests {
 
     use super::{Chain, Counted, Written, rescales_seen, seen};
     use crate::snapshot::controller::Controller;
-    use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus};
+    use crate::snapshot::hpa::Hpa;
 
     /// The controller of a version.
     pub(crate) fn of(version: &str) -> Controller {
@@ -222,25 +222,13 @@ pub(super) mod tests {
                 condition("ScalingLimited", "DesiredWithinRange"),
             ],
         });
-        let spec_of: HpaSpec = serde_json::from_value(hpa_spec).unwrap();
-        let status_of: HpaStatus = serde_json::from_value(hpa_status).unwrap();
-        Hpa {
-            name: "web".to_owned(),
-            namespace: "default".to_owned(),
-            uid: Some("u".to_owned()),
-            resource_version: String::new(),
-            written: Written {
-                created: second(0),
-                spec: second(spec),
-                status: second(status),
-                by_us: false,
-            },
-            deletion_timestamp: None,
-            labels: Default::default(),
-            generation: None,
-            spec: spec_of,
-            status: status_of,
-        }
+        let written = Written {
+            created: second(0),
+            spec: second(spec),
+            status: second(status),
+            by_us: false,
+        };
+        Hpa { written, ..Hpa::of(&hpa_spec, hpa_status) }
     }
 
     #[test]

@@ -40,6 +40,26 @@ pub struct Hpa {
     pub status: HpaStatus,
 }
 
+#[cfg(test)]
+impl Hpa {
+    /// The HPA of unit tests, with these fields of its spec and this status.
+    pub(crate) fn of(spec: &serde_json::Value, status: serde_json::Value) -> Self {
+        let mut hpa = crate::build::hpa(spec);
+        Self {
+            name: "web".to_owned(),
+            namespace: "default".to_owned(),
+            uid: Some("u".to_owned()),
+            resource_version: String::new(),
+            written: Written::default(),
+            deletion_timestamp: None,
+            labels: Labels::default(),
+            generation: None,
+            spec: serde_json::from_value(hpa["spec"].take()).expect("a spec"),
+            status: serde_json::from_value(status).expect("a status"),
+        }
+    }
+}
+
 /// `HorizontalPodAutoscalerSpec`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

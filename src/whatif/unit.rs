@@ -131,20 +131,20 @@ fn unit(amount: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::check;
+    use crate::build;
     use crate::snapshot::hpa::MetricSpec;
 
-    fn metric(resource: &str, target: &str) -> MetricSpec {
-        let text = format!(
-            r#"{{"type": "Resource", "resource": {{"name": "{resource}", "target": {target}}}}}"#
-        );
-        serde_json::from_str(&text).unwrap()
+    fn metric(resource: &str, target: &Value) -> MetricSpec {
+        serde_json::from_value(build::resource(resource, target)).unwrap()
     }
 
     #[test]
     fn an_amount_says_what_it_means_or_is_refused_with_what_to_type() {
-        let percent = r#"{"type": "Utilization", "averageUtilization": 70}"#;
-        let amount = r#"{"type": "AverageValue", "averageValue": "1"}"#;
+        let percent = &build::utilization(70);
+        let amount = &build::average("1");
         let ambiguous = |resource: &str, readings: &str| {
             format!("ambiguous, as the target of {resource} is a utilization: {readings}")
         };
@@ -225,10 +225,8 @@ mod tests {
             assert_eq!(checked.err(), refusal, "{resource} {value}");
         }
         // Other metrics have no unit that is known.
-        let other: MetricSpec = serde_json::from_str(
-            r#"{"type": "External", "external": {"metric": {"name": "q"}, "target": {}}}"#,
-        )
-        .unwrap();
+        let other = build::external("queue", &build::average("1"));
+        let other: MetricSpec = serde_json::from_value(other).unwrap();
         for value in ["30", "30Mi", "30m"] {
             assert_eq!(check(&other, value, str::to_owned), Ok(()));
         }

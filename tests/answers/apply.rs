@@ -31,9 +31,9 @@ fn condition<'v>(expected: &'v Value, kind: &str) -> Option<(&'v str, &'v str)> 
 #[test]
 fn what_the_controller_did_not_decide_is_never_written() {
     let (mut never, mut due) = (0, 0);
-    for case in recorded::cases() {
+    for (case, input) in recorded::inputs() {
         let (name, expected) = (&case.name, &case.expected);
-        let pass = Pass::run(common::read(case.input.get()).expect("a recorded input"));
+        let pass = Pass::run(input.clone());
         let (change, concerns) = judged(&pass);
         assert_eq!(
             change.map(|it| it.to),
@@ -70,10 +70,9 @@ fn what_the_controller_did_not_decide_is_never_written() {
 #[test]
 fn what_comes_next_is_foreseen_for_each_change() {
     let mut verdicts = std::collections::BTreeMap::new();
-    for case in recorded::cases() {
+    for (case, input) in recorded::inputs() {
         let name = &case.name;
-        let input = common::read(case.input.get()).expect("a recorded input");
-        let pass = Pass::run(input);
+        let pass = Pass::run(input.clone());
         let (Some(change), _) = judged(&pass) else { continue };
         for leader in [Leader::Unknown, Leader::Lapsed(pass.input.snapshot.now)] {
             let next = next(&pass, &pass.remembered, change, leader);
@@ -115,9 +114,8 @@ fn what_comes_next_is_foreseen_for_each_change() {
 #[test]
 fn ignoring_stabilization_ignores_nothing_else() {
     let mut other = 0;
-    for case in recorded::cases() {
-        let input = common::read(case.input.get()).expect("a recorded input");
-        let pass = Pass::run(input);
+    for (case, input) in recorded::inputs() {
+        let pass = Pass::run(input.clone());
         let (held, _) = judged(&pass);
         let own = &pass.remembered;
         let ignoring = own.clone().without_recommendations();

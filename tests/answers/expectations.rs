@@ -2,8 +2,7 @@
 //! them as they are read: Markdown, JUnit and GitHub's annotations, for everyday inputs and hostile
 //! ones.
 
-use crate::common;
-use crate::common::recorded;
+use crate::common::{self, build, recorded};
 
 use comrak::Arena;
 use comrak::nodes::NodeValue;
@@ -69,9 +68,8 @@ fn expect(expressions: &[&str], fail_on: &[FailOn]) -> ExpectArgs {
 #[test]
 fn facts_are_those_of_the_controller() {
     let (mut limited, mut stabilized, mut failed, mut values) = (0, 0, 0, 0);
-    for case in recorded::cases() {
-        let input = common::read(case.input.get()).expect("an input");
-        with_facts(&input, |facts, explanation| {
+    for (case, input) in recorded::inputs() {
+        with_facts(input, |facts, explanation| {
             let get = |text: &str| {
                 let expression = Expression::parse(text).expect("an expression");
                 facts.get(&expression.fields[0].1)
@@ -192,69 +190,36 @@ fn what_stays_because_nothing_was_measured_does_not_pass() {
     assert_eq!(judge(&growing(), &change).1, Verdict::ChangeDue);
 }
 
-/// A state in which a pass is made or blocked: `spec` of the HPA, the target's replicas and selector, and
+/// A state in which a pass is made or blocked: the target's replicas and selector, other objects, and
 /// what else the `ControllerState` says.
-fn blocked(replicas: i32, selector: &str, more: &str, state: &str) -> Input {
-    let text = format!(
-        r#"
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {{name: web, namespace: default}}
-spec:
-  minReplicas: 2
-  maxReplicas: 9
-  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}
-  metrics:
-  - type: External
-    external: {{metric: {{name: queue}}, target: {{type: AverageValue, averageValue: "10"}}}}
----
-apiVersion: autoscaling/v1
-kind: Scale
-metadata: {{name: web, namespace: default}}
-spec: {{replicas: {replicas}}}
-status: {{replicas: {replicas}, selector: "{selector}"}}
----
-{more}
----
-apiVersion: kubectl-hpa/v1alpha1
-kind: ControllerState
-now: 2026-11-21T06:00:00Z
-recommendations: [{{replicas: 3, time: 2026-11-21T05:59:45Z}}]
-{state}"#
-    );
-    common::read(&text).expect("an input")
+fn blocked(replicas: i32, selector: &str, more: &[Value], state: &Value) -> Input {
+    let metrics = json!([build::external("queue", &build::average("10"))]);
+    let scale = build::with(build::scale(replicas), &json!({"status": {"selector": selector}}));
+    let recommendations = json!([{"replicas": 3, "time": "2026-11-21T05:59:45Z"}]);
+    let mut items = vec![
+        build::hpa(&json!({"minReplicas": 2, "maxReplicas": 9, "metrics": metrics})),
+        scale,
+        build::with(build::state(&json!({"recommendations": recommendations})), state),
+    ];
+    items.extend_from_slice(more);
+    common::read(&build::list(items)).expect("an input")
 }
 
 #[test]
 fn a_blocked_answer_leaves_the_replicas_unknown_whatever_blocks_it() {
-    let queue = |items: &str| {
-        format!(
-            "{{apiVersion: external.metrics.k8s.io/v1beta1, kind: ExternalMetricValueList, \
-             items: [{items}]}}"
-        )
-    };
-    let value = |value: i32| {
-        let time = "2026-11-21T06:00:00Z";
-        queue(&format!(
-            "{{metricName: queue, metricLabels: {{}}, timestamp: '{time}', value: '{value}'}}"
-        ))
-    };
-    let another = format!(
-        "{}\n---\n{}",
-        value(70),
-        r#"{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: other, namespace: default},
-            spec: {maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}
----
-{apiVersion: v1, kind: Pod, metadata: {name: web-1, namespace: default, labels: {app: web}}}"#
-    );
-    let fails = |api: &str| format!("errors: [{{api: {api}, message: down}}]");
+    let queue = |values: &[&str]| vec![build::queue(values)];
+    let value = |value: i32| queue(&[&value.to_string()]);
+    let other = build::with(build::hpa(&json!({})), &json!({"metadata": {"name": "other"}}));
+    let another = [build::queue(&["70"]), other, build::pod("web-1")];
+    let nothing = json!({});
+    let fails = |api: &str| json!({"errors": [{"api": api, "message": "down"}]});
     for (input, why) in [
-        (blocked(3, "app=web", &value(70), ""), None),
-        (blocked(0, "app=web", &value(70), ""), Some("scaling is disabled at 0")),
-        (blocked(3, "", &value(70), ""), Some("the target's selector is unusable")),
-        (blocked(3, "app in", &value(70), ""), Some("the target's selector is unusable")),
-        (blocked(3, "app=web", &another, ""), Some("the target's selector is unusable")),
-        (blocked(3, "app=web", &queue(""), ""), Some("metrics fail")),
+        (blocked(3, "app=web", &value(70), &nothing), None),
+        (blocked(0, "app=web", &value(70), &nothing), Some("scaling is disabled at 0")),
+        (blocked(3, "", &value(70), &nothing), Some("the target's selector is unusable")),
+        (blocked(3, "app in", &value(70), &nothing), Some("the target's selector is unusable")),
+        (blocked(3, "app=web", &another, &nothing), Some("the target's selector is unusable")),
+        (blocked(3, "app=web", &queue(&[]), &nothing), Some("metrics fail")),
         (blocked(3, "app=web", &value(70), &fails("scale")), Some("cannot be read")),
         (blocked(3, "app=web", &value(70), &fails("mapping")), Some("cannot be read")),
         (blocked(3, "app=web", &value(70), &fails("scaleUpdate")), Some("cannot be written")),

@@ -4,7 +4,7 @@
 //! code that changes snapshots.
 
 use crate::common;
-use crate::common::recorded;
+use crate::common::{build, recorded};
 
 use clap::Parser;
 use kubectl_hpa::apimachinery::quantity::{Format, Quantity};
@@ -73,9 +73,8 @@ fn first_difference(path: &str, got: &Value, want: &Value) -> Option<String> {
 fn over_recorded(at_least: usize, compare: impl Fn(&Case, Input) -> Option<Result<bool, String>>) {
     let mut applied = 0;
     let mut wrong = Vec::new();
-    for case in recorded::cases() {
-        let input = common::read(case.input.get()).unwrap_or_else(|e| panic!("{}: {e}", case.name));
-        match compare(&case, input) {
+    for (case, input) in recorded::inputs() {
+        match compare(case, input.clone()) {
             None => {}
             Some(Ok(other)) => applied += usize::from(other),
             Some(Err(e)) => wrong.push(format!("{}: {e}", case.name)),
@@ -363,33 +362,14 @@ fn a_candidate_gives_the_recorded_answer() {
 
 /// Four pods that request 100m each, use 50m, and are to use 50 %; a queue of 100.
 fn web() -> Input {
-    let mut text = "\
-{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: web, uid: u},
-  spec: {minReplicas: 2, maxReplicas: 100,
-    scaleTargetRef: {kind: Deployment, name: web, apiVersion: apps/v1},
-    metrics: [{type: Resource, resource: {name: cpu,
-      target: {type: Utilization, averageUtilization: 50}}}]}}
----
-{kind: Scale, apiVersion: autoscaling/v1, metadata: {name: web}, spec: {replicas: 4},
-  status: {replicas: 4, selector: app=web}}
----
-{kind: ControllerState, apiVersion: kubectl-hpa/v1alpha1, now: 2026-11-21T06:00:00Z,
-  kubernetesVersion: v1.36.2}"
-        .to_owned();
+    let metrics = json!([build::resource("cpu", &build::utilization(50))]);
+    let hpa = build::hpa(&json!({"minReplicas": 2, "metrics": metrics}));
+    let mut items = vec![hpa, build::scale(4), build::state(&json!({}))];
     for pod in 1..=4 {
-        text += &format!(
-            "
----
-{{kind: Pod, apiVersion: v1, metadata: {{name: web-{pod}, labels: {{app: web}}}},
-  spec: {{containers: [{{name: app, resources: {{requests: {{cpu: 100m}}}}}}]}},
-  status: {{phase: Running, startTime: 2026-11-21T05:00:00Z,
-    conditions: [{{type: Ready, status: 'True', lastTransitionTime: 2026-11-21T05:00:10Z}}]}}}}
----
-{{kind: PodMetrics, apiVersion: metrics.k8s.io/v1beta1, metadata: {{name: web-{pod}}},
-  timestamp: 2026-11-21T05:59:50Z, window: 15s, containers: [{{name: app, usage: {{cpu: 50m}}}}]}}"
-        );
+        let name = format!("web-{pod}");
+        items.extend([build::pod(&name), build::pod_metrics(&name, "50m")]);
     }
-    common::read(&text).expect("an input")
+    common::read(&build::list(items)).expect("an input")
 }
 
 #[test]
@@ -671,46 +651,30 @@ fn an_amount_of_a_resource_has_a_unit_that_leaves_no_doubt() {
 /// One pod with two containers and two queues: 50m of 100m and 20m of 50m are used, 10 and 20 wait.
 fn several() -> Input {
     let resource = |container: &str| {
-        format!(
-            "{{type: ContainerResource, containerResource: {{name: cpu, container: {container},
-               target: {{type: Utilization, averageUtilization: 50}}}}}}"
-        )
+        let target = build::utilization(50);
+        let source = json!({"name": "cpu", "container": container, "target": target});
+        json!({"type": "ContainerResource", "containerResource": source})
     };
     let queue = |queue: &str| {
-        format!(
-            "{{type: External, external: {{
-               metric: {{name: depth, selector: {{matchLabels: {{queue: {queue}}}}}}},
-               target: {{type: AverageValue, averageValue: '30'}}}}}}"
-        )
+        let selector =
+            json!({"external": {"metric": {"selector": {"matchLabels": {"queue": queue}}}}});
+        build::with(build::external("depth", &build::average("30")), &selector)
     };
-    let metrics = [resource("app"), resource("side"), queue("a"), queue("b")].join(", ");
-    let text = format!(
-        "{{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {{name: web, uid: u}},
-  spec: {{maxReplicas: 100, metrics: [{metrics}],
-    scaleTargetRef: {{kind: Deployment, name: web, apiVersion: apps/v1}}}}}}
----
-{{kind: Scale, apiVersion: autoscaling/v1, metadata: {{name: web}}, spec: {{replicas: 1}},
-  status: {{replicas: 1, selector: app=web}}}}
----
-{{kind: ControllerState, apiVersion: kubectl-hpa/v1alpha1, now: 2026-11-21T06:00:00Z,
-  kubernetesVersion: v1.36.2}}
----
-{{kind: Pod, apiVersion: v1, metadata: {{name: web-1, labels: {{app: web}}}},
-  spec: {{containers: [{{name: app, resources: {{requests: {{cpu: 100m}}}}}},
-    {{name: side, resources: {{requests: {{cpu: 50m}}}}}}]}},
-  status: {{phase: Running, startTime: 2026-11-21T05:00:00Z,
-    conditions: [{{type: Ready, status: 'True', lastTransitionTime: 2026-11-21T05:00:10Z}}]}}}}
----
-{{kind: PodMetrics, apiVersion: metrics.k8s.io/v1beta1, metadata: {{name: web-1}},
-  timestamp: 2026-11-21T05:59:50Z, window: 15s,
-  containers: [{{name: app, usage: {{cpu: 50m}}}}, {{name: side, usage: {{cpu: 20m}}}}]}}
----
-{{kind: ExternalMetricValueList, apiVersion: external.metrics.k8s.io/v1beta1, items: [
-  {{metricName: depth, metricLabels: {{queue: a}}, value: '10'}},
-  {{metricName: depth, metricLabels: {{queue: b}}, value: '12'}},
-  {{metricName: depth, metricLabels: {{queue: b}}, value: '8'}}]}}"
-    );
-    common::read(&text).expect("an input")
+    let metrics = [resource("app"), resource("side"), queue("a"), queue("b")];
+    let containers = [build::requesting("app", "100m"), build::requesting("side", "50m")];
+    let usage = json!([{"name": "app", "usage": {"cpu": "50m"}}, {"name": "side", "usage": {"cpu": "20m"}}]);
+    let values = [("a", "10"), ("b", "12"), ("b", "8")].map(|(queue, value)| {
+        json!({"metricName": "depth", "metricLabels": {"queue": queue}, "value": value})
+    });
+    let items = [
+        build::hpa(&json!({"metrics": metrics})),
+        build::scale(1),
+        build::state(&json!({})),
+        build::with(build::pod("web-1"), &json!({"spec": {"containers": containers}})),
+        build::with(build::pod_metrics("web-1", "50m"), &json!({"containers": usage})),
+        build::external_values(values),
+    ];
+    common::read(&build::list(items)).expect("an input")
 }
 
 #[test]

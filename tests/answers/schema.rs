@@ -2,10 +2,7 @@
 //! examples and memories that are not known; against objects that are not what it describes; and the
 //! YAML form against the JSON form. It says nothing about whether an answer is right.
 
-use crate::common;
-use crate::common::recorded;
-use crate::common::schema as published;
-use crate::common::written;
+use crate::common::{self, build, recorded, schema as published, written};
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -46,95 +43,66 @@ fn example(folder: &str, name: &str) -> Input {
 
 /// What no recorded pass came to: no API server lets the first two through, and the third is of a
 /// version without recorded passes.
-const MADE: [(&str, &str); 6] = [
-    (
-        "a metric of an unknown type",
-        "{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: web, uid: u},
-          spec: {maxReplicas: 3, scaleTargetRef: {kind: Scalable, name: web, apiVersion: a/v1},
-            metrics: [{type: Unknown}]}}
----
-{kind: Scale, apiVersion: autoscaling/v1, metadata: {name: web}, spec: {replicas: 1},
-  status: {replicas: 1, selector: app=web}}",
-    ),
-    (
-        "pods that two HPAs select",
-        "{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: web, uid: u},
-          spec: {maxReplicas: 3, scaleTargetRef: {kind: Scalable, name: web, apiVersion: a/v1}}}
----
-{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: other, uid: u},
-  spec: {maxReplicas: 3, scaleTargetRef: {kind: Scalable, name: web, apiVersion: a/v1}}}
----
-{kind: Scale, apiVersion: autoscaling/v1, metadata: {name: web}, spec: {replicas: 1},
-  status: {replicas: 1, selector: app=web}}
----
-{kind: Pod, apiVersion: v1, metadata: {name: web-1, labels: {app: web}}}",
-    ),
-    (
-        "an input without metrics",
-        "{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: web, uid: u},
-          spec: {maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: web, apiVersion: apps/v1},
-          metrics: [
-            {type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 1}}},
-            {type: Pods, pods: {metric: {name: hits}, target: {type: AverageValue, averageValue: 1}}},
-            {type: External, external: {metric: {name: queue}, target: {type: Value, value: 1}}}]}}
----
-{kind: Deployment, apiVersion: apps/v1, metadata: {name: web},
-  spec: {replicas: 1, selector: {matchLabels: {app: web}}}}",
-    ),
-    (
-        "a metric that was refused",
-        "{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: web, uid: u},
-          spec: {maxReplicas: 3, scaleTargetRef: {kind: Scalable, name: web, apiVersion: a/v1}}}
----
-{kind: Scale, apiVersion: autoscaling/v1, metadata: {name: web}, spec: {replicas: 1},
-  status: {replicas: 1, selector: app=web}}
----
-{kind: ControllerState, apiVersion: kubectl-hpa/v1alpha1,
-  errors: [{api: resource, message: forbidden, denied: true}]}",
-    ),
-    (
-        "an input without pods",
-        "{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: web, uid: u},
-          spec: {maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: web, apiVersion: apps/v1},
-          metrics: [
-            {type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 1}}}]}}
----
-{kind: Deployment, apiVersion: apps/v1, metadata: {name: web},
-  spec: {replicas: 1, selector: {matchLabels: {app: web}}}}
----
-{kind: PodMetrics, apiVersion: metrics.k8s.io/v1beta1, metadata: {name: web-1},
-  timestamp: 2026-11-21T06:00:00Z, window: 30s, containers: [{name: app, usage: {cpu: 1m}}]}",
-    ),
-    (
-        "a pod that has succeeded",
-        "{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2,
-          metadata: {name: web, uid: u, generation: 7},
-          spec: {maxReplicas: 3, scaleTargetRef: {kind: Scalable, name: web, apiVersion: a/v1}}}
----
-{kind: ControllerState, apiVersion: kubectl-hpa/v1alpha1, kubernetesVersion: v1.38.0}
----
-{kind: Scale, apiVersion: autoscaling/v1, metadata: {name: web}, spec: {replicas: 1},
-  status: {replicas: 1, selector: app=web}}
----
-{kind: Pod, apiVersion: v1, metadata: {name: web-1, labels: {app: web}},
-  status: {phase: Succeeded}}
----
-{kind: PodMetrics, apiVersion: metrics.k8s.io/v1beta1, metadata: {name: web-1},
-  timestamp: 2026-11-21T06:00:00Z, window: 30s, containers: [{name: app, usage: {cpu: 1m}}]}",
-    ),
-];
+fn made() -> Vec<(&'static str, String)> {
+    let plain = build::hpa(&json!({"maxReplicas": 3}));
+    let of = |metrics: Value| build::hpa(&json!({"maxReplicas": 3, "metrics": metrics}));
+    let cpu = build::resource("cpu", &build::average("1"));
+    let refused = json!({"errors": [{"api": "resource", "message": "forbidden", "denied": true}]});
+    // For inputs without a Scale and without what their metrics need.
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}},
+    });
+    let (pod, metrics) = (build::pod("web-1"), build::pod_metrics("web-1", "1m"));
+    let named =
+        |name: &str, hpa: &Value| build::with(hpa.clone(), &json!({"metadata": {"name": name}}));
+    let pods_metric = json!({"type": "Pods", "pods":
+        {"metric": {"name": "hits"}, "target": build::average("1")}});
+    vec![
+        (
+            "a metric of an unknown type",
+            build::list([of(json!([{"type": "Unknown"}])), build::scale(1)]),
+        ),
+        (
+            "pods that two HPAs select",
+            build::list([plain.clone(), named("other", &plain), build::scale(1), pod.clone()]),
+        ),
+        (
+            "an input without metrics",
+            build::list([
+                of(json!([cpu, pods_metric, build::external("queue", &build::value("1"))])),
+                deployment.clone(),
+            ]),
+        ),
+        (
+            "a metric that was refused",
+            build::list([plain.clone(), build::scale(1), build::state(&refused)]),
+        ),
+        ("an input without pods", build::list([of(json!([cpu])), deployment, metrics.clone()])),
+        (
+            "a pod that has succeeded",
+            build::list([
+                build::with(plain, &json!({"metadata": {"generation": 7}})),
+                build::state(&json!({"kubernetesVersion": "v1.38.0"})),
+                build::scale(1),
+                build::with(pod, &json!({"status": {"phase": "Succeeded"}})),
+                metrics,
+            ]),
+        ),
+    ]
+}
 
 /// Every input with its name: recorded, of the examples, made, each without its memory, and with what
 /// the controller last wrote.
 fn inputs() -> Vec<(String, Input)> {
-    let recorded = recorded::cases();
-    let recorded = recorded.iter().map(|case| (&*case.name, case.input.get()));
-    let texts = recorded.chain(MADE).map(|(name, text)| {
-        let input = common::read(text).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let recorded =
+        recorded::inputs().iter().map(|(case, input)| (case.name.clone(), input.clone()));
+    let made = made().into_iter().map(|(name, text)| {
+        let input = common::read(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
         (name.to_owned(), input)
     });
     let examples = EXAMPLES.map(|(folder, name)| (folder.to_owned(), example(folder, name)));
-    let mut inputs: Vec<_> = texts.chain(examples).collect();
+    let mut inputs: Vec<_> = recorded.chain(made).chain(examples).collect();
     let mut unknown = inputs.clone();
     for (name, input) in &mut unknown {
         name.push_str(" without its memory");
@@ -417,7 +385,7 @@ fn list(form: &str) -> String {
                    {name: bad}}";
     let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
         .args(["explain", "-f", "-", "-o", form])
-        .write_stdin(format!("{}{invalid}", MADE[1].1))
+        .write_stdin(format!("{}{invalid}", made()[1].1))
         .output()
         .expect("it runs");
     assert_eq!(output.status.code(), Some(1));

@@ -1,8 +1,7 @@
 //! Whole screens, as a person sees them: narrow, wide, without colour and with it, in ASCII, and
 //! for inputs that leave something open. A change of wording or layout shows here first.
 
-use crate::common::recorded;
-use crate::common::written;
+use crate::common::{build, recorded, written};
 
 use std::collections::BTreeSet;
 
@@ -21,6 +20,7 @@ use kubectl_hpa::saved::file;
 use kubectl_hpa::saved::objects::Objects;
 use kubectl_hpa::snapshot::Listed;
 use kubectl_hpa::snapshot::input::Options;
+use serde_json::{Value, json};
 
 /// The screen for files of the repository.
 fn screen(name: &str, files: &[&str], wide: bool, layout: &Layout) -> String {
@@ -566,19 +566,14 @@ fn every_recorded_pass_has_a_verdict_and_a_reason() {
 
 #[test]
 fn a_workload_that_wakes_without_a_metric_is_not_disabled() {
-    let page = words(
-        r#"{"apiVersion": "v1", "kind": "List", "items": [
-        {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
-         "metadata": {"name": "web", "uid": "u"},
-         "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
-          "minReplicas": 0, "maxReplicas": 5, "metrics": [{"type": "External", "external":
-           {"metric": {"name": "q"}, "target": {"type": "Value", "value": "1"}}}]},
-         "status": {"conditions": [{"type": "ScaledToZero", "status": "True"}]}},
-        {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"},
-         "spec": {"replicas": 0}, "status": {"replicas": 0, "selector": "app=web"}},
-        {"apiVersion": "kubectl-hpa/v1alpha1", "kind": "ControllerState",
-         "now": "2026-11-21T06:00:00Z", "featureGates": {"HPAScaleToZero": true}}]}"#,
-    );
+    let metrics = json!([build::external("queue", &build::value("1"))]);
+    let spec = json!({"minReplicas": 0, "maxReplicas": 5, "metrics": metrics});
+    let zeroed = json!([{"type": "ScaledToZero", "status": "True"}]);
+    let page = words(&build::list([
+        build::with(build::hpa(&spec), &json!({"status": {"conditions": zeroed}})),
+        build::scale(0),
+        build::state(&json!({"featureGates": {"HPAScaleToZero": true}})),
+    ]));
     assert_eq!(page.verdict, "CANNOT DECIDE, STAYS AT 0");
 }
 
@@ -835,40 +830,16 @@ fn metrics_that_ask_for_fewer_while_one_fails_are_said_not_to_be_followed() {
 
 #[test]
 fn an_average_on_its_target_keeps_the_count_of_the_status() {
+    let metrics = json!([build::external("queue", &build::average("10"))]);
+    let spec = json!({"minReplicas": 2, "maxReplicas": 10, "metrics": metrics});
     let case = |status: i32| {
-        format!(
-            r#"
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {{name: web, uid: u}}
-spec:
-  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}
-  minReplicas: 2
-  maxReplicas: 10
-  metrics:
-  - type: External
-    external: {{metric: {{name: queue}}, target: {{type: AverageValue, averageValue: 10}}}}
----
-apiVersion: autoscaling/v1
-kind: Scale
-metadata: {{name: web}}
-spec: {{replicas: 4}}
-status: {{replicas: {status}, selector: app=web}}
----
-apiVersion: v1
-kind: Pod
-metadata: {{name: web-0, labels: {{app: web}}}}
----
-apiVersion: external.metrics.k8s.io/v1beta1
-kind: ExternalMetricValueList
-items: [{{metricName: queue, value: "{}"}}]
----
-apiVersion: kubectl-hpa/v1alpha1
-kind: ControllerState
-now: 2026-11-21T06:00:00Z
-"#,
-            10 * status
-        )
+        build::list([
+            build::hpa(&spec),
+            build::with(build::scale(4), &json!({"status": {"replicas": status}})),
+            build::pod("web-0"),
+            build::queue(&[&(10 * status).to_string()]),
+            build::state(&json!({})),
+        ])
     };
     let said = |status| {
         let page = words(&case(status));
@@ -888,41 +859,19 @@ ratio 1 is within 0.9 to 1.1: keeps the 5 of the target's status.replicas, not t
 "#);
 }
 
-/// An HPA over four replicas with one metric, and pods as `name: status` in YAML's short form. All
-/// of them have the container `web`.
-fn with_pods(metric: &str, pods: &[(&str, &str)], more: &str) -> String {
-    let ready = r#"conditions: [{type: Ready, status: "True"}]"#;
-    let pods = pods.iter().map(|(name, status)| {
-        let status = status.replace("READY", ready);
-        format!(
-            "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, labels: {{app: web}}}}\n\
-             spec: {{containers: [{{name: web, resources: {{requests: {{cpu: 100m}}}}}}]}}\n\
-             status: {{startTime: 2026-11-21T04:00:00Z, {status}}}\n"
-        )
-    });
-    let pods: String = pods.collect();
-    format!(
-        "apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {{name: web, uid: u}}
-spec:
-  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}
-  maxReplicas: 10
-  metrics: [{metric}]
----
-apiVersion: autoscaling/v1
-kind: Scale
-metadata: {{name: web}}
-spec: {{replicas: 4}}
-status: {{replicas: 4, selector: app=web}}
-{pods}---
-apiVersion: kubectl-hpa/v1alpha1
-kind: ControllerState
-kubernetesVersion: v1.37.0
-now: 2026-11-21T06:00:00Z
----
-{more}"
-    )
+/// An HPA over four replicas with one metric, pods in these phases, ready or not, and another object.
+fn with_pods(metric: &Value, pods: &[(&str, &str, bool)], more: &Value) -> String {
+    let pod = |(name, phase, is_ready): &(&str, &str, bool)| {
+        let pod = build::with(build::pod(name), &json!({"status": {"phase": phase}}));
+        let unready = json!({"status": {"conditions": null}});
+        let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:10Z"}});
+        let pod = if *is_ready { pod } else { build::with(pod, &unready) };
+        if *name == "deleted" { build::with(pod, &deleted) } else { pod }
+    };
+    let spec = json!({"maxReplicas": 10, "metrics": [metric]});
+    let state = build::state(&json!({"kubernetesVersion": "v1.37.0"}));
+    let items = [build::hpa(&spec), build::scale(4), state, more.clone()];
+    build::list(items.into_iter().chain(pods.iter().map(pod)))
 }
 
 /// The metrics, the pods and the notes of a page.
@@ -946,26 +895,16 @@ fn said_of_pods(json: &str, wide: bool) -> String {
 #[test]
 fn a_value_for_all_pods_shows_which_of_them_count() {
     let pods = [
-        ("deleted", "phase: Running, READY"),
-        ("failed", "phase: Failed"),
-        ("pending", "phase: Pending"),
-        ("ready", "phase: Running, READY"),
-        ("succeeded", "phase: Succeeded"),
-        ("unknown", "phase: Unknown"),
-        ("unready", "phase: Running"),
+        ("deleted", "Running", true),
+        ("failed", "Failed", false),
+        ("pending", "Pending", false),
+        ("ready", "Running", true),
+        ("succeeded", "Succeeded", false),
+        ("unknown", "Unknown", false),
+        ("unready", "Running", false),
     ];
-    let value = r#"{type: Value, value: 5}"#;
-    let external =
-        format!("{{type: External, external: {{metric: {{name: queue}}, target: {value}}}}}");
-    let queue = |value: u8| {
-        format!(
-            "apiVersion: external.metrics.k8s.io/v1beta1\nkind: ExternalMetricValueList\n\
-             items: [{{metricName: queue, value: \"{value}\"}}]\n"
-        )
-    };
-    let input = with_pods(&external, &pods, &queue(20));
-    let input = input
-        .replace("{name: deleted,", "{name: deleted, deletionTimestamp: 2026-11-21T06:00:10Z,");
+    let external = build::external("queue", &build::value("5"));
+    let input = with_pods(&external, &pods, &build::queue(&["20"]));
     insta::assert_snapshot!(said_of_pods(&input, false), @r#"
 METRIC  CURRENT  TARGET  RATIO  COUNTED                        PROPOSES
 queue        20       5      4  2 ready, 3 unready, 2 ignored         8  highest
@@ -988,19 +927,20 @@ succeeded  ignored  has succeeded; until it is gone
 unknown    unready  is in an unknown phase; until it runs
 unready    unready  is not ready; until ready
 "#);
-    let on_target = with_pods(&external, &pods, &queue(5));
+    let on_target = with_pods(&external, &pods, &build::queue(&["5"]));
     insta::assert_snapshot!(said_of_pods(&on_target, true), @r#"
 METRIC  CURRENT  TARGET  RATIO  COUNTED  PROPOSES
 queue         5       5      1  -               4  highest
 "#);
-    let object = format!(
-        "{{type: Object, object: {{metric: {{name: depth}}, target: {value}, \
-         describedObject: {{apiVersion: v1, kind: Service, name: front}}}}}}"
-    );
-    let depth = "apiVersion: custom.metrics.k8s.io/v1beta2\nkind: MetricValueList\nitems: \
-                 [{describedObject: {kind: Service, name: front, apiVersion: v1}, \
-                 metric: {name: depth}, value: \"20\"}]\n";
-    insta::assert_snapshot!(said_of_pods(&with_pods(&object, &pods, depth), false), @r#"
+    let service = json!({"apiVersion": "v1", "kind": "Service", "name": "front"});
+    let depth = json!({"metric": {"name": "depth"}, "describedObject": service});
+    let source = build::with(depth.clone(), &json!({"target": build::value("5")}));
+    let object = json!({"type": "Object", "object": source});
+    let depth = json!({
+        "apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+        "items": [build::with(depth, &json!({"value": "20"}))],
+    });
+    insta::assert_snapshot!(said_of_pods(&with_pods(&object, &pods, &depth), false), @r#"
 METRIC                  CURRENT  TARGET  RATIO  COUNTED                        PROPOSES
 depth on Service/front       20       5      4  2 ready, 3 unready, 2 ignored         8  highest
 POD        GROUP    BECAUSE
@@ -1014,44 +954,41 @@ unready    unready  is not ready; until ready
 
 #[test]
 fn no_metric_is_awaited_of_a_pod_that_will_have_none() {
-    let metrics = "apiVersion: metrics.k8s.io/v1beta1\nkind: PodMetrics\n\
-                   metadata: {name: ready, labels: {app: web}}\ntimestamp: 2026-11-21T05:59:50Z\n\
-                   window: 15s\ncontainers: [{name: web, usage: {cpu: 90m}}]\n";
+    let metrics = build::pod_metrics("ready", "90m");
     let pods = [
-        ("ready", "phase: Running, READY"),
-        ("starting", "phase: Running, READY"),
-        ("succeeded", "phase: Succeeded"),
+        ("ready", "Running", true),
+        ("starting", "Running", true),
+        ("succeeded", "Succeeded", false),
     ];
-    let cpu = "{type: Resource, resource: {name: cpu, target: {type: Utilization, \
-               averageUtilization: 50}}}";
-    insta::assert_snapshot!(said_of_pods(&with_pods(cpu, &pods, metrics), false), @r#"
+    let cpu = build::resource("cpu", &build::utilization(50));
+    insta::assert_snapshot!(said_of_pods(&with_pods(&cpu, &pods, &metrics), false), @r#"
 METRIC    CURRENT  TARGET  RATIO  COUNTED             PROPOSES
 cpu     90% (90m)     50%    1.8  1 ready, 2 missing         4  highest
 POD        USAGE  REQUEST  GROUP    COUNTED  BECAUSE
 starting       -     100m  missing        0  has no metric; until one arrives
 succeeded      -     100m  missing        0  has succeeded, and so has no metric; until it is gone
 "#);
-    let container = |target: &str| {
-        let source = format!("{{name: cpu, container: wbe, target: {target}}}");
-        let metric = format!("{{type: ContainerResource, containerResource: {source}}}");
-        said_of_pods(&with_pods(&metric, &pods, metrics), false)
+    let container = |target: &Value| {
+        let source = json!({"name": "cpu", "container": "wbe", "target": target});
+        let metric = json!({"type": "ContainerResource", "containerResource": source});
+        said_of_pods(&with_pods(&metric, &pods, &metrics), false)
     };
-    insta::assert_snapshot!(container("{type: AverageValue, averageValue: 50m}"), @r#"
+    insta::assert_snapshot!(container(&build::average("50m")), @r#"
 METRIC      CURRENT  TARGET  RATIO  COUNTED             PROPOSES
 cpu in wbe        -     50m      -  0 ready, 3 missing         -  failed
 POD        USAGE  GROUP    COUNTED  BECAUSE
 ready          -  missing        -  has no container "wbe"
 starting       -  missing        -  has no container "wbe"
 succeeded      -  missing        -  has succeeded, and so has no metric; until it is gone
-spec.metrics[0].containerResource.container is "wbe", and no pod of the target has such a container: they have "web"
+spec.metrics[0].containerResource.container is "wbe", and no pod of the target has such a container: they have "app"
 "#);
-    insta::assert_snapshot!(container("{type: Utilization, averageUtilization: 50}"), @r#"
+    insta::assert_snapshot!(container(&build::utilization(50)), @r#"
 METRIC      CURRENT  TARGET  RATIO  COUNTED             PROPOSES
 cpu in wbe        -     50%      -  0 ready, 3 missing         -  failed
 POD        USAGE  GROUP    COUNTED  BECAUSE
 ready          -  missing        -  has no container "wbe"
 starting       -  missing        -  has no container "wbe"
 succeeded      -  missing        -  has succeeded, and so has no metric; until it is gone
-spec.metrics[0].containerResource.container is "wbe", and no pod of the target has such a container: they have "web"
+spec.metrics[0].containerResource.container is "wbe", and no pod of the target has such a container: they have "app"
 "#);
 }

@@ -4,7 +4,6 @@
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
 #![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
 
-use crate::common;
 use crate::common::recorded;
 use crate::common::trajectories;
 
@@ -165,8 +164,9 @@ fn recorded_runs_come_out_as_they_did() {
 #[test]
 fn a_timeline_is_what_is_foretold_of_a_load_that_stays() {
     let (mut compared, mut changed) = (0, 0);
-    for (case, asked) in recorded::cases().iter().flat_map(|it| [1, 7, 40].map(|n| (it, n))) {
-        let mut input = common::read(case.input.get()).unwrap();
+    let inputs = recorded::inputs().iter();
+    for ((case, input), asked) in inputs.flat_map(|it| [1, 7, 40].map(|n| (it, n))) {
+        let mut input = input.clone();
         let snapshot = &mut input.snapshot;
         (snapshot.hpa.spec.metrics, snapshot.metrics) = trajectories::asking_for(asked);
         snapshot.controller.tolerance = 0.0;

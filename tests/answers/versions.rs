@@ -4,6 +4,7 @@
 //! 1.25.9, 1.26.4) and pull requests of kubernetes/kubernetes. No row shows what a controller said.
 
 use crate::common;
+use crate::common::build::{self, average, pod_metrics, queue, utilization};
 
 use kubectl_hpa::apiserver::admit::{AdmissionError, admit};
 use kubectl_hpa::apiserver::default::AdmissionRules;
@@ -50,82 +51,39 @@ impl Case {
 
     /// The object that `-o json` prints, with the notes.
     fn run(&self, version: &str) -> Value {
-        let mut state = self.state.clone();
-        state["apiVersion"] = json!("kubectl-hpa/v1alpha1");
-        state["kind"] = json!("ControllerState");
-        state["kubernetesVersion"] = json!(version);
-        state["now"] = json!("2026-11-21T06:00:00Z");
-        let mut spec = json!({"minReplicas": 1, "maxReplicas": 100,
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}});
-        merge(&mut spec, &self.spec);
+        let version = json!({"kubernetesVersion": version});
+        let mut spec = self.spec.clone();
+        let status = spec["status"].take();
+        let hpa = build::hpa(&json!({"minReplicas": 1}));
+        let own = json!({"metadata": {"generation": 7}, "spec": spec, "status": status});
         let mut items = vec![
-            state,
-            json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
-                "metadata": {"name": "web", "namespace": "default", "uid": "u", "generation": 7},
-                "spec": spec, "status": self.spec["status"]}),
-            json!({"apiVersion": "autoscaling/v1", "kind": "Scale",
-                "metadata": {"name": "web", "namespace": "default"},
-                "spec": {"replicas": self.replicas},
-                "status": {"replicas": self.replicas, "selector": "app=web"}}),
+            build::with(build::state(&version), &self.state),
+            build::with(hpa, &own),
+            build::scale(self.replicas),
         ];
         items.extend(self.objects.iter().cloned());
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
-        let input = common::read(&list.to_string()).expect("an input");
+        let input = common::read(&build::list(items)).expect("an input");
         common::explain(&input).1
     }
 }
 
-fn merge(into: &mut Value, from: &Value) {
-    for (key, value) in from.as_object().expect("an object") {
-        if key != "status" {
-            into[key] = value.clone();
-        }
-    }
-}
-
+/// A pod in a phase, with this of its spec.
 fn pod(name: &str, phase: &str, spec: &Value) -> Value {
-    json!({"apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default", "labels": {"app": "web"}},
-        "spec": spec,
-        "status": {"phase": phase, "startTime": "2026-11-21T05:00:00Z", "conditions": [
-            {"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T05:00:10Z"}]}})
+    build::with(build::pod(name), &json!({"spec": spec, "status": {"phase": phase}}))
 }
 
 fn requesting(cpu: &str) -> Value {
-    json!({"containers": [{"name": "app", "resources": {"requests": {"cpu": cpu}}}]})
-}
-
-fn usage(name: &str, cpu: &str) -> Value {
-    json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
-        "metadata": {"name": name, "namespace": "default", "labels": {"app": "web"}},
-        "timestamp": "2026-11-21T05:59:55Z", "window": "30s",
-        "containers": [{"name": "app", "usage": {"cpu": cpu}}]})
-}
-
-fn queue(values: &[&str]) -> Value {
-    let item = |value: &&str| {
-        json!({"metricName": "q", "metricLabels": {}, "timestamp": "2026-11-21T05:59:55Z",
-            "value": value})
-    };
-    json!({"apiVersion": "external.metrics.k8s.io/v1beta1", "kind": "ExternalMetricValueList",
-        "items": values.iter().map(item).collect::<Vec<_>>()})
+    json!({"containers": [build::requesting("app", cpu)]})
 }
 
 /// A target for all pods' CPU.
 fn cpu(target: &Value) -> Value {
-    json!({"type": "Resource", "resource": {"name": "cpu", "target": target}})
+    build::resource("cpu", target)
 }
 
-fn utilization(percent: i32) -> Value {
-    json!({"type": "Utilization", "averageUtilization": percent})
-}
-
+/// A target for the queue.
 fn external(target: &Value) -> Value {
-    json!({"type": "External", "external": {"metric": {"name": "q"}, "target": target}})
-}
-
-fn per_pod(value: &str) -> Value {
-    json!({"type": "AverageValue", "averageValue": value})
+    build::external("queue", target)
 }
 
 /// Changes of scale: 4 added 30 s ago, 2 removed 20 s ago.
@@ -157,14 +115,12 @@ const EVENT: &str = "/outcome/events/0/message";
 
 /// Another HPA, of the same target.
 fn other(name: &str) -> Value {
-    json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": name, "namespace": "default", "uid": name},
-        "spec": {"minReplicas": 1, "maxReplicas": 100, "metrics": [cpu(&utilization(50))],
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}})
+    let hpa = build::hpa(&json!({"minReplicas": 1, "metrics": [cpu(&utilization(50))]}));
+    build::with(hpa, &json!({"metadata": {"name": name, "uid": name}}))
 }
 
 fn controllers() -> Vec<Case> {
-    let one = || [pod("web-0", "Running", &requesting("100m")), usage("web-0", "100m")];
+    let one = || [pod("web-0", "Running", &requesting("100m")), pod_metrics("web-0", "100m")];
     let no_metrics = "unable to get metrics for resource cpu: no metrics returned from resource \
                       metrics API";
     let unread = "failed to get cpu usage: unable to get metrics for resource cpu: unable to fetch \
@@ -174,7 +130,7 @@ fn controllers() -> Vec<Case> {
         // 2 removed: 10 - 4 + 2 = 8, and 4 more.
         Case::new(
             "the limit for scaling up counts removed replicas",
-            json!({"metrics": [external(&per_pod("1"))], "behavior": behavior("scaleUp", 4)}),
+            json!({"metrics": [external(&average("1"))], "behavior": behavior("scaleUp", 4)}),
         )
         .at(10)
         .stating(changes())
@@ -185,7 +141,7 @@ fn controllers() -> Vec<Case> {
         // 1.23.0 adds the 2 removed to 10 and allows 2 less: nothing. Since then 8 and 2 less.
         Case::new(
             "the limit for scaling down counts added replicas",
-            json!({"metrics": [external(&per_pod("1"))], "behavior": behavior("scaleDown", 2)}),
+            json!({"metrics": [external(&average("1"))], "behavior": behavior("scaleDown", 2)}),
         )
         .at(10)
         .stating(changes())
@@ -210,13 +166,13 @@ fn controllers() -> Vec<Case> {
         .answer("v1.25.9", EVENT, json!(format!("failed to get cpu utilization: {no_metrics}"))),
         Case::new(
             "errors of external metrics name the metric",
-            json!({"metrics": [external(&per_pod("1"))]}),
+            json!({"metrics": [external(&average("1"))]}),
         )
         .answer(
             "v1.24.0",
             PASS,
             failed(
-                "failed to get q external metric: unable to get external metric default/q/nil: no \
+                "failed to get queue external metric: unable to get external metric default/queue/nil: no \
                  metrics returned from external metrics API",
             ),
         )
@@ -224,8 +180,8 @@ fn controllers() -> Vec<Case> {
             "v1.25.9",
             PASS,
             failed(
-                "failed to get q external metric value: failed to get q external metric: unable to \
-                 get external metric default/q/nil: no metrics returned from external metrics API",
+                "failed to get queue external metric value: failed to get queue external metric: unable to \
+                 get external metric default/queue/nil: no metrics returned from external metrics API",
             ),
         ),
         // #112011: 1.25.9 does not know the selectors of other HPAs. 200% of 50%: twice one pod.
@@ -235,10 +191,7 @@ fn controllers() -> Vec<Case> {
         )
         .at(1)
         .with(one())
-        .with([json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
-            "metadata": {"name": "other", "namespace": "default", "uid": "o"},
-            "spec": {"maxReplicas": 9, "scaleTargetRef":
-                {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}})])
+        .with([other("other")])
         .answer("v1.25.9", SCALE, json!(2))
         .answer("v1.26.4", "/outcome/status/conditions/1/reason", json!("AmbiguousSelector")),
         // 100m of 100m is half of 200%. Up to 1.25.9 the missing pod counts as 100m: 200m of 200m
@@ -255,7 +208,7 @@ fn controllers() -> Vec<Case> {
         // requests first.
         Case::new("no metrics left", json!({"metrics": [cpu(&utilization(50))]}))
             .with([pod("web-0", "Pending", &json!({"containers": [{"name": "app"}]}))])
-            .with([usage("web-0", "100m")])
+            .with([pod_metrics("web-0", "100m")])
             .answer("v1.25.9", EVENT, json!("failed to get cpu utilization: missing request for cpu"))
             .answer(
                 "v1.26.4",
@@ -264,7 +217,7 @@ fn controllers() -> Vec<Case> {
             ),
         Case::new("a missing request", json!({"metrics": [cpu(&utilization(50))]}))
             .with([pod("web-0", "Running", &json!({"containers": [{"name": "app"}]}))])
-            .with([usage("web-0", "100m")])
+            .with([pod_metrics("web-0", "100m")])
             .answer("v1.25.9", EVENT, json!("failed to get cpu utilization: missing request for cpu"))
             .answer(
                 "v1.26.4",
@@ -274,7 +227,7 @@ fn controllers() -> Vec<Case> {
                      web-0"
                 ),
             ),
-        Case::new("raw values are usage", json!({"metrics": [cpu(&per_pod("50m"))]}))
+        Case::new("raw values are usage", json!({"metrics": [cpu(&average("50m"))]}))
             .with([pod("web-0", "Running", &requesting("100m"))])
             .answer("v1.25.9", EVENT, json!(format!("failed to get cpu utilization: {no_metrics}")))
             .answer("v1.26.4", EVENT, json!(format!("failed to get cpu usage: {no_metrics}"))),
@@ -353,20 +306,20 @@ fn controllers() -> Vec<Case> {
         // 1.30.14 is as 1.29.14 and 1.31.14, which were recorded: |1 - 1.1| is above 0.1 in floats.
         Case::new("the edge of the tolerance", json!({"metrics": [cpu(&utilization(50))]}))
             .at(1)
-            .with([pod("web-0", "Running", &requesting("100m")), usage("web-0", "55m")])
+            .with([pod("web-0", "Running", &requesting("100m")), pod_metrics("web-0", "55m")])
             .answer("v1.30.14", SCALE, json!(2))
             .answer("v1.33.13", SCALE, json!(null)),
         // web-0 uses exactly its target, web-1 is missing. Until 1.27.16 whatever is not below 1 fills
         // in nothing: 100m over 2 pods are half, ceil(0.5 x 2). 1.28.15 fills in only above 1, and
         // the ratio stays.
-        Case::new("a missing pod beside one on its target", json!({"metrics": [cpu(&per_pod("100m"))]}))
+        Case::new("a missing pod beside one on its target", json!({"metrics": [cpu(&average("100m"))]}))
             .with(one())
             .with([pod("web-1", "Running", &requesting("100m"))])
             .answer("v1.27.16", PROPOSAL, json!(1))
             .answer("v1.28.15", PROPOSAL, json!(2)),
         // Until 1.28.15 setCondition hands the message to Sprintf as its format, without arguments;
         // the event is sent as it is.
-        Case::new("an error that looks like a format", json!({"metrics": [cpu(&per_pod("1"))]}))
+        Case::new("an error that looks like a format", json!({"metrics": [cpu(&average("1"))]}))
             .stating(json!({"errors": [{"api": "resource", "message": "50%d of 100%"}]}))
             .answer("v1.28.15", "/outcome/status/conditions/1/message", json!(format!(
                 "the HPA was unable to compute the replica count: {unread}50%!d(MISSING) of \
@@ -377,12 +330,12 @@ fn controllers() -> Vec<Case> {
                 "the HPA was unable to compute the replica count: {unread}50%d of 100%"
             ))),
         // 3e9 do not fit: the processor makes the smallest integer of it, 1.34.9 the largest.
-        Case::new("more per pod than fit", json!({"metrics": [external(&per_pod("1"))]}))
+        Case::new("more per pod than fit", json!({"metrics": [external(&average("1"))]}))
             .with([queue(&["3000000000"])])
             .answer("v1.33.13", PROPOSAL, json!(i32::MIN))
             .answer("v1.34.9", PROPOSAL, json!(i32::MAX)),
         // The sum is below zero on the way, which 1.34.9 takes for an overflow.
-        Case::new("a sum that starts below zero", json!({"metrics": [external(&per_pod("1"))]}))
+        Case::new("a sum that starts below zero", json!({"metrics": [external(&average("1"))]}))
             .with([queue(&["-5", "10"])])
             .answer("v1.33.13", PROPOSAL, json!(5))
             .answer("v1.34.9", PROPOSAL, json!(i32::MAX)),
@@ -413,7 +366,7 @@ fn controllers() -> Vec<Case> {
         )
         .with(one())
         .with([pod("web-1", "Running", &json!({"containers": [{"name": "other"}]}))])
-        .with([usage("web-1", "100m")])
+        .with([pod_metrics("web-1", "100m")])
         .answer("v1.34.9", PROPOSAL, json!(8))
         .answer(
             "v1.35.6",
@@ -428,7 +381,7 @@ fn controllers() -> Vec<Case> {
         )
         .at(1)
         .stating(json!({"featureGates": {"HPAConfigurableTolerance": false}}))
-        .with([pod("web-0", "Running", &requesting("100m")), usage("web-0", "60m")])
+        .with([pod("web-0", "Running", &requesting("100m")), pod_metrics("web-0", "60m")])
         .answer("v1.36.2", SCALE, json!(2))
         .answer("v1.37.0", SCALE, json!(null)),
         // #139029 puts the words into the order that was meant.
@@ -506,7 +459,7 @@ fn controllers() -> Vec<Case> {
         // `abs(1 - NaN) > tolerance` is false: status.replicas stay. An interval does not hold NaN.
         Case::new(
             "a ratio that is no number, of an average over the target",
-            json!({"metrics": [external(&per_pod("0"))]}),
+            json!({"metrics": [external(&average("0"))]}),
         )
         .at(3)
         .with([queue(&["0"])])
@@ -515,7 +468,7 @@ fn controllers() -> Vec<Case> {
         // #141302: half of the target; web-1 has ended, is missing until then and counts as 100m,
         // which makes 125m of 200m, 62% of 50%: more, so that 2 stay. Left out, one pod is enough.
         Case::new("a pod that has succeeded", json!({"metrics": [cpu(&utilization(50))]}))
-            .with([pod("web-0", "Running", &requesting("100m")), usage("web-0", "25m")])
+            .with([pod("web-0", "Running", &requesting("100m")), pod_metrics("web-0", "25m")])
             .with([pod("web-1", "Succeeded", &requesting("100m"))])
             .answer("v1.37.0", PROPOSAL, json!(2))
             .answer("v1.38.0", PROPOSAL, json!(1)),
@@ -529,7 +482,7 @@ fn controllers() -> Vec<Case> {
                     &json!({"containers": [{"name": "app"}], "overhead": {"cpu": "100m"},
                         "resources": {"requests": {"cpu": "100m"}}}),
                 ),
-                usage("web-0", "100m"),
+                pod_metrics("web-0", "100m"),
             ])
             .answer("v1.37.0", PROPOSAL, json!(1))
             .answer("v1.38.0", PROPOSAL, json!(2)),
@@ -554,13 +507,14 @@ fn controllers_differ_by_version() {
 /// A version, and the causes that its API server names.
 type Causes = (&'static str, Vec<&'static str>);
 
-/// A manifest without uid, and the causes for which API servers of these versions refuse it.
+/// A manifest without uid, with these fields of its spec.
+fn manifest(spec: &Value) -> Value {
+    build::with(build::hpa(spec), &json!({"metadata": {"uid": null}}))
+}
+
+/// A manifest, and the causes for which API servers of these versions refuse it.
 fn manifests() -> Vec<(Value, Vec<Causes>)> {
-    let v2 = |spec: Value| {
-        json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
-            "metadata": {"name": "web", "namespace": "default"}, "spec": spec})
-    };
-    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+    let v2 = |spec: Value| manifest(&spec);
     let below_min =
         "spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`";
     let container = json!([{"type": "ContainerResource", "containerResource":
@@ -568,7 +522,7 @@ fn manifests() -> Vec<(Value, Vec<Causes>)> {
     vec![
         // 1.23.0 and 1.35.6 have one check for all that is below 1.
         (
-            v2(json!({"scaleTargetRef": target})),
+            v2(json!({"maxReplicas": null})),
             vec![
                 (
                     "v1.35.6",
@@ -585,7 +539,7 @@ fn manifests() -> Vec<(Value, Vec<Causes>)> {
         ),
         // 1.23.0 does not look at it; 1.34.9 does.
         (
-            v2(json!({"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "web"}})),
+            v2(json!({"maxReplicas": 3, "scaleTargetRef": {"apiVersion": null}})),
             vec![
                 ("v1.33.13", vec![]),
                 (
@@ -599,7 +553,7 @@ fn manifests() -> Vec<(Value, Vec<Causes>)> {
         ),
         // HPAContainerMetrics is off through 1.26; the text is that of 1.23.0.
         (
-            v2(json!({"maxReplicas": 3, "scaleTargetRef": target, "metrics": container})),
+            v2(json!({"maxReplicas": 3, "metrics": container})),
             vec![
                 (
                     "v1.26.4",
@@ -614,8 +568,7 @@ fn manifests() -> Vec<(Value, Vec<Causes>)> {
         ),
         // HPAScaleToZero is on from 1.37 on (#139648).
         (
-            v2(json!({"minReplicas": 0, "maxReplicas": 3, "scaleTargetRef": target,
-                "metrics": [external(&per_pod("1"))]})),
+            v2(json!({"minReplicas": 0, "maxReplicas": 3, "metrics": [external(&average("1"))]})),
             vec![
                 (
                     "v1.36.2",
@@ -626,13 +579,15 @@ fn manifests() -> Vec<(Value, Vec<Causes>)> {
         ),
         // v1 cannot leave out the value beside an average; 1.36 drops it where it is zero.
         (
-            json!({"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler",
-                "metadata": {"name": "web", "namespace": "default", "annotations":
+            build::with(
+                v2(json!({"maxReplicas": 3})),
+                &json!({"apiVersion": "autoscaling/v1",
+                "metadata": {"annotations":
                     {"autoscaling.alpha.kubernetes.io/metrics": json!([{"type": "Object", "object":
                         {"metricName": "m", "targetValue": "0", "averageValue": "3",
                             "target": {"apiVersion": "v1", "kind": "Service", "name": "s"}}}])
-                        .to_string()}},
-                "spec": {"maxReplicas": 3, "scaleTargetRef": target}}),
+                        .to_string()}}}),
+            ),
             vec![
                 (
                     "v1.35.6",
@@ -665,10 +620,8 @@ fn api_servers_differ_by_version() {
 
 #[test]
 fn a_tolerance_is_dropped_where_its_gate_is_off() {
-    let manifest = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"maxReplicas": 3, "behavior": {"scaleUp": {"tolerance": "500m"}},
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}});
+    let behavior = json!({"scaleUp": {"tolerance": "500m"}});
+    let manifest = manifest(&json!({"maxReplicas": 3, "behavior": behavior}));
     for (version, kept) in
         [("v1.32.13", false), ("v1.34.9", false), ("v1.35.6", true), ("v1.37.0", true)]
     {

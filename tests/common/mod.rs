@@ -2,6 +2,7 @@
 //! files, clock or process. What the suites share; not every one of them needs all of it.
 #![allow(dead_code)]
 
+pub(crate) mod build;
 pub(crate) mod recorded;
 pub(crate) mod scenario;
 pub(crate) mod schema;

@@ -6,7 +6,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
+use kubectl_hpa::snapshot::input::Input;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -40,6 +42,19 @@ pub(crate) fn cases() -> Vec<Case> {
     let cases = read("tests/vectors");
     assert_eq!(cases.len(), COUNT, "cases are missing or were added");
     cases
+}
+
+/// The same with their inputs, read once for all tests.
+pub(crate) fn inputs() -> &'static [(Case, Input)] {
+    static INPUTS: LazyLock<Vec<(Case, Input)>> = LazyLock::new(|| {
+        let read = |case: Case| {
+            let input = super::read(case.input.get());
+            let input = input.unwrap_or_else(|e| panic!("{}: {e}", case.name));
+            (case, input)
+        };
+        cases().into_iter().map(read).collect()
+    });
+    &INPUTS
 }
 
 /// All of a folder, by file and line.

@@ -12,6 +12,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
+use super::build;
+
 /// An input, in the parts that the properties take apart.
 #[derive(Clone)]
 pub(crate) struct Scenario {
@@ -244,19 +246,16 @@ fn hpa(name: &'static str) -> BoxedStrategy<Value> {
     let status = (replicas(), conditions);
     (limits, vec(metric(), 0..4), weighted(0.6, behavior()), status)
         .prop_map(move |((min, above), metrics, behavior, (desired, conditions))| {
-            json!({
-                "apiVersion": "autoscaling/v2",
-                "kind": "HorizontalPodAutoscaler",
-                "metadata": {"name": name, "namespace": "default", "uid": name},
-                "spec": {
-                    "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
-                    "minReplicas": min,
-                    "maxReplicas": above.max(min).max(1),
-                    "metrics": metrics,
-                    "behavior": behavior,
-                },
+            let spec = json!({
+                "scaleTargetRef": {"name": name},
+                "minReplicas": min, "maxReplicas": above.max(min).max(1),
+                "metrics": metrics, "behavior": behavior,
+            });
+            let own = json!({
+                "metadata": {"name": name, "uid": name},
                 "status": {"desiredReplicas": desired, "conditions": conditions},
-            })
+            });
+            build::with(build::hpa(&spec), &own)
         })
         .boxed()
 }

@@ -4,6 +4,8 @@
 
 use serde_json::{Value, json};
 
+use super::build;
+
 /// What is changed, how, and the codes of the reasons.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
@@ -31,8 +33,7 @@ impl Case {
         (self.change)(&mut world);
         let World { hpa, scale, pods, metrics, external, state, more } = world;
         let objects = [hpa, scale, external, state].into_iter().filter(|object| !object.is_null());
-        let items: Vec<_> = objects.chain(pods).chain(metrics).chain(more).collect();
-        json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
+        build::list(objects.chain(pods).chain(metrics).chain(more))
     }
 }
 
@@ -55,83 +56,43 @@ fn condition(type_: &str, status: &str, reason: &str) -> Value {
 impl World {
     /// Four pods at their target, as they were at the last pass.
     fn new() -> Self {
-        let name = |pod: usize| format!("web-{pod}");
-        let ready = json!([{"type": "Ready", "status": "True",
-                            "lastTransitionTime": "2026-11-21T04:00:00Z"}]);
+        let spec = json!({
+            "minReplicas": 2, "maxReplicas": 10,
+            "metrics": [
+                build::resource("cpu", &build::utilization(50)),
+                build::external("queue", &build::value("5")),
+            ],
+        });
+        let hpa = json!({
+            "metadata": {
+                "creationTimestamp": "2026-11-21T04:00:00Z",
+                "managedFields": [
+                    {"manager": "kubectl", "time": "2026-11-21T04:00:00Z"}, written(45)],
+            },
+            "status": {
+                "currentReplicas": 4, "desiredReplicas": 4,
+                "lastScaleTime": "2026-11-21T05:00:00Z",
+                "currentMetrics": [
+                    {"type": "Resource", "resource": {"name": "cpu", "current":
+                        {"averageValue": "50m", "averageUtilization": 50}}},
+                    {"type": "External", "external": {"metric": {"name": "queue"},
+                        "current": {"value": "5"}}},
+                ],
+                "conditions": [
+                    condition("AbleToScale", "True", "ReadyForNewScale"),
+                    condition("ScalingActive", "True", "ValidMetricFound"),
+                    condition("ScalingLimited", "False", "DesiredWithinRange"),
+                ],
+            },
+        });
+        let names = (0..4).map(|pod| format!("web-{pod}"));
         Self {
-            hpa: json!({
-                "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
-                "metadata": {
-                    "name": "web", "namespace": "default", "uid": "u",
-                    "creationTimestamp": "2026-11-21T04:00:00Z",
-                    "managedFields": [
-                        {"manager": "kubectl", "time": "2026-11-21T04:00:00Z"}, written(45)],
-                },
-                "spec": {
-                    "scaleTargetRef":
-                        {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
-                    "minReplicas": 2, "maxReplicas": 10,
-                    "metrics": [
-                        {"type": "Resource", "resource": {"name": "cpu", "target":
-                            {"type": "Utilization", "averageUtilization": 50}}},
-                        {"type": "External", "external": {"metric": {"name": "queue"}, "target":
-                            {"type": "Value", "value": "5"}}},
-                    ],
-                },
-                "status": {
-                    "currentReplicas": 4, "desiredReplicas": 4,
-                    "lastScaleTime": "2026-11-21T05:00:00Z",
-                    "currentMetrics": [
-                        {"type": "Resource", "resource": {"name": "cpu", "current":
-                            {"averageValue": "50m", "averageUtilization": 50}}},
-                        {"type": "External", "external": {"metric": {"name": "queue"},
-                            "current": {"value": "5"}}},
-                    ],
-                    "conditions": [
-                        condition("AbleToScale", "True", "ReadyForNewScale"),
-                        condition("ScalingActive", "True", "ValidMetricFound"),
-                        condition("ScalingLimited", "False", "DesiredWithinRange"),
-                    ],
-                },
-            }),
-            scale: json!({
-                "apiVersion": "autoscaling/v1", "kind": "Scale",
-                "metadata": {"name": "web", "namespace": "default"},
-                "spec": {"replicas": 4}, "status": {"replicas": 4, "selector": "app=web"},
-            }),
-            pods: (0..4)
-                .map(|pod| {
-                    json!({
-                        "apiVersion": "v1", "kind": "Pod",
-                        "metadata": {"name": name(pod), "namespace": "default",
-                                     "labels": {"app": "web"}},
-                        "spec": {"containers": [{"name": "web", "resources":
-                            {"requests": {"cpu": "100m"}}}]},
-                        "status": {"phase": "Running", "startTime": "2026-11-21T04:00:00Z",
-                                   "conditions": ready},
-                    })
-                })
-                .collect(),
-            metrics: (0..4)
-                .map(|pod| {
-                    json!({
-                        "apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
-                        "metadata": {"name": name(pod), "namespace": "default",
-                                     "labels": {"app": "web"}},
-                        "timestamp": at(50), "window": "15s",
-                        "containers": [{"name": "web", "usage": {"cpu": "50m"}}],
-                    })
-                })
-                .collect(),
-            external: json!({
-                "apiVersion": "external.metrics.k8s.io/v1beta1", "kind": "ExternalMetricValueList",
-                "items": [{"metricName": "queue", "value": "5"}],
-            }),
-            state: json!({
-                "apiVersion": "kubectl-hpa/v1alpha1", "kind": "ControllerState",
-                "now": "2026-11-21T06:00:00Z", "kubernetesVersion": "v1.36.2",
-                "recommendations": [{"replicas": 4, "time": at(45)}],
-            }),
+            hpa: build::with(build::hpa(&spec), &hpa),
+            scale: build::scale(4),
+            pods: names.clone().map(|name| build::pod(&name)).collect(),
+            metrics: names.map(|name| build::pod_metrics(&name, "50m")).collect(),
+            external: build::queue(&["5"]),
+            state: build::state(&json!({"recommendations": [{"replicas": 4, "time": at(45)}]})),
             more: Vec::new(),
         }
     }

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use assert_cmd::cargo::cargo_bin_cmd;
 use serde_json::{Value, json};
 
+use crate::build;
+
 const STATE: &str = "\
 apiVersion: kubectl-hpa/v1alpha1
 kind: ControllerState
@@ -990,24 +992,13 @@ fn a_pipe_is_read_only_by_its_name() {
 
 #[test]
 fn values_are_found_whatever_namespace_they_leave_out() {
-    let of = |type_: &str, source: &Value| {
-        documents(&[
-            &json!({
-                "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
-                "metadata": {"name": "web", "namespace": "shop"},
-                "spec": {
-                    "maxReplicas": 9,
-                    "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
-                    "metrics": [{"type": type_, (type_.to_lowercase()): source}],
-                },
-            })
-            .to_string(),
-            r#"{"kind": "Scale", "apiVersion": "autoscaling/v1",
-                "metadata": {"name": "web", "namespace": "shop"},
-                "spec": {"replicas": 2}, "status": {"replicas": 2, "selector": "app=web"}}"#,
-            r#"{"kind": "Pod", "apiVersion": "v1",
-                "metadata": {"name": "web-1", "namespace": "shop", "labels": {"app": "web"}},
-                "status": {"phase": "Running"}}"#,
+    let of = |type_: &str, source: &Value, values: Value| {
+        let metric = json!({"type": type_, (type_.to_lowercase()): source});
+        build::list([
+            build::hpa(&json!({"maxReplicas": 9, "metrics": [metric]})),
+            build::scale(2),
+            build::pod("web-1"),
+            values,
         ])
     };
     let pods = json!({
@@ -1018,19 +1009,20 @@ fn values_are_found_whatever_namespace_they_leave_out() {
         "metric": {"name": "m"}, "target": {"type": "AverageValue", "averageValue": "10"},
     });
     for (type_, source, object, proposal) in [
-        ("Pods", &pods, r#""kind": "Pod", "name": "web-1""#, json!(2)),
-        ("Pods", &pods, r#""kind": "Pod", "name": "web-1", "namespace": "shop""#, json!(2)),
-        ("Pods", &pods, r#""kind": "Pod", "name": "web-1", "namespace": "other""#, Value::Null),
-        ("Object", &node, r#""kind": "Node", "name": "n", "apiVersion": "v1""#, json!(2)),
-        ("Object", &node, r#""kind": "Node", "name": "n", "namespace": """#, json!(2)),
-        ("Object", &node, r#""kind": "Node", "name": "n", "namespace": "other""#, Value::Null),
+        ("Pods", &pods, json!({"kind": "Pod", "name": "web-1"}), json!(2)),
+        ("Pods", &pods, json!({"kind": "Pod", "name": "web-1", "namespace": "default"}), json!(2)),
+        ("Pods", &pods, json!({"kind": "Pod", "name": "web-1", "namespace": "other"}), Value::Null),
+        ("Object", &node, json!({"kind": "Node", "name": "n", "apiVersion": "v1"}), json!(2)),
+        ("Object", &node, json!({"kind": "Node", "name": "n", "namespace": ""}), json!(2)),
+        ("Object", &node, json!({"kind": "Node", "name": "n", "namespace": "other"}), Value::Null),
     ] {
-        let list = format!(
-            r#"{{"kind": "MetricValueList", "apiVersion": "custom.metrics.k8s.io/v1beta2", "items":
-                [{{"describedObject": {{{object}}}, "metric": {{"name": "m"}}, "value": "20"}}]}}"#
-        );
-        let input = format!("{}\n---\n{list}", of(type_, source));
-        let args = ["explain", "web", "-n", "shop", "-f", "-", "-o", "json"];
+        let item = json!({"describedObject": object, "metric": {"name": "m"}, "value": "20"});
+        let values = json!({
+            "apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+            "items": [item],
+        });
+        let input = of(type_, source, values);
+        let args = ["explain", "web", "-f", "-", "-o", "json"];
         let answer: Value = serde_json::from_str(&answer(&args, &input, &[])).expect("JSON");
         assert_eq!(answer["proposal"], proposal, "{type_} of {object}: {:#}", answer["outcome"]);
     }
@@ -1234,29 +1226,24 @@ fn next_is_one_course_with_the_counts_that_are_possible() {
         serde_json::json!({"type": type_, "status": "True", "reason": reason,
                            "lastTransitionTime": "2026-11-20T06:00:00Z"})
     };
-    let metadata = serde_json::json!({"name": "web", "namespace": "default", "uid": "u",
-                                      "creationTimestamp": "2026-11-20T06:00:00Z"});
-    let items = serde_json::json!([
-        {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": metadata,
-         "spec": {
-             "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
-             "minReplicas": 1, "maxReplicas": 100,
-             "metrics": [{"type": "External", "external": {"metric": {"name": "queue"},
-                          "target": {"type": "AverageValue", "averageValue": "1"}}}],
-             "behavior": {"scaleUp": {"stabilizationWindowSeconds": 60, "policies": [
-                 {"type": "Percent", "value": 100, "periodSeconds": 60}]}}},
-         "status": {"currentReplicas": 6, "desiredReplicas": 6,
-                    "lastScaleTime": "2026-11-21T05:59:40Z", "conditions": [
-                        condition("AbleToScale", "SucceededRescale"),
-                        condition("ScalingActive", "ValidMetricFound"),
-                        condition("ScalingLimited", "ScaleUpLimit")]}},
-        {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": metadata,
-         "spec": {"replicas": 6}, "status": {"replicas": 6, "selector": "app=web"}},
-        {"apiVersion": "external.metrics.k8s.io/v1beta1", "kind": "ExternalMetricValueList",
-         "items": [{"metricName": "queue", "metricLabels": {}, "value": "96",
-                    "timestamp": "2026-11-21T06:00:00Z"}]},
-    ]);
-    let input = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
+    let spec = json!({
+        "metrics": [build::external("queue", &build::average("1"))],
+        "behavior": {"scaleUp": {"stabilizationWindowSeconds": 60, "policies": [
+            {"type": "Percent", "value": 100, "periodSeconds": 60}]}},
+    });
+    let written = json!({
+        "metadata": {"creationTimestamp": "2026-11-20T06:00:00Z"},
+        "status": {
+            "currentReplicas": 6, "desiredReplicas": 6,
+            "lastScaleTime": "2026-11-21T05:59:40Z",
+            "conditions": [
+                condition("AbleToScale", "SucceededRescale"),
+                condition("ScalingActive", "ValidMetricFound"),
+                condition("ScalingLimited", "ScaleUpLimit")],
+        },
+    });
+    let hpa = build::with(build::hpa(&spec), &written);
+    let input = build::list([hpa, build::scale(6), build::queue(&["96"])]);
     let explain = |output: &str| {
         let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
             .args(["explain", "web", "-f", "-", "--now", "2026-11-21T06:00:00Z", "-o", output])

@@ -1,6 +1,8 @@
 //! The program offline, and what is shipped beside it: documents, completions, man pages, manifests.
 
 mod architecture;
+#[path = "../common/build.rs"]
+mod build;
 mod cli;
 mod completions;
 mod docs;

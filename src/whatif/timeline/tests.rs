@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value as Json, json};
 
 use super::{JoinTimes, Lack, LastValue, Player, Timeline, TimelineOptions, Trace, TraceEnd};
+use crate::build;
 use crate::engine;
 use crate::error::Error;
 use crate::memory::Memory;
@@ -24,7 +25,7 @@ const START: &str = "2026-11-21T06:00:00Z";
 /// An HPA with its pods: each ready for an hour, with what it uses of the 100m that it requests, in m.
 struct World {
     spec: Json,
-    replicas: usize,
+    replicas: i32,
     used: Vec<Option<i64>>,
     more: Vec<Json>,
     kind: &'static str,
@@ -34,7 +35,7 @@ impl World {
     fn new(spec: Json, used: &[i64]) -> Self {
         Self {
             spec,
-            replicas: used.len(),
+            replicas: used.len() as i32,
             used: used.iter().copied().map(Some).collect(),
             more: Vec::new(),
             kind: "Deployment",
@@ -42,49 +43,25 @@ impl World {
     }
 
     fn snapshot(&self) -> Snapshot {
-        let mut spec = json!({
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": self.kind, "name": "web"},
-            "minReplicas": 1, "maxReplicas": 20,
-            "metrics": [{"type": "Resource", "resource": {
-                "name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}],
+        let spec = json!({
+            "scaleTargetRef": {"kind": self.kind}, "minReplicas": 1, "maxReplicas": 20,
+            "metrics": [build::resource("cpu", &build::utilization(50))],
         });
-        for (name, value) in self.spec.as_object().unwrap() {
-            spec[name] = value.clone();
-        }
-        let metadata = |name: &str| json!({"name": name, "namespace": "default", "uid": "u"});
-        let mut items = vec![
-            json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
-                   "metadata": metadata("web"), "spec": spec}),
-            json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": metadata("web"),
-                   "spec": {"replicas": self.replicas},
-                   "status": {"replicas": self.replicas, "selector": "app=web"}}),
-            json!({"apiVersion": "kubectl-hpa/v1alpha1", "kind": "ControllerState", "now": START,
-                   "kubernetesVersion": "v1.36.2"}),
-        ];
-        let labels = json!({"app": "web"});
+        let hpa = build::with(build::hpa(&spec), &json!({"spec": self.spec}));
+        let mut items = vec![hpa, build::scale(self.replicas), build::state(&json!({}))];
+        let taken = json!({"timestamp": "2026-11-21T05:59:55Z"});
         for (number, used) in self.used.iter().enumerate() {
-            let mut metadata = metadata(&format!("web-{number}"));
-            metadata["labels"] = labels.clone();
-            let requests = json!({"cpu": "100m"});
-            items.push(json!({
-                "apiVersion": "v1", "kind": "Pod", "metadata": metadata,
-                "spec": {"containers": [{"name": "app", "resources": {"requests": requests}}]},
-                "status": {"phase": "Running", "startTime": "2026-11-21T05:00:00Z", "conditions": [
-                    {"type": "Ready", "status": "True",
-                     "lastTransitionTime": "2026-11-21T05:00:05Z"}]},
-            }));
-            if let Some(used) = used {
-                items.push(json!({
-                    "apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
-                    "metadata": metadata, "timestamp": "2026-11-21T05:59:55Z", "window": "15s",
-                    "containers": [{"name": "app", "usage": {"cpu": format!("{used}m")}}],
-                }));
-            }
+            let name = format!("web-{number}");
+            items.push(build::pod(&name));
+            items.extend(
+                used.map(|used| {
+                    build::with(build::pod_metrics(&name, &format!("{used}m")), &taken)
+                }),
+            );
         }
         items.extend(self.more.clone());
-        let text = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
         let mut objects = Objects::default();
-        read_text(&text, "the world", &mut objects).unwrap();
+        read_text(&build::list(items), "the world", &mut objects).unwrap();
         let options = Options { name: "web".to_owned(), ..Options::default() };
         assemble(objects, &options, Timestamp::UNIX_EPOCH).unwrap().snapshot
     }

@@ -8,7 +8,7 @@ use kubectl_hpa::whatif::thresholds::{
 };
 use serde_json::json;
 
-use crate::common;
+use crate::common::{self, build};
 
 const CPU: &str = "{type: Resource, resource: {name: cpu, \
                     target: {type: Utilization, averageUtilization: 50}}}";
@@ -40,41 +40,25 @@ impl Case {
     }
 
     fn with_curve(&self, curve: Option<usize>) -> Vec<Thresholds> {
-        let Self { metrics, spec, state, queue, .. } = self;
-        let mut text = format!(
-            "{{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {{name: web, uid: u}},
-  spec: {{{spec}, minReplicas: 1, metrics: [{}],
-    scaleTargetRef: {{kind: Deployment, name: web, apiVersion: apps/v1}}}}}}
----
-{{kind: ControllerState, apiVersion: kubectl-hpa/v1alpha1, now: '2026-11-21T06:00:00Z', {state}}}
----
-{{kind: ExternalMetricValueList, apiVersion: external.metrics.k8s.io/v1beta1,
-  items: [{{metricName: queue, value: '{queue}'}}]}}
----
-{{kind: Scale, apiVersion: autoscaling/v1, metadata: {{name: web}}, spec: {{replicas: 4}},
-  status: {{replicas: 4, selector: app=web}}}}\n",
-            metrics.join(", ")
-        );
+        let fields = |text: &str| build::yaml(&format!("{{{text}}}"));
+        let metrics: Vec<_> = self.metrics.iter().map(|metric| build::yaml(metric)).collect();
+        let spec = build::with(fields(self.spec), &json!({"minReplicas": 1, "metrics": metrics}));
+        // Of the newest version, if none is stated.
+        let state = build::state(&json!({"kubernetesVersion": null}));
+        let mut items = vec![
+            build::hpa(&spec),
+            build::with(state, &fields(self.state)),
+            build::queue(&[&self.queue.to_string()]),
+            build::scale(4),
+        ];
         for (number, sort) in self.pods.chars().enumerate() {
-            let deleted = match sort {
-                'd' => ", deletionTimestamp: '2026-11-21T05:59:59Z'",
-                _ => "",
-            };
-            text += &format!(
-                "---
-{{kind: Pod, apiVersion: v1, metadata: {{name: web-{number}, labels: {{app: web}}{deleted}}},
-  spec: {{containers: [{{name: app, resources: {{requests: {{cpu: 100m}}}}}}]}},
-  status: {{phase: Running, startTime: '2026-11-21T05:00:00Z', conditions: [
-    {{type: Ready, status: 'True', lastTransitionTime: '2026-11-21T05:00:10Z'}}]}}}}\n"
-            );
-            if sort != 'm' {
-                text += &format!(
-                    "---
-{{kind: PodMetrics, apiVersion: metrics.k8s.io/v1beta1, metadata: {{name: web-{number}}},
-  timestamp: '2026-11-21T05:59:50Z', window: 15s, containers: [{{name: app, usage: {{cpu: 50m}}}}]}}\n"
-                );
-            }
+            let name = format!("web-{number}");
+            let deleted = (sort == 'd').then_some("2026-11-21T05:59:59Z");
+            let metadata = json!({"metadata": {"deletionTimestamp": deleted}});
+            items.push(build::with(build::pod(&name), &metadata));
+            items.extend((sort != 'm').then(|| build::pod_metrics(&name, "50m")));
         }
+        let text = build::list(items);
         let input = common::read(&text).expect("the case is readable");
         thresholds(&Pass::run(input), curve)
     }

@@ -3,14 +3,9 @@
 //! what reading the objects costs beside it; how long the thresholds of three metrics are searched for,
 //! and a timeline of many passes takes. It asserts nothing of time.
 
-#![allow(clippy::print_stdout, reason = "the figures are what it is for")]
-
-#[path = "../tests/common/build.rs"]
-mod build;
-
 use std::hint::black_box;
-use std::time::{Duration, Instant};
 
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::engine;
 use kubectl_hpa::memory::{Memory, Remembered};
@@ -25,53 +20,33 @@ use kubectl_hpa::whatif::thresholds::thresholds;
 use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
 use serde_json::{Value, json};
 
-fn main() {
-    passes();
-    reading();
-    searching();
-    timelines();
-}
-
-/// Prints the shortest and the median time of as many runs as two seconds allow, of ten at least.
-fn measure<T>(name: &str, run: impl Fn() -> T) {
-    const SPAN: Duration = Duration::from_secs(2);
-    let time = || {
-        let begun = Instant::now();
-        let result = black_box(run());
-        let took = begun.elapsed();
-        drop(result);
-        took
-    };
-    time();
-    let begun = Instant::now();
-    let mut times = Vec::new();
-    while times.len() < 10 || begun.elapsed() < SPAN {
-        times.push(time());
-    }
-    times.sort();
-    let (shortest, median) = (times[0], times[times.len() / 2]);
-    println!("{name:<45} {shortest:>10.2?} {median:>10.2?}  ({} runs)", times.len());
-}
-
-fn passes() {
+fn passes(c: &mut Criterion) {
+    let mut group = c.benchmark_group("reconcile");
     for count in [100, 1_000, 10_000, 50_000] {
         let input = read(&scenario(count));
         let memory = Memory::default();
-        measure(&format!("a pass over {count} pods"), || {
-            engine::reconcile(black_box(&input.snapshot), &memory)
+        group.throughput(Throughput::Elements(count));
+        group.bench_function(BenchmarkId::from_parameter(count), |b| {
+            b.iter(|| engine::reconcile(black_box(&input.snapshot), &memory));
         });
     }
+    group.finish();
 }
 
-fn reading() {
+fn reading(c: &mut Criterion) {
     const COUNT: u64 = 10_000;
     let text = scenario(COUNT);
-    let name = format!("read {COUNT} pods ({} MB) and assemble", text.len() / 1_000_000);
-    measure(&name, || read(black_box(&text)));
+    let mut group = c.benchmark_group("read and assemble");
+    group.sample_size(10);
+    group.throughput(Throughput::Bytes(text.len() as u64));
+    group.bench_function(BenchmarkId::from_parameter(COUNT), |b| {
+        b.iter_with_large_drop(|| read(black_box(&text)));
+    });
+    group.finish();
 }
 
 /// The thresholds of an HPA with three metrics, each per pod.
-fn searching() {
+fn searching(c: &mut Criterion) {
     const COUNT: u64 = 1_000;
     let mut input = read(&scenario(COUNT));
     let Snapshot { hpa, pods, metrics, now, .. } = &mut input.snapshot;
@@ -88,22 +63,27 @@ fn searching() {
     metrics.push(MetricAnswer::PodMetrics);
     metrics.push(MetricAnswer::Pods(pods.iter().map(value).collect()));
     let pass = Pass::with(input, Remembered::from_stated(&Memory::default()));
+    let mut group = c.benchmark_group("thresholds of three metrics");
+    group.sample_size(10);
     for (name, curve) in [("without a curve", None), ("with a curve", Some(0))] {
-        measure(&format!("thresholds of three metrics, {name}"), || {
-            thresholds(black_box(&pass), curve)
+        group.bench_function(name, |b| {
+            b.iter(|| thresholds(black_box(&pass), curve));
         });
     }
+    group.finish();
 }
 
 /// A thousand passes from a thousand pods on: with the load that there is, and with one that comes and
 /// goes every ten minutes, and the pods with it.
-fn timelines() {
+fn timelines(c: &mut Criterion) {
     const PASSES: i32 = 1_000;
     let Input { snapshot, .. } = read(&scenario(1_000));
     let first = engine::reconcile(&snapshot, &Memory::default());
     let rows =
         (0..30).map(|n| format!("{}m,{}\n", 10 * n, if n % 2 == 0 { "x0.8" } else { "x0.5" }));
     let trace = format!("time,cpu\n{}", rows.collect::<String>());
+    let mut group = c.benchmark_group("timeline");
+    group.sample_size(10);
     for (name, trace) in [("held", None), ("trace", Some(trace))] {
         let trace = trace.map(|text| Trace::read(text.as_bytes(), "the trace"));
         let plan = TimelineOptions {
@@ -118,11 +98,15 @@ fn timelines() {
         let player = player.expect("there are passes to play");
         let timeline = player.play(&snapshot, &first).expect("no more pods than can be played");
         assert_eq!(timeline.map(|timeline| timeline.passes.len()), Some(PASSES as usize));
-        measure(&format!("a timeline of {PASSES} passes, {name}"), || {
-            player.play(black_box(&snapshot), &first)
+        group.bench_function(BenchmarkId::from_parameter(name), |b| {
+            b.iter(|| player.play(black_box(&snapshot), &first));
         });
     }
+    group.finish();
 }
+
+criterion_group!(benches, passes, reading, searching, timelines);
+criterion_main!(benches);
 
 fn read(text: &str) -> Input {
     let mut objects = Objects::default();
@@ -134,10 +118,25 @@ fn read(text: &str) -> Input {
 /// The scenario as users would save it, with the fields that a pass skips.
 fn scenario(count: u64) -> String {
     let mut dice = Dice(count);
-    let metrics = json!([build::resource("cpu", &build::utilization(60))]);
-    let spec = json!({"minReplicas": 1, "maxReplicas": 100_000, "metrics": metrics});
-    let replicas = count.try_into().expect("no more than there can be");
-    let mut items = vec![build::state(&json!({})), build::hpa(&spec), build::scale(replicas)];
+    let mut items = vec![
+        json!({"apiVersion": "kubectl-hpa/v1alpha1", "kind": "ControllerState", "now": before(0)}),
+        json!({
+            "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                "minReplicas": 1, "maxReplicas": 100_000,
+                "metrics": [{"type": "Resource", "resource": {
+                    "name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60},
+                }}],
+            },
+        }),
+        json!({
+            "apiVersion": "autoscaling/v1", "kind": "Scale",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": count}, "status": {"replicas": count, "selector": "app=web"},
+        }),
+    ];
     for number in 0..count {
         let unready = dice.below(100) < 2;
         items.push(pod(number, unready));
@@ -145,7 +144,7 @@ fn scenario(count: u64) -> String {
             items.push(usage(number, &mut dice));
         }
     }
-    build::list(items)
+    json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
 }
 
 fn pod(number: u64, unready: bool) -> Value {

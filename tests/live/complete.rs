@@ -69,7 +69,7 @@ fn each_place_has_its_candidates() {
         ),
         (
             &["predict", NAME, "--color", ""],
-            "auto\tOn a terminal that shows them\nalways\tAlways\nnever\tNever\n:4\n",
+            "auto\tIf the output is a terminal that supports them\nalways\tAlways\nnever\tNever\n:4\n",
         ),
     ] {
         let ran = complete("kubectl_complete-hpa", words, &config);
@@ -96,7 +96,7 @@ fn kubectl_asks_for_them() {
         (&["hpa-predict", NAME, "--target", ""], "cpu=\tcpu\n:6\n"),
         (
             &["hpa", "expl"],
-            "explain\tRun the controller's pass once and show the decision with every step\n:4\n",
+            "explain\tRun the controller's algorithm once and explain the decision step by step\n:4\n",
         ),
     ] {
         let ran = complete("kubectl", &[&["__complete"], words].concat(), &config);
@@ -118,7 +118,7 @@ fn nothing_comes_in_time_where_nobody_answers() {
         assert_eq!((&*ran.stdout, &*ran.stderr), (":4\n", ""));
         // What needs no cluster is there all the same.
         let ran = complete("kubectl_complete-hpa", &["explain", "-o", "j"], &config);
-        assert_eq!(ran.stdout, "json\tThe published contract as JSON\n:4\n");
+        assert_eq!(ran.stdout, "json\tJSON with a published schema\n:4\n");
     }
     let server = Server::start(cluster());
     let config = server.kubeconfig(&Auth::Token("bob"));

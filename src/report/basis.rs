@@ -22,13 +22,13 @@ pub struct BasisView {
     pub value: String,
     /// Where it comes from.
     pub source: String,
-    /// How old it is, which is not known of any.
-    age: (),
+    /// How old it is: a field of the contract, which is always null.
+    age: Option<i64>,
 }
 
 impl BasisView {
     fn new(item: &'static str, value: impl Into<String>, source: impl Into<String>) -> Self {
-        Self { item, value: value.into(), source: source.into(), age: () }
+        Self { item, value: value.into(), source: source.into(), age: None }
     }
 }
 

@@ -12,8 +12,6 @@ use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, Unread};
 
-/// The types of metrics that there are.
-
 /// All that there is to say.
 pub(crate) fn on(snapshot: &Snapshot) -> Vec<Note> {
     let deleted = snapshot.hpa.deletion_timestamp.map(|since| Note::HpaDeleted { since });

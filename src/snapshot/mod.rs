@@ -1,6 +1,6 @@
 //! Everything that one pass of the controller needs, as plain values parsed and validated at the
 //! edge: the HPA, its target's scale, the pods, what the metrics APIs answered, and the
-//! controller's settings. [`mod@file`] reads it from saved objects. Nothing here computes replicas.
+//! controller's settings. Nothing here reads, writes or computes replicas.
 
 pub mod basis;
 pub mod clock;

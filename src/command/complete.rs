@@ -350,7 +350,7 @@ mod tests {
             ("explain -f ex", ":0\n"),
             (
                 "expl",
-                "explain\tRun the controller's pass once and show the decision with every step\n:4\n",
+                "explain\tRun the controller's algorithm once and explain the decision step by step\n:4\n",
             ),
         ] {
             assert_eq!(completed(line), text, "{line}");

@@ -31,8 +31,7 @@ pub fn json<T: Serialize>(value: &T) -> Result<String, Error> {
 
 /// YAML that kubectl reads back as it was meant.
 pub fn yaml<T: Serialize>(value: &T) -> Result<String, Error> {
-    // By way of JSON, as kubectl does it: each type is written by one writer, and read by one reader
-    // here, which together take a twentieth of the program less than two writers for each.
+    // By way of JSON, as kubectl does it: so the program has one writer of each type instead of two.
     let json_text = serde_json::to_string(value)
         .map_err(|e| Error::failed(format!("failed to write JSON: {e}")))?;
     let mut values = serde_json::Deserializer::from_str(&json_text);

@@ -177,8 +177,8 @@ mod tests {
     fn words_of_ones_own_stay_readable() {
         for (text, shown) in [
             (
-                "cpu asks for 258 replicas; one pass may.",
-                "cpu asks for 258 replicas; one pass may.",
+                "cpu proposes 258 replicas; one pass may.",
+                "cpu proposes 258 replicas; one pass may.",
             ),
             ("128.75 × 2 ready pods, rounded up: 258", "128.75 × 2 ready pods, rounded up: 258"),
             ("the controller's scale-down (2 unready)", "the controller's scale-down (2 unready)"),

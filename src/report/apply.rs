@@ -333,7 +333,7 @@ fn coming(applied: &Applied) -> Option<Section> {
     };
     let labels = [label].into_iter().chain(std::iter::repeat("")).map(str::to_owned);
     let lines = Part::Pairs(labels.zip(lines).collect());
-    Section::new("WHAT COMES NEXT", Detail::Always, [lines]).unless_empty()
+    Section::new("NEXT PASS OF THE CONTROLLER", Detail::Always, [lines]).unless_empty()
 }
 
 /// `deployment.apps/web`, as kubectl names a target.

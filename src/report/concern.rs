@@ -32,10 +32,10 @@ pub fn text(concern: &Concern, hpa: &Hpa) -> String {
         Reason::Rights { lacking, range } => format!("{lacking}: {}", anywhere(*range)),
         Reason::Memory { knowledge, range } => {
             let known = match knowledge {
-                Knowledge::Inferred => "known within bounds only",
-                _ => "not known",
+                Knowledge::Inferred => "known only within bounds",
+                _ => "unknown",
             };
-            format!("what the controller remembers is {known}: {}", anywhere(*range))
+            format!("the controller's history is {known}: {}", anywhere(*range))
         }
         Reason::Metrics { failed, range } => {
             let with = if failed.len() == 1 { "it" } else { "them" };
@@ -57,5 +57,5 @@ pub fn text(concern: &Concern, hpa: &Hpa) -> String {
 }
 
 fn anywhere(Range { min, max }: Range) -> String {
-    format!("it may end anywhere from {min} to {max}")
+    format!("the pass may end anywhere from {min} to {max}")
 }

@@ -79,7 +79,7 @@ impl Page {
         sections.extend(words.path());
         sections.extend(words.upcoming());
         sections.extend(words.pods());
-        sections.extend(words.controllers_words());
+        sections.extend(words.conditions_and_events());
         sections.extend(words.comparison());
         sections.extend(words.rests_on(Vec::new()));
         words.page(sections)
@@ -152,7 +152,7 @@ impl Words<'_> {
     }
 
     /// Conditions as the controller would write them, and events as it would send them.
-    pub(super) fn controllers_words(&self) -> Option<Section> {
+    pub(super) fn conditions_and_events(&self) -> Option<Section> {
         let outcome = self.explanation.outcome;
         let conditions = outcome.status.iter().flat_map(|status| &status.conditions).map(|it| {
             vec![it.type_.clone(), it.status.clone(), it.reason.clone(), it.message.clone()]
@@ -163,7 +163,7 @@ impl Words<'_> {
         let conditions = Table { columns: vec![("", false); 4], rows: conditions.collect() };
         let events = Table { columns: vec![("", false); 3], rows: events.collect() };
         let body = [Part::Records(conditions), Part::Records(events)];
-        Section::new("IN THE CONTROLLER'S WORDS", Detail::Full, body).unless_empty()
+        Section::new("CONDITIONS AND EVENTS", Detail::Full, body).unless_empty()
     }
 
     /// What the answer rests on, with what else is assumed of what follows, and the notes.

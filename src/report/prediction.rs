@@ -105,7 +105,7 @@ impl Page {
         sections.push(Section::new("CHANGES", Detail::Always, [changes]));
         sections.extend(curve);
         sections.extend(words.pods());
-        sections.extend(words.controllers_words());
+        sections.extend(words.conditions_and_events());
         sections.extend(words.rests_on(played.map(Played::assumed).unwrap_or_default()));
         let mut page = words.page(sections);
 

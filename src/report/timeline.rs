@@ -56,7 +56,7 @@ impl<'a> Played<'a> {
             ]
         };
         let title = format!(
-            "AS TIME GOES ON: {} PASS{} IN {}, ONE EVERY {}",
+            "OVER TIME: {} PASS{} IN {}, ONE EVERY {}",
             passes.len(),
             if passes.len() == 1 { "" } else { "ES" },
             duration(*span),
@@ -74,8 +74,8 @@ impl<'a> Played<'a> {
     fn because(&self, change: &Change) -> String {
         let asked = match (change.proposal, change.by.and_then(|by| self.metrics.get(by))) {
             (None, _) => String::new(),
-            (Some(proposal), Some(metric)) => format!("{metric} asks for {proposal}"),
-            (Some(proposal), None) => format!("the metrics ask for {proposal}"),
+            (Some(proposal), Some(metric)) => format!("{metric} proposes {proposal}"),
+            (Some(proposal), None) => format!("the metrics propose {proposal}"),
         };
         let limits = change.limits.iter().map(|limited| self.limit(*limited, change));
         let parts = std::iter::once(asked).chain(limits);
@@ -87,17 +87,17 @@ impl<'a> Played<'a> {
         let to = change.to;
         match limited {
             Limited::OutOfBounds if change.from > max => {
-                format!("{} is above the maximum of {max}", change.from)
+                format!("{} is above maxReplicas ({max})", change.from)
             }
-            Limited::OutOfBounds => format!("{} is below the minimum of {min}", change.from),
+            Limited::OutOfBounds => format!("{} is below minReplicas ({min})", change.from),
             Limited::Stabilized(Some(Recommendation { replicas, time })) => {
                 format!("{replicas} from {} before still counts", distance(time, change.time))
             }
-            Limited::Stabilized(None) => "stabilization limits it".to_owned(),
+            Limited::Stabilized(None) => "stabilization limits the change".to_owned(),
             Limited::Limit("TooManyReplicas") => format!("the maximum is {max}"),
             Limited::Limit("TooFewReplicas") => format!("the minimum is {min}"),
             Limited::Limit(_) => format!("one pass may go to {to} for now"),
-            Limited::Woken => format!("it wakes with the minimum of {min}"),
+            Limited::Woken => format!("it starts at minReplicas ({min})"),
         }
     }
 

@@ -324,9 +324,9 @@ fn markdown_for_a_pull_request() {
 
 **STAYS AT 8**
 
-cpu keeps the replicas, as pods without usable metrics leave it open.
+cpu keeps the replicas, because pods without usable metrics make the result ambiguous.
 
-Not certain: what the controller remembers is unknown, and it may end anywhere from 8 to 10.
+Not certain: the controller's history is unknown, and the pass may end anywhere from 8 to 10.
 
 | ITEM | ASSUMED | OBSERVED |
 | --- | --- | --- |
@@ -343,13 +343,13 @@ Not certain: what the controller remembers is unknown, and it may end anywhere f
 | --- | --: | --: | --: | --- | --: | --- |
 | cpu | 30% (6m) | 20% | 1.5 | 4 ready, 4 unready | 8 | highest |
 
-- cpu: with 4 unready pods at 0, the ratio turns from 1.5 to 0.75: keeps 8
+- cpu: with 4 unready pods at 0, the ratio reverses from 1.5 to 0.75: keeps 8
 
 | REPLICAS | FROM PROPOSAL TO REPLICAS |  |
 | --: | --- | --- |
 | 8 | highest proposal: cpu |  |
-| 8 | stabilization: nothing higher known in the last 5m |  |
-| 8 | rate: up to max(2 × 8, 4) = 16 in one pass |  |
+| 8 | stabilization: no higher known recommendation in the last 5m |  |
+| 8 | rate limit: at most max(2 × 8, 4) = 16 in one pass |  |
 | 8 | bounds: 2 to 10 |  |
 
 | CHANGES |  |

@@ -796,7 +796,7 @@ fn expectations_decide_the_exit_code() {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (output.status.code(), text(&output.stdout), text(&output.stderr))
     };
-    // 60 % of 20 % asks for 3 x 2 = 6, and one pass doubles the 2 at most.
+    // 60 % of 20 % proposes 3 x 2 = 6, and one pass doubles the 2 at most.
     for (flags, code) in [
         (&["--expect", "desired == 4 and recommended == 6"] as &[&str], 0),
         (&["--expect", "desired == 4", "--exit-code"], 5),

@@ -46,7 +46,7 @@ default/nginx-deployment → Deployment/nginx-deployment
 rules of v1.36.2, at 2026-11-21T07:06:29Z
 
   SCALE UP 2 → 4
-  cpu asks for 258 replicas; one pass may at most double the 2 there are.
+  cpu proposes 258 replicas; one pass may at most double the current 2.
 
 METRIC       CURRENT  TARGET   RATIO  COUNTED  PROPOSES
 cpu     2575% (515m)     20%  128.75  2 ready       258  highest
@@ -54,15 +54,15 @@ cpu     2575% (515m)     20%  128.75  2 ready       258  highest
 
 FROM PROPOSAL TO REPLICAS
   258  highest proposal: cpu
-  258  stabilization: nothing higher remembered in the last 5m
-    4  rate: up to max(2 × 2, 4) = 4 in one pass  ScaleUpLimit
+  258  stabilization: no higher recommendation in the last 5m
+    4  rate limit: at most max(2 × 2, 4) = 4 in one pass  ScaleUpLimit
     4  bounds: 2 to 10
 
-NEXT, IF THE METRICS KEEP ASKING FOR 258
+NEXT PASSES, IF THE METRICS KEEP PROPOSING 258
    8  at 07:06:44Z (in 15s)
   10  at 07:06:59Z (in 30s)
 
-IN THE CONTROLLER'S WORDS
+CONDITIONS AND EVENTS
   AbleToScale     True  SucceededRescale
       the HPA controller was able to update the target scale to 4
   ScalingActive   True  ValidMetricFound
@@ -74,7 +74,7 @@ IN THE CONTROLLER'S WORDS
       New size: 4; reason: cpu resource utilization (percentage of request)
       above target
 
-LAST WRITTEN never
+LAST STATUS, never written
   no-status-yet  the controller has written no status yet
 
 ASSUMED
@@ -95,34 +95,34 @@ default/nginx-deployment → Deployment/nginx-deployment
 rules of v1.36.2, at 2026-11-21T07:06:44Z
 
   SCALE UP 4 → 8
-  cpu keeps the replicas, as pods without usable metrics leave it open; the
-  higher recommendation of 258 from 15s ago still counts, which makes it 258;
-  one pass may at most double the 4 there are.
+  cpu keeps the replicas, because pods without usable metrics make the result ambiguous; the
+  higher recommendation of 258 from 15s ago still holds, which raises it to 258;
+  one pass may at most double the current 4.
 
 METRIC  CURRENT  TARGET  RATIO  COUNTED             PROPOSES
 cpu      0% (0)     20%      0  2 ready, 2 missing         4  highest
-  cpu  with 2 missing pods at 100% of the request, the ratio turns from 0 to
+  cpu  with 2 missing pods at 100% of the request, the ratio reverses from 0 to
        2.5: keeps 4
 
 FROM PROPOSAL TO REPLICAS
     4  highest proposal: cpu
   258  stabilization: 258 was recommended 15s ago and counts for 5m
        ScaleDownStabilized
-    8  rate: up to max(2 × 4, 4) = 8 in one pass  ScaleUpLimit
+    8  rate limit: at most max(2 × 4, 4) = 8 in one pass  ScaleUpLimit
     8  bounds: 2 to 10
 
-NEXT, IF THE METRICS KEEP ASKING FOR 4
+NEXT PASSES, IF THE METRICS KEEP PROPOSING 4
   10  at 07:06:59Z (in 15s)
    4  at 07:11:29Z (in 4m45s)
 
 PODS FOR cpu
   POD                                USAGE  REQUEST  GROUP    COUNTED  BECAUSE
   nginx-deployment-596d9ffddd-9xkzq      -      20m  missing      20m
-      has no metric; until one arrives
+      has no metrics; until they arrive
   nginx-deployment-596d9ffddd-tm4rb      -      20m  missing      20m
-      has no metric; until one arrives
+      has no metrics; until they arrive
 
-IN THE CONTROLLER'S WORDS
+CONDITIONS AND EVENTS
   AbleToScale     True  SucceededRescale
       the HPA controller was able to update the target scale to 8
   ScalingActive   True  ValidMetricFound
@@ -132,7 +132,7 @@ IN THE CONTROLLER'S WORDS
       the desired replica count is increasing faster than the maximum scale rate
   Normal event  SuccessfulRescale  New size: 8; reason:
 
-LAST WRITTEN 15s ago, last scaled 15s ago
+LAST STATUS, written 15s ago, last scaled 15s ago
 STATUS           THEN          NOW     MEASURED
 currentReplicas  2             4
 desiredReplicas  4             8
@@ -160,10 +160,10 @@ default/nginx-deployment → Deployment/nginx-deployment
 rules of v1.37.0, at 2026-11-21T07:06:29Z
 
   STAYS AT 8
-  cpu asks for 0 replicas; past recommendations are unknown, and the current 8
-  are assumed to be the last.
-  Not certain: what the controller remembers is unknown, and it may end anywhere
-  from 2 to 10.
+  cpu proposes 0 replicas; the history is unknown, and the current 8
+  are assumed to be the last recommendation.
+  Not certain: the controller's history is unknown, and the pass may end
+  anywhere from 2 to 10.
 
 METRIC  CURRENT  TARGET  RATIO  COUNTED             PROPOSES
 cpu      0% (0)     20%      0  4 ready, 4 unready         0  highest
@@ -171,12 +171,12 @@ cpu      0% (0)     20%      0  4 ready, 4 unready         0  highest
 
 FROM PROPOSAL TO REPLICAS
   0  highest proposal: cpu
-  8  stabilization: past ones are unknown; the current 8 are assumed to count
+  8  stabilization: the history is unknown; the current 8 are assumed to count
      for 5m  ScaleDownStabilized
-  8  rate: up to max(2 × 8, 4) = 16 in one pass
+  8  rate limit: at most max(2 × 8, 4) = 16 in one pass
   8  bounds: 2 to 10
 
-NEXT, IF THE METRICS KEEP ASKING FOR 0
+NEXT PASSES, IF THE METRICS KEEP PROPOSING 0
   2  at 07:11:29Z (in 5m)
 
 PODS FOR cpu
@@ -190,7 +190,7 @@ PODS FOR cpu
   nginx-deployment-596d9ffddd-zq7nf      -      20m  unready        -
       is pending; until it runs
 
-IN THE CONTROLLER'S WORDS
+CONDITIONS AND EVENTS
   AbleToScale     True   ScaleDownStabilized
       recent recommendations were higher than current one, applying the highest
       recent recommendation
@@ -200,7 +200,7 @@ IN THE CONTROLLER'S WORDS
   ScalingLimited  False  DesiredWithinRange
       the desired count is within the acceptable range
 
-LAST WRITTEN at an unknown time, last scaled 0s ago
+LAST STATUS, written at an unknown time, last scaled 0s ago
 STATUS           THEN  NOW                       MEASURED
 currentReplicas  4     8
 cpu              -     0% (0)                    0s ago
@@ -233,8 +233,8 @@ default/worker → StatefulSet/worker
 rules of v1.36.2, at 2026-11-21T07:00:00Z
 
   SCALE UP 6 → 7
-  queue_depth{queue=orders} asks for 8 replicas; the policies allow 7 at most
-  for now.
+  queue_depth{queue=orders} proposes 8 replicas; the policies currently allow at most
+  7.
 
 METRIC           CURRENT      TARGET   RATIO  COUNTED     PROPOSES
 cpu          165% (825m)         80%  2.0625  2 ready, 3         6
@@ -242,18 +242,18 @@ cpu          165% (825m)         80%  2.0625  2 ready, 3         6
                                               missing
 queue_depth       35.667  30 per pod  1.1889  6 replicas         8  highest
   cpu                        with 1 missing pod at 0 and 3 unready pods at 0,
-                             the ratio turns from 2.0625 to 0.6875: keeps 6
+                             the ratio reverses from 2.0625 to 0.6875: keeps 6
                              (tolerance 0.9 to 1.1)
-  queue_depth{queue=orders}  214 in all / 30 per pod, rounded up: 8 (tolerance
+  queue_depth{queue=orders}  214 in total / 30 per pod, rounded up: 8 (tolerance
                              0.9 to 1.1)
 
 FROM PROPOSAL TO REPLICAS
   8  highest proposal: queue_depth{queue=orders}
-  8  stabilization: nothing remembered holds it (up 0s, down 5m)
-  7  rate: up to 7 (2 pods in 60s from 5 gives 7)  ScaleUpLimit
+  8  stabilization: no recommendation holds it (up 0s, down 5m)
+  7  rate limit: at most 7 (2 pods per 60s from 5 allows 7)  ScaleUpLimit
   7  bounds: 2 to 20
 
-NEXT, IF THE METRICS KEEP ASKING FOR 8
+NEXT PASSES, IF THE METRICS KEEP PROPOSING 8
   8  at 07:00:45Z (in 45s)
 
 PODS FOR cpu
@@ -261,16 +261,16 @@ PODS FOR cpu
   worker-0   890m     500m  ready       890m
   worker-1   760m     500m  ready       760m
   worker-2   410m     500m  unready        0
-      is not ready, and started less than 5m ago; until ready, at the latest
-      07:02:30Z (in 2m30s)
+      is not ready, and started less than 5m ago; until ready, 07:02:30Z (in 2m30s)
+      at the latest
   worker-3   655m     500m  unready        0
-      started less than 5m ago, and its sample began before its readiness last
-      changed; until a sample of 07:00:05Z or later, at the latest 07:03:40Z (in
-      3m40s)
-  worker-4      -     500m  missing        0  has no metric; until one arrives
+      started less than 5m ago, and its sample window began before its last
+      readiness change; until a sample of 07:00:05Z or later, 07:03:40Z (in 3m40s) at the
+      latest
+  worker-4      -     500m  missing        0  has no metrics; until they arrive
   worker-5      -     500m  unready        0  is pending; until it runs
 
-IN THE CONTROLLER'S WORDS
+CONDITIONS AND EVENTS
   AbleToScale     True  SucceededRescale
       the HPA controller was able to update the target scale to 7
   ScalingActive   True  ValidMetricFound
@@ -284,7 +284,7 @@ IN THE CONTROLLER'S WORDS
       queue_depth(&LabelSelector{MatchLabels:map[string]string{queue:
       orders,},MatchExpressions:[]LabelSelectorRequirement{},}) above target
 
-LAST WRITTEN 24s ago, last scaled 24s ago
+LAST STATUS, written 24s ago, last scaled 24s ago
 STATUS           THEN                      NOW                    MEASURED
 currentReplicas  5                         6
 desiredReplicas  6                         7
@@ -317,37 +317,37 @@ default/worker -> StatefulSet/worker
 rules of v1.36.2, at 2026-11-21T07:00:00Z
 
   SCALE UP 6 -> 7
-  queue_depth{queue=orders} asks for 8 replicas; the policies allow 7 at most for now.
+  queue_depth{queue=orders} proposes 8 replicas; the policies currently allow at most 7.
 
 METRIC           CURRENT      TARGET   RATIO  COUNTED                        PROPOSES
 cpu          165% (825m)         80%  2.0625  2 ready, 3 unready, 1 missing         6
 queue_depth       35.667  30 per pod  1.1889  6 replicas                            8  highest
-  cpu                        with 1 missing pod at 0 and 3 unready pods at 0, the ratio turns from 2.0625 to 0.6875: keeps 6
-  queue_depth{queue=orders}  214 in all / 30 per pod, rounded up: 8
+  cpu                        with 1 missing pod at 0 and 3 unready pods at 0, the ratio reverses from 2.0625 to 0.6875: keeps 6
+  queue_depth{queue=orders}  214 in total / 30 per pod, rounded up: 8
 
 FROM PROPOSAL TO REPLICAS
   8  highest proposal: queue_depth{queue=orders}
-  8  stabilization: nothing remembered holds it (up 0s, down 5m)
-  7  rate: up to 7 (2 pods in 60s from 5 gives 7)  ScaleUpLimit
+  8  stabilization: no recommendation holds it (up 0s, down 5m)
+  7  rate limit: at most 7 (2 pods per 60s from 5 allows 7)  ScaleUpLimit
   7  bounds: 2 to 20
 
-NEXT, IF THE METRICS KEEP ASKING FOR 8
+NEXT PASSES, IF THE METRICS KEEP PROPOSING 8
   8  at 07:00:45Z (in 45s)
 
 PODS FOR cpu
   POD       USAGE  REQUEST  GROUP    COUNTED  BECAUSE
-  worker-2   410m     500m  unready        0  is not ready, and started less than 5m ago; until ready, at the latest 07:02:30Z (in 2m30s)
-  worker-3   655m     500m  unready        0  started less than 5m ago, and its sample began before its readiness last changed; until a sample of 07:00:05Z or later, at the latest 07:03:40Z (in 3m40s)
-  worker-4      -     500m  missing        0  has no metric; until one arrives
+  worker-2   410m     500m  unready        0  is not ready, and started less than 5m ago; until ready, 07:02:30Z (in 2m30s) at the latest
+  worker-3   655m     500m  unready        0  started less than 5m ago, and its sample window began before its last readiness change; until a sample of 07:00:05Z or later, 07:03:40Z (in 3m40s) at the latest
+  worker-4      -     500m  missing        0  has no metrics; until they arrive
   worker-5      -     500m  unready        0  is pending; until it runs
 
-IN THE CONTROLLER'S WORDS
+CONDITIONS AND EVENTS
   AbleToScale     True  SucceededRescale  the HPA controller was able to update the target scale to 7
   ScalingActive   True  ValidMetricFound  the HPA was able to successfully calculate a replica count from external metric queue_depth(&LabelSelector{MatchLabels:map[string]string{queue: orders,},MatchExpressions:[]LabelSelectorRequirement{},})
   ScalingLimited  True  ScaleUpLimit      the desired replica count is increasing faster than the maximum scale rate
   Normal event  SuccessfulRescale  New size: 7; reason: external metric queue_depth(&LabelSelector{MatchLabels:map[string]string{queue: orders,},MatchExpressions:[]LabelSelectorRequirement{},}) above target
 
-LAST WRITTEN 24s ago, last scaled 24s ago
+LAST STATUS, written 24s ago, last scaled 24s ago
 STATUS           THEN                      NOW                MEASURED
 currentReplicas  5                         6
 desiredReplicas  6                         7
@@ -372,8 +372,8 @@ default/podinfo → Deployment/podinfo
 rules of v1.37.0, at 2026-11-21T07:00:00Z
 
   STAYS AT 2
-  cpu asks for 1 replica; the higher recommendation of 2 from 15s ago still
-  counts.
+  cpu proposes 1 replica; the higher recommendation of 2 from 15s ago still
+  holds.
 
 METRIC         CURRENT  TARGET   RATIO  COUNTED  PROPOSES
 cpu            2% (2m)     80%   0.025  2 ready         1  highest
@@ -387,10 +387,10 @@ FROM PROPOSAL TO REPLICAS
   1  highest proposal: cpu
   2  stabilization: 2 was recommended 15s ago and counts for 5m
      ScaleDownStabilized
-  2  rate: up to max(2 × 2, 4) = 4 in one pass
+  2  rate limit: at most max(2 × 2, 4) = 4 in one pass
   2  bounds: 2 to 10
 
-IN THE CONTROLLER'S WORDS
+CONDITIONS AND EVENTS
   AbleToScale     True   ScaleDownStabilized
       recent recommendations were higher than current one, applying the highest
       recent recommendation
@@ -468,9 +468,9 @@ fn last_written(case: &str, wide: bool) -> String {
 #[test]
 fn what_was_last_written_takes_a_line_where_nothing_differs() {
     let last = last_written("as it was", false);
-    insta::assert_snapshot!(last, @"LAST WRITTEN 15s ago, last scaled 60m ago, the same as in this pass");
+    insta::assert_snapshot!(last, @"LAST STATUS, written 15s ago, last scaled 60m ago, the same as in this pass");
     insta::assert_snapshot!(last_written("as it was", true), @r#"
-LAST WRITTEN 15s ago, last scaled 60m ago, the same as in this pass
+LAST STATUS, written 15s ago, last scaled 60m ago, the same as in this pass
 STATUS           THEN                      NOW                       MEASURED
 currentReplicas  4                         4
 desiredReplicas  4                         4
@@ -481,7 +481,7 @@ ScalingActive    True ValidMetricFound     True ValidMetricFound
 ScalingLimited   False DesiredWithinRange  False DesiredWithinRange
 "#);
     insta::assert_snapshot!(last_written("as it was, and nobody leads", false), @r#"
-LAST WRITTEN 15s ago, last scaled 60m ago, the same as in this pass
+LAST STATUS, written 15s ago, last scaled 60m ago, the same as in this pass
   controller-not-running  the controller manager's lease was last renewed 3m ago
 "#);
 }
@@ -489,7 +489,7 @@ LAST WRITTEN 15s ago, last scaled 60m ago, the same as in this pass
 #[test]
 fn what_differs_from_what_was_last_written() {
     insta::assert_snapshot!(last_written("without managedFields", false), @r#"
-LAST WRITTEN at an unknown time, last scaled 60m ago
+LAST STATUS, written at an unknown time, last scaled 60m ago
 STATUS           THEN                   NOW                    MEASURED
 desiredReplicas  4                      5
 cpu              50% (50m)              60% (60m)              10s ago
@@ -500,7 +500,7 @@ AbleToScale      True ReadyForNewScale  True SucceededRescale
                version or feature gates may be others than assumed
 "#);
     insta::assert_snapshot!(last_written("two HPAs for the same pods", false), @r#"
-LAST WRITTEN 15s ago, last scaled 60m ago
+LAST STATUS, written 15s ago, last scaled 60m ago
 STATUS         THEN                   NOW
 cpu            50% (50m)              -
 queue          5                      -
@@ -509,7 +509,7 @@ ScalingActive  True ValidMetricFound  False AmbiguousSelector
   fails-now  ScalingActive is False now: AmbiguousSelector
 "#);
     insta::assert_snapshot!(last_written("scaled to zero", false), @r#"
-LAST WRITTEN 15s ago, last scaled 60m ago
+LAST STATUS, written 15s ago, last scaled 60m ago
 STATUS           THEN                   NOW
 currentReplicas  4                      0
 desiredReplicas  4                      0
@@ -522,7 +522,7 @@ ScalingActive    True ValidMetricFound  False ScalingDisabled
                   status
 "#);
     insta::assert_snapshot!(last_written("scaled by the controller, which lost its status", false), @r#"
-LAST WRITTEN 15s ago, last scaled 60m ago
+LAST STATUS, written 15s ago, last scaled 60m ago
 STATUS           THEN  NOW
 currentReplicas  4     5
 desiredReplicas  4     5
@@ -530,13 +530,13 @@ desiredReplicas  4     5
                   controller scaled it, by its event of 10s ago
 "#);
     insta::assert_snapshot!(last_written("a metric that is rounded for people", false), @r#"
-LAST WRITTEN 15s ago, last scaled 60m ago
+LAST STATUS, written 15s ago, last scaled 60m ago
 STATUS  THEN       NOW        MEASURED
 memory  104857602  104857601  10s ago
   metrics-moved  memory was measured after the status was written
 "#);
     insta::assert_snapshot!(last_written("names that a terminal would obey", false), @r#"
-LAST WRITTEN 15s ago, last scaled 60m ago
+LAST STATUS, written 15s ago, last scaled 60m ago
 STATUS               THEN  NOW
 queue^[[31m\u{202e}  -     5
   spec-changed  the status has other metrics than the spec, which was changed
@@ -751,24 +751,24 @@ fn an_unknown_memory_is_not_that_of_a_controller_that_has_just_started() {
     // Nothing that is left of the status says anything of its passes.
     let unknown = inferred.replace("ReadyForNewScale", "SucceededGetScale");
     insta::assert_snapshot!(said_of_memory(&unknown), @r#"
-cpu asks for 2 replicas; past recommendations are unknown, and the current 4 are assumed to be the last.
-Not certain: what the controller remembers is unknown, and it may end anywhere from 2 to 8.
-stabilization: past ones are unknown; the current 4 are assumed to count for 5m
+cpu proposes 2 replicas; the history is unknown, and the current 4 are assumed to be the last recommendation.
+Not certain: the controller's history is unknown, and the pass may end anywhere from 2 to 8.
+stabilization: the history is unknown; the current 4 are assumed to count for 5m
 unknown: the current replicas are assumed to be its only recommendation (nothing that was read tells of others)
 "#);
     insta::assert_snapshot!(said_of_memory(&inferred), @r#"
-cpu asks for 2 replicas; a higher recommendation of 4 still counts, by what the API shows.
-stabilization: 4 was recommended in the last 5m, by what the API shows
+cpu proposes 2 replicas; a higher recommendation of 4 still holds, as inferred from the API.
+stabilization: 4 was recommended in the last 5m, as inferred from the API
 "#);
     insta::assert_snapshot!(said_of_memory(&with(r#""scaleDownEvents":[]"#)), @r#"
-cpu asks for 2 replicas; the controller has no earlier recommendation and takes the current 4 as its last.
-stabilization: no recommendation yet, so the current 4 count for 5m
+cpu proposes 2 replicas; the controller has no history and uses the current 4 as its last recommendation.
+stabilization: no recommendation yet; the current 4 count for 5m
 just started: the current replicas count as its only recommendation (none is stated)
 "#);
     let event = r#""scaleUpEvents":[{"replicas":1,"time":"2026-11-21T05:59:30Z"}]"#;
     insta::assert_snapshot!(said_of_memory(&with(event)), @r#"
-cpu asks for 2 replicas; no past recommendation is stated, so the controller takes the current 4 as its last.
-stabilization: none is stated, so the current 4 count for 5m
+cpu proposes 2 replicas; no history is stated, so the current 4 count as the last recommendation.
+stabilization: no history is stated; the current 4 count for 5m
 0 recommendations, so that the current replicas count as one, and 1 scale event (stated in the input)
 "#);
     for open in [&inferred, &unknown] {
@@ -781,7 +781,7 @@ fn a_hold_says_how_long_it_counts() {
     let case = written::CASES.iter().find(|it| it.name == "a recommendation that holds");
     let higher = case.expect("a case").input();
     insta::assert_snapshot!(said_of_memory(&higher), @r#"
-cpu is 100% of its target, within the tolerance (90% to 110%), and keeps the replicas; the higher recommendation of 6 from 50s ago still counts, which makes it 6.
+cpu is at 100% of its target, within the tolerance (90% to 110%), and keeps the replicas; the higher recommendation of 6 from 50s ago still holds, which raises it to 6.
 stabilization: 6 was recommended 50s ago and counts for 5m
 1 recommendation and 0 scale events (stated in the input)
 "#);
@@ -789,13 +789,13 @@ stabilization: 6 was recommended 50s ago and counts for 5m
         "scaleUp":{"stabilizationWindowSeconds":60}},"maxReplicas""#;
     let down = higher.replace(r#""maxReplicas""#, behavior);
     insta::assert_snapshot!(said_of_memory(&down), @r#"
-cpu is 100% of its target, within the tolerance (90% to 110%), and keeps the replicas.
-stabilization: nothing remembered holds it (up 1m, down 2m)
+cpu is at 100% of its target, within the tolerance (90% to 110%), and keeps the replicas.
+stabilization: no recommendation holds it (up 1m, down 2m)
 1 recommendation and 0 scale events (stated in the input)
 "#);
     let up = down.replace(r#""cpu":"50m""#, r#""cpu":"80m""#);
     insta::assert_snapshot!(said_of_memory(&up.replace(r#""replicas":6,"#, r#""replicas":5,"#)), @r#"
-cpu asks for 7 replicas; the lower recommendation of 5 from 50s ago still counts, which makes it 5.
+cpu proposes 7 replicas; the lower recommendation of 5 from 50s ago still holds, which lowers it to 5.
 stabilization: 5 was recommended 50s ago and counts for 1m
 1 recommendation and 0 scale events (stated in the input)
 "#);
@@ -805,7 +805,7 @@ stabilization: 5 was recommended 50s ago and counts for 1m
 fn a_status_that_comes_out_the_same_again_tells_that_the_replicas_were_set_in_between() {
     let case = "scaled back to what the pass before found";
     insta::assert_snapshot!(last_written(case, false), @r#"
-LAST WRITTEN 15s ago, last scaled 60m ago, the same as in this pass, but the
+LAST STATUS, written 15s ago, last scaled 60m ago, the same as in this pass, but the
 replicas were set in between
   rescaled-since  the last pass left 8 replicas, and now there are 4: somebody
                   else scaled it, or the controller did and could not write its
@@ -816,7 +816,7 @@ replicas were set in between
 #[test]
 fn a_status_that_apply_wrote_is_not_taken_for_the_controllers() {
     let last = last_written("as it was, and written by us", false);
-    insta::assert_snapshot!(last, @"LAST WRITTEN 15s ago by kubectl-hpa, last scaled 60m ago, the same as in this
+    insta::assert_snapshot!(last, @"LAST STATUS, written 15s ago by kubectl-hpa, last scaled 60m ago, the same as in this
 pass");
 }
 
@@ -825,7 +825,7 @@ fn metrics_that_ask_for_fewer_while_one_fails_are_said_not_to_be_followed() {
     let case = written::CASES.iter().find(|it| it.name == "a memory that is not known");
     let error = r#""errors":[{"api":"external","message":"no"}],"memory""#;
     let input = case.expect("a case").input().replace(r#""memory""#, error);
-    insta::assert_snapshot!(words(&input).why[0], @"1 of 2 metrics failed, and the other asks for 2: while a metric fails, the controller does not go below the current 4.");
+    insta::assert_snapshot!(words(&input).why[0], @"1 of 2 metrics failed, and the other proposes 2: while a metric fails, the controller does not scale below the current 4.");
 }
 
 #[test]
@@ -849,13 +849,13 @@ fn an_average_on_its_target_keeps_the_count_of_the_status() {
     };
     insta::assert_snapshot!(said(4), @r#"
 STAYS AT 4
-queue is 100% of its target, within the tolerance (90% to 110%), and keeps the replicas.
+queue is at 100% of its target, within the tolerance (90% to 110%), and keeps the replicas.
 ratio 1 is within 0.9 to 1.1: keeps 4
 "#);
     insta::assert_snapshot!(said(5), @r#"
 SCALE UP 4 -> 5
-queue is 100% of its target, within the tolerance (90% to 110%), and keeps the 5 replicas of the target's status, not the 4 of its spec.
-ratio 1 is within 0.9 to 1.1: keeps the 5 of the target's status.replicas, not the 4 of its spec
+queue is at 100% of its target, within the tolerance (90% to 110%), and keeps the 5 replicas of the target's status, not the 4 of its spec.
+ratio 1 is within 0.9 to 1.1: keeps 5, the target's status.replicas (spec.replicas is 4)
 "#);
 }
 
@@ -909,9 +909,9 @@ fn a_value_for_all_pods_shows_which_of_them_count() {
 METRIC  CURRENT  TARGET  RATIO  COUNTED                        PROPOSES
 queue        20       5      4  2 ready, 3 unready, 2 ignored         8  highest
 POD        GROUP    BECAUSE
-failed     ignored  has failed; until it is gone
+failed     ignored  has failed; until it is removed
 pending    unready  is pending; until it runs
-succeeded  ignored  has succeeded; until it is gone
+succeeded  ignored  has succeeded; until it is removed
 unknown    unready  is in an unknown phase; until it runs
 unready    unready  is not ready; until ready
 "#);
@@ -920,10 +920,10 @@ METRIC  CURRENT  TARGET  RATIO  COUNTED                        PROPOSES
 queue        20       5      4  2 ready, 3 unready, 2 ignored         8  highest
 POD        GROUP    BECAUSE
 deleted    ready
-failed     ignored  has failed; until it is gone
+failed     ignored  has failed; until it is removed
 pending    unready  is pending; until it runs
 ready      ready
-succeeded  ignored  has succeeded; until it is gone
+succeeded  ignored  has succeeded; until it is removed
 unknown    unready  is in an unknown phase; until it runs
 unready    unready  is not ready; until ready
 "#);
@@ -944,9 +944,9 @@ queue         5       5      1  -               4  highest
 METRIC                  CURRENT  TARGET  RATIO  COUNTED                        PROPOSES
 depth on Service/front       20       5      4  2 ready, 3 unready, 2 ignored         8  highest
 POD        GROUP    BECAUSE
-failed     ignored  has failed; until it is gone
+failed     ignored  has failed; until it is removed
 pending    unready  is pending; until it runs
-succeeded  ignored  has succeeded; until it is gone
+succeeded  ignored  has succeeded; until it is removed
 unknown    unready  is in an unknown phase; until it runs
 unready    unready  is not ready; until ready
 "#);
@@ -965,8 +965,8 @@ fn no_metric_is_awaited_of_a_pod_that_will_have_none() {
 METRIC    CURRENT  TARGET  RATIO  COUNTED             PROPOSES
 cpu     90% (90m)     50%    1.8  1 ready, 2 missing         4  highest
 POD        USAGE  REQUEST  GROUP    COUNTED  BECAUSE
-starting       -     100m  missing        0  has no metric; until one arrives
-succeeded      -     100m  missing        0  has succeeded, and so has no metric; until it is gone
+starting       -     100m  missing        0  has no metrics; until they arrive
+succeeded      -     100m  missing        0  has succeeded and therefore has no metric; until it is removed
 "#);
     let container = |target: &Value| {
         let source = json!({"name": "cpu", "container": "wbe", "target": target});
@@ -979,7 +979,7 @@ cpu in wbe        -     50m      -  0 ready, 3 missing         -  failed
 POD        USAGE  GROUP    COUNTED  BECAUSE
 ready          -  missing        -  has no container "wbe"
 starting       -  missing        -  has no container "wbe"
-succeeded      -  missing        -  has succeeded, and so has no metric; until it is gone
+succeeded      -  missing        -  has succeeded and therefore has no metric; until it is removed
 spec.metrics[0].containerResource.container is "wbe", and no pod of the target has such a container: they have "app"
 "#);
     insta::assert_snapshot!(container(&build::utilization(50)), @r#"
@@ -988,7 +988,7 @@ cpu in wbe        -     50%      -  0 ready, 3 missing         -  failed
 POD        USAGE  GROUP    COUNTED  BECAUSE
 ready          -  missing        -  has no container "wbe"
 starting       -  missing        -  has no container "wbe"
-succeeded      -  missing        -  has succeeded, and so has no metric; until it is gone
+succeeded      -  missing        -  has succeeded and therefore has no metric; until it is removed
 spec.metrics[0].containerResource.container is "wbe", and no pod of the target has such a container: they have "app"
 "#);
 }

@@ -202,7 +202,7 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
             |cluster| {
                 hpa(cluster, with_a_queue);
             },
-            "failed: with it, it may end anywhere from 3 to 4",
+            "failed: with it, the pass may end anywhere from 3 to 4",
         ),
         (
             "rights",
@@ -210,7 +210,7 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
                 hpa(cluster, with_a_queue);
                 cluster.deny("bob", "*", "*.external.metrics.k8s.io");
             },
-            "you may not read queue: it may end anywhere from 3 to 4",
+            "you may not read queue: the pass may end anywhere from 3 to 4",
         ),
         (
             "memory",
@@ -228,7 +228,7 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
                             "reason": "ReadyForNewScale", "message": ""}]});
                 });
             },
-            "what the controller remembers is not known: it may end anywhere from ",
+            "the controller's history is unknown: the pass may end anywhere from ",
         ),
     ];
     for (code, change, told) in cases {
@@ -286,7 +286,7 @@ fn nothing_due_is_said_and_nothing_is_written() {
     let server = Server::start(cluster);
     let ran = apply(&server, &["--yes", "--write-status", "--force-write-status", "--event"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let told = "\n  nothing due  stays at 2, so nothing is written. cpu asks for 5 replicas; the \
+    let told = "\n  nothing due  stays at 2, so nothing is written. cpu proposes 5 replicas; the \
                 maximum is 2.\n";
     assert!(ran.stdout.ends_with(told), "{}", ran.stdout);
     assert!(writes(&server).is_empty());
@@ -319,7 +319,7 @@ fn what_comes_next_is_the_controllers_own_pass() {
             vec![],
             "goesOn",
             [5, 5],
-            "Within 15s, at its next sync, the controller goes on to 5: cpu asks for 5 replicas.",
+            "Within 15s, at its next sync, the controller goes on to 5: cpu proposes 5 replicas.",
         ),
         (
             fits,
@@ -830,7 +830,7 @@ fn on_a_terminal_it_asks() {
         let shown = String::from_utf8_lossy(&shown);
         assert_eq!(child.wait().expect("it ends").code(), Some(code), "{typed:?}: {shown}");
         assert!(shown.contains(told), "{typed:?}: {shown}");
-        assert_eq!(shown.matches("WHAT COMES NEXT").count(), 1, "{typed:?}: {shown}");
+        assert_eq!(shown.matches("NEXT PASS OF THE CONTROLLER").count(), 1, "{typed:?}: {shown}");
         assert_eq!(writes(&server).len(), sent, "{typed:?}");
     }
 }

@@ -164,9 +164,9 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
     }
 
     let page = explain(json!([external_metric()]), &[]);
-    let verdict = "  NOT KNOWN: YOU MAY NOT READ THE METRICS\n  You may not read \
-                   queue_depth{queue=a}, what the controller remembers is known within bounds \
-                   only: the pass may end anywhere from 2 to 10.\n";
+    let verdict = "  UNKNOWN: NO ACCESS TO THE METRICS\n  You may not read \
+                   queue_depth{queue=a}, the controller's history is known only within \
+                   bounds: the pass may end anywhere from 2 to 10.\n";
     assert!(page.stdout.contains(verdict), "{}", page.stdout);
 
     // What the status says of it is the status's, with its age.

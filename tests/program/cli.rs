@@ -126,28 +126,28 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
             "refused",
             vec![HPA, workload, &refused],
             1,
-            "NOT KNOWN: YOU MAY NOT READ THE METRICS",
+            "UNKNOWN: NO ACCESS TO THE METRICS",
             "you may not read cpu",
         ),
         (
             "no metrics",
             vec![HPA, workload],
             2,
-            "NOT KNOWN: THE INPUT HAS NO METRICS",
+            "UNKNOWN: THE INPUT HAS NO METRICS",
             "the input has no PodMetrics for cpu",
         ),
         (
             "metrics of another namespace",
             vec![HPA, workload, &elsewhere],
             2,
-            "NOT KNOWN: THE INPUT HAS NO METRICS",
+            "UNKNOWN: THE INPUT HAS NO METRICS",
             "the input has no PodMetrics for cpu",
         ),
         (
             "no pods",
             vec![HPA, target, metrics],
             2,
-            "NOT KNOWN: THE INPUT HAS NO PODS",
+            "UNKNOWN: THE INPUT HAS NO PODS",
             "the input has no Pod for cpu",
         ),
     ] {
@@ -190,7 +190,7 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     let other = REST.replace("name: web,", "name: other,");
     let missing = documents(&[HPA, REST.split_once("---").expect("documents").1]);
     let page = answer(&["explain", "web", "-f", "-"], &missing, &[]);
-    assert!(page.contains("NOT KNOWN: THE INPUT HAS NO TARGET"), "{page}");
+    assert!(page.contains("UNKNOWN: THE INPUT HAS NO TARGET"), "{page}");
     let note = "the input has no Deployment web, the target: add the Deployment; ";
     assert!(page.contains(note), "{page}");
     assert!(page.contains("explain web -n shop --save FILE` saves"), "{page}");
@@ -1218,7 +1218,7 @@ fn times_at_the_ends_of_the_calendar_are_no_failure() {
     }
 }
 
-/// What the controller remembers is unknown here, and other memories lead to other counts: they are
+/// The controller's history is unknown here, and other memories lead to other counts: they are
 /// bounds of the one course that is likely, and no steps of it.
 #[test]
 fn next_is_one_course_with_the_counts_that_are_possible() {

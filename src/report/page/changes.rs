@@ -141,7 +141,7 @@ fn why(end: &End, bound: &str, changes: &Changes) -> String {
     let matters =
         |hold: &&Hold| !matches!(hold, Hold::Metric { replicas, .. } if *replicas < end.replicas);
     let holds = end.held_by.iter().filter(matters).map(|hold| match hold {
-        Hold::Metric { metric, replicas } => format!("{metric} asks for {replicas}"),
+        Hold::Metric { metric, replicas } => format!("{metric} proposes {replicas}"),
         Hold::FailedMetrics => "a metric failed, and without it nothing is removed".to_owned(),
         Hold::Stabilization { replicas } => format!("stabilization holds {replicas}"),
         Hold::Rate { replicas } => format!("the rate limit holds {replicas}"),

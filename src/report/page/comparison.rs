@@ -42,12 +42,12 @@ fn never(comparison: &Comparison<'_>) -> bool {
 /// How old the status is, and who wrote it, if that was `apply`.
 fn title(comparison: &Comparison<'_>) -> String {
     let written = match comparison.written {
-        _ if never(comparison) => "never".to_owned(),
+        _ if never(comparison) => "never written".to_owned(),
         Some(written) if comparison.written_by_us => {
-            format!("{} ago by {FIELD_MANAGER}", seconds(written))
+            format!("written {} ago by {FIELD_MANAGER}", seconds(written))
         }
-        Some(written) => format!("{} ago", seconds(written)),
-        None => "at an unknown time".to_owned(),
+        Some(written) => format!("written {} ago", seconds(written)),
+        None => "written at an unknown time".to_owned(),
     };
     let scaled = comparison.last_scale_time.map(seconds);
     let scaled = scaled.map_or_else(String::new, |age| format!(", last scaled {age} ago"));
@@ -57,7 +57,7 @@ fn title(comparison: &Comparison<'_>) -> String {
         false if rescaled => ", the same as in this pass, but the replicas were set in between",
         false => ", the same as in this pass",
     };
-    format!("LAST WRITTEN {written}{scaled}{same}")
+    format!("LAST STATUS, {written}{scaled}{same}")
 }
 
 fn seconds(moment: Moment) -> String {

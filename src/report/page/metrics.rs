@@ -49,7 +49,7 @@ impl Words<'_> {
                 }
                 MetricResult::Error(_) | MetricResult::Unread(_) => {
                     let outcome = match &metric.result {
-                        MetricResult::Unread(Unread::Refused { .. }) => "you may not read it",
+                        MetricResult::Unread(Unread::Refused { .. }) => "access denied",
                         MetricResult::Unread(Unread::Missing { .. }) => "not in the input",
                         _ => "failed",
                     };
@@ -94,7 +94,7 @@ impl Words<'_> {
                     MetricResult::Proposal(proposal) => {
                         let mut formula = self.formula(metric, proposal);
                         if proposal.replicas == i32::MIN {
-                            formula += ", as more than fits 32 bits does";
+                            formula += ", because the value overflows 32 bits";
                         }
                         let is_told = matches!(
                             proposal.because,
@@ -108,7 +108,7 @@ impl Words<'_> {
                     }
                     MetricResult::Error(error) => format!("{}: {}", error.reason, error.message),
                     MetricResult::Unread(Unread::Refused { message }) => {
-                        format!("you may not read it: {message}")
+                        format!("access denied: {message}")
                     }
                     MetricResult::Unread(Unread::Missing { documents }) => {
                         format!("the input has no {} for it", documents.kind())
@@ -148,12 +148,12 @@ impl Words<'_> {
                 number(new_ratio)
             ),
             Because::DirectionFlips => format!(
-                "{filled_text} the ratio turns from {} to {}: keeps {replicas}",
+                "{filled_text} the ratio reverses from {} to {}: keeps {replicas}",
                 number(*ratio),
                 number(new_ratio)
             ),
             Because::CountFlips => format!(
-                "{filled_text} {} {times} {} goes the other way: keeps {replicas}",
+                "{filled_text} {} {times} {} reverses the direction: keeps {replicas}",
                 number(new_ratio),
                 count(size, "pod")
             ),
@@ -165,9 +165,9 @@ impl Words<'_> {
             Because::UsageOverTarget => {
                 let total = proposal.total.as_ref().map(quantity).unwrap_or_default();
                 let target = target(metric);
-                format!("{total} in all / {target}, rounded up: {replicas}")
+                format!("{total} in total / {target}, rounded up: {replicas}")
             }
-            Because::FromZero => format!("from zero {}, rounded up: {replicas}", number(*ratio)),
+            Because::FromZero => format!("{} from zero, rounded up: {replicas}", number(*ratio)),
         }
     }
 
@@ -177,7 +177,7 @@ impl Words<'_> {
         let replicas = proposal.replicas;
         match self.scale().filter(|scale| scale.spec_replicas != replicas) {
             Some(scale) => format!(
-                "the {replicas} of the target's status.replicas, not the {} of its spec",
+                "{replicas}, the target's status.replicas (spec.replicas is {})",
                 scale.spec_replicas
             ),
             None => replicas.to_string(),

@@ -26,7 +26,7 @@ impl Words<'_> {
                     if *highest < 0 {
                         lines.push(StepLine {
                             replicas: 0,
-                            text: "less than nothing counts as 0".to_owned(),
+                            text: "a negative proposal counts as 0".to_owned(),
                             reason: None,
                         });
                     }
@@ -53,7 +53,7 @@ impl Words<'_> {
                         };
                         lines.push(StepLine {
                             replicas: after,
-                            text: format!("rate: {}", self.rate(rate)),
+                            text: format!("rate limit: {}", self.rate(rate)),
                             reason: by_rate.then_some(*reason),
                         });
                     }
@@ -65,7 +65,7 @@ impl Words<'_> {
                 }
                 Step::RaiseToMin { result } => lines.push(StepLine {
                     replicas: *result,
-                    text: "woken from zero: at least the minimum".to_owned(),
+                    text: "scaled up from zero to at least minReplicas".to_owned(),
                     reason: None,
                 }),
                 _ => {}
@@ -80,16 +80,16 @@ impl Words<'_> {
         let (replicas, window) = (past.replicas, duration(window));
         match self.origin(past) {
             Origin::Start => {
-                format!("no recommendation yet, so the current {replicas} count for {window}")
+                format!("no recommendation yet; the current {replicas} count for {window}")
             }
             Origin::NoneStated => {
-                format!("none is stated, so the current {replicas} count for {window}")
+                format!("no history is stated; the current {replicas} count for {window}")
             }
             Origin::Assumed => format!(
-                "past ones are unknown; the current {replicas} are assumed to count for {window}"
+                "the history is unknown; the current {replicas} are assumed to count for {window}"
             ),
             Origin::Inferred => {
-                format!("{replicas} was recommended in the last {window}, by what the API shows")
+                format!("{replicas} was recommended in the last {window}, as inferred from the API")
             }
             Origin::Known => format!(
                 "{replicas} was recommended {} ago and counts for {window}",
@@ -103,28 +103,27 @@ impl Words<'_> {
         up_window: Option<SignedDuration>,
         down_window: SignedDuration,
     ) -> String {
-        let remembered =
-            if self.explanation.pass.remembered.is_open() { "known" } else { "remembered" };
+        let known = if self.explanation.pass.remembered.is_open() { "known " } else { "" };
         let down = duration(down_window);
         match up_window {
-            Some(up) => format!("nothing {remembered} holds it (up {}, down {down})", duration(up)),
-            None => format!("nothing higher {remembered} in the last {down}"),
+            Some(up) => {
+                format!("no {known}recommendation holds it (up {}, down {down})", duration(up))
+            }
+            None => format!("no higher {known}recommendation in the last {down}"),
         }
     }
 
     fn rate(&self, rate: &RateLimit) -> String {
         let up = rate.direction == Direction::Up;
-        let word = if up { "up to" } else { "down to" };
+        let bound = if up { "at most" } else { "at least" };
         let Some(select_policy) = &rate.select_policy else {
             let current = self.scale().map_or(0, |scale| scale.spec_replicas);
             let times = self.symbols.times;
             if rate.replicas < 0 {
                 let replicas = rate.replicas;
-                return format!(
-                    "2 {times} {current} does not fit 32 bits, and comes out as {replicas}"
-                );
+                return format!("2 {times} {current} overflows 32 bits to {replicas}");
             }
-            return format!("{word} max(2 {times} {current}, 4) = {} in one pass", rate.replicas);
+            return format!("{bound} max(2 {times} {current}, 4) = {} in one pass", rate.replicas);
         };
         if select_policy == "Disabled" {
             return format!("scaling {} is disabled", if up { "up" } else { "down" });
@@ -139,7 +138,7 @@ impl Words<'_> {
                     _ => count(policy.value, "pod"),
                 };
                 format!(
-                    "{value} in {}s from {} gives {}",
+                    "{value} per {}s from {} allows {}",
                     policy.period_seconds, limit.period_start, limit.replicas
                 )
             })
@@ -149,6 +148,6 @@ impl Words<'_> {
         } else {
             String::new()
         };
-        format!("{word} {} ({}{select})", rate.replicas, policies.join("; "))
+        format!("{bound} {} ({}{select})", rate.replicas, policies.join("; "))
     }
 }

@@ -63,7 +63,7 @@ impl Words<'_> {
                 table.rows.push(self.pod(metric, row, columns));
             }
             let left_out = (!self.wide && hidden > 0)
-                .then(|| format!("and {hidden} more; -o wide shows all pods"));
+                .then(|| format!("and {hidden} more (-o wide shows all pods)"));
             let body = [Part::Records(table), Part::Text(Vec::from_iter(left_out))];
             let title = format!("PODS FOR {}", self.label(metric));
             sections.push(Section::new(title, Detail::Full, body));
@@ -99,19 +99,19 @@ impl Words<'_> {
             format!("until a sample of {} or later", time(self.now(), from))
         });
         let (because, until) = match row.clause {
-            Clause::Deleted => ("is being deleted".to_owned(), "until it is gone"),
-            Clause::Failed => ("has failed".to_owned(), "until it is gone"),
-            Clause::Succeeded => ("has succeeded".to_owned(), "until it is gone"),
+            Clause::Deleted => ("is terminating".to_owned(), "until it is removed"),
+            Clause::Failed => ("has failed".to_owned(), "until it is removed"),
+            Clause::Succeeded => ("has succeeded".to_owned(), "until it is removed"),
             Clause::Pending => ("is pending".to_owned(), "until it runs"),
             // These two wait for a metric that will not come.
             Clause::NoMetric if pod.phase == Phase::Succeeded => {
-                ("has succeeded, and so has no metric".to_owned(), "until it is gone")
+                ("has succeeded and therefore has no metric".to_owned(), "until it is removed")
             }
             Clause::NoMetric if lacks(pod, metric.container.as_deref()) => {
                 let container = metric.container.as_deref().unwrap_or_default();
                 return format!("has no container {}", go::quote(container));
             }
-            Clause::NoMetric => ("has no metric".to_owned(), "until one arrives"),
+            Clause::NoMetric => ("has no metrics".to_owned(), "until they arrive"),
             Clause::NoReadiness => {
                 ("has no Ready condition or start time".to_owned(), "until its node reports them")
             }
@@ -120,14 +120,14 @@ impl Words<'_> {
             }
             Clause::InitializingOldSample => (
                 format!(
-                    "started less than {initialization} ago, and its sample began before its \
-                     readiness last changed"
+                    "started less than {initialization} ago, and its sample window began before its \
+                     last readiness change"
                 ),
                 &*later_sample,
             ),
             Clause::NeverReady => (
                 format!(
-                    "is not ready, and was not after its first {}",
+                    "is not ready, and has not been since its first {}",
                     duration(controller.initial_readiness_delay)
                 ),
                 "until ready",
@@ -140,7 +140,7 @@ impl Words<'_> {
             Some(at) if row.clause == Clause::Deleted => {
                 format!("{because}, due {}", future(self.now(), at))
             }
-            Some(at) => format!("{because}; {until}, at the latest {}", future(self.now(), at)),
+            Some(at) => format!("{because}; {until}, {} at the latest", future(self.now(), at)),
             None => format!("{because}; {until}"),
         }
     }

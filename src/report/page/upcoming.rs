@@ -23,10 +23,10 @@ impl Words<'_> {
         if between > 0 {
             lines.drain(SHOWN - 1..steps.len() - 1);
             if let Some(last) = lines.last_mut() {
-                last.text.push_str(&format!(", with {between} more steps before it"));
+                last.text.push_str(&format!(", after {between} more steps"));
             }
         }
-        let title = format!("NEXT, IF THE METRICS KEEP ASKING FOR {asked}");
+        let title = format!("NEXT PASSES, IF THE METRICS KEEP PROPOSING {asked}");
         Section::new(title, Detail::Full, [Part::Steps(lines)]).unless_empty()
     }
 

@@ -18,7 +18,7 @@ pub(super) enum Origin {
     Start,
     /// So does one of which other things are stated, and no recommendation.
     NoneStated,
-    /// What the controller remembers is unknown: the pass is that of one that begins with them.
+    /// The controller's history is unknown: the pass is that of one that begins with them.
     Assumed,
     /// It is concluded from what the API shows.
     Inferred,
@@ -55,12 +55,12 @@ impl Headline {
     pub(in crate::report) fn text(self, symbols: Symbols) -> String {
         let arrow = symbols.arrow;
         match self {
-            Self::NoTarget => "not known: the input has no target".to_owned(),
+            Self::NoTarget => "unknown: the input has no target".to_owned(),
             Self::CannotRead => "cannot scale".to_owned(),
             Self::CannotWrite { from, to } => format!("cannot scale {from} {arrow} {to}"),
-            Self::NoPods => "not known: the input has no pods".to_owned(),
-            Self::NoMetrics => "not known: the input has no metrics".to_owned(),
-            Self::MayNotRead => "not known: you may not read the metrics".to_owned(),
+            Self::NoPods => "unknown: the input has no pods".to_owned(),
+            Self::NoMetrics => "unknown: the input has no metrics".to_owned(),
+            Self::MayNotRead => "unknown: no access to the metrics".to_owned(),
             Self::Scale { from, to } if to > from => format!("scale up {from} {arrow} {to}"),
             Self::Scale { from, to } => format!("scale down {from} {arrow} {to}"),
             Self::Disabled => "disabled at 0".to_owned(),
@@ -142,18 +142,21 @@ impl Words<'_> {
             let upcoming = self.explanation.upcoming;
             let then = upcoming.iter().find(|step| step.range.max <= range.min);
             let latest = then.map_or_else(String::new, |step| {
-                format!(", and with this load at {} at the latest", time(self.now(), step.time))
+                format!(
+                    ", and by {} at the latest if the load stays the same",
+                    time(self.now(), step.time)
+                )
             });
             return format!(
-                "Not certain: it goes to {} if the recommendation of {replicas} is older than {} \
-                 by the next pass{latest}.",
+                "Not certain: it scales to {} if the recommendation of {replicas} is older than {} at \
+                 the next pass{latest}.",
                 range.min,
                 duration(window)
             );
         }
         let unknown = unknown.join(", ");
         let Range { min, max } = range;
-        format!("Not certain: {unknown}, and it may end anywhere from {min} to {max}.")
+        format!("Not certain: {unknown}, and the pass may end anywhere from {min} to {max}.")
     }
 
     /// Why the samples may belong to another time than the pass, and what to type.
@@ -163,20 +166,20 @@ impl Words<'_> {
         let newest = SecondsTime(newest);
         match why {
             Why::Unstated if self.now() > doubt.newest => format!(
-                "The input does not say when it was saved: by the system's clock its newest sample is \
-                 {by} old. --now {newest} explains it as of then."
+                "The input does not state when it was saved, and its newest sample is {by} old. To explain \
+                 it as of then, use --now {newest}."
             ),
             Why::Unstated => format!(
-                "The input does not say when it was saved: its newest sample is {by} ahead of the \
-                 system's clock. --now {newest} explains it as of then."
+                "The input does not state when it was saved, and its newest sample is {by} ahead of the \
+                 system clock. To explain it as of then, use --now {newest}."
             ),
             Why::Ahead => format!(
-                "The stated time cannot be right: the newest sample was taken {by} later. \
-                 --now {newest} explains it as of then."
+                "The stated time is wrong: the newest sample is {by} later. To explain it \
+                 as of then, use --now {newest}."
             ),
             Why::Old => format!(
-                "The newest sample is {by} old: metrics have stopped arriving, or the stated time is \
-                 wrong and --now {newest} is nearer."
+                "The newest sample is {by} old: either metrics have stopped arriving, or the stated time is \
+                 wrong (try --now {newest})."
             ),
         }
     }
@@ -184,11 +187,11 @@ impl Words<'_> {
     /// What keeps the answer from being certain.
     fn unknown(&self) -> Vec<String> {
         let clock = self.explanation.clock_doubt.filter(|doubt| doubt.alternative().is_some());
-        let clock = clock.map(|_| "the time is not known".to_owned());
+        let clock = clock.map(|_| "the time is unknown".to_owned());
         let memory = match self.explanation.pass.remembered.knowledge {
-            Knowledge::Unknown => Some("what the controller remembers is unknown".to_owned()),
+            Knowledge::Unknown => Some("the controller's history is unknown".to_owned()),
             Knowledge::Inferred => {
-                Some("what the controller remembers is known within bounds only".to_owned())
+                Some("the controller's history is known only within bounds".to_owned())
             }
             Knowledge::Stated | Knowledge::JustStarted => None,
         };
@@ -228,20 +231,20 @@ impl Words<'_> {
             match step {
                 Step::ChoosePath { path, current, min, max } => match path {
                     Path::Disabled => {
-                        return "The target has 0 replicas: the controller leaves it alone until \
+                        return "The target has 0 replicas: the controller ignores it until \
                                 something else scales it up."
                             .to_owned();
                     }
                     Path::AboveMax => {
                         return format!(
-                            "{current} is above the maximum of {max}, which is corrected without \
-                             a look at metrics, stabilization or rate limits."
+                            "{current} is above maxReplicas ({max}); the controller corrects this without considering \
+                             metrics, stabilization or rate limits."
                         );
                     }
                     Path::BelowMin => {
                         return format!(
-                            "{current} is below the minimum of {min}, which is corrected without \
-                             a look at metrics, stabilization or rate limits."
+                            "{current} is below minReplicas ({min}); the controller corrects this without considering \
+                             metrics, stabilization or rate limits."
                         );
                     }
                     Path::Metrics => {}
@@ -249,18 +252,18 @@ impl Words<'_> {
                 Step::RejectSelector { reason, message, hpas } => {
                     return match *reason {
                         "AmbiguousSelector" => format!(
-                            "The pods of this target are also those of {}: the controller \
-                             refuses to scale any of them.",
+                            "Other HPAs select the same pods ({}): the controller does not scale any \
+                             of them.",
                             list(&hpas[1..])
                         ),
-                        _ => format!("The pods of the target cannot be selected: {message}."),
+                        _ => format!("The target's pods cannot be selected: {message}."),
                     };
                 }
                 Step::CombineMetrics { highest, by, invalid, unread, total, accepted } => {
                     if let (false, 1..) = (accepted, unread) {
                         let lacking = self.lacking().unwrap_or_default();
                         return sentence(&format!(
-                            "{lacking}, which could not change the replicas."
+                            "{lacking}, but this could not change the replicas."
                         ));
                     }
                     if !accepted {
@@ -276,7 +279,7 @@ impl Words<'_> {
                     text += &self.limited(reason, rate.as_ref(), *min, *max, current);
                 }
                 Step::RaiseToMin { result } => {
-                    text += &format!("; it wakes with the minimum of {result}");
+                    text += &format!("; it starts at minReplicas ({result})");
                 }
                 _ => {}
             }
@@ -292,13 +295,13 @@ impl Words<'_> {
                 _ => format!("None of the {total} metrics"),
             };
             let verb = if total == 1 { "cannot" } else { "can" };
-            return format!("{which} {verb} be evaluated, so nothing is decided.");
+            return format!("{which} {verb} be evaluated, so there is no decision.");
         }
-        let rest = if total - invalid == 1 { "the other asks" } else { "the others ask" };
+        let rest = if total - invalid == 1 { "the other proposes" } else { "the others propose" };
         let total = count(total, "metric");
         format!(
-            "{invalid} of {total} failed, and {rest} for {highest}: while a metric fails, the \
-             controller does not go below the current {current}."
+            "{invalid} of {total} failed, and {rest} {highest}: while a metric fails, the controller \
+             does not scale below the current {current}."
         )
     }
 
@@ -309,7 +312,7 @@ impl Words<'_> {
             MetricResult::Proposal(proposal) => Some((metric, proposal)),
             MetricResult::Error(_) | MetricResult::Unread(_) => None,
         }) else {
-            return "No metric asks for anything".to_owned();
+            return "No metric proposes anything".to_owned();
         };
         let label = self.label(winner);
         // The second look, with values assumed for pods without usable metrics, may change nothing.
@@ -326,7 +329,7 @@ impl Words<'_> {
                     }
                 };
                 format!(
-                    "{label} is {} of its target, within the tolerance ({} to {}), and keeps {keeps}",
+                    "{label} is at {} of its target, within the tolerance ({} to {}), and keeps {keeps}",
                     percent(proposal.ratio),
                     percent(1.0 - winner.tolerance.down),
                     percent(1.0 + winner.tolerance.up),
@@ -336,13 +339,17 @@ impl Words<'_> {
             | Because::FilledWithinTolerance
             | Because::DirectionFlips
             | Because::CountFlips => {
-                format!("{label} keeps the replicas, as pods without usable metrics leave it open")
+                format!(
+                    "{label} keeps the replicas, because pods without usable metrics make the result ambiguous"
+                )
             }
-            _ if highest == current => format!("{label} asks for {highest}, as there are"),
+            _ if highest == current => format!("{label} proposes {highest}, the current number"),
             _ if highest == i32::MIN => {
-                format!("{label} asks for more than fits 32 bits, which comes out as {highest}")
+                format!(
+                    "{label} proposes more than fits into 32 bits, which overflows to {highest}"
+                )
             }
-            _ => format!("{label} asks for {}", count(highest, "replica")),
+            _ => format!("{label} proposes {}", count(highest, "replica")),
         };
         if invalid > 0 {
             text += &format!(" ({} failed)", count(invalid, "other metric"));
@@ -358,34 +365,37 @@ impl Words<'_> {
         current: i32,
     ) -> String {
         let Some(past) = held_by else {
-            return format!("; stabilization makes that {result}");
+            return format!("; stabilization changes this to {result}");
         };
         let compared = if past.replicas > desired { "higher" } else { "lower" };
-        let effect =
-            if result == current { String::new() } else { format!(", which makes it {result}") };
+        let effect = match result > desired {
+            _ if result == current => String::new(),
+            true => format!(", which raises it to {result}"),
+            false => format!(", which lowers it to {result}"),
+        };
         let replicas = past.replicas;
         match self.origin(&past) {
             Origin::Start => format!(
-                "; the controller has no earlier recommendation and takes the current {replicas} as its \
-                 last"
+                "; the controller has no history and uses the current {replicas} as its last \
+                 recommendation"
             ),
             Origin::NoneStated => format!(
-                "; no past recommendation is stated, so the controller takes the current {replicas} \
-                 as its last"
+                "; no history is stated, so the current {replicas} count as the last \
+                 recommendation"
             ),
             Origin::Assumed => format!(
-                "; past recommendations are unknown, and the current {replicas} are assumed to be \
-                 the last"
+                "; the history is unknown, and the current {replicas} are assumed to be the \
+                 last recommendation"
             ),
             Origin::Inferred => format!(
-                "; a {compared} recommendation of {replicas} still counts, by what the API \
-                 shows{effect}"
+                "; a {compared} recommendation of {replicas} still holds, as inferred from the \
+                 API{effect}"
             ),
             Origin::Known => {
                 let ago = distance(past.time, self.now());
                 format!(
                     "; the {compared} recommendation of {replicas} from {ago} ago still \
-                     counts{effect}"
+                     holds{effect}"
                 )
             }
         }
@@ -421,15 +431,15 @@ impl Words<'_> {
             "ScaleDownLimit" if disabled => "behavior disables scaling down".to_owned(),
             "ScaleUpLimit" if rate.is_some_and(|rate| rate.select_policy.is_none()) => {
                 if replicas < 0 {
-                    format!("twice {current} does not fit 32 bits, and comes out as {replicas}")
+                    format!("twice {current} overflows 32 bits to {replicas}")
                 } else if f64::from(replicas) == 2.0 * f64::from(current) {
-                    format!("one pass may at most double the {current} there are")
+                    format!("one pass may at most double the current {current}")
                 } else {
-                    format!("one pass may at most go to {replicas}")
+                    format!("one pass may go to at most {replicas}")
                 }
             }
-            "ScaleUpLimit" => format!("the policies allow {replicas} at most for now"),
-            "ScaleDownLimit" => format!("the policies allow {replicas} at least for now"),
+            "ScaleUpLimit" => format!("the policies currently allow at most {replicas}"),
+            "ScaleDownLimit" => format!("the policies currently allow at least {replicas}"),
             other => other.to_owned(),
         }
     }

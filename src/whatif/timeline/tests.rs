@@ -390,7 +390,7 @@ fn what_is_assumed_of_a_pod_stays() {
 /// Scaled by hand from 3 to 8: five pods are 8 s old and not ready. They should have been ready 1 s ago,
 /// and are starting, so they are ready 10 s from now. At the target by 3, 8 need 19 % each: 3 are enough
 /// (ceil(0.375 x 8)). At 15 s the five are not measured yet, and with all that they request for each the
-/// metric asks for 8, which hold for five minutes more. Three pods then have 50m again. What has been
+/// metric proposes 8, which hold for five minutes more. Three pods then have 50m again. What has been
 /// unready for longer, has failed or cannot be scheduled stays so.
 #[test]
 fn a_pod_that_is_starting_becomes_ready() {

@@ -30,7 +30,7 @@ fn the_lowest_proposal_is_a_lower_bound() {
         .output()
         .expect("it runs");
     let page = String::from_utf8(output.stdout).expect("text");
-    let expected = "removes nothing at any value: it asks for 3 at least;";
+    let expected = "removes nothing at any value: it proposes 3 at least;";
     assert!(page.contains(expected), "{page}");
 }
 

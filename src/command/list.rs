@@ -28,8 +28,8 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
     let MemoryArgs { history, recommendations, observe } = &args.memory;
     let of_one = history.as_deref().is_some_and(|history| !["none", "infer"].contains(&history));
     if of_one || !recommendations.is_empty() || observe.is_some() {
-        return Err(Error::usage("a memory is that of one HPA, and none is named")
-            .hint("name it, or say --history none or --history infer"));
+        return Err(Error::usage("a stated history belongs to one HPA")
+            .hint("name the HPA, or use --history none or --history infer"));
     }
     if args.output == Some(Output::Markdown) {
         return Err(Error::usage("-o markdown is for one HPA, and none is named").hint("name it"));

@@ -38,8 +38,8 @@ pub(super) fn remember(args: &MemoryArgs, input: &mut Input) -> Result<(), Error
         Some(path) => {
             let state = file::read(&[path.to_owned()])?.state;
             let Some(memory) = state.and_then(|state| state.stated_memory()) else {
-                return Err(Error::usage(format!("{path} states nothing about the memory"))
-                    .hint("it needs a ControllerState with recommendations, such as --save writes of a stated memory"));
+                return Err(Error::usage(format!("{path} states no history"))
+                    .hint("it needs a ControllerState with recommendations"));
             };
             input.stated_memory = Some(memory);
         }

@@ -37,9 +37,9 @@ impl From<&Basis> for BasisView {
         match basis {
             Basis::Clock { time, source } => {
                 let source = match source {
-                    ClockSource::System => "the system's; --now sets it",
+                    ClockSource::System => "the system clock; use --now to set it",
                     ClockSource::Server => "the API server's",
-                    ClockSource::Local => "the local one, as the API server states no time",
+                    ClockSource::Local => "the local clock, because the API server sent no time",
                 };
                 Self::new("clock", SecondsTime(*time).to_string(), source)
             }
@@ -54,7 +54,7 @@ impl From<&Basis> for BasisView {
                     ManagerFact::Flags => "flags",
                     ManagerFact::Start => "start",
                 });
-                let value = format!("{} not known", Vec::from_iter(what).join(" and "));
+                let value = format!("{} unknown", Vec::from_iter(what).join(" and "));
                 let why = unread.iter().map(|(_, why)| unshown(why));
                 Self::new("controller manager", value, Vec::from_iter(why).join("; "))
             }
@@ -66,12 +66,12 @@ impl From<&Basis> for BasisView {
             Basis::Target { kind, replicas, right } => Self::new(
                 "scale",
                 replicas.map_or("none".to_owned(), |replicas| format!("{replicas} replicas")),
-                format!("the {kind} itself, as its scale may not be read; {}", right.advice()),
+                format!("the {kind} itself, because its scale may not be read; {}", right.advice()),
             ),
             Basis::StatusReplicas { kind, replicas } => Self::new(
                 "status.replicas",
                 replicas.to_string(),
-                format!("spec.replicas; the {kind} carries no status"),
+                format!("spec.replicas, because the {kind} has no status"),
             ),
         }
     }
@@ -81,7 +81,7 @@ impl From<&Ground> for BasisView {
     fn from(ground: &Ground) -> Self {
         match ground {
             Ground::NeverReconciled => {
-                Self::new("memory", "empty: no pass has been made over this HPA", "its status")
+                Self::new("history", "empty: no pass over this HPA yet", "its status")
             }
             Ground::StatusSilent(why) => {
                 let source = match why {
@@ -89,9 +89,9 @@ impl From<&Ground> for BasisView {
                         "event FailedUpdateStatus: a later one could not be written"
                     }
                     StatusSilent::WrittenByUs => {
-                        "kubectl-hpa wrote it, and no pass need have been made since"
+                        "kubectl-hpa wrote it, possibly without a pass since"
                     }
-                    StatusSilent::Replaced => "no pass has been made since the HPA was replaced",
+                    StatusSilent::Replaced => "no pass since the HPA was replaced",
                     StatusSilent::SpecChanged => "the spec was changed after it was written",
                 };
                 Self::new("recommendations", "the status says nothing about them", source)
@@ -100,7 +100,7 @@ impl From<&Ground> for BasisView {
                 let mut source = format!("condition {}, ", sighting.reason);
                 source += &match written {
                     Some(written) => format!("status written {} ago", age(*written)),
-                    None => "its time is not known".to_owned(),
+                    None => "time unknown".to_owned(),
                 };
                 if let Some(counted) = sighting.counted {
                     source += &format!("; status.currentMetrics, averages over {counted} replicas");
@@ -128,17 +128,17 @@ impl From<&Ground> for BasisView {
             Ground::Controller(running) => {
                 let (value, source) = match running {
                     Running::Leads(since) => (
-                        format!("leads since {}, and remembers nothing older", SecondsTime(*since)),
+                        format!("leader since {}, with no older history", SecondsTime(*since)),
                         "the controller manager's lease",
                     ),
                     Running::Since(since) => (
                         format!("has not restarted since {}", SecondsTime(*since)),
-                        "statuses that follow on each other; no lease of a controller manager that is \
-                         there",
+                        "consecutive statuses; no current controller manager \
+                         lease",
                     ),
                     Running::Unknown => (
                         "may have restarted at any time".to_owned(),
-                        "no lease of a controller manager that is there",
+                        "no current controller manager lease",
                     ),
                 };
                 Self::new("controller", value, source)
@@ -147,7 +147,7 @@ impl From<&Ground> for BasisView {
     }
 }
 
-const BY_EVENTS: &str = "events SuccessfulRescale, if no one else scaled";
+const BY_EVENTS: &str = "SuccessfulRescale events, assuming nothing else scaled";
 
 fn source(of: &SettingSource) -> String {
     match of {
@@ -169,7 +169,7 @@ fn unshown(why: &Unshown) -> String {
             format!("no pod in {LEASE_NAMESPACE} with {label}={value} shows them")
         }
         Unshown::PodsDiffer(pods) => {
-            format!("{} differ, and which of them leads is not known", pods.join(", "))
+            format!("{} differ, and the leader is unknown", pods.join(", "))
         }
     }
 }
@@ -182,14 +182,14 @@ fn rate_limits(counted: &Counted) -> (String, String) {
     };
     match counted {
         Counted::NoBehavior => (
-            "rate limits count no rescale: none is remembered without behavior".to_owned(),
+            "rate limits count no rescale: without behavior, none is remembered".to_owned(),
             "the observed spec".to_owned(),
         ),
         Counted::NoRescale => {
             ("no rescale to count".to_owned(), "status.lastScaleTime is not set".to_owned())
         }
         Counted::Expired(ago) => (
-            "no rescale in the periods of the policies".to_owned(),
+            "no rescale within the periods of the policies".to_owned(),
             format!("status.lastScaleTime, {} ago", age(*ago)),
         ),
         Counted::Seen(seen) => (changes(seen), "earlier states of the HPA".to_owned()),
@@ -200,7 +200,7 @@ fn rate_limits(counted: &Counted) -> (String, String) {
                 Uncounted::EarlierHpa => "events about an earlier HPA of the name".to_owned(),
                 Uncounted::EventsIncomplete => "the events are incomplete".to_owned(),
                 Uncounted::OtherChange { message } => {
-                    format!("event {SCALED} about the target shows another change: {message}")
+                    format!("a {SCALED} event of the target shows another change: {message}")
                 }
             };
             ("rate limits may count any rescale".to_owned(), source)
@@ -221,22 +221,22 @@ fn sighted(seen: &Sighting) -> String {
     }
     match (seen.held_down_by, seen.at_most) {
         (Some(low), Some(high)) if low == high => {
-            parts.push(format!("{low} is the highest of the list"));
+            parts.push(format!("the highest recommendation is {low}"));
         }
         (Some(low), _) if low > 0 => {
-            parts.push(format!("at least {low} is the highest of the list"));
+            parts.push(format!("the highest recommendation is at least {low}"));
         }
         (_, Some(high)) if high > *seen.proposal.end() => {
-            parts.push(format!("nothing above {high} is in the list"));
+            parts.push(format!("no recommendation above {high}"));
         }
-        (_, Some(_)) => parts.push("nothing higher is in the list".to_owned()),
+        (_, Some(_)) => parts.push("no higher recommendation".to_owned()),
         (_, None) => {}
     }
     if let Some(low) = seen.at_least {
-        parts.push(format!("nothing below {low} is in the list"));
+        parts.push(format!("no recommendation below {low}"));
     }
     if let Some(high) = seen.held_up_by {
-        parts.push(format!("at most {high} is the lowest of the list"));
+        parts.push(format!("the lowest recommendation is at most {high}"));
     }
     parts.join(", ")
 }

@@ -24,10 +24,10 @@ pub fn text(concern: &Concern, hpa: &Hpa) -> String {
             format!("{invalid} of {total} metrics failed: {error}")
         }
         Reason::Undecided { lacking } => {
-            format!("{lacking}, so what the controller would write is not known")
+            format!("{lacking}, so what the controller would write is unknown")
         }
         Reason::UnknownWords { lacking, flag } => {
-            format!("{lacking}, so what {flag} would write is not known")
+            format!("{lacking}, so what {flag} would write is unknown")
         }
         Reason::Rights { lacking, range } => format!("{lacking}: {}", anywhere(*range)),
         Reason::Memory { knowledge, range } => {
@@ -42,7 +42,7 @@ pub fn text(concern: &Concern, hpa: &Hpa) -> String {
             format!("{} failed: with {with}, {}", failed.join(", "), anywhere(*range))
         }
         Reason::Target { cause } => {
-            format!("whether the target is being deleted is not known: {cause}")
+            format!("unknown whether the target is being deleted: {cause}")
         }
         Reason::Unread(note) => notes::text(note, hpa),
         Reason::StatusHeld(Some(renewed)) => format!(

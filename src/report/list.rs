@@ -233,8 +233,8 @@ impl Explanation<'_> {
         }
         if self.certainty == Certainty::Bounded {
             let memory = match self.pass.remembered.knowledge {
-                Knowledge::Inferred => "memory uncertain",
-                _ => "memory unknown",
+                Knowledge::Inferred => "history uncertain",
+                _ => "history unknown",
             };
             return Some(memory.to_owned());
         }

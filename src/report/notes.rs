@@ -106,10 +106,10 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             let what = match what {
                 Unlearnt::ServerVersion => "the server's version is not known",
                 Unlearnt::SharedPods => "whether another HPA selects the same pods is not known",
-                Unlearnt::HpaEvents => "the HPA's events are not known",
-                Unlearnt::TargetEvents => "the target's events are not known",
+                Unlearnt::HpaEvents => "the HPA's events are unknown",
+                Unlearnt::TargetEvents => "the target's events are unknown",
                 Unlearnt::EarlierReplicas => {
-                    "how many replicas there were at earlier passes is not known"
+                    "the replicas at earlier passes are unknown"
                 }
             };
             format!("{what}: {}", cause(why))

@@ -182,7 +182,7 @@ impl Words<'_> {
             .iter()
             .map(|basis| (basis.item.to_owned(), format!("{} ({})", basis.value, basis.source)))
             .collect();
-        let memory = match self.explanation.pass.remembered.knowledge {
+        let history = match self.explanation.pass.remembered.knowledge {
             Knowledge::Stated => {
                 let memory = &self.explanation.pass.remembered.likely;
                 let recommendations = memory.recommendations.len();
@@ -204,18 +204,18 @@ impl Words<'_> {
                 return lines;
             }
             Knowledge::JustStarted => {
-                "just started: the current replicas count as its only recommendation (none is \
-                 stated)"
+                "just started: the current replicas count as the only recommendation (no history \
+                 is stated)"
                     .to_owned()
             }
             Knowledge::Inferred => return lines,
             Knowledge::Unknown => {
-                "unknown: the current replicas are assumed to be its only recommendation (nothing \
-                 that was read tells of others)"
+                "unknown: the current replicas are assumed to be the only recommendation (no \
+                 evidence of others)"
                     .to_owned()
             }
         };
-        lines.push(("memory".to_owned(), memory));
+        lines.push(("history".to_owned(), history));
         lines
     }
 }

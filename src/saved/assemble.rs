@@ -137,8 +137,10 @@ fn without_pods(
         && state.memory == Some(StatedAs::Unknown)
         && state.lists() != Memory::default()
     {
-        return Err(Error::usage("the ControllerState says memory: unknown, and states some")
-            .hint("leave out either the word or the lists"));
+        return Err(Error::usage(
+            "the ControllerState has memory: unknown and also states a history",
+        )
+        .hint("remove one of them"));
     }
     let stated_memory = state.and_then(ControllerState::stated_memory);
 

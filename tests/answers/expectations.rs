@@ -362,7 +362,7 @@ Not certain: the controller's history is unknown, and the pass may end anywhere 
 | controller flags | tolerance 0.1, downscale-stabilization 5m, cpu-initialization-period 5m, initial-readiness-delay 30s, sync-period 15s (the defaults) |
 | feature gates | <code>HPAScaleToZero=true</code>, <code>PodLevelResources=true</code>, <code>HPAGeneration=true</code>, <code>HPAOptimizedSelectorStore=true</code>, <code>StaleControllerConsistencyHPA=true</code> (the defaults) |
 | version | v1.37.0 (the newest confirmed rules) |
-| memory | unknown: the current replicas are assumed to be its only recommendation (nothing that was read tells of others) |
+| history | unknown: the current replicas are assumed to be the only recommendation (no evidence of others) |
 
 rules of v1.37.0, at <code>2026-11-21T07&#58;06&#58;59Z</code>
 "#);

@@ -83,8 +83,8 @@ ASSUMED
                     sync-period 15s (the defaults)
   feature gates     HPAScaleToZero=false, HPAConfigurableTolerance=true,
                     PodLevelResources=true (the defaults)
-  memory            just started: the current replicas count as its only
-                    recommendation (none is stated)
+  history           just started: the current replicas count as the only
+                    recommendation (no history is stated)
 "#);
 }
 
@@ -149,7 +149,7 @@ ASSUMED
                     sync-period 15s (the defaults)
   feature gates     HPAScaleToZero=false, HPAConfigurableTolerance=true,
                     PodLevelResources=true (the defaults)
-  memory            2 recommendations and 0 scale events (stated in the input)
+  history           2 recommendations and 0 scale events (stated in the input)
 "#);
 }
 
@@ -213,7 +213,7 @@ ScalingLimited   -     False DesiredWithinRange
                pass may come to 2 to 10
 
 ASSUMED
-  clock             2026-11-21T07:06:29Z (the system's; --now sets it)
+  clock             2026-11-21T07:06:29Z (the system clock; use --now to set it)
   controller flags  tolerance 0.1, downscale-stabilization 5m,
                     cpu-initialization-period 5m, initial-readiness-delay 30s,
                     sync-period 15s (the defaults)
@@ -221,8 +221,8 @@ ASSUMED
                     HPAGeneration=true, HPAOptimizedSelectorStore=true,
                     StaleControllerConsistencyHPA=true (the defaults)
   version           v1.37.0 (the newest confirmed rules)
-  memory            unknown: the current replicas are assumed to be its only
-                    recommendation (nothing that was read tells of others)
+  history           unknown: the current replicas are assumed to be the only
+                    recommendation (no evidence of others)
 "#);
 }
 
@@ -306,7 +306,7 @@ ASSUMED
                     sync-period 15s (the defaults)
   feature gates     HPAScaleToZero=false, HPAConfigurableTolerance=true,
                     PodLevelResources=true (the defaults)
-  memory            2 recommendations and 1 scale event (stated in the input)
+  history           2 recommendations and 1 scale event (stated in the input)
 "#);
 }
 
@@ -361,7 +361,7 @@ ScalingLimited   False DesiredWithinRange  True ScaleUpLimit
 ASSUMED
   controller flags  tolerance 0.1, downscale-stabilization 5m, cpu-initialization-period 5m, initial-readiness-delay 30s, sync-period 15s (the defaults)
   feature gates     HPAScaleToZero=false, HPAConfigurableTolerance=true, PodLevelResources=true (the defaults)
-  memory            2 recommendations and 1 scale event (stated in the input)
+  history           2 recommendations and 1 scale event (stated in the input)
 "#);
 }
 
@@ -408,7 +408,7 @@ ASSUMED
                     HPAGeneration=true, HPAOptimizedSelectorStore=true,
                     StaleControllerConsistencyHPA=true (the defaults)
   version           v1.37.0 (the newest confirmed rules)
-  memory            1 recommendation and 0 scale events (stated in the input)
+  history           1 recommendation and 0 scale events (stated in the input)
 "#);
 }
 
@@ -674,7 +674,7 @@ pay        Deployment/pay           2        -  -       -                Ambiguo
 pay-queue  Deployment/pay           2        -  -       -                AmbiguousSelector
 report     Deployment/report        0        0  -       -                ScalingDisabled
 search     Deployment/search        3        3  cpu     TooManyReplicas  at maxReplicas
-web        Deployment/web           3  3 (3-6)  cpu     tolerance        memory unknown
+web        Deployment/web           3  3 (3-6)  cpu     tolerance        history unknown
 "#);
     insta::assert_snapshot!(shop(false, false, &narrow()), @r#"
 NAME       CURRENT   WANTED  WINNER  LIMIT            FINDING
@@ -684,7 +684,7 @@ pay              2        -  -       -                AmbiguousSelector
 pay-queue        2        -  -       -                AmbiguousSelector
 report           0        0  -       -                ScalingDisabled
 search           3        3  cpu     TooManyReplicas  at maxReplicas
-web              3  3 (3-6)  cpu     tolerance        memory unknown
+web              3  3 (3-6)  cpu     tolerance        history unknown
 "#);
     let wide = Layout { width: Some(100), ..Layout::default() };
     assert_eq!(shop(false, false, &wide), shop(false, false, &Layout::default()));
@@ -700,7 +700,7 @@ shop       pay              2        -  -       -                AmbiguousSelect
 shop       pay-queue        2        -  -       -                AmbiguousSelector
 shop       report           0        0  -       -                ScalingDisabled
 shop       search           3        3  cpu     TooManyReplicas  at maxReplicas
-shop       web              3  3 (3-6)  cpu     tolerance        memory unknown
+shop       web              3  3 (3-6)  cpu     tolerance        history unknown
 "#);
     insta::assert_snapshot!(shop(false, true, &narrow()), @r#"
 NAME       REFERENCE          CURRENT   WANTED  WINNER  LIMIT            MIN  MAX  PROPOSAL  FINDING
@@ -710,7 +710,7 @@ pay        Deployment/pay           2        -  -       -                  2    
 pay-queue  Deployment/pay           2        -  -       -                  2    8         -  AmbiguousSelector
 report     Deployment/report        0        0  -       -                  1    5         -  ScalingDisabled
 search     Deployment/search        3        3  cpu     TooManyReplicas    1    3         7  at maxReplicas
-web        Deployment/web           3  3 (3-6)  cpu     tolerance          2   10         3  memory unknown
+web        Deployment/web           3  3 (3-6)  cpu     tolerance          2   10         3  history unknown
 "#);
 }
 
@@ -738,7 +738,7 @@ fn said_of_memory(json: &str) -> String {
     let rules = path.map(|step| &step.text);
     let stabilization = rules.filter(|rule| rule.starts_with("stabilization"));
     let assumed = pairs(&page, "ASSUMED");
-    let memory = assumed.filter(|(item, _)| item == "memory").map(|(_, text)| text);
+    let memory = assumed.filter(|(item, _)| item == "history").map(|(_, text)| text);
     let all = page.why.iter().chain(stabilization).chain(memory);
     all.map(String::as_str).collect::<Vec<_>>().join("\n")
 }
@@ -754,7 +754,7 @@ fn an_unknown_memory_is_not_that_of_a_controller_that_has_just_started() {
 cpu proposes 2 replicas; the history is unknown, and the current 4 are assumed to be the last recommendation.
 Not certain: the controller's history is unknown, and the pass may end anywhere from 2 to 8.
 stabilization: the history is unknown; the current 4 are assumed to count for 5m
-unknown: the current replicas are assumed to be its only recommendation (nothing that was read tells of others)
+unknown: the current replicas are assumed to be the only recommendation (no evidence of others)
 "#);
     insta::assert_snapshot!(said_of_memory(&inferred), @r#"
 cpu proposes 2 replicas; a higher recommendation of 4 still holds, as inferred from the API.
@@ -763,7 +763,7 @@ stabilization: 4 was recommended in the last 5m, as inferred from the API
     insta::assert_snapshot!(said_of_memory(&with(r#""scaleDownEvents":[]"#)), @r#"
 cpu proposes 2 replicas; the controller has no history and uses the current 4 as its last recommendation.
 stabilization: no recommendation yet; the current 4 count for 5m
-just started: the current replicas count as its only recommendation (none is stated)
+just started: the current replicas count as the only recommendation (no history is stated)
 "#);
     let event = r#""scaleUpEvents":[{"replicas":1,"time":"2026-11-21T05:59:30Z"}]"#;
     insta::assert_snapshot!(said_of_memory(&with(event)), @r#"

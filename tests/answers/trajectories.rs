@@ -1,7 +1,7 @@
 //! Runs of a real v1.36.2 controller (`tests/trajectories`): what a user could see every 5 s, and
 //! what each pass came to. At every moment whose metrics give the proposal of the next pass, that
 //! pass must end inside the range that is inferred; how often the range is one count is printed.
-//! The nodes of the recording were played; it has no lease, so the controller may have started anew
+//! The nodes of the recording were played; it has no lease, so the controller may have restarted
 //! at any time, as far as the inference can tell.
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
 #![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]

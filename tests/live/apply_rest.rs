@@ -195,7 +195,7 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
             |cluster| {
                 cluster.deny("bob", "get", "deployments.apps");
             },
-            "whether the target is being deleted is not known: missing right: get deployments.apps",
+            "unknown whether the target is being deleted: missing right: get deployments.apps",
         ),
         (
             "metrics",
@@ -273,7 +273,7 @@ fn the_only_metric_denied_to_us_is_a_right_that_is_missing() {
     let right = "hint: missing right: list pods.metrics.k8s.io in the namespace default; ";
     let rule =
         "rule for a Role: - {apiGroups: [\"metrics.k8s.io\"], resources: [\"pods\"], verbs: ";
-    let told = "error: you may not read cpu, so what the controller would write is not known; \
+    let told = "error: you may not read cpu, so what the controller would write is unknown; \
                 nothing written\n";
     ran.fails(6, &[told, right, rule]);
     assert!(writes(&server).is_empty());

@@ -137,9 +137,9 @@ fn of_several_pods_the_leader_counts() {
                 assert!(lines.iter().all(|line| line.contains(pod)), "{lines:?}");
             }
             "unknown" => {
-                let differ = "controller manager: flags not known (kube-controller-manager-a, \
-                              kube-controller-manager-b differ, and which of them leads is not \
-                              known)";
+                let differ = "controller manager: flags unknown (kube-controller-manager-a, \
+                              kube-controller-manager-b differ, and the leader is \
+                              unknown)";
                 assert_eq!(lines, [DEFAULTS, GATES, differ]);
             }
             set => {
@@ -153,14 +153,14 @@ fn of_several_pods_the_leader_counts() {
 #[test]
 fn without_pods_the_defaults_are_assumed() {
     let answer = explain(&Server::start(recorded()), &["-o", "json"]).answer();
-    let none = "controller manager: flags not known (no pod in kube-system with \
+    let none = "controller manager: flags unknown (no pod in kube-system with \
                 component=kube-controller-manager shows them)";
     assert_eq!(basis(&answer), [DEFAULTS, GATES, none]);
 
     let mut cluster = with(&[manager("a", "v1.36.2", &[SYNC])]);
     cluster.fault(When::on(PODS), Fault::Hang);
     let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
-    let late = "controller manager: flags not known (no answer in time)";
+    let late = "controller manager: flags unknown (no answer in time)";
     assert_eq!(basis(&answer), [DEFAULTS, GATES, late]);
 }
 
@@ -173,7 +173,7 @@ fn what_may_not_be_read_is_a_line() {
     let server = Server::start(cluster);
     let right = "missing right: list pods in the namespace kube-system";
     let both = format!(
-        "flags and start not known ({right}; missing right: get leases.coordination.k8s.io in the \
+        "flags and start unknown ({right}; missing right: get leases.coordination.k8s.io in the \
          namespace kube-system)"
     );
     let answer = explain_as(&server, "bob", &["-o", "json"]).answer();

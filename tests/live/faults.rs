@@ -99,7 +99,7 @@ fn without_the_right_to_a_scale_the_target_itself_speaks() {
     let basis = fallback["basis"].as_array().into_iter().flatten();
     let scale = basis.into_iter().find(|basis| basis["item"] == "scale").expect("it is marked");
     assert_eq!(scale["value"], "10 replicas");
-    let source = format!("the Deployment itself, as its scale may not be read; {right}");
+    let source = format!("the Deployment itself, because its scale may not be read; {right}");
     assert_eq!(scale["source"], source.as_str());
 
     let gone = denied(&[], |cluster| {
@@ -431,7 +431,7 @@ fn the_servers_clock_counts() {
 fn a_server_without_a_time_leaves_the_local_clock() {
     for (clock, source) in [
         (Clock::Ahead(0), "the API server's"),
-        (Clock::Broken, "the local one, as the API server states no time"),
+        (Clock::Broken, "the local clock, because the API server sent no time"),
     ] {
         let mut cluster = Cluster::recorded();
         cluster.clock(clock);

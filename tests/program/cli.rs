@@ -628,8 +628,8 @@ fn what_no_list_can_be_made_of_is_refused() {
         (
             &[],
             &remembers,
-            "the ControllerState holds the memory of one HPA, and there are 3",
-            Some("name the one that it belongs to"),
+            "the ControllerState has the history of one HPA, but the input has 3 HPAs",
+            Some("name the HPA that it belongs to"),
         ),
         (
             &["--feature-gates", "A=true"],
@@ -1183,7 +1183,7 @@ fn the_memory_can_be_stated_by_hand() {
         assert_eq!(answer["outcome"]["scaleTo"], scale_to, "{flags:?}");
     }
     for (flags, message) in [
-        (&["--history", files[0]] as &[&str], "states nothing about the memory"),
+        (&["--history", files[0]] as &[&str], "states no history"),
         (&["--history", "/nonexistent"], "/nonexistent"),
         (&["--recommendation", "8"], "not of the form REPLICAS@AGE"),
         (&["--recommendation=-8@2m"], "is not a number of replicas"),

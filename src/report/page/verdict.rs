@@ -188,14 +188,14 @@ impl Words<'_> {
     fn unknown(&self) -> Vec<String> {
         let clock = self.explanation.clock_doubt.filter(|doubt| doubt.alternative().is_some());
         let clock = clock.map(|_| "the time is unknown".to_owned());
-        let memory = match self.explanation.pass.remembered.knowledge {
+        let history = match self.explanation.pass.remembered.knowledge {
             Knowledge::Unknown => Some("the controller's history is unknown".to_owned()),
             Knowledge::Inferred => {
                 Some("the controller's history is known only within bounds".to_owned())
             }
             Knowledge::Stated | Knowledge::JustStarted => None,
         };
-        self.lacking().into_iter().chain(clock).chain(memory).collect()
+        self.lacking().into_iter().chain(clock).chain(history).collect()
     }
 
     /// Which metrics are not known here, and why.

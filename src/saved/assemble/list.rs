@@ -61,10 +61,10 @@ pub fn assemble_all(
     once("HorizontalPodAutoscaler", keys.iter().map(String::as_str))?;
     if found.len() > 1 && state.is_some_and(|state| state.lists() != Memory::default()) {
         return Err(Error::usage(format!(
-            "the ControllerState holds the memory of one HPA, and there are {}",
+            "the ControllerState has the history of one HPA, but the input has {} HPAs",
             found.len()
         ))
-        .hint("name the one that it belongs to"));
+        .hint("name the HPA that it belongs to"));
     }
     let listed = found.into_iter().map(|(namespace, object)| {
         let result = input(objects, object, options, clock);

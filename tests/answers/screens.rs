@@ -137,11 +137,11 @@ STATUS           THEN          NOW     MEASURED
 currentReplicas  2             4
 desiredReplicas  4             8
 cpu              2575% (515m)  0% (0)  12s ago
-  just-scaled    the last pass scaled from 2 to 4, and its status holds what it
-                 found before
+  just-scaled    the last pass scaled from 2 to 4; its status shows the values from
+                 before
   metrics-moved  cpu was measured after the status was written
   pods-changed   2 pods started, changed readiness or left the initialization
-                 period since
+                 period since the status was written
 
 ASSUMED
   controller flags  tolerance 0.1, downscale-stabilization 5m,
@@ -207,10 +207,10 @@ cpu              -     0% (0)                    0s ago
 AbleToScale      -     True ScaleDownStabilized
 ScalingActive    -     True ValidMetricFound
 ScalingLimited   -     False DesiredWithinRange
-  just-scaled  the last pass scaled from 4 to 8, and its status holds what it
-               found before
-  memory       what the controller remembers is not known for sure: with it, the
-               pass may come to 2 to 10
+  just-scaled  the last pass scaled from 4 to 8; its status shows the values from
+               before
+  memory       the controller's history is uncertain; depending on it, the pass ends at
+               2 to 10
 
 ASSUMED
   clock             2026-11-21T07:06:29Z (the system clock; use --now to set it)
@@ -293,12 +293,12 @@ queue_depth      33                        35.667
 AbleToScale      True SucceededRescale     True SucceededRescale
 ScalingActive    True ValidMetricFound     True ValidMetricFound
 ScalingLimited   False DesiredWithinRange  True ScaleUpLimit
-  just-scaled    the last pass scaled from 5 to 6, and its status holds what it
-                 found before
+  just-scaled    the last pass scaled from 5 to 6; its status shows the values from
+                 before
   metrics-moved  cpu was measured after the status was written; queue_depth was
                  read after the status was written
   pods-changed   2 pods started, changed readiness or left the initialization
-                 period since
+                 period since the status was written
 
 ASSUMED
   controller flags  tolerance 0.1, downscale-stabilization 5m,
@@ -354,9 +354,9 @@ desiredReplicas  6                         7
 cpu              118% (590m)               165% (825m)        15s ago
 queue_depth      33                        35.667
 ScalingLimited   False DesiredWithinRange  True ScaleUpLimit
-  just-scaled    the last pass scaled from 5 to 6, and its status holds what it found before
+  just-scaled    the last pass scaled from 5 to 6; its status shows the values from before
   metrics-moved  cpu was measured after the status was written; queue_depth was read after the status was written
-  pods-changed   2 pods started, changed readiness or left the initialization period since
+  pods-changed   2 pods started, changed readiness or left the initialization period since the status was written
 
 ASSUMED
   controller flags  tolerance 0.1, downscale-stabilization 5m, cpu-initialization-period 5m, initial-readiness-delay 30s, sync-period 15s (the defaults)
@@ -494,10 +494,10 @@ STATUS           THEN                   NOW                    MEASURED
 desiredReplicas  4                      5
 cpu              50% (50m)              60% (60m)              10s ago
 AbleToScale      True ReadyForNewScale  True SucceededRescale
-  unexplained  nothing that can be read explains desiredReplicas, cpu and
-               AbleToScale: the HPA does not say when its status was written
-               (kubectl get --show-managed-fields does); the controller's flags,
-               version or feature gates may be others than assumed
+  unexplained  nothing that was read explains desiredReplicas, cpu and
+               AbleToScale: the time at which the status was written is unknown
+               (kubectl get --show-managed-fields includes it); the controller's flags,
+               version or feature gates may differ from the assumed ones
 "#);
     insta::assert_snapshot!(last_written("two HPAs for the same pods", false), @r#"
 LAST STATUS, written 15s ago, last scaled 60m ago
@@ -517,17 +517,17 @@ cpu              50% (50m)              -
 queue            5                      -
 AbleToScale      True ReadyForNewScale  True SucceededGetScale
 ScalingActive    True ValidMetricFound  False ScalingDisabled
-  rescaled-since  the last pass left 4 replicas, and now there are 0: somebody
-                  else scaled it, or the controller did and could not write its
-                  status
+  rescaled-since  the last pass set 4 replicas, and now there are 0: something
+                  else scaled it, or the controller scaled it and could not write
+                  its status
 "#);
     insta::assert_snapshot!(last_written("scaled by the controller, which lost its status", false), @r#"
 LAST STATUS, written 15s ago, last scaled 60m ago
 STATUS           THEN  NOW
 currentReplicas  4     5
 desiredReplicas  4     5
-  rescaled-since  the last pass left 4 replicas, and now there are 5: the
-                  controller scaled it, by its event of 10s ago
+  rescaled-since  the last pass set 4 replicas, and now there are 5: the
+                  controller scaled it, according to its event 10s ago
 "#);
     insta::assert_snapshot!(last_written("a metric that is rounded for people", false), @r#"
 LAST STATUS, written 15s ago, last scaled 60m ago
@@ -539,7 +539,7 @@ memory  104857602  104857601  10s ago
 LAST STATUS, written 15s ago, last scaled 60m ago
 STATUS               THEN  NOW
 queue^[[31m\u{202e}  -     5
-  spec-changed  the status has other metrics than the spec, which was changed
+  spec-changed  the status has different metrics than the spec, which has changed
                 since
 "#);
 }
@@ -807,9 +807,9 @@ fn a_status_that_comes_out_the_same_again_tells_that_the_replicas_were_set_in_be
     insta::assert_snapshot!(last_written(case, false), @r#"
 LAST STATUS, written 15s ago, last scaled 60m ago, the same as in this pass, but the
 replicas were set in between
-  rescaled-since  the last pass left 8 replicas, and now there are 4: somebody
-                  else scaled it, or the controller did and could not write its
-                  status
+  rescaled-since  the last pass set 8 replicas, and now there are 4: something
+                  else scaled it, or the controller scaled it and could not write
+                  its status
 "#);
 }
 

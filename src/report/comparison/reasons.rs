@@ -174,7 +174,7 @@ impl<'a> ReasonFinder<'a> {
             (status.type_.is_empty() || status.type_ == spec.type_) && named
         });
         if !same || (!before.is_empty() && before.len() != metrics.len()) {
-            let message = "the status has other metrics than the spec, which was changed since";
+            let message = "the status has different metrics than the spec, which has changed since";
             return self.push(Code::SpecChanged, BearsOn::All, message);
         }
         let Some(time) = self.input.snapshot.hpa.written.spec else {
@@ -185,7 +185,7 @@ impl<'a> ReasonFinder<'a> {
             Since::Recent => {
                 let ago = distance(time, self.now());
                 let message = format!(
-                    "the HPA itself, spec or metadata, was changed {ago} ago, after its status"
+                    "the HPA (spec or metadata) was changed {ago} ago, after its status was written"
                 );
                 self.push(Code::SpecChanged, BearsOn::All, message);
             }
@@ -216,19 +216,21 @@ impl<'a> ReasonFinder<'a> {
             });
             let who = match event {
                 Some(last) => format!(
-                    "the controller scaled it, by its event of {} ago",
+                    "the controller scaled it, according to its event {} ago",
                     distance(last, self.now())
                 ),
-                None => "somebody else scaled it, or the controller did and could not write its \
-                         status"
-                    .to_owned(),
+                None => {
+                    "something else scaled it, or the controller scaled it and could not write \
+                         its status"
+                        .to_owned()
+                }
             };
             let left = count(left_at, "replica");
-            let message = format!("the last pass left {left}, and now there are {now}: {who}");
+            let message = format!("the last pass set {left}, and now there are {now}: {who}");
             self.push(Code::RescaledSince, BearsOn::All, message);
         } else if scaled {
             let message = format!(
-                "the last pass scaled from {from} to {to}, and its status holds what it found before"
+                "the last pass scaled from {from} to {to}; its status shows the values from before"
             );
             self.push(Code::JustScaled, BearsOn::All, message);
         }
@@ -307,8 +309,8 @@ impl<'a> ReasonFinder<'a> {
                 Since::Before if written.duration_since(time) < PUBLISHED_WITHIN => {
                     let ahead = distance(time, written);
                     moved.push(format!(
-                        "{name} was measured {ahead} before the status was written, and perhaps \
-                         published after it"
+                        "{name} was measured {ahead} before the status was written, but may \
+                         have been published after it"
                     ));
                 }
                 Since::Before => continue,
@@ -332,8 +334,8 @@ impl<'a> ReasonFinder<'a> {
             newer.filter_map(|row| Some((row.index?, row.name.clone()))).unzip();
         if self.is_open() && !indexes.is_empty() {
             let message = format!(
-                "the samples of {} are newer than the status: the average is the same, and the pods \
-                 behind it may not be",
+                "the samples of {} are newer than the status: the average is the same, but the values \
+                 of the pods may differ",
                 list(&names)
             );
             self.push(Code::MetricsMoved, BearsOn::Metrics(indexes), message);
@@ -364,7 +366,7 @@ impl<'a> ReasonFinder<'a> {
         }
         if most > 0 {
             let message = format!(
-                "{} started, changed readiness or left the initialization period since",
+                "{} started, changed readiness or left the initialization period since the status was written",
                 count(most, "pod")
             );
             self.push(Code::PodsChanged, BearsOn::Metrics(indexes), message);
@@ -391,15 +393,15 @@ impl<'a> ReasonFinder<'a> {
         let message = match (held_then, self.held_now(), range) {
             (_, Some(_), Some(Range { min, max })) if remembered.is_open() && min != max => {
                 format!(
-                    "what the controller remembers is not known for sure: with it, the pass may \
-                     come to {min} to {max}"
+                    "the controller's history is uncertain; depending on it, the pass ends at {min} to \
+                     {max}"
                 )
             }
             (Some(Some(reason)), Some(false), _) => {
                 // No pass has changed the status since, so that the hold went on.
                 let ended = self.hold_ends(reason).filter(|ended| self.is_long_ago(*ended));
                 if let Some(ended) = ended {
-                    self.old.push((format!("a hold ({reason}) should have ended"), ended));
+                    self.old.push((format!("a hold ({reason}) should have expired"), ended));
                     return;
                 }
                 format!(
@@ -410,8 +412,8 @@ impl<'a> ReasonFinder<'a> {
                 "a past recommendation holds the replicas now, and did not then".to_owned()
             }
             _ if rate && other_desired => format!(
-                "a rate limit held the replicas then ({limited}), and past changes of scale count \
-                 only for their period"
+                "a rate limit held the replicas then ({limited}); past changes count only for their \
+                 period"
             ),
             _ => return,
         };
@@ -443,8 +445,8 @@ impl<'a> ReasonFinder<'a> {
         let open = open.filter(|(_, reason)| is_open(&outlook.extremes, *reason));
         let open: Vec<&str> = open.map(|(type_, _)| type_).collect();
         if remembered.is_open() && self.open().any(|row| open.contains(&&*row.name)) {
-            let message = "what the controller remembers is not known for sure: with it, the pass may \
-                           come to these replicas for another reason";
+            let message = "the controller's history is uncertain; depending on it, the pass ends at these replicas \
+                           for another reason";
             self.push(Code::Memory, BearsOn::Conditions(open), message);
         }
     }
@@ -467,7 +469,7 @@ impl<'a> ReasonFinder<'a> {
         };
         let mut message = format!(
             "{what} {} ago, and the status was not written since: the controller is slow, blocked \
-             or down, or has other settings than those assumed",
+             or down, or its settings differ from the assumed ones",
             distance(*time, self.now())
         );
         if let Some(lease) = self.input.evidence.lease {
@@ -488,16 +490,18 @@ impl<'a> ReasonFinder<'a> {
         }
         if self.input.snapshot.hpa.written.status.is_none() {
             causes.push(
-                "the HPA does not say when its status was written (kubectl get \
-                 --show-managed-fields does)",
+                "the time at which the status was written is unknown (kubectl get \
+                 --show-managed-fields includes it)",
             );
         }
         if !self.input.knows_time() {
-            causes.push("the input does not say when it was read (--now does)");
+            causes.push("the input does not state when it was read (use --now)");
         }
-        causes.push("the controller's flags, version or feature gates may be others than assumed");
+        causes.push(
+            "the controller's flags, version or feature gates may differ from the assumed ones",
+        );
         let message =
-            format!("nothing that can be read explains {}: {}", list(&names), causes.join("; "));
+            format!("nothing that was read explains {}: {}", list(&names), causes.join("; "));
         self.push(Code::Unexplained, BearsOn::All, message);
     }
 }

@@ -212,7 +212,7 @@ pub fn moved(hpa: [&Hpa; 2], scale: [&ScaleState; 2]) -> Option<String> {
     let [before, now] = hpa;
     let name = format!("the HPA {}", before.key());
     if before.uid != now.uid {
-        return Some(format!("{name} was deleted and created again"));
+        return Some(format!("{name} was deleted and recreated"));
     }
     if let Some(since) = now.deletion_timestamp {
         return Some(format!("{name} has been marked for deletion since {since}"));
@@ -220,7 +220,7 @@ pub fn moved(hpa: [&Hpa; 2], scale: [&ScaleState; 2]) -> Option<String> {
     let [was, is] = scale;
     if was.uid != is.uid {
         let [was, is] = [&was.uid, &is.uid];
-        return Some(format!("the target is another one: Expected uid to be {was}, was {is}"));
+        return Some(format!("the target was replaced: Expected uid to be {was}, was {is}"));
     }
     if was.replicas != is.replicas {
         return Some(format!("Expected replicas to be {}, was {}", was.replicas, is.replicas));
@@ -236,7 +236,7 @@ pub fn moved(hpa: [&Hpa; 2], scale: [&ScaleState; 2]) -> Option<String> {
     if before.resource_version != now.resource_version {
         let [was, is] = [&before.resource_version, &now.resource_version];
         return Some(format!(
-            "the controller or somebody else has written {name}: resourceVersion {was}, now {is}"
+            "{name} was written by the controller or something else: resourceVersion {was}, now {is}"
         ));
     }
     (was.resource_version != is.resource_version).then(|| {

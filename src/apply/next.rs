@@ -62,7 +62,7 @@ pub fn next(
 ) -> Result<Next, Error> {
     let Pass { input, decision, .. } = pass;
     if !(0..=MOST).contains(&change.to) {
-        return Err(Error::failed(format!("{} replicas are not looked at", change.to)));
+        return Err(Error::failed(format!("the pass cannot be run for {} replicas", change.to)));
     }
     let scaled = Overrides { replicas: Some(change.to.to_string()), ..Overrides::default() };
     let (mut then, _) = Assumptions::read(&scaled)?.apply(input.clone(), decision)?;

@@ -48,17 +48,17 @@ const ROUNDS: u32 = 6;
 /// Applies the pass of one HPA; the text is for standard output.
 pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
     if args.controller.now.is_some() {
-        return Err(Error::usage("apply works on the present, and --now states another time")
-            .hint("leave it out; kubectl hpa explain takes it"));
+        return Err(Error::usage("apply works on the current state and does not accept --now")
+            .hint("use it with kubectl hpa explain"));
     }
     let is_dry = args.how.dry_run != DryRun::None;
     if is_dry && args.how.wait.is_some() {
-        return Err(Error::usage("--wait follows what is written, and --dry-run writes nothing")
-            .hint("leave one of them out"));
+        return Err(Error::usage("--wait and --dry-run exclude each other")
+            .hint("a dry run writes nothing to wait for"));
     }
     let asks = !args.how.yes && !is_dry;
     if asks && !terminal.asks {
-        return Err(Error::usage("cannot ask for confirmation: stdin is not a terminal")
+        return Err(Error::usage("cannot ask for confirmation: stdin or stderr is not a terminal")
             .hint("--yes writes without asking, --dry-run=server or --dry-run=client not at all"));
     }
     let options =
@@ -161,7 +161,7 @@ impl Run<'_> {
                     again += 1;
                     let all = self.how().retry;
                     let what = clean(what, self.terminal.ascii);
-                    self.tell(&format!("{what}: starting over ({again} of {all})\n"));
+                    self.tell(&format!("{what}: retrying ({again} of {all})\n"));
                     let pause = pause(again);
                     self.interrupts.before(sleep(pause)).await?;
                     self.session.wait(pause);
@@ -278,7 +278,7 @@ impl Run<'_> {
             Either::Left((fate, _)) => fate,
             Either::Right(_) => {
                 let lost = "interrupted while waiting for the answer".to_owned();
-                Fate::Unknown(lost, "a second signal ended the looking".to_owned())
+                Fate::Unknown(lost, "interrupted by a second signal while checking".to_owned())
             }
         }
     }
@@ -295,7 +295,7 @@ impl Run<'_> {
         let How { write_status, event, .. } = *self.how();
         let outcome = &plan.pass.decision.outcome;
         let other =
-            || Extra::NotWritten(Error::failed("the server made another count of replicas"));
+            || Extra::NotWritten(Error::failed("the server stored a different number of replicas"));
         // The gate lets nothing pass whose status is asked for and not known.
         if let Some(status) = outcome.status.as_ref().filter(|_| write_status) {
             let write = hpa::write_status(self.session, read, status, dry_run, self.cut());
@@ -320,7 +320,7 @@ impl Run<'_> {
             Fate::Refused(e) => Extra::NotWritten(self.interrupts.refused(&e)),
             Fate::Superseded(message) => Extra::Unknown(message),
             Fate::Unknown(lost, why) => {
-                Extra::Unknown(format!("{lost}: whether it is written is not known: {why}"))
+                Extra::Unknown(format!("{lost}: unknown whether it was written: {why}"))
             }
         }
     }
@@ -374,7 +374,7 @@ impl Agreed {
     /// What is another thing by now than what was agreed.
     fn broken(&self, plan: &Plan, change: Change) -> Option<String> {
         let [hpa, target] = uids(plan);
-        let again = "was deleted and created again since it was agreed to";
+        let again = "was deleted and recreated after your confirmation";
         if hpa != self.uids[0] {
             return Some(format!("the HPA {} {again}", plan.pass.input.snapshot.hpa.key()));
         }
@@ -384,14 +384,14 @@ impl Agreed {
         if change != self.change {
             let Change { from, to } = self.change;
             return Some(format!(
-                "agreed was to go from {from} to {to}, and by now it is from {} to {}",
+                "you confirmed {from} to {to}, but the change is now {} to {}",
                 change.from, change.to
             ));
         }
         let new = plan.applied.forced().filter(|it| !self.forced.contains(&it.code()));
         let hpa = &plan.pass.input.snapshot.hpa;
         let new: Vec<String> = new.map(|it| concern::text(it, hpa)).collect();
-        let message = || format!("what would be forced by now was not shown: {}", new.join("; "));
+        let message = || format!("more would be forced now than was shown: {}", new.join("; "));
         (!new.is_empty()).then(message)
     }
 }

@@ -171,7 +171,7 @@ impl<'a> ApplyResult<'a> {
         let extras = [("status", &self.applied.status), ("event", &self.applied.event)];
         let extras = extras.into_iter().filter(|(_, extra)| **extra == Some(Extra::Written));
         let extras: String = extras.map(|(what, _)| format!(", {what} written")).collect();
-        Some(format!("{} is written and has {count}{extras}", name(&self.explanation)))
+        Some(format!("{} was written and has {count}{extras}", name(&self.explanation)))
     }
 
     /// Words what came of it.
@@ -182,7 +182,7 @@ impl<'a> ApplyResult<'a> {
         if let ApplyOutcome::Altered(state, _) | ApplyOutcome::Accepted(state) = &applied.result
             && let Some(to) = applied.made(state)
         {
-            line("replicas", format!("{}: the server made that of {to}", state.replicas));
+            line("replicas", format!("{}, stored by the server instead of {to}", state.replicas));
         }
         match &applied.result {
             ApplyOutcome::Written(state, told) | ApplyOutcome::Altered(state, told) => {
@@ -193,13 +193,13 @@ impl<'a> ApplyResult<'a> {
                         line("answer", format!("{lost}; sent again with the same resourceVersion"));
                     }
                     Told::Reading(lost, true) => {
-                        line("answer", format!("{lost}; managedFields show that it is written"));
+                        line("answer", format!("{lost}; managedFields show that it was written"));
                     }
                     Told::Reading(lost, false) => line(
                         "answer",
                         format!(
-                            "{lost}; the target has the replicas, if somebody else has not set \
-                             the same"
+                            "{lost}; the target has these replicas (unless something else set \
+                             them)"
                         ),
                     ),
                 }
@@ -228,7 +228,7 @@ impl<'a> ApplyResult<'a> {
                 .filter(|concern| !concern.forced)
                 .map(|ConcernView { code, message, flag, .. }| {
                     let error = Error::failed(format!("{message}; nothing written"));
-                    let force = flag.map(|flag| format!("{flag} writes it all the same"));
+                    let force = flag.map(|flag| format!("use {flag} to write anyway"));
                     let mut rights =
                         self.explanation.pass.input.notes.iter().filter_map(Note::missing_right);
                     let right = rights.next().filter(|_| *code == Code::Rights);
@@ -238,19 +238,18 @@ impl<'a> ApplyResult<'a> {
                 })
                 .collect(),
             ApplyOutcome::Moved(_) => vec![
-                Error::failed(self.result.message.clone())
-                    .hint("run it again, or let it start over with --retry"),
+                Error::failed(self.result.message.clone()).hint("run it again, or use --retry"),
             ],
             ApplyOutcome::Superseded(_) => vec![
                 Error::failed(self.result.message.clone())
-                    .hint("the write can no longer arrive; run apply again"),
+                    .hint("the write can no longer take effect; run apply again"),
             ],
             ApplyOutcome::NotWritten(e) => {
                 vec![Error { message: format!("{}; nothing written", e.message), ..e.clone() }]
             }
             ApplyOutcome::Unknown(..) => vec![
                 Error::failed(self.result.message.clone())
-                    .hint("`kubectl get` of the target tells what it has by now"),
+                    .hint("run `kubectl get` on the target to see its current replicas"),
             ],
             ApplyOutcome::Unmet(_) | ApplyOutcome::Declined => {
                 vec![Error::failed(self.result.message.clone())]
@@ -264,7 +263,7 @@ impl<'a> ApplyResult<'a> {
         let extras = extras.into_iter().filter_map(|(what, extra)| match extra.as_ref()? {
             Extra::Written => None,
             Extra::NotWritten(e) => {
-                let message = format!("{what} is not written: {}", e.message);
+                let message = format!("{what} was not written: {}", e.message);
                 Some(Error { message, bare: false, ..e.clone() })
             }
             Extra::Unknown(message) => Some(Error::failed(format!("{what}: {message}"))),
@@ -298,7 +297,7 @@ impl Page {
         sections.extend(coming(applied));
 
         let ignored = applied.ignores_stabilization.then(|| {
-            "ignoring stabilization: no past recommendation counts (--ignore-stabilization)"
+            "ignoring stabilization: past recommendations do not count (--ignore-stabilization)"
                 .to_owned()
         });
         let forced = applied.forced().map(|concern| {
@@ -348,7 +347,9 @@ fn name(explanation: &Explanation<'_>) -> String {
 fn write(Change { from, to }: Change, at: &ScaleAt, symbols: Symbols) -> String {
     let arrow = symbols.arrow;
     let version = &at.state.resource_version;
-    format!("{from} {arrow} {to} replicas, replacing resourceVersion {version}, as {FIELD_MANAGER}")
+    format!(
+        "{from} {arrow} {to} replicas, replacing resourceVersion {version}, as field manager {FIELD_MANAGER}"
+    )
 }
 
 fn extra(extra: &Extra) -> ExtraView<'_> {
@@ -363,7 +364,7 @@ fn extra(extra: &Extra) -> ExtraView<'_> {
 fn altered(applied: &Applied, state: &ScaleState) -> Option<String> {
     let to = applied.made(state)?;
     let is = state.replicas;
-    Some(format!("the server made {is} of the {to} replicas that were sent, as a webhook may"))
+    Some(format!("the server stored {is} replicas instead of {to}, possibly because of a webhook"))
 }
 
 /// What came of it, in a sentence.
@@ -391,16 +392,16 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
         }
         ApplyOutcome::Altered(state, _) => altered(applied, state).unwrap_or_default(),
         ApplyOutcome::Written(_, Told::Answer) => "written".to_owned(),
-        ApplyOutcome::Written(_, Told::Again(lost)) => format!("written at the second try; {lost}"),
+        ApplyOutcome::Written(_, Told::Again(lost)) => format!("written on the second try; {lost}"),
         ApplyOutcome::Written(_, Told::Reading(lost, true)) => {
-            format!("written, by reading; {lost}")
+            format!("written, according to a read; {lost}")
         }
         ApplyOutcome::Written(_, Told::Reading(lost, false)) => {
-            format!("written by this or by somebody else, by reading; {lost}")
+            format!("written by this or by something else, according to a read; {lost}")
         }
         ApplyOutcome::NotWritten(e) => format!("{}; nothing written", e.message),
         ApplyOutcome::Unknown(lost, why) => {
-            format!("{lost}: whether it is written is not known: {why}")
+            format!("{lost}: unknown whether it was written: {why}")
         }
     }
 }
@@ -408,14 +409,14 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
 fn label(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Keeps => "kept",
-        Verdict::GoesOn => "goes on",
+        Verdict::GoesOn => "continues",
         Verdict::Undoes => "UNDONE",
         Verdict::Open => "open",
     }
 }
 
 fn unforeseen(e: &Error) -> String {
-    format!("What the controller makes of it cannot be foreseen: {}.", e.message)
+    format!("How the controller will respond cannot be predicted: {}.", e.message)
 }
 
 /// What the live controller makes of it, and why.
@@ -428,15 +429,15 @@ fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
         Leader::Holds(_) => (None, format!("within {period}, at its next sync, the controller")),
         Leader::Lapsed(renewed) => (
             Some(format!(
-                "No controller manager holds its lease, which was last renewed {} ago: until one \
-                 does, nothing of this changes the replicas.",
+                "No controller manager holds the lease (last renewed {} ago): until one does, the \
+                 replicas stay as they are.",
                 distance(renewed, now)
             )),
-            "one that takes over then".to_owned(),
+            "one that takes over".to_owned(),
         ),
         Leader::Unknown => (
-            Some("Whether a controller runs is not known.".to_owned()),
-            format!("one that does, within {period}, at its next sync"),
+            Some("Whether a controller is running is unknown.".to_owned()),
+            format!("one that does, at its next sync within {period},"),
         ),
     };
     let explanation = Explanation::new(&next.pass);
@@ -444,25 +445,26 @@ fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
     let (_, why) = words.verdict();
     let does = match next.verdict {
         Verdict::Keeps => format!("keeps the {to}"),
-        Verdict::GoesOn if min == max => format!("goes on to {min}"),
-        Verdict::GoesOn => format!("goes on to {min} to {max}"),
-        Verdict::Undoes if min == max => format!("takes this back and goes to {min}"),
-        Verdict::Undoes => format!("takes this back and goes to {min} to {max}"),
+        Verdict::GoesOn if min == max => format!("continues to {min}"),
+        Verdict::GoesOn => format!("continues to {min} to {max}"),
+        Verdict::Undoes if min == max => format!("reverts this to {min}"),
+        Verdict::Undoes => format!("reverts this to {min} to {max}"),
         Verdict::Open => {
-            format!("may keep the {to} or not: it may go anywhere from {min} to {max}")
+            format!("may keep {to} or go anywhere from {min} to {max}")
         }
     };
     let memory = match (next.leader, next.pass.remembered.knowledge) {
-        (Leader::Lapsed(_), _) | (_, Knowledge::JustStarted) => format!(
-            "Its memory then begins with {}, and records nothing of how they came.",
-            count(to, "replica")
-        ),
+        (Leader::Lapsed(_), _) | (_, Knowledge::JustStarted) => {
+            format!("Its history then starts with {}, without this change.", count(to, "replica"))
+        }
         _ if next.pass.input.snapshot.hpa.spec.behavior.is_some() => {
-            "Its memory does not record this change: neither does the recommendation behind it \
-             hold anything, nor do its rate limits count the step."
+            "Its history does not include this change: the recommendation holds nothing, and rate \
+             limits do not count the step."
                 .to_owned()
         }
-        _ => "Its memory does not record this change or the recommendation behind it.".to_owned(),
+        _ => {
+            "Its history includes neither this change nor the recommendation behind it.".to_owned()
+        }
     };
     let does = sentence(&format!("{who} {does}: {}", why.first().map_or("", |why| why)));
     before.into_iter().chain([does, memory]).collect()
@@ -474,13 +476,13 @@ fn ended(waited: &Waited) -> String {
     match end {
         WaitEnd::Ready => format!("all {replicas} replicas are ready"),
         WaitEnd::Changed => {
-            let by = by.as_ref().map_or("somebody else", |by| by);
-            format!("{by} has set the replicas to {replicas} since")
+            let by = by.as_ref().map_or("something else", |by| by);
+            format!("{by} has since set the replicas to {replicas}")
         }
-        WaitEnd::Gone => "the target is gone".to_owned(),
+        WaitEnd::Gone => "the target no longer exists".to_owned(),
         WaitEnd::TimedOut => {
-            format!("the replicas were not ready in time: {replicas} are; the scale is written")
+            format!("the replicas were not ready in time ({replicas} are); the scale was written")
         }
-        WaitEnd::Interrupted => "interrupted while waiting; the scale is written".to_owned(),
+        WaitEnd::Interrupted => "interrupted while waiting; the scale was written".to_owned(),
     }
 }

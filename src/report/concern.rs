@@ -18,7 +18,7 @@ pub fn text(concern: &Concern, hpa: &Hpa) -> String {
             "scaling is disabled since the replica count of the target is zero".to_owned()
         }
         Reason::NoSelector { reason, message } => {
-            format!("the controller does not scale it, {reason}: {message}")
+            format!("the controller does not scale it ({reason}): {message}")
         }
         Reason::NoMetric { invalid, total, error } => {
             format!("{invalid} of {total} metrics failed: {error}")
@@ -46,11 +46,11 @@ pub fn text(concern: &Concern, hpa: &Hpa) -> String {
         }
         Reason::Unread(note) => notes::text(note, hpa),
         Reason::StatusHeld(Some(renewed)) => format!(
-            "a controller manager holds its lease, renewed at {renewed}: the status is its to write"
+            "a controller manager holds the lease (renewed at {renewed}) and writes the status itself"
         ),
         Reason::StatusHeld(None) => {
-            "whether a controller manager holds its lease is not known: the status may be its to \
-             write"
+            "unknown whether a controller manager holds the lease and writes the status \
+             itself"
                 .to_owned()
         }
     }

@@ -176,7 +176,7 @@ fn what_moves_before_the_write_keeps_it_back() {
             hpa_path(),
             |cluster| hpa(cluster, |hpa| hpa["status"]["desiredReplicas"] = json!(9)),
             2,
-            "the controller or somebody else has written the HPA default/web: resourceVersion ",
+            "the HPA default/web was written by the controller or something else: resourceVersion ",
         ),
         (
             "deletion",
@@ -194,7 +194,7 @@ fn what_moves_before_the_write_keeps_it_back() {
             hpa_path(),
             |cluster| hpa(cluster, |hpa| hpa["metadata"]["uid"] = json!("another")),
             2,
-            "the HPA default/web was deleted and created again; nothing written\n",
+            "the HPA default/web was deleted and recreated; nothing written\n",
         ),
         (
             "target written",
@@ -206,7 +206,7 @@ fn what_moves_before_the_write_keeps_it_back() {
             2,
             "the target was written: Expected resource version to be ",
         ),
-        ("another target", get(2), recreate, 2, "the target is another one: Expected uid to be "),
+        ("another target", get(2), recreate, 2, "the target was replaced: Expected uid to be "),
         (
             "no HPA",
             hpa_path(),
@@ -265,7 +265,7 @@ fn it_starts_over_as_often_as_it_may() {
     scale(&server);
     let ran = apply(&server, &["--yes", "--retry=1", "-o", "json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let told = "Expected replicas to be 2, was 3: starting over (1 of 1)\n";
+    let told = "Expected replicas to be 2, was 3: retrying (1 of 1)\n";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
     let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!(answer["change"], json!({"from": 3, "to": 5}));
@@ -276,7 +276,7 @@ fn it_starts_over_as_often_as_it_may() {
     let faults = vec![(put().first(1), Fault::Unheard), (put().first(1), hostile)];
     let want = Want { code: 0, sent: 2, replicas: 4, told: "scaled" };
     let ran = check("hostile", faults, &["--retry=1"], &want);
-    assert!(ran.stderr.contains("held by ^[[31mme: starting over (1 of 1)\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("held by ^[[31mme: retrying (1 of 1)\n"), "{}", ran.stderr);
 
     let again = (
         When::on(&format!("{HPAS}/web")),
@@ -370,7 +370,7 @@ fn a_server_that_refuses_or_fails_is_settled() {
             0,
             2,
             4,
-            "managedFields show that it is written",
+            "managedFields show that it was written",
         ),
         ("500 of a webhook", unheard(refusal(500, "", webhook)), 1, 1, 2, webhook),
         ("500, no webhook", unheard(refusal(500, "InternalError", deaf)), 1, 1, 2, deaf),
@@ -399,8 +399,8 @@ fn a_server_that_refuses_or_fails_is_settled() {
             7,
             2,
             2,
-            "whether it is written is not known: the scale is still as it was, and the write may \
-             yet arrive while its resourceVersion is ",
+            "unknown whether it was written: the scale is unchanged, and the write may still take effect \
+             while its resourceVersion is ",
         ),
     ] {
         let ran = check(name, faults, &[], &Want { code, sent, replicas, told });
@@ -411,7 +411,7 @@ fn a_server_that_refuses_or_fails_is_settled() {
 #[test]
 fn a_lost_answer_is_settled_by_reading() {
     let unheard = |fault: Fault| vec![(put().first(1), Fault::Unheard), (put().first(1), fault)];
-    let own = "managedFields show that it is written";
+    let own = "managedFields show that it was written";
     let again = "sent again with the same resourceVersion";
     let others = |change: fn(&mut Cluster)| (get(3), Fault::Before(change));
     for (name, faults, code, sent, replicas, told) in [
@@ -430,7 +430,7 @@ fn a_lost_answer_is_settled_by_reading() {
             7,
             1,
             4,
-            "whether it is written is not known: it cannot be read either: Error from server",
+            "unknown whether it was written: reading also failed: Error from server",
         ),
         (
             "nothing can be read for a moment",
@@ -482,7 +482,7 @@ fn a_lost_answer_is_settled_by_reading() {
             7,
             1,
             2,
-            "the target is another one by now, with the same name",
+            "the target was replaced by another one of the same name",
         ),
     ] {
         check(name, faults, &["--request-timeout=1s"], &Want { code, sent, replicas, told });
@@ -540,7 +540,7 @@ fn what_the_server_makes_of_it_is_an_outcome_of_its_own() {
             (&answer["result"]["outcome"], &answer["result"]["replicas"]),
             (&json!("altered"), &json!(made))
         );
-        let error = "the server made another count of replicas";
+        let error = "the server stored a different number of replicas";
         for extra in ["status", "event"] {
             assert_eq!(answer[extra], json!({"written": false, "error": error}));
         }

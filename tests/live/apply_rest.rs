@@ -146,7 +146,7 @@ fn what_is_never_written() {
                 cluster.hpa(["default", "twin"], ["apps/v1", "Deployment", "web"], &json!({}));
             },
             6,
-            "error: the controller does not scale it, AmbiguousSelector: ",
+            "error: the controller does not scale it (AmbiguousSelector): ",
         ),
         (
             "no metric",
@@ -239,7 +239,7 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
         let ran = apply_as(&server, "bob", &["--yes"]);
         assert_eq!(ran.code, Some(6), "{code}: {}{}", ran.stdout, ran.stderr);
         assert!(ran.stderr.contains(told), "{code}: {}", ran.stderr);
-        let hint = "hint: --force-uncertain writes it all the same";
+        let hint = "hint: use --force-uncertain to write anyway";
         assert!(ran.stderr.contains(hint), "{code}: {}", ran.stderr);
         assert!(writes(&server).is_empty(), "{code}");
 
@@ -319,7 +319,7 @@ fn what_comes_next_is_the_controllers_own_pass() {
             vec![],
             "goesOn",
             [5, 5],
-            "Within 15s, at its next sync, the controller goes on to 5: cpu proposes 5 replicas.",
+            "Within 15s, at its next sync, the controller continues to 5: cpu proposes 5 replicas.",
         ),
         (
             fits,
@@ -333,15 +333,15 @@ fn what_comes_next_is_the_controllers_own_pass() {
             vec!["--ignore-stabilization", "--recommendation=2@1m"],
             "undoes",
             [2, 2],
-            "the controller takes this back and goes to 2: ",
+            "the controller reverts this to 2: ",
         ),
         (
             nobody,
             vec![],
             "goesOn",
             [5, 5],
-            "No controller manager holds its lease, which was last renewed 6m13s ago: until one \
-             does, nothing of this changes the replicas. One that takes over then goes on to 5",
+            "No controller manager holds the lease (last renewed 6m13s ago): until one does, the \
+             replicas stay as they are. One that takes over continues to 5",
         ),
     ] {
         let mut cluster = cluster();
@@ -376,7 +376,8 @@ fn stabilization_is_ignored_in_the_open() {
     assert!(held.stdout.contains("nothing due  stays at 2"), "{}", held.stdout);
     let (ran, sent) = down(&["--ignore-stabilization"]);
     assert_eq!((ran.code, sent), (Some(0), 1), "{}", ran.stderr);
-    let told = "ignoring stabilization: no past recommendation counts (--ignore-stabilization)\n";
+    let told =
+        "ignoring stabilization: past recommendations do not count (--ignore-stabilization)\n";
     assert!(ran.stdout.starts_with(told), "{}", ran.stdout);
     assert!(ran.stdout.contains("SCALE DOWN 2 "), "{}", ran.stdout);
 }
@@ -428,7 +429,7 @@ fn the_status_is_written_where_nobody_else_does() {
     let ran = apply(&server, &["--yes", "--write-status"]);
     assert_eq!((ran.code, writes(&server).len()), (Some(1), 2));
     assert!(ran.stdout.contains("as the controller would write it (--write-status)\n"));
-    let told = "the status of the HPA is not written: Error from server (Conflict): ";
+    let told = "the status of the HPA was not written: Error from server (Conflict): ";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
     assert!(ran.stdout.contains("\ndeployment.apps/web scaled\n"), "{}", ran.stdout);
 }
@@ -484,9 +485,9 @@ fn a_wait_follows_the_replicas() {
             "--wait=30s",
             0,
             "changed",
-            "kube-controller-manager has set the replicas to 2 since",
+            "kube-controller-manager has since set the replicas to 2",
         ),
-        (Some(gone), "--wait=30s", 1, "gone", "the target is gone"),
+        (Some(gone), "--wait=30s", 1, "gone", "the target no longer exists"),
         (None, "--wait=300ms", 1, "timedOut", "the replicas were not ready in time: 0 are"),
     ] {
         let run = |more: &[&str]| {
@@ -561,7 +562,7 @@ fn a_signal_before_the_write_or_during_it() {
             "-INT",
             130,
             1,
-            "error: the status of the HPA is not written: interrupted\n",
+            "error: the status of the HPA was not written: interrupted\n",
         ),
         (
             "during, not arrived",
@@ -570,7 +571,7 @@ fn a_signal_before_the_write_or_during_it() {
             "-INT",
             7,
             1,
-            "interrupted while waiting for the answer: whether it is written is not known: the \
+            "interrupted while waiting for the answer: unknown whether it was written: the \
              scale is still as it was",
         ),
     ] {
@@ -668,7 +669,7 @@ fn a_lost_answer_to_the_rest_is_settled_too() {
             let extra = &answer[if path == events { "event" } else { "status" }];
             assert_eq!(extra["written"], written, "{name} {path}");
             assert_eq!(answer["result"]["outcome"], "written", "{name} {path}");
-            let known = !ran.stderr.contains("whether it is written is not known");
+            let known = !ran.stderr.contains("unknown whether it was written");
             assert_eq!(known, !written.is_null(), "{name} {path}: {}", ran.stderr);
             assert_eq!(writes(&server).len(), 1 + sent, "{name} {path}");
         }
@@ -770,28 +771,28 @@ fn on_a_terminal_it_asks() {
             Some(smaller),
             6,
             0,
-            "error: agreed was to go from 2 to 4, and by now it is from 2 to 3; nothing written\r\n",
+            "error: you confirmed 2 to 4, but the change is now 2 to 3; nothing written\r\n",
         ),
         (
             "y\n",
             Some(blind),
             6,
             0,
-            "error: what would be forced by now was not shown: whether the target is being deleted",
+            "error: more would be forced now than was shown: unknown whether the target is being deleted",
         ),
         (
             "y\n",
             Some(another),
             6,
             0,
-            "error: the HPA default/web was deleted and created again since it was agreed to; nothing",
+            "error: the HPA default/web was deleted and recreated after your confirmation; nothing",
         ),
         (
             "y\n",
             Some(recreated),
             6,
             0,
-            "error: the target was deleted and created again since it was agreed to; nothing written",
+            "error: the target was deleted and recreated after your confirmation; nothing written",
         ),
         ("n\n", None, 1, 0, "error: declined; nothing written\r\n"),
         ("\u{4}", None, 1, 0, "\r\nerror: declined; nothing written\r\n"),

@@ -254,7 +254,7 @@ fn holds(sequence: &Sequence) -> Result<(), TestCaseError> {
         None if arguments.ends_with(&["name"]) => is_told,
         None => ran.stdout.contains("deployment.apps/web scaled\n"),
     };
-    let is_open = ran.stderr.contains("whether it is written is not known");
+    let is_open = ran.stderr.contains("unknown whether it was written");
     if says_written {
         prop_assert_eq!((then.scaled, later.scaled), (1, 1), "{}", told);
     } else if code != 7 {

@@ -87,14 +87,14 @@ impl Write for StatusWrite<'_> {
         let Read { hpa: before, .. } = self.read;
         let now = read_again(self.session, before).await?.hpa;
         Ok(if now.uid != before.uid {
-            ReadBack::Replaced("the HPA is another one by now, with the same name".to_owned())
+            ReadBack::Replaced("the HPA was replaced by another one of the same name".to_owned())
         } else if now.resource_version == before.resource_version {
             ReadBack::Still
         } else if json!(now.status) == json!(self.status) {
             ReadBack::Written((), now.written.by_us)
         } else {
-            let what = "the HPA has another status by now: the write has not arrived and no longer \
-                        can, or somebody has written the HPA since";
+            let what = "the HPA has a different status: the write can no longer take effect, or something \
+                        has written the HPA since";
             ReadBack::Replaced(what.to_owned())
         })
     }
@@ -104,7 +104,7 @@ impl Write for StatusWrite<'_> {
     }
 
     fn open(&self) -> String {
-        "the HPA is still as it was, and the write may yet arrive".to_owned()
+        "the HPA is unchanged, and the write may still take effect".to_owned()
     }
 }
 
@@ -208,7 +208,7 @@ impl Write for EventWrite<'_> {
     }
 
     fn open(&self) -> String {
-        "it is not there, or may not be read, and may yet arrive".to_owned()
+        "it does not exist or cannot be read, and may still arrive".to_owned()
     }
 }
 

@@ -144,7 +144,7 @@ impl<S: Scales> Write for Replicas<'_, S> {
             return Ok(ReadBack::Still);
         }
         if now.uid != self.from.uid {
-            let what = "the target is another one by now, with the same name";
+            let what = "the target was replaced by another one of the same name";
             return Ok(ReadBack::Replaced(what.to_owned()));
         }
         let owner = self.scales.owner().await;
@@ -155,8 +155,8 @@ impl<S: Scales> Write for Replicas<'_, S> {
         let by = owner.map(|owner| format!(", last set by {owner}")).unwrap_or_default();
         let replicas = now.replicas;
         Ok(ReadBack::Replaced(format!(
-            "the target has {replicas} replicas by now{by}: the write has not arrived and no \
-             longer can, or somebody has changed the replicas since"
+            "the target now has {replicas} replicas{by}: the write can no longer take effect, or \
+             something has changed the replicas since"
         )))
     }
 
@@ -166,8 +166,8 @@ impl<S: Scales> Write for Replicas<'_, S> {
 
     fn open(&self) -> String {
         format!(
-            "the scale is still as it was, and the write may yet arrive while its \
-             resourceVersion is {}",
+            "the scale is unchanged, and the write may still take effect while its resourceVersion \
+             is {}",
             self.from.resource_version
         )
     }

@@ -152,7 +152,7 @@ pub(crate) async fn settled<W: Write>(write: &W, cut: impl Future<Output = ()>) 
     };
     match timeout(LOOKING, looked_for(write, cut, &lost, again)).await {
         Ok(fate) => fate,
-        Err(_) => Fate::Unknown(lost, format!("no look has shown it within {LOOKING:?}")),
+        Err(_) => Fate::Unknown(lost, format!("not observed within {LOOKING:?}")),
     }
 }
 
@@ -170,7 +170,7 @@ async fn looked_for<W: Write>(
                 return Fate::Written { state, told: Told::Reading(lost.to_owned(), ours) };
             }
             Ok(ReadBack::Replaced(what)) => return Fate::Superseded(format!("{lost}; {what}")),
-            Err(e) if e.is_not_found() => return Fate::Superseded(format!("{lost}; by now {e}")),
+            Err(e) if e.is_not_found() => return Fate::Superseded(format!("{lost}; now {e}")),
             Ok(ReadBack::Still) if again => {
                 again = false;
                 if let Some(Ok(state)) = unless(cut.as_mut(), write.send()).await {
@@ -179,7 +179,7 @@ async fn looked_for<W: Write>(
                 continue;
             }
             Ok(ReadBack::Still) => write.open(),
-            Err(e) => format!("it cannot be read either: {e}"),
+            Err(e) => format!("reading also failed: {e}"),
         };
         match pauses.next() {
             Some(time) => write.pause(time).await,
@@ -244,7 +244,7 @@ mod tests {
     async fn a_write_that_is_cut_is_settled_in_time() {
         for (look, seconds, why) in [
             (Duration::ZERO, 3, "not there"),
-            (Duration::from_secs(60), 15, "no look has shown it within 15s"),
+            (Duration::from_secs(60), 15, "not observed within 15s"),
         ] {
             let begun = Instant::now();
             let write = Stuck { held: Mutex::default(), look };

@@ -83,16 +83,16 @@ impl Plan {
 /// Makes sure that a write can name what it is to meet.
 fn writable(input: &Input, at: Option<&ScaleAt>) -> Result<(), Error> {
     let Some(at) = at else {
-        let error = Error::failed("the scale itself is not known, so it is not written");
+        let error = Error::failed("the scale was not read, so it is not written");
         let instead = input.basis.iter().find(|basis| matches!(basis, Basis::Target { .. }));
         return Err(match instead {
-            Some(basis) => error.hint(format!("decided by {}", BasisView::from(basis).source)),
+            Some(basis) => error.hint(format!("based on {}", BasisView::from(basis).source)),
             None => error,
         });
     };
     match at.state.uid.is_empty() || at.state.resource_version.is_empty() {
         true => Err(Error::failed(format!(
-            "the scale of {}/{} states no uid or no resourceVersion, and is not written blindly",
+            "the scale of {}/{} has no uid or resourceVersion, so it is not written",
             at.resource, at.name
         ))),
         false => Ok(()),

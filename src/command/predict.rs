@@ -36,13 +36,17 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         && !gate.has_expectations()
     {
         // An empty report looks like one in which everything holds.
-        return Err(Error::usage(format!("--report {report}: nothing is expected"))
-            .hint("state what to report on with --expect or --fail-on"));
+        return Err(Error::usage(format!("--report {report} requires an expectation"))
+            .hint("use --expect or --fail-on"));
     }
     let curve = args.curve.as_ref().map(|text| NamedMetric::read(text, "--curve")).transpose()?;
     let plays = args.timeline.span.is_some() || args.timeline.trace.is_some();
     if args.output == Some(PredictOutput::Svg) && curve.is_some() == plays {
-        let why = if curve.is_none() { "there is nothing to draw" } else { "it is one chart" };
+        let why = if curve.is_none() {
+            "there is nothing to draw"
+        } else {
+            "use one of --curve and --for"
+        };
         return Err(Error::usage(format!("-o svg: {why}")).hint(
             "--curve METRIC draws the replicas over the values of a metric, --for over time",
         ));
@@ -175,7 +179,7 @@ fn drawn(prediction: &Prediction<'_>, metric: Option<usize>) -> Result<Chart, Er
         let of = prediction.thresholds.get(metric);
         let why = match of.map(|of| &of.found) {
             Some(Found::Nothing { error }) => error,
-            _ => "the pass does not look at metrics",
+            _ => "the pass ignores metrics",
         };
         Error::failed(format!("there is no curve: {why}"))
     };

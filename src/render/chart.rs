@@ -371,7 +371,7 @@ pub(super) mod tests {
     #[test]
     fn no_line_is_wider_than_the_terminal() {
         let mut long = chart();
-        long.series[1].name = "what queue_depth{queue=orders,shop=main} asks for".to_owned();
+        long.series[1].name = "proposal of queue_depth{queue=orders,shop=main}".to_owned();
         for width in [60, 70, 80] {
             let layout = Layout { width: Some(width), ..Layout::default() };
             let text = text(&long, &layout);

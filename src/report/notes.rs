@@ -12,7 +12,7 @@ use crate::snapshot::note::{Note, OtherHpaIgnored, Unlearnt};
 use crate::snapshot::right::Cause;
 
 /// Why there is no timeline.
-pub(crate) const NOT_PLAYED: &str = "nothing is played: the scale cannot be read";
+pub(crate) const NOT_PLAYED: &str = "no timeline: the scale cannot be read";
 
 /// A note on the pass of an HPA, as a sentence.
 pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
@@ -108,9 +108,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                 Unlearnt::SharedPods => "whether another HPA selects the same pods is not known",
                 Unlearnt::HpaEvents => "the HPA's events are unknown",
                 Unlearnt::TargetEvents => "the target's events are unknown",
-                Unlearnt::EarlierReplicas => {
-                    "the replicas at earlier passes are unknown"
-                }
+                Unlearnt::EarlierReplicas => "the replicas at earlier passes are unknown",
             };
             format!("{what}: {}", cause(why))
         }
@@ -156,18 +154,22 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::OfManifest { origin, note } => format!("{origin}: {}", text(note, hpa)),
         Note::FieldIgnored { cause } => format!("ignored: {cause}"),
         Note::ManifestNotAlone { objects } => {
-            format!("ignored, as --hpa takes one HorizontalPodAutoscaler: {}", objects.join(", "))
+            format!(
+                "ignored, because --hpa reads only one HorizontalPodAutoscaler: {}",
+                objects.join(", ")
+            )
         }
-        Note::ManifestRenamed { manifest, hpa } => format!(
-            "the manifest of {manifest} is treated as one of {hpa} and inherits its history"
-        ),
+        Note::ManifestRenamed { manifest, hpa } => {
+            format!("the manifest of {manifest} is used for {hpa} and inherits its history")
+        }
         Note::NoModelPod { replicas } => {
-            format!("there is no pod to model those of {replicas} replicas on, so none are assumed")
+            format!(
+                "there is no pod to model new pods on, so no pods are assumed for {replicas} replicas"
+            )
         }
         Note::NotPlayed => NOT_PLAYED.to_owned(),
         Note::FirstPassExpected => {
-            "expectations are checked against the first pass only, not against those played after it"
-                .to_owned()
+            "expectations apply to the first pass only, not to the timeline".to_owned()
         }
     }
 }

@@ -91,12 +91,15 @@ impl<'a> Played<'a> {
             }
             Limited::OutOfBounds => format!("{} is below minReplicas ({min})", change.from),
             Limited::Stabilized(Some(Recommendation { replicas, time })) => {
-                format!("{replicas} from {} before still counts", distance(time, change.time))
+                format!(
+                    "the recommendation of {replicas} from {} earlier still holds",
+                    distance(time, change.time)
+                )
             }
             Limited::Stabilized(None) => "stabilization limits the change".to_owned(),
             Limited::Limit("TooManyReplicas") => format!("the maximum is {max}"),
             Limited::Limit("TooFewReplicas") => format!("the minimum is {min}"),
-            Limited::Limit(_) => format!("one pass may go to {to} for now"),
+            Limited::Limit(_) => format!("one pass may go to at most {to}"),
             Limited::Woken => format!("it starts at minReplicas ({min})"),
         }
     }
@@ -111,9 +114,9 @@ impl<'a> Played<'a> {
             (Some((low, high)), _) => {
                 format!("It does not settle: it oscillates between {low} and {high}.")
             }
-            (None, true) if *is_settled => format!("It stays at {last} all the time."),
+            (None, true) if *is_settled => format!("It stays at {last} throughout."),
             (None, true) => {
-                format!("It stays at {last} for these {whole}, but may not have settled.")
+                format!("It stays at {last} for {whole}, but may not have settled.")
             }
             (None, false) if *is_settled => format!(
                 "It settles at {last}, at {} (after {}).",
@@ -121,14 +124,14 @@ impl<'a> Played<'a> {
                 duration(since.duration_since(*start))
             ),
             (None, false) => {
-                format!("It has not settled after {whole}: it is at {last} then.")
+                format!("It has not settled after {whole}: it ends at {last}.")
             }
         };
         let open = match self.certainty {
             Certainty::Certain => None,
             Certainty::Bounded => Some(
-                "Not certain: what the controller remembers, or may read, is not known for sure. \
-                 This is what the likeliest leads to."
+                "Not certain: the controller's history, or what it may read, is uncertain. This is \
+                 the most likely course."
                     .to_owned(),
             ),
         };
@@ -148,7 +151,7 @@ impl<'a> Played<'a> {
         };
         let replicas = passes.iter().enumerate().map(|(i, p)| (at(i), Some(p.replicas)));
         let replicas = std::iter::once((-at(1), first)).chain(replicas).collect();
-        let asked = passes.iter().enumerate().map(|(i, p)| (at(i), p.proposal)).collect();
+        let proposed = passes.iter().enumerate().map(|(i, p)| (at(i), p.proposal)).collect();
         let highest = passes.iter().map(|p| p.replicas).chain(first).max().unwrap_or(0);
         let (min, max) = self.bounds;
         let bounds = [(min, "min"), (max, "max")].into_iter();
@@ -161,7 +164,7 @@ impl<'a> Played<'a> {
             span: (-at(1), last.max(millis(*span))),
             ticks: ticks.map(|tick| (millis(tick), duration(tick))).collect(),
             replicas: (0, highest),
-            series: vec![series("replicas", replicas), series("asked for", asked)],
+            series: vec![series("replicas", replicas), series("proposed", proposed)],
             bounds: bounds.map(|(count, name)| (count, name.to_owned())).collect(),
             current: None,
         }
@@ -180,23 +183,23 @@ impl<'a> Played<'a> {
                 let stays = match trace.after > self.timeline.span || last.is_empty() {
                     true => String::new(),
                     false => format!(
-                        ", which ends after {} and leaves {last} from then on",
+                        ", which ends after {} with {last}",
                         duration(trace.after)
                     ),
                 };
-                format!("as in the trace{stays}; other metrics stay as they are")
+                format!("as in the trace{stays}; other metrics stay constant")
             }
             None => {
-                "what the pods use together stays, and so do other metrics (--trace changes it)"
+                "the total usage of the pods and all other metrics stay constant (--trace changes this)"
                     .to_owned()
             }
         };
         let mut assumed = vec![
-            ("load".to_owned(), format!("{load}; the pods that are ready share it evenly")),
+            ("load".to_owned(), format!("{load}; the ready pods share the load evenly")),
             (
                 "new pods".to_owned(),
                 format!(
-                    "as those there are: pending for {}, ready after {}, measured after {} \
+                    "like the existing ones: pending for {}, ready after {}, with metrics after {} \
                      (--ready-after, --metrics-after)",
                     duration(PENDING.min(times.ready)),
                     duration(times.ready),

@@ -302,8 +302,8 @@ fn proposal_of(decision: &Decision, index: usize) -> Result<&Proposal, &str> {
         Some(MetricResult::Proposal(proposal)) => Ok(proposal),
         Some(MetricResult::Error(error)) => Err(&error.error),
         Some(MetricResult::Unread(Unread::Refused { message })) => Err(message),
-        Some(MetricResult::Unread(Unread::Missing { .. })) => Err("the input does not have it"),
-        None => Err("the pass does not look at it"),
+        Some(MetricResult::Unread(Unread::Missing { .. })) => Err("the input lacks it"),
+        None => Err("the pass ignores it"),
     }
 }
 

@@ -163,13 +163,13 @@ exit code 3
 "#);
     insta::assert_snapshot!(truths(&open(), &expect(&["desired <= 10", "desired <= 8 or desired > 8", "not stabilized"], &all)), @r#"
 true    desired <= 10: desired is anywhere from 2 to 10
-unknown desired <= 8 or desired > 8: desired is anywhere from 2 to 10; --history none, or --observe 5m35s in a cluster, would settle it
-unknown not stabilized: stabilized is unknown (it depends on what the controller remembers); --history none, or --observe 5m35s in a cluster, would settle it
-unknown delta >= 0 (--fail-on scale-down): delta is anywhere from -6 to 2; --history none, or --observe 5m35s in a cluster, would settle it
-unknown delta <= 0 (--fail-on scale-up): delta is anywhere from -6 to 2; --history none, or --observe 5m35s in a cluster, would settle it
-unknown delta == 0 (--fail-on change): delta is anywhere from -6 to 2; --history none, or --observe 5m35s in a cluster, would settle it
-unknown not limited (--fail-on limited): limited is unknown (it depends on what the controller remembers); --history none, or --observe 5m35s in a cluster, would settle it
-unknown desired < max (--fail-on maxed): desired is anywhere from 2 to 10, max is 10; --history none, or --observe 5m35s in a cluster, would settle it
+unknown desired <= 8 or desired > 8: desired is anywhere from 2 to 10; use --history none, or --observe 5m35s in a cluster, to resolve this
+unknown not stabilized: stabilized is unknown (it depends on the controller's history); use --history none, or --observe 5m35s in a cluster, to resolve this
+unknown delta >= 0 (--fail-on scale-down): delta is anywhere from -6 to 2; use --history none, or --observe 5m35s in a cluster, to resolve this
+unknown delta <= 0 (--fail-on scale-up): delta is anywhere from -6 to 2; use --history none, or --observe 5m35s in a cluster, to resolve this
+unknown delta == 0 (--fail-on change): delta is anywhere from -6 to 2; use --history none, or --observe 5m35s in a cluster, to resolve this
+unknown not limited (--fail-on limited): limited is unknown (it depends on the controller's history); use --history none, or --observe 5m35s in a cluster, to resolve this
+unknown desired < max (--fail-on maxed): desired is anywhere from 2 to 10, max is 10; use --history none, or --observe 5m35s in a cluster, to resolve this
 true    failed == 0 and missing == 0 (--fail-on metrics-missing): failed is 0, missing is 0
 true    not stale (--fail-on stale): stale is false
 true    warnings == 0 (--fail-on warnings): warnings is 0
@@ -287,9 +287,9 @@ fn json_has_each_value_or_why_there_is_none() {
                 "values": [{
                     "field": "limited",
                     "value": null,
-                    "unknown": "it depends on what the controller remembers"
+                    "unknown": "it depends on the controller's history"
                 }],
-                "hint": "--history none, or --observe 5m35s in a cluster, would settle it"
+                "hint": "use --history none, or --observe 5m35s in a cluster, to resolve this"
             }
         ])
     );
@@ -337,7 +337,7 @@ Not certain: the controller's history is unknown, and the pass may end anywhere 
 | --- | --- |
 | holds | desired <code>&#60;=</code> 10: desired is anywhere from 8 to 10 |
 | FAILS | recommended <code>&#62;</code> 8: recommended is 8 |
-| UNKNOWN | not limited (<code>--fail-on</code> limited): limited is unknown (it depends on what the controller remembers); <code>--history</code> none, or <code>--observe</code> 5m35s in a cluster, would settle it |
+| UNKNOWN | not limited (<code>--fail-on</code> limited): limited is unknown (it depends on the controller's history); use <code>--history</code> none, or <code>--observe</code> 5m35s in a cluster, to resolve this |
 
 | METRIC | CURRENT | TARGET | RATIO | COUNTED | PROPOSES |  |
 | --- | --: | --: | --: | --- | --: | --- |
@@ -354,7 +354,7 @@ Not certain: the controller's history is unknown, and the pass may end anywhere 
 
 | CHANGES |  |
 | --- | --- |
-| cpu | adds above 45%; asks for fewer up to 17%, but removes nothing before <code>07&#58;11&#58;59Z</code> (in 5m): stabilization holds 8; tolerance 18% to 45%; asks for max (10) above 45%; asks for min (2) up to 10%; not certain: with what the controller probably remembers |
+| cpu | adds replicas above 45%; proposes fewer up to 17%, but removes none before <code>07&#58;11&#58;59Z</code> (in 5m): stabilization holds 8; tolerance 18% to 45%; proposes maxReplicas (10) above 45%; proposes minReplicas (2) up to 10%; not certain: based on the most likely history |
 
 | ASSUMED |  |
 | --- | --- |
@@ -380,7 +380,7 @@ fn junit_for_a_pipeline() {
       <failure type="false" message="recommended is 0"/>
     </testcase>
     <testcase classname="default/nginx-deployment" name="not limited (--fail-on limited)">
-      <error type="unknown" message="limited is unknown (it depends on what the controller remembers); --history none, or --observe 5m35s in a cluster, would settle it"/>
+      <error type="unknown" message="limited is unknown (it depends on the controller's history); use --history none, or --observe 5m35s in a cluster, to resolve this"/>
     </testcase>
   </testsuite>
 </testsuites>
@@ -393,7 +393,7 @@ fn annotations_for_a_run() {
     let (expectations, _) = judge(&open(), &three());
     insta::assert_snapshot!(annotations("default/nginx-deployment", &expectations), @r#"
 ::error title=HPA default/nginx-deployment::recommended > 0 is false: recommended is 0
-::error title=HPA default/nginx-deployment::not limited (--fail-on limited) is unknown, which does not pass: limited is unknown (it depends on what the controller remembers); --history none, or --observe 5m35s in a cluster, would settle it
+::error title=HPA default/nginx-deployment::not limited (--fail-on limited) is unknown, which does not pass: limited is unknown (it depends on the controller's history); use --history none, or --observe 5m35s in a cluster, to resolve this
 "#);
 }
 

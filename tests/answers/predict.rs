@@ -434,7 +434,7 @@ fn running_pods_get_values_where_there_are_none() {
         assert_eq!(decide(&input).replicas_after(), Some(4));
         assert_eq!(predict(&input, &flags).map(|d| d.replicas_after()), Ok(Some(8)));
         let change = predict(&input, &["--cpu=x2".to_owned()]).expect_err("nothing was observed");
-        assert_eq!(change.message, "cpu: no value was observed that could change");
+        assert_eq!(change.message, "cpu: there is no observed value to change");
     }
     // One pod without a value among others stays without.
     let mut one = web();
@@ -519,16 +519,12 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--metric=rps=1", "the HPA has no metric rps", "it has cpu"),
         ("--cpu=app=1", "the HPA has no metric cpu in app", "it has cpu"),
         ("--memory=1", "the HPA has no metric memory", "it has cpu"),
-        ("--cpu=1m --cpu=2m", "cpu is stated twice", ""),
-        ("--cpu=1m --metric=cpu=2m", "cpu is stated twice", ""),
-        ("--pod=web-1:cpu=1m --pod=web-1:cpu=2m", "cpu of web-1 is stated twice", ""),
+        ("--cpu=1m --cpu=2m", "cpu is set twice", ""),
+        ("--cpu=1m --metric=cpu=2m", "cpu is set twice", ""),
+        ("--pod=web-1:cpu=1m --pod=web-1:cpu=2m", "cpu of web-1 is set twice", ""),
         ("--pod=web-9:cpu=1", "the target has no pod web-9", "it has web-1, web-2, web-3, web-4"),
         ("--pod=web-1", "--pod web-1: not of the form POD:METRIC=VALUE", "such as"),
-        (
-            "--unready=5",
-            "--unready 5: of the target's pods that are ready, 4 are not spoken for",
-            "",
-        ),
+        ("--unready=5", "--unready 5: only 4 ready pods of the target are left", ""),
         ("--missing=5", "--missing 5: of the target's pods that are running, 4 are not spoken", ""),
         ("--unready=web-9", "the target has no pod web-9", "it has web-1"),
         ("--unready=web-1 --pending=web-1", "web-1 cannot be both unready and pending", ""),
@@ -537,26 +533,30 @@ fn what_cannot_be_is_refused_with_what_can() {
             "web-1 cannot be without metrics and have a value",
             "",
         ),
-        ("--unready=Web_1", "--unready Web_1: neither a count nor the name of a pod", ""),
+        ("--unready=Web_1", "--unready Web_1: not a number or the name of a pod", ""),
         ("--replicas=-5", "--replicas -5: the target has 4 replicas, and no fewer than 0", ""),
         ("--replicas -5", "--replicas -5: the target has 4 replicas, and no fewer than 0", ""),
-        ("--replicas=+99997", "--replicas +99997: no more than 100000 pods are assumed", ""),
+        ("--replicas=+99997", "--replicas +99997: at most 100000 pods can be assumed", ""),
         ("--replicas=x2", "--replicas x2: neither a count such as 6 nor a change such as +2", ""),
         ("--replicas=+20%", "--replicas +20%: neither a count such as 6 nor a change such", ""),
         ("--replicas=99999999999", "--replicas 99999999999: neither a count such as 6 nor", ""),
-        ("--replicas=100001", "--replicas 100001: no more than 100000 pods are assumed", ""),
-        ("--unready -1", "--unready -1: neither a count nor the name of a pod", ""),
+        ("--replicas=100001", "--replicas 100001: at most 100000 pods can be assumed", ""),
+        ("--unready -1", "--unready -1: not a number or the name of a pod", ""),
         ("--min -1", "spec.minReplicas: Invalid value: -1", "the API server would reject"),
-        ("--cpu==1", "--cpu =1: no container is named", "such as --cpu app=80%"),
-        ("--cpu=missing --pod=web-1:cpu=1m", "cpu cannot be missing and have a value of web-1", ""),
+        ("--cpu==1", "--cpu =1: the container is missing", "such as --cpu app=80%"),
+        (
+            "--cpu=missing --pod=web-1:cpu=1m",
+            "cpu cannot both be missing and have a value of web-1",
+            "",
+        ),
         (
             "--max=1",
             "must be greater than or equal to `minReplicas`",
             "the API server would reject",
         ),
         ("--min=0", "spec.minReplicas: Invalid value: 0", "the API server would reject"),
-        ("--max=5 --set=maxReplicas=6", "maxReplicas is stated twice", ""),
-        ("--target=cpu=70% --target=cpu=60%", "the target of cpu is stated twice", ""),
+        ("--max=5 --set=maxReplicas=6", "maxReplicas is set twice", ""),
+        ("--target=cpu=70% --target=cpu=60%", "the target of cpu is set twice", ""),
         (
             "--target=cpu=70% --set=metrics[0].resource.target.averageUtilization=60",
             "the target of cpu and metrics[0].resource.target.averageUtilization are stated",
@@ -578,15 +578,15 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--target=cpu=+10%", "--target cpu=+10%: +10% looks like a change", ""),
         ("--target=cpu=x2", "--target cpu=x2: x2 is not a target", "a target is a whole"),
         ("--target=cpu=70.5%", "--target cpu=70.5%: 70.5% is not a target", "a whole percentage"),
-        ("--set=maxReplicas", "--set maxReplicas: there is no = in it", "PATH=VALUE"),
+        ("--set=maxReplicas", "--set maxReplicas: it has no =", "PATH=VALUE"),
         (
             "--set=maxreplicas=3",
             "--set maxreplicas: the spec has no such field",
             "did you mean maxReplicas?",
         ),
         ("--set=maxReplicas=x", "the API server would reject the spec", ""),
-        ("--set=metrics[2].type=Pods", "the list has 1 entries, so there is no [2]", ""),
-        ("--set=maxReplicas.a=1", "there are no fields where a is looked for", ""),
+        ("--set=metrics[2].type=Pods", "the list has 1 entries, so it has no [2]", ""),
+        ("--set=maxReplicas.a=1", "the parent of a is not an object", ""),
         ("--set=metrics[0].resource.name=memory --set=metrics[0].resource=null", "overlap", ""),
     ] {
         let typed: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
@@ -709,9 +709,9 @@ fn containers_and_selectors_narrow_a_metric() {
         ("--cpu=80%", "cpu is ambiguous: cpu in app, cpu in side"),
         ("--metric=depth=1", "depth is ambiguous: depth{queue=a}, depth{queue=b}"),
         ("--metric=depth{queue=c}=1", "the HPA has no metric depth{queue=c}"),
-        ("--metric=depth{queue=a}=80%", "depth{queue=a} is no resource, so nothing requests it"),
+        ("--metric=depth{queue=a}=80%", "depth{queue=a} is not a resource, so it has no request"),
         ("--pod=web-1:depth{queue=a}=8", "depth{queue=a} has no value for each pod"),
-        ("--target=depth{queue=a}=80%", "--target: 80% is no target of depth{queue=a}"),
+        ("--target=depth{queue=a}=80%", "--target: 80% is not a target of depth{queue=a}"),
     ] {
         let error = predict(&several(), &[flag.to_owned()]).expect_err(flag);
         assert_eq!((error.kind.exit_code(), &*error.message), (2, message), "{flag}");
@@ -850,7 +850,7 @@ fn a_report_on_nothing_is_refused() {
             .expect("it runs");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{stderr}");
-        assert!(stderr.contains(&format!("--report {report}: nothing is expected")), "{stderr}");
+        assert!(stderr.contains(&format!("--report {report} requires an expectation")), "{stderr}");
         assert!(stderr.contains("--expect or --fail-on"), "{stderr}");
     }
 }
@@ -1005,7 +1005,7 @@ metadata: {name: other}
 spec: {maxReplicas: 2}
 ";
     let text = manifest("  maxReplicas: 9") + others;
-    let note = "ignored, as --hpa takes one HorizontalPodAutoscaler: \
+    let note = "ignored, because --hpa reads only one HorizontalPodAutoscaler: \
                 HorizontalPodAutoscaler/other, Deployment/nginx-deployment, 1 Service";
     let (code, stdout, stderr) = with_candidate("others", &text, &[]);
     assert_eq!(code, Some(0), "{stderr}");

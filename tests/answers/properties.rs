@@ -488,7 +488,7 @@ fn tolerates_everything(scenario: &Scenario) -> TestCaseResult {
         let MetricResult::Proposal(proposal) = &metric.result else {
             continue;
         };
-        // Only what is no number is outside; from zero there is nothing to tolerate.
+        // Only what is not a number is outside; from zero there is nothing to tolerate.
         if !proposal.ratio.is_finite() || proposal.because == Because::FromZero {
             all_stay = false;
             continue;

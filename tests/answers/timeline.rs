@@ -236,16 +236,12 @@ fn a_trace_is_read_from_standard_input_and_plays_to_its_end() {
 #[test]
 fn what_cannot_be_played_is_refused() {
     for (flags, stdin, message) in [
-        (&["--for=0s"][..], "", "error: there are no passes to play in 0s, one every 15s\n"),
-        (
-            &["--for=1m", "--sync-period=0s"],
-            "",
-            "error: there are no passes to play in 1m, one every 0s\n",
-        ),
+        (&["--for=0s"][..], "", "error: 0s is too short for a pass every 15s\n"),
+        (&["--for=1m", "--sync-period=0s"], "", "error: 1m is too short for a pass every 0s\n"),
         (
             &["--for=5000h"],
             "",
-            "error: 5000h with a pass every 15s has 1200001 of them, and no more than 10000 are played\n",
+            "error: 5000h with a pass every 15s has 1200001 passes; the limit is 10000\n",
         ),
         (
             &["--for=-1m"],
@@ -284,7 +280,7 @@ fn what_cannot_be_played_is_refused() {
         (
             &["--trace=-", "--cpu=80%"],
             "time,cpu\n0s,80%\n5s,90%\n",
-            "error: the trace standard input:2: cpu: 80%: cpu is stated otherwise, too\n",
+            "error: the trace standard input:2: cpu: 80%: cpu is also set by a flag\n",
         ),
         (&["--trace=-", "-f", "-"], "", "error: standard input (-) can be read only once\n"),
     ] {

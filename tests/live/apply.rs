@@ -524,7 +524,7 @@ fn what_the_server_makes_of_it_is_an_outcome_of_its_own() {
         for flag in ["--dry-run=server", "--yes"] {
             let ran = apply(&server, &[flag]);
             assert_eq!(ran.code, Some(8), "{}", ran.stderr);
-            let line = format!("{made}: the server made that of 4\n");
+            let line = format!("{made}, stored by the server instead of 4\n");
             assert!(ran.stdout.contains(&line), "{}", ran.stdout);
             assert!(!ran.stdout.contains("scaled"), "{}", ran.stdout);
             assert!(ran.stderr.contains(&told), "{}", ran.stderr);

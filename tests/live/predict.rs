@@ -57,7 +57,7 @@ fn nothing_is_asked_where_what_was_typed_cannot_be() {
     let config = server.kubeconfig(&Auth::Token("admin"));
     for (flag, part) in [
         ("--cpu=80%%", "80%%: not a value"),
-        ("--set=maxReplicas", "there is no = in it"),
+        ("--set=maxReplicas", "it has no ="),
         ("--hpa=nowhere.yaml", "nowhere.yaml"),
     ] {
         predict(&config, &[flag]).fails(2, &[part]);

@@ -19,7 +19,7 @@ pub(in crate::report) fn lines(thresholds: &[Thresholds], now: Timestamp) -> Vec
         (of.metric.clone(), text)
     };
     if thresholds.is_empty() {
-        let why = "no value of one changes anything: this pass does not look at them";
+        let why = "no value of a metric changes anything: this pass ignores metrics";
         return vec![("metrics".to_owned(), why.to_owned())];
     }
     thresholds.iter().map(line).collect()
@@ -44,7 +44,7 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
             (from, to) => format!("from {} to {}", value(from), value(to)),
         });
         let what = if ask == Ask::More { "more" } else { "fewer" };
-        let asked = format!("asks for {what} {}", words::list(&asked.collect::<Vec<_>>()));
+        let asked = format!("proposes {what} {}", words::list(&asked.collect::<Vec<_>>()));
         (!all.is_empty() && all != done).then_some(asked)
     };
     // What the pass does not do at all, with when a later one does, and why.
@@ -58,14 +58,14 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
             Some(at) => format!("before {}", words::future(now, at)),
             None => "at any value".to_owned(),
         };
-        format!("{asks}{verb} nothing {when}{}", why(end, bound, changes))
+        format!("{asks}{verb} {when}{}", why(end, bound, changes))
     };
     if bands.windows(2).all(|pair| pair[0].effect < pair[1].effect) {
         let of = |effect| bands.iter().find(|band| band.effect == effect).map(|band| band.span);
         match (of(Effect::Adds), of(Effect::Removes)) {
             (adds @ Some(Span { from: 0, .. }), _) => {
                 parts.push(format!(
-                    "adds at any value{}",
+                    "adds replicas at any value{}",
                     why(&changes.lowest, "at least", changes)
                 ));
                 parts.extend(asks(Ask::More, adds.as_slice()));
@@ -73,7 +73,7 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
             }
             (_, removes @ Some(Span { to, .. })) if to == changes.up_to => {
                 parts.push(format!(
-                    "removes at any value{}",
+                    "removes replicas at any value{}",
                     why(&changes.highest, "at most", changes)
                 ));
                 parts.extend(asks(Ask::More, &[]));
@@ -82,17 +82,17 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
             (adds, removes) => {
                 match adds {
                     Some(Span { from, .. }) => {
-                        parts.push(format!("adds above {}", value(from - 1)));
+                        parts.push(format!("adds replicas above {}", value(from - 1)));
                         parts.extend(asks(Ask::More, adds.as_slice()));
                     }
-                    None => parts.push(nothing(Ask::More, "adds")),
+                    None => parts.push(nothing(Ask::More, "adds no replicas")),
                 }
                 match removes {
                     Some(Span { to, .. }) => {
                         parts.push(format!("removes up to {}", value(to)));
                         parts.extend(asks(Ask::Fewer, removes.as_slice()));
                     }
-                    None => parts.push(nothing(Ask::Fewer, "removes")),
+                    None => parts.push(nothing(Ask::Fewer, "removes none")),
                 }
             }
         }
@@ -121,14 +121,14 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
     let tolerance = changes.tolerance.unwrap_or(Span { from: 0, to: 0 });
     let Reached { replicas, proposed, .. } = changes.max;
     if let Some(from) = proposed.filter(|from| *from > 0 && *from != tolerance.from) {
-        parts.push(format!("asks for max ({replicas}) above {}", value(from - 1)));
+        parts.push(format!("proposes maxReplicas ({replicas}) above {}", value(from - 1)));
     }
     let Reached { replicas, proposed, .. } = changes.min;
     if let Some(to) = proposed.filter(|to| *to < changes.up_to && *to != tolerance.to) {
-        parts.push(format!("asks for min ({replicas}) up to {}", value(to)));
+        parts.push(format!("proposes minReplicas ({replicas}) up to {}", value(to)));
     }
     if bands.iter().any(|band| !band.certain) {
-        parts.push("not certain: with what the controller probably remembers".to_owned());
+        parts.push("not certain: based on the most likely history".to_owned());
     }
     let all = if of.divided { "in all, " } else { "" };
     format!("{all}{}", parts.join("; "))
@@ -142,7 +142,7 @@ fn why(end: &End, bound: &str, changes: &Changes) -> String {
         |hold: &&Hold| !matches!(hold, Hold::Metric { replicas, .. } if *replicas < end.replicas);
     let holds = end.held_by.iter().filter(matters).map(|hold| match hold {
         Hold::Metric { metric, replicas } => format!("{metric} proposes {replicas}"),
-        Hold::FailedMetrics => "a metric failed, and without it nothing is removed".to_owned(),
+        Hold::FailedMetrics => "a metric failed, and without it no replicas are removed".to_owned(),
         Hold::Stabilization { replicas } => format!("stabilization holds {replicas}"),
         Hold::Rate { replicas } => format!("the rate limit holds {replicas}"),
         Hold::Scale => "the scale cannot be written".to_owned(),
@@ -151,12 +151,12 @@ fn why(end: &End, bound: &str, changes: &Changes) -> String {
     if holds.is_empty() {
         for (bound, name) in [(changes.min, "min"), (changes.max, "max")] {
             if bound.replicas == end.replicas {
-                holds.push(format!("it is at {name} ({})", bound.replicas));
+                holds.push(format!("already at {name}Replicas ({})", bound.replicas));
             }
         }
     }
     if holds.is_empty() {
-        let asked = end.proposal.map(|asked| format!("it asks for {asked} {bound}"));
+        let asked = end.proposal.map(|asked| format!("it proposes {bound} {asked}"));
         holds.extend(asked.filter(|_| end.proposal == Some(end.replicas)));
     }
     if holds.is_empty() {
@@ -190,9 +190,9 @@ pub(in crate::report) fn chart(
     let least = if i64::from(least) * 4 <= i64::from(most) { least.min(0) } else { least };
     let metric = &of.metric;
     let across = match changes.unit {
-        Unit::Percent => format!("{metric}, in percent of the requests"),
-        Unit::MilliPerPod => format!("{metric}, of each pod"),
-        Unit::Milli => format!("{metric}, in all"),
+        Unit::Percent => format!("{metric}, as a percentage of requests"),
+        Unit::MilliPerPod => format!("{metric}, per pod"),
+        Unit::Milli => format!("{metric}, in total"),
     };
     Some(Chart {
         title: format!("REPLICAS OVER {metric}"),
@@ -207,7 +207,7 @@ pub(in crate::report) fn chart(
                 steps: steps.iter().map(|step| (step.from, Some(step.replicas))).collect(),
             },
             Series {
-                name: format!("what {metric} asks for"),
+                name: format!("proposal of {metric}"),
                 steps: steps.iter().map(|step| (step.from, step.proposal)).collect(),
             },
         ],
@@ -216,7 +216,7 @@ pub(in crate::report) fn chart(
             at: now,
             replicas,
             label: match now > span.to {
-                true => format!("now: {}, further to the right", value(now)),
+                true => format!("now: {}, beyond the right edge", value(now)),
                 false => format!("now: {}", value(now)),
             },
         }),

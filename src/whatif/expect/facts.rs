@@ -103,10 +103,10 @@ pub struct Facts<'a> {
 }
 
 const OPEN_TIME: &str = "it depends on the time of the pass, which is in doubt";
-const NO_METRICS: &str = "the pass does not look at the metrics";
-const OPEN_MEMORY: &str = "it depends on what the controller remembers";
+const NO_METRICS: &str = "the pass ignores the metrics";
+const OPEN_MEMORY: &str = "it depends on the controller's history";
 const NO_SCALE: &str = "the scale of the target cannot be read";
-const UNDECIDED: &str = "the pass ends before";
+const UNDECIDED: &str = "the pass ends earlier";
 
 impl<'a> Facts<'a> {
     /// The facts of a pass.
@@ -119,7 +119,7 @@ impl<'a> Facts<'a> {
     /// What would settle at which of the two times the pass is.
     pub(super) fn time_hint(&self) -> Option<String> {
         let time = crate::apimachinery::json::SecondsTime(self.elsewhen?.input.snapshot.now);
-        Some(format!("--now {time} would settle it"))
+        Some(format!("use --now {time} to resolve this"))
     }
 
     /// The same as if the time was not in doubt.
@@ -131,7 +131,7 @@ impl<'a> Facts<'a> {
     pub(super) fn history_hint(&self) -> String {
         let window = infer::window(&self.snapshot.hpa, &self.snapshot.controller);
         let window = numbers::duration(window);
-        format!("--history none, or --observe {window} in a cluster, would settle it")
+        format!("use --history none, or --observe {window} in a cluster, to resolve this")
     }
 
     /// Asks something of the facts as they were if the history was known.

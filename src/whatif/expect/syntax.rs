@@ -270,7 +270,7 @@ pub(super) fn find_metric(spec: &HpaSpec, name: &str) -> Result<usize, (String, 
     match &found[..] {
         [place] => Ok(*place),
         [] if labels.is_empty() => {
-            Err((format!("the HPA has no metric {name:?}"), "it has no metrics at all".to_owned()))
+            Err((format!("the HPA has no metric {name:?}"), "it has no metrics".to_owned()))
         }
         [] => {
             let all: Vec<usize> = (0..labels.len()).collect();
@@ -348,12 +348,12 @@ impl<'t> Parser<'t> {
                 _ if self.slip().is_some() => Err(self.unexpected("a comparison", JOINED)),
                 Operand::Field(field) => Err(error(
                     left_at,
-                    format!("{field} is a number, and is compared with nothing"),
+                    format!("{field} is a number and must be compared"),
                     format!("write for instance {field} <= 10"),
                 )),
                 Operand::Number(number) => Err(error(
                     left_at,
-                    format!("{} is compared with nothing", number.text),
+                    format!("{} must be compared", number.text),
                     format!("write for instance desired <= {}", number.text),
                 )),
             };
@@ -367,13 +367,13 @@ impl<'t> Parser<'t> {
         for (at, side, other) in [(left_at, &left, &right), (right_at, &right, &left)] {
             match (side, other) {
                 (Operand::Number(_), Operand::Number(_)) => {
-                    return Err(error(at, "two numbers are compared", fields_hint()));
+                    return Err(error(at, "both sides are numbers", fields_hint()));
                 }
                 (Operand::Number(number), Operand::Field(field))
                     if number.text.ends_with('%') && !field.is_share() =>
                 {
-                    let message = format!("{field} is no share, but {} is", number.text);
-                    return Err(error(at, message, "only metric.NAME.utilization is one"));
+                    let message = format!("{field} is not a percentage, but {} is", number.text);
+                    return Err(error(at, message, "only metric.NAME.utilization is a percentage"));
                 }
                 (Operand::Number(number), Operand::Field(field))
                     if field.is_share() && number.is_fraction() =>
@@ -410,7 +410,7 @@ impl<'t> Parser<'t> {
         let digits = self.run(|c| c.is_alphanumeric() || "+-.".contains(c));
         self.takes("%");
         let quantity = Quantity::parse(digits).map_err(|_| {
-            let message = format!("{digits:?} is no number");
+            let message = format!("{digits:?} is not a number");
             error(start, message, "numbers are such as 20, 1.5, 250m, 512Mi or 80%")
         })?;
         Ok(Operand::Number(Number { text: self.text[start..self.at].to_owned(), quantity }))
@@ -423,7 +423,7 @@ impl<'t> Parser<'t> {
             let found = PASS_FIELDS.into_iter().find(|(name, _)| *name == word);
             return found.map(|(_, field)| Field::Pass(field)).ok_or_else(|| {
                 let message = match word {
-                    "and" | "or" | "not" => format!("{word:?} stands where a field should"),
+                    "and" | "or" | "not" => format!("expected a field, not {word:?}"),
                     _ => format!("unknown field {word:?}"),
                 };
                 error(start, message, fields_hint())
@@ -450,8 +450,8 @@ impl<'t> Parser<'t> {
                 .map(|(_, field)| Field::Metric(name.clone(), *field).to_string())
                 .collect();
             let message = match part {
-                "" => format!("it is open what of metric {name:?} is meant"),
-                _ => format!("a metric has no {part:?}"),
+                "" => format!("missing field of metric {name:?}"),
+                _ => format!("a metric has no field {part:?}"),
             };
             error(at, message, format!("there are {}", parts.join(", ")))
         })
@@ -517,9 +517,9 @@ impl<'t> Parser<'t> {
         let rest = self.rest();
         let known = self.slip();
         let message = match (known, rest.chars().next()) {
-            (Some((sign, _)), _) => format!("{sign:?} means nothing here"),
+            (Some((sign, _)), _) => format!("unexpected {sign:?}"),
             (None, Some(letter)) => format!("expected {wanted}, not {letter:?}"),
-            (None, None) => format!("expected {wanted}, but it ends here"),
+            (None, None) => format!("expected {wanted}, but the expression ends here"),
         };
         let hint = match known {
             Some((_, word)) => format!("write {word}"),
@@ -534,7 +534,7 @@ fn number_of(at: usize, operand: &Operand) -> Result<(), SyntaxError> {
     match operand {
         Operand::Field(field) if field.is_flag() => Err(error(
             at,
-            format!("{field} is no number"),
+            format!("{field} is not a number"),
             format!("it is true or false by itself: {field}, or not {field}"),
         )),
         _ => Ok(()),

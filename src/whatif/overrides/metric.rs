@@ -352,10 +352,10 @@ impl Metric {
             self.unknown_pods(error.unwrap_or("there are none"))
         })?;
         match &step.result {
-            MetricResult::Error(e) if matches!(value, Value::Share(_)) && !serves(&step) => {
-                Err(Error::usage(format!("{}: no share can be taken: {}", self.label, e.message))
-                    .hint("an amount such as 250m needs no request"))
-            }
+            MetricResult::Error(e) if matches!(value, Value::Share(_)) && !serves(&step) => Err(
+                Error::usage(format!("{}: a percentage cannot be used: {}", self.label, e.message))
+                    .hint("an amount such as 250m needs no request"),
+            ),
             _ => Ok(Cow::Owned(step.clone())),
         }
     }
@@ -370,17 +370,17 @@ impl Metric {
     }
 
     fn nothing_observed(&self) -> Error {
-        Error::usage(format!("{}: no value was observed that could change", self.label))
-            .hint("state the value itself, such as 80% or 250m")
+        Error::usage(format!("{}: there is no observed value to change", self.label))
+            .hint("give a value such as 80% or 250m")
     }
 
     fn no_share(&self) -> Error {
-        Error::usage(format!("{} is no resource, so nothing requests it", self.label))
-            .hint("state an amount such as 30, or a change such as +20% or x2")
+        Error::usage(format!("{} is not a resource, so it has no request", self.label))
+            .hint("use an amount such as 30, or a change such as +20% or x2")
     }
 
     fn no_request(&self, pod: &str) -> Error {
-        Error::usage(format!("{}: it is not known what {pod} requests", self.label))
+        Error::usage(format!("{}: the request of {pod} is unknown", self.label))
             .hint("an amount such as 250m needs no request")
     }
 

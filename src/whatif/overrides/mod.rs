@@ -149,11 +149,11 @@ impl Assumptions {
             let label = snapshot.hpa.spec.metrics[first].label();
             for (other, with) in &taken {
                 if places.contains(other) {
-                    return Err(Error::usage(format!("{label} is stated twice")));
+                    return Err(Error::usage(format!("{label} is set twice")));
                 }
                 if share_usage(snapshot, *other, first) {
                     return Err(Error::usage(format!(
-                        "{label} and {with} are read from the same usage: state one of them"
+                        "{label} and {with} are based on the same usage: set only one"
                     )));
                 }
             }
@@ -181,7 +181,7 @@ impl Assumptions {
                 && *state != pods::State::Unready
             {
                 return Err(Error::usage(format!(
-                    "{pod} cannot be {} and have a value",
+                    "{pod} cannot both be {} and have a value",
                     state.word()
                 )));
             }
@@ -191,11 +191,11 @@ impl Assumptions {
             let label = snapshot.hpa.spec.metrics[first].label();
             if missing.contains(&first) && assigned.value != Value::Missing {
                 return Err(Error::usage(format!(
-                    "{label} cannot be missing and have a value of {pod}"
+                    "{label} cannot both be missing and have a value of {pod}"
                 )));
             }
             if told.contains(&(pod, first)) {
-                return Err(Error::usage(format!("{label} of {pod} is stated twice")));
+                return Err(Error::usage(format!("{label} of {pod} is set twice")));
             }
             told.push((pod, first));
             let before = metric::observed_of(snapshot, first, pod);

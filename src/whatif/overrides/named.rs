@@ -62,7 +62,7 @@ impl NamedMetric {
     /// It has none of these forms.
     pub fn read(text: &str, flag: &str) -> Result<Self, Error> {
         let form = || {
-            Error::usage(format!("{flag} {text}: names no metric"))
+            Error::usage(format!("{flag} {text}: the metric is missing"))
                 .hint("such as cpu, app=cpu for a container, or 'queue_depth{queue=a}'")
         };
         let container = text.split_once('=').filter(|(before, _)| !before.contains('{'));

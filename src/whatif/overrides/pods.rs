@@ -43,7 +43,7 @@ impl Replicas {
             Some(number) if digits.len() == text.len() => Ok(Self::To(number)),
             Some(number) => Ok(Self::By(number)),
             None => Err(Error::usage(format!(
-                "--replicas {text}: neither a count such as 6 nor a change such as +2 or -2"
+                "--replicas {text}: not a number such as 6 or a change such as +2 or -2"
             ))),
         }
     }
@@ -56,12 +56,12 @@ impl Replicas {
         };
         match count {
             Some(count) if count < 0 => Err(Error::usage(format!(
-                "--replicas {typed}: the target has {before} replicas, and no fewer than 0 are \
-                 possible"
+                "--replicas {typed}: the target has {before} replicas; the result cannot be \
+                 negative"
             ))),
             Some(count) if (count as usize) <= MAX_PODS => Ok(count),
             _ => Err(Error::usage(format!(
-                "--replicas {typed}: no more than {MAX_PODS} pods are assumed"
+                "--replicas {typed}: at most {MAX_PODS} pods can be assumed"
             ))),
         }
     }
@@ -104,7 +104,7 @@ impl State {
 
 impl Which {
     pub(super) fn read(flag: &str, text: &str) -> Result<Self, Error> {
-        let form = || Error::usage(format!("{flag} {text}: neither a count nor the name of a pod"));
+        let form = || Error::usage(format!("{flag} {text}: not a number or the name of a pod"));
         if text.bytes().all(|c| c.is_ascii_digit()) {
             return text.parse().map(Self::Count).map_err(|_| form());
         }
@@ -178,7 +178,7 @@ impl PodChanges {
                 let sort = if state == State::Unready { "ready" } else { "running" };
                 let (flag, left) = (state.flag(), free.len());
                 return Err(Error::usage(format!(
-                    "{flag} {count}: of the target's pods that are {sort}, {left} are not spoken for"
+                    "{flag} {count}: only {left} {sort} pods of the target are left"
                 )));
             }
             let last = free[free.len() - count..].iter().map(|pod| (pod.name.clone(), state));
@@ -210,7 +210,7 @@ pub(super) fn named(snapshot: &Snapshot, name: &str) -> Result<(), Error> {
     let names: Vec<&str> = pods.iter().map(|pod| &*pod.name).take(10).collect();
     let error = Error::usage(format!("the target has no pod {name}"));
     Err(match names.len() {
-        0 => error.hint("it has no pods at all"),
+        0 => error.hint("it has no pods"),
         _ => error.hint(format!("it has {}", names.join(", "))),
     })
 }

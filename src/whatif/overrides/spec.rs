@@ -91,13 +91,13 @@ impl Candidate {
             (_, 1) => named().next().unwrap_or(&objects.hpas[0]),
             ([], _) => {
                 return Err(Error::usage(format!(
-                    "--hpa {file}: no HorizontalPodAutoscaler in it"
+                    "--hpa {file}: contains no HorizontalPodAutoscaler"
                 )));
             }
             _ => {
                 let count = objects.hpas.len();
                 return Err(Error::usage(format!(
-                    "--hpa {file}: {count} HorizontalPodAutoscalers in it, and not one of them alone is {name}"
+                    "--hpa {file}: contains {count} HorizontalPodAutoscalers, and not exactly one named {name}"
                 )));
             }
         };
@@ -174,8 +174,8 @@ impl SpecChanges {
             let field = Field::read(text)?;
             if let Some(other) = fields.iter().find(|other| overlap(&other.path, &field.path)) {
                 return Err(Error::usage(match other.item == field.item {
-                    true => format!("{} is stated twice", field.item),
-                    false => format!("{} and {} are stated, which overlap", other.item, field.item),
+                    true => format!("{} is set twice", field.item),
+                    false => format!("{} and {} are both set, and overlap", other.item, field.item),
                 }));
             }
             fields.push(field);
@@ -245,13 +245,13 @@ impl SpecChanges {
                 .map_err(|why| Error::usage(format!("--target {typed}: {why}")))?;
                 let label = spec.metrics[place].label();
                 if taken.contains(&place) {
-                    return Err(Error::usage(format!("the target of {label} is stated twice")));
+                    return Err(Error::usage(format!("the target of {label} is set twice")));
                 }
                 taken.push(place);
                 let path = target_path(&spec.metrics[place], place);
                 if let Some(field) = self.fields.iter().find(|field| overlap(&field.path, &path)) {
                     return Err(Error::usage(format!(
-                        "the target of {label} and {} are stated, which overlap",
+                        "the target of {label} and {} are both set, and overlap",
                         field.item
                     )));
                 }
@@ -306,7 +306,7 @@ fn same_target(before: &HpaSpec, after: &HpaSpec, origin: &str) -> Result<(), Er
         "{origin}: it scales {}/{}, the HPA {}/{}",
         other.kind, other.name, own.kind, own.name
     ))
-    .hint("what is observed of one target says nothing about another: use -f with its objects"))
+    .hint("observations of one target do not apply to another: use -f with the objects of that target"))
 }
 
 fn to_json(spec: &HpaSpec) -> Result<Json, Error> {
@@ -344,7 +344,7 @@ fn update(
             controller.version
         ))
         .hint(format!(
-            "leave it out, or state --feature-gates {gate}=true or another --kubernetes-version"
+            "remove it, or use --feature-gates {gate}=true or another --kubernetes-version"
         )));
     }
     let updated = admit::update(&snapshot.hpa, spec, version, rules, snapshot.now);
@@ -366,10 +366,10 @@ fn update(
         let answer = place.and_then(|place| snapshot.metrics.get(place));
         let answer = answer.ok_or_else(|| {
             Error::usage(format!(
-                "{origin}: spec.metrics[{index}]: nothing was read for {}, which the HPA does not have",
+                "{origin}: spec.metrics[{index}]: {} was not read, because the HPA does not have this metric",
                 metric.label()
             ))
-            .hint("give the whole manifest with --hpa, which has it read")
+            .hint("use --hpa with the whole manifest to have it read")
         })?;
         answers.push(answer.clone());
     }
@@ -403,8 +403,8 @@ impl NewTarget {
     fn read(text: &str, typed: &str) -> Result<Self, Error> {
         if text.starts_with('+') {
             return Err(Error::usage(format!(
-                "--target {typed}: {text} looks like a change, and a target is stated as a whole: \
-                 type the new target without the +"
+                "--target {typed}: {text} looks like a change, but a target cannot be changed by an \
+                 amount: give the new target without the +"
             )));
         }
         let target = match text.strip_suffix('%') {
@@ -429,8 +429,10 @@ impl NewTarget {
                 MetricTarget { average_utilization: Some(*percent), ..MetricTarget::default() },
             ),
             Self::Percent(_) => {
-                return Err(Error::usage(format!("--target: {self} is no target of {label}"))
-                    .hint("only resources have a target in percent: state an amount such as 30"));
+                return Err(Error::usage(format!("--target: {self} is not a target of {label}"))
+                    .hint(
+                        "only resources can have a percentage as target: use an amount such as 30",
+                    ));
             }
             Self::Amount(amount) if whole => {
                 ("Value", MetricTarget { value: Some(amount.clone()), ..MetricTarget::default() })
@@ -463,24 +465,23 @@ impl Field {
                  metrics[0].resource.target.averageUtilization=70",
             )
         };
-        let (typed, value) = text.split_once('=').ok_or_else(|| form("there is no = in it"))?;
+        let (typed, value) = text.split_once('=').ok_or_else(|| form("it has no ="))?;
         let path = typed.strip_prefix("spec.").unwrap_or(typed);
         let mut steps = Vec::new();
         for part in path.split('.') {
             let (name, mut rest) = part.split_at(part.find('[').unwrap_or(part.len()));
             if name.is_empty() || !name.bytes().all(|c| c.is_ascii_alphanumeric()) {
-                return Err(form("the path has an empty or strange name"));
+                return Err(form("the path has an empty or invalid name"));
             }
             steps.push(Step::Name(name.to_owned()));
             while let Some(after) = rest.strip_prefix('[') {
-                let (place, further) =
-                    after.split_once(']').ok_or_else(|| form("a [ is not closed"))?;
-                let place = place.parse().map_err(|_| form("an index is no number"))?;
+                let (place, further) = after.split_once(']').ok_or_else(|| form("unclosed ["))?;
+                let place = place.parse().map_err(|_| form("an index is not a number"))?;
                 steps.push(Step::Place(place));
                 rest = further;
             }
             if !rest.is_empty() {
-                return Err(form("something stands behind a ]"));
+                return Err(form("unexpected text after ]"));
             }
         }
         // What is no JSON is text: a quantity, a word.
@@ -540,9 +541,7 @@ impl Field {
                         *at = Json::Object(Map::new());
                     }
                     let fields = at.as_object_mut().ok_or_else(|| {
-                        Error::usage(format!(
-                            "--set {item}: there are no fields where {name} is looked for"
-                        ))
+                        Error::usage(format!("--set {item}: the parent of {name} is not an object"))
                     })?;
                     fields.entry(name).or_insert(Json::Null)
                 }
@@ -552,7 +551,7 @@ impl Field {
                     }
                     let list = at.as_array_mut().ok_or_else(|| {
                         Error::usage(format!(
-                            "--set {item}: there is no list where [{place}] is looked for"
+                            "--set {item}: [{place}] is applied to something that is not a list"
                         ))
                     })?;
                     let length = list.len();
@@ -561,7 +560,7 @@ impl Field {
                     }
                     list.get_mut(*place).ok_or_else(|| {
                         Error::usage(format!(
-                            "--set {item}: the list has {length} entries, so there is no [{place}]"
+                            "--set {item}: the list has {length} entries, so it has no [{place}]"
                         ))
                     })?
                 }

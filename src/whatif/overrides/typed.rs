@@ -50,8 +50,10 @@ impl Assumptions {
             for text in list {
                 let (container, value) = match text.rsplit_once('=') {
                     Some(("", _)) => {
-                        return Err(Error::usage(format!("{flag} {text}: no container is named"))
-                            .hint(format!("such as {flag} app=80%; a value is {FORMS}")));
+                        return Err(Error::usage(format!(
+                            "{flag} {text}: the container is missing"
+                        ))
+                        .hint(format!("such as {flag} app=80%; a value is {FORMS}")));
                     }
                     Some((container, value)) => (Some(container.to_owned()), value),
                     None => (None, &**text),

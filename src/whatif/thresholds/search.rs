@@ -365,8 +365,8 @@ impl<'s> Search<'s> {
         };
         match self.seen.values().zip(self.seen.values().skip(1)).all(orderly) {
             true => Ok(()),
-            false => Err("the controller's integers do not hold its sums, so more of it may mean \
-                          fewer replicas"
+            false => Err("the controller's integers overflow, so a higher value may mean fewer \
+                          replicas"
                 .to_owned()),
         }
     }

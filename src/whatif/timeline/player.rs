@@ -49,7 +49,7 @@ impl Player {
             (None, Some(end)) if end.after.is_positive() => end.after,
             _ => {
                 return Err(Error::usage("the trace ends with the first pass")
-                    .hint("--for says how long to play"));
+                    .hint("use --for to set the duration"));
             }
         };
         let period = snapshot.controller.sync_period;
@@ -58,16 +58,16 @@ impl Player {
         let (span_text, period_text) = (numbers::duration(span), numbers::duration(period));
         if !span.is_positive() || !period.is_positive() {
             return Err(Error::usage(format!(
-                "there are no passes to play in {span_text}, one every {period_text}"
+                "{span_text} is too short for a pass every {period_text}"
             ))
             .hint("--for is a time such as 10m, --sync-period one such as 15s"));
         }
         if passes > MAX_PASSES.into() {
             return Err(Error::usage(format!(
-                "{span_text} with a pass every {period_text} has {passes} of them, and no more than \
-                 {MAX_PASSES} are played"
+                "{span_text} with a pass every {period_text} has {passes} passes; the limit is \
+                 {MAX_PASSES}"
             ))
-            .hint("--for shortens it"));
+            .hint("use a shorter --for"));
         }
         let held = overrides.iter().flat_map(|own| own.pods.iter().cloned()).collect();
         let wait = wait(plan.times, snapshot);
@@ -105,8 +105,8 @@ impl Player {
             let Some(&first) = places.first() else { continue };
             let label = snapshot.hpa.spec.metrics[first].label();
             if overrides.iter().any(|own| own.item == label) {
-                return Err(Error::usage(format!("{place}: {label} is stated otherwise, too"))
-                    .hint("let the trace begin later, or leave the flag out"));
+                return Err(Error::usage(format!("{place}: {label} is also set by a flag"))
+                    .hint("start the trace later, or remove the flag"));
             }
             let now = current(&decision, first);
             let own = Override::new(label, meaning(value, text, snapshot, first), now);

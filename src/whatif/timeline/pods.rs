@@ -234,9 +234,9 @@ impl Workload {
         } else if let (Some(model), true) = (&self.model, active.len() < wanted) {
             if wanted > MAX_PODS {
                 return Err(Error::usage(format!(
-                    "the timeline comes to {count} replicas, and no more than {MAX_PODS} can be played"
+                    "the timeline reaches {count} replicas; the limit is {MAX_PODS}"
                 ))
-                .hint("--max lowers the most that there can be, --for the time"));
+                .hint("lower --max, or shorten --for"));
             }
             let (model, missing) = (model.clone(), wanted - active.len());
             self.add(snapshot, &model, missing);

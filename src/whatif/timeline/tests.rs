@@ -491,12 +491,8 @@ fn pods_go_as_their_controller_takes_them() {
 fn what_cannot_be_played_is_an_error() {
     let world = World::new(json!({}), &[50, 50]);
     for (span, trace, message) in [
-        ("0s", "", "there are no passes to play in 0s, one every 15s"),
-        (
-            "4200h",
-            "",
-            "4200h with a pass every 15s has 1008001 of them, and no more than 10000 are played",
-        ),
+        ("0s", "", "0s is too short for a pass every 15s"),
+        ("4200h", "", "4200h with a pass every 15s has 1008001 passes; the limit is 10000"),
         ("", "time,cpu\n0s,1m\n", "the trace ends with the first pass"),
         ("", "time,cpu\n2026-11-21T05:59:00Z,1m\n", "the trace ends with the first pass"),
         (
@@ -526,12 +522,12 @@ fn what_cannot_be_played_is_an_error() {
     let both = World::new(json!({"metrics": [pod, container]}), &[50, 50]);
     let trace = "time,app=cpu,cpu\n15s,200m,100m\n";
     let result = play_with(both.snapshot(), plan("1m", trace), &mut Vec::new());
-    let message = "the trace load.csv: the columns \"app=cpu\" and \"cpu\" are read from the same \
-                   usage: state one of them";
+    let message = "the trace load.csv: the columns \"app=cpu\" and \"cpu\" are based on the same \
+                   usage: set only one";
     assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()));
     let mut cpu = vec![Override::new("cpu", "80%", None)];
     let result = play_with(world.snapshot(), plan("1m", "time,cpu\n0s,1m\n"), &mut cpu);
-    let message = "the trace load.csv:2: cpu: 1m: cpu is stated otherwise, too";
+    let message = "the trace load.csv:2: cpu: 1m: cpu is also set by a flag";
     assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()));
     // Later is no contradiction.
     assert!(play_with(world.snapshot(), plan("1m", "time,cpu\n15s,1m\n"), &mut cpu).is_ok());
@@ -545,6 +541,6 @@ fn what_cannot_be_played_is_an_error() {
     let world = World::new(json!({"maxReplicas": 2_000_000_000}), &[50; 2]);
     let result =
         play_with(world.snapshot(), plan("1h", "time,cpu\n0s,1000000000m\n"), &mut Vec::new());
-    let message = "the timeline comes to 131072 replicas, and no more than 100000 can be played";
+    let message = "the timeline reaches 131072 replicas; the limit is 100000";
     assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()));
 }

@@ -71,7 +71,7 @@ impl Trace {
             record.map_err(|e| {
                 let line = e.position().map_or(1, csv::Position::line);
                 let why = match e.kind() {
-                    csv::ErrorKind::Utf8 { .. } => "not text (it is not UTF-8)".to_owned(),
+                    csv::ErrorKind::Utf8 { .. } => "not UTF-8 text".to_owned(),
                     _ => e.to_string(),
                 };
                 bad(line, why)
@@ -88,7 +88,7 @@ impl Trace {
         let mut columns: Vec<(String, NamedMetric)> = Vec::new();
         for title in header.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, t)| t) {
             if columns.iter().any(|(other, _)| other == title) || title == "time" {
-                return Err(bad(1, format!("the column {title:?} is there twice")));
+                return Err(bad(1, format!("duplicate column {title:?}")));
             }
             let wanted = NamedMetric::read(title, &format!("the trace {origin}:1: column"))?;
             columns.push((title.to_owned(), wanted));
@@ -108,11 +108,12 @@ impl Trace {
                 .map_err(|why| bad(line, format!("time: {why}")).hint(TIMES))?;
             if let Some(before) = rows.last().map(|row| row.time) {
                 if std::mem::discriminant(&before) != std::mem::discriminant(&time) {
-                    let why = "time: some are since the first pass, some of the clock".to_owned();
-                    return Err(bad(line, why).hint("use one of the forms for all"));
+                    let why = "times are mixed: some are relative to the first pass, some absolute"
+                        .to_owned();
+                    return Err(bad(line, why).hint("use one form"));
                 }
                 if time <= before {
-                    let why = format!("time: {} is not after the one before", &record[place]);
+                    let why = format!("time {} is not after the previous one", &record[place]);
                     return Err(bad(line, why).hint("rows are sorted by time"));
                 }
             }
@@ -129,7 +130,7 @@ impl Trace {
             rows.push(Row { line, time, values: values.collect::<Result<_, Error>>()? });
         }
         if rows.is_empty() {
-            return Err(bad(1, "there is no row below the first line".to_owned()).hint(EXAMPLE));
+            return Err(bad(1, "there are no rows".to_owned()).hint(EXAMPLE));
         }
         Ok(Self { origin: origin.to_owned(), columns, rows })
     }
@@ -166,8 +167,8 @@ impl Trace {
                 };
                 if shared((taken.first(), own.first())) {
                     return Err(Error::usage(format!(
-                        "the trace {origin}: the columns {other:?} and {title:?} are read from the \
-                         same usage: state one of them"
+                        "the trace {origin}: the columns {other:?} and {title:?} are based on the \
+                         same usage: set only one"
                     )));
                 }
             }
@@ -251,9 +252,9 @@ mod tests {
             ("\n\n", ":1: it is empty"),
             ("0s,80%\n", ":1: the first line has no column \"time\""),
             ("time\n0s\n", ":1: there is no column for a metric"),
-            ("time,cpu\n", ":1: there is no row below the first line"),
-            ("time,cpu,cpu\n0s,1,1\n", ":1: the column \"cpu\" is there twice"),
-            ("time,cpu,time\n0s,1,1\n", ":1: the column \"time\" is there twice"),
+            ("time,cpu\n", ":1: there are no rows"),
+            ("time,cpu,cpu\n0s,1,1\n", ":1: duplicate column \"cpu\""),
+            ("time,cpu,time\n0s,1,1\n", ":1: duplicate column \"time\""),
             ("time,cpu\n0s,1\n5s\n", ":3: 1 fields, where the first line has 2"),
             ("time,cpu\n0s,1,2\n", ":2: 3 fields, where the first line has 2"),
             ("time,cpu\n,1\n", ":2: time: there is none"),
@@ -261,11 +262,11 @@ mod tests {
             ("time,cpu\n-5s,1\n", ":2: time: -5s must not be negative"),
             ("time,cpu\n1e400,1\n", ":2: time: \"1e400\" is not a time"),
             ("time,cpu\nNaN,1\n", ":2: time: \"NaN\" is not a time"),
-            ("time,cpu\n30s,1\n15s,1\n", ":3: time: 15s is not after the one before"),
-            ("time,cpu\n30s,1\n30,1\n", ":3: time: 30 is not after the one before"),
+            ("time,cpu\n30s,1\n15s,1\n", ":3: time 15s is not after the previous one"),
+            ("time,cpu\n30s,1\n30,1\n", ":3: time 30 is not after the previous one"),
             (
                 "time,cpu\n0s,1\n2026-11-21T06:00:00Z,1\n",
-                ":3: time: some are since the first pass, some of the clock",
+                ":3: times are mixed: some are relative to the first pass, some absolute",
             ),
             ("time,cpu\n0s,80%%\n", ":2: cpu: 80%%: not a value"),
             ("time,cpu\n0s,NaN\n", ":2: cpu: NaN: not a value"),
@@ -280,16 +281,13 @@ mod tests {
             );
         }
         for (text, message) in [
-            ("time,\n0s,1\n", "the trace load.csv:1: column : names no metric"),
-            ("time,a{b\n0s,1\n", "the trace load.csv:1: column a{b: names no metric"),
+            ("time,\n0s,1\n", "the trace load.csv:1: column : the metric is missing"),
+            ("time,a{b\n0s,1\n", "the trace load.csv:1: column a{b: the metric is missing"),
         ] {
             let error = Trace::read(text.as_bytes(), "load.csv").unwrap_err();
             assert_eq!(error.message, message);
         }
         let error = Trace::read(b"time,cpu\n0s,\xff\n", "load.csv").unwrap_err();
-        assert_eq!(
-            error.message,
-            "failed to read the trace load.csv:2: not text (it is not UTF-8)"
-        );
+        assert_eq!(error.message, "failed to read the trace load.csv:2: not UTF-8 text");
     }
 }

@@ -74,8 +74,8 @@ impl World {
             Value::Amount(amount) => Some((*amount).into()),
             Value::Scale(factor) => {
                 let observed = self.observed(first).ok_or_else(|| {
-                    Error::usage(format!("{place}: no value was observed that could change"))
-                        .hint("state the value itself, such as 80% or 1500m")
+                    Error::usage(format!("{place}: there is no observed value to change"))
+                        .hint("give a value such as 80% or 1500m")
                 })?;
                 factor.of(observed)
             }
@@ -113,8 +113,8 @@ impl World {
         let mut full = self.snapshot.clone();
         set_metric(&mut full, place, &Value::Share(Ratio::ONE), &look(&self.snapshot))?;
         self.together(&full, place).ok_or_else(|| {
-            Error::usage("no pod is ready, so there is none that a share could be taken of")
-                .hint("state an amount in all, such as 1500m")
+            Error::usage("no pod is ready, so a percentage has no base")
+                .hint("use a total amount, such as 1500m")
         })
     }
 

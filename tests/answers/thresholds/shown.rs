@@ -30,7 +30,7 @@ fn the_lowest_proposal_is_a_lower_bound() {
         .output()
         .expect("it runs");
     let page = String::from_utf8(output.stdout).expect("text");
-    let expected = "removes nothing at any value: it proposes 3 at least;";
+    let expected = "removes none at any value: it proposes at least 3;";
     assert!(page.contains(expected), "{page}");
 }
 
@@ -38,10 +38,10 @@ fn the_lowest_proposal_is_a_lower_bound() {
 fn a_curve_is_drawn() {
     let (_, page, _) = predict("C.UTF-8", &["--curve", "cpu"]);
     assert_snapshot!(part(&page, "CHANGES\n", "IN THE"), @"
-      cpu  adds above 22%; asks for fewer up to 10%, but removes nothing at any value: it is at min (2); tolerance 18% to 22%; asks for max (10) above 90%
+      cpu  adds replicas above 22%; proposes fewer up to 10%, but removes none at any value: already at minReplicas (2); tolerance 18% to 22%; proposes maxReplicas (10) above 90%
 
     REPLICAS OVER cpu
-      ─ replicas after the pass   · what cpu asks for   ● now: 30%
+      ─ replicas after the pass   · proposal of cpu   ● now: 30%
       >10 ┤                                                             ↑↑↑↑↑↑↑↑
        10 ┤┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄·······┄┄┄┄┄┄┄ max
           │                                                 ·······
@@ -56,14 +56,14 @@ fn a_curve_is_drawn() {
         0 ┤·
           └┬───────────┬───────────┬───────────┬────────────┬───────────┬───────
            0%         20%         40%         60%          80%        100%
-           cpu, in percent of the requests
+           cpu, as a percentage of requests
     ");
     let (_, page, _) = predict("C", &["--curve", "cpu"]);
     assert_snapshot!(part(&page, "CHANGES\n", "IN THE"), @"
-      cpu  adds above 22%; asks for fewer up to 10%, but removes nothing at any value: it is at min (2); tolerance 18% to 22%; asks for max (10) above 90%
+      cpu  adds replicas above 22%; proposes fewer up to 10%, but removes none at any value: already at minReplicas (2); tolerance 18% to 22%; proposes maxReplicas (10) above 90%
 
     REPLICAS OVER cpu
-      - replicas after the pass   : what cpu asks for   o now: 30%
+      - replicas after the pass   : proposal of cpu   o now: 30%
       >10 +                                                             ^^^^^^^^
        10 +.......................................................:::::::....... max
           |                                                 :::::::
@@ -78,7 +78,7 @@ fn a_curve_is_drawn() {
         0 +:
           ++-----------+-----------+-----------+------------+-----------+-------
            0%         20%         40%         60%          80%        100%
-           cpu, in percent of the requests
+           cpu, as a percentage of requests
     ");
 }
 
@@ -94,8 +94,8 @@ fn a_picture_stands_alone() {
         node.text().expect("words").to_owned()
     };
     assert_eq!(words("title"), "REPLICAS OVER cpu");
-    let said = "cpu: adds above 22%; asks for fewer up to 10%, but removes nothing at any value: it \
-                is at min (2);";
+    let said = "cpu: adds replicas above 22%; proposes fewer up to 10%, but removes none at any value: already \
+                at minReplicas (2);";
     assert!(words("desc").starts_with(said), "{}", words("desc"));
 }
 
@@ -141,9 +141,9 @@ fn there_may_be_nothing_to_draw() {
         (&["--curve", "memory"] as &[&str], 2, "the HPA has no metric memory", "it has cpu"),
         (&["--curve", "app=cpu"], 2, "the HPA has no metric cpu in app", "it has cpu"),
         (&["--curve", "cpu{a=b}"], 2, "the HPA has no metric cpu{a=b}", "it has cpu"),
-        (&["--curve", ""], 2, "--curve : names no metric", "such as cpu"),
-        (&["--curve", "=cpu"], 2, "--curve =cpu: names no metric", "such as cpu"),
-        (&["--curve", "cpu{a"], 2, "--curve cpu{a: names no metric", "such as cpu"),
+        (&["--curve", ""], 2, "--curve : the metric is missing", "such as cpu"),
+        (&["--curve", "=cpu"], 2, "--curve =cpu: the metric is missing", "such as cpu"),
+        (&["--curve", "cpu{a"], 2, "--curve cpu{a: the metric is missing", "such as cpu"),
         (&["-o", "svg"], 2, "-o svg: there is nothing to draw", "--curve METRIC"),
         (
             &["--curve", "cpu", "-o", "svg", "--replicas", "20"],

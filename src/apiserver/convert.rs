@@ -120,7 +120,7 @@ pub fn hpa_with_unknown_fields(json: &str) -> Result<(HpaObject, Vec<UnknownFiel
     }
     let Some(version) = HpaVersion::ALL.into_iter().find(|v| v.as_str() == api_version) else {
         let known = HpaVersion::ALL.map(HpaVersion::as_str).join(", ");
-        let message = format!("{api_version:?} is not a version that is read ({known})");
+        let message = format!("unsupported version {api_version:?} (supported: {known})");
         return Err(DecodeError::new("apiVersion", message));
     };
     let object = match version {

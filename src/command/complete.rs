@@ -93,9 +93,11 @@ fn candidates(typing: &Typing) -> Vec<Candidate> {
         Some("pods") => assigned(&metrics(typing)),
         Some("unready" | "missing" | "pending") => pods(typing).into_iter().map(plain).collect(),
         Some("expect") => expected(typing),
-        Some("history") => [("none", "it has just started"), ("infer", "by what the API shows")]
-            .map(|(name, about)| (name.to_owned(), about.to_owned()))
-            .into(),
+        Some("history") => {
+            [("none", "the controller has just started"), ("infer", "inferred from the API")]
+                .map(|(name, about)| (name.to_owned(), about.to_owned()))
+                .into()
+        }
         Some("reports") => ["github", "junit="].map(|name| plain(name.to_owned())).into(),
         Some("feature_gates") => {
             let values = |gate| [format!("{gate}=true"), format!("{gate}=false")];

@@ -29,12 +29,12 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
     let folder = match (&args.dir, program.parent()) {
         (Some(folder), _) => folder,
         (None, Some(folder)) => folder,
-        (None, None) => return Err(Error::usage("no folder is known").hint("name it with --dir")),
+        (None, None) => return Err(Error::usage("the directory is unknown").hint("use --dir")),
     };
     let real = |path: &Path| fs::canonicalize(path).ok();
     let Some(real_folder) = real(folder).filter(|folder| folder.is_dir()) else {
-        let message = format!("failed to make links in {}: no such folder", folder.display());
-        return Err(Error::failed(message).hint("make it first, or name another with --dir"));
+        let message = format!("failed to create links in {}: no such directory", folder.display());
+        return Err(Error::failed(message).hint("create it, or use another with --dir"));
     };
     // In its own folder a link needs no path, and survives a move of the folder.
     let own = program.parent().and_then(real).is_some_and(|own| own == real_folder);
@@ -47,17 +47,17 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
     for name in &names {
         let link = folder.join(name);
         let fate = settle(&link, &names, &program, target, args.dry_run)
-            .map_err(|e| Error::failed(format!("failed to make {}: {e}", link.display())))?;
+            .map_err(|e| Error::failed(format!("failed to create {}: {e}", link.display())))?;
         let would = if args.dry_run { "would be " } else { "" };
         let said = match fate {
             Fate::Made => format!("{would}made"),
-            Fate::Changed(from) => format!("{would}changed: it led to {}", from.display()),
+            Fate::Changed(from) => format!("{would}changed: pointed to {}", from.display()),
             Fate::Kept => "there already".to_owned(),
             Fate::Foreign => {
                 let message =
-                    format!("{} is no link to this program, and is left alone", link.display());
+                    format!("{} exists and is not a link to this program", link.display());
                 errors.push(
-                    Error::failed(message).hint("move it away, or name another folder with --dir"),
+                    Error::failed(message).hint("move it, or use another directory with --dir"),
                 );
                 "left alone".to_owned()
             }
@@ -68,7 +68,7 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
     let is_found =
         env::split_paths(&path).filter_map(|entry| real(&entry)).any(|it| it == real_folder);
     let found =
-        if is_found { "on the PATH" } else { "not on the PATH: kubectl does not look there" };
+        if is_found { "on the PATH" } else { "not on the PATH, so kubectl will not find them" };
     let _ = writeln!(text, "in {}, which is {found}", folder.display());
     Ok(Answer { text, messages: Vec::new(), errors, exit_code: 0, ..Answer::default() })
 }

@@ -32,7 +32,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
             .hint("name the HPA, or use --history none or --history infer"));
     }
     if args.output == Some(Output::Markdown) {
-        return Err(Error::usage("-o markdown is for one HPA, and none is named").hint("name it"));
+        return Err(Error::usage("-o markdown requires the name of an HPA"));
     }
     let options = options(&args.controller, &args.connection);
     let selector = Selector::parse(args.selector.as_deref().unwrap_or_default())
@@ -124,9 +124,9 @@ fn save_all(path: &str, passes: &[Listed<Pass>]) -> Result<Vec<String>, Error> {
     let explained = passes.iter().filter_map(|it| it.result.as_ref().ok());
     let inputs: Vec<&Input> = explained.map(|pass| &pass.input).collect();
     if inputs.is_empty() {
-        return Ok(vec![format!("Warning: there is nothing to save in {path}")]);
+        return Ok(vec![format!("Warning: nothing to save to {path}")]);
     }
     write_saved(path, &Saved::of(&inputs, &[])?)?;
     let missing = passes.iter().filter(|listed| listed.result.is_err());
-    Ok(missing.map(|it| format!("Warning: {} is not in {path}", it.key())).collect())
+    Ok(missing.map(|it| format!("Warning: {} was not saved to {path}", it.key())).collect())
 }

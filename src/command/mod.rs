@@ -120,14 +120,14 @@ fn check_written<'a>(
     inputs: impl IntoIterator<Item = (&'static str, &'a String)>,
 ) -> Result<(), Error> {
     if path == "-" {
-        return Err(Error::usage(format!("{flag}-: standard output has the answer"))
-            .hint(format!("name a file, such as {flag}{example}")));
+        return Err(Error::usage(format!("{flag}- is not allowed, because stdout has the answer"))
+            .hint(format!("use a file, such as {flag}{example}")));
     }
     let same = |input: &str| input == path || file::reads(input, Path::new(path));
     match inputs.into_iter().find(|(_, input)| same(input)) {
         Some((reader, input)) => {
             let does = if reader == "--save" { "written" } else { "read" };
-            Err(Error::usage(format!("{flag}{path}: the file is {does} by {reader} {input}"))
+            Err(Error::usage(format!("{flag}{path}: the file is also {does} by {reader} {input}"))
                 .hint("write to another file, outside the directories that are read"))
         }
         None => Ok(()),

@@ -20,9 +20,9 @@ pub(super) fn replace(
         Err(e) if e.kind() == io::ErrorKind::NotFound => beside(file, fill).map_err(fail),
         Err(e) => Err(fail(e)),
         Ok(about) if about.is_symlink() && !leads_to_stream(file) => Err(Error::failed(format!(
-            "failed to write {path}: it is a link, which is not followed"
+            "failed to write {path}: it is a symbolic link, which is not followed"
         ))
-        .hint("name the file that it leads to, or remove it")),
+        .hint("use the file it points to, or remove it")),
         Ok(about) if about.is_dir() => Err(fail(io::ErrorKind::IsADirectory.into())),
         Ok(_) => File::options()
             .write(true)
@@ -92,7 +92,10 @@ mod tests {
         for target in [&other, &folder.path().join("nowhere")] {
             symlink(target, &link).unwrap();
             let error = replace(&at(&link), |out| out.write_all(b"new")).unwrap_err();
-            assert!(error.message.ends_with("it is a link, which is not followed"), "{error}");
+            assert!(
+                error.message.ends_with("it is a symbolic link, which is not followed"),
+                "{error}"
+            );
             fs::remove_file(&link).unwrap();
         }
         assert_eq!(read(&other), "old");

@@ -22,34 +22,33 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             SecondsTime(*since)
         ),
         Note::StatusDropped => {
-            "the HPA carries no uid, so it is taken as a new manifest and its status is \
-                                dropped, as the API server does"
+            "the HPA has no uid, so it is treated as a new manifest and its status is \
+                                dropped, as by the API server"
                 .to_owned()
         }
-        Note::FieldDropped { path, gate } => format!(
-            "{path} is dropped, as the API server does unless the feature gate {gate} is on"
-        ),
-        Note::AnnotationIgnored { key, cause } => {
-            format!("annotation {key} is ignored, as the API server does: {cause}")
+        Note::FieldDropped { path, gate } => {
+            format!("{path} is dropped, as by the API server without the feature gate {gate}")
         }
-        Note::UnknownFields { paths } => format!(
-            "unknown fields are ignored, so the answer may be incomplete: {}",
-            paths.join(", ")
-        ),
+        Note::AnnotationIgnored { key, cause } => {
+            format!("annotation {key} is ignored, as by the API server: {cause}")
+        }
+        Note::UnknownFields { paths } => {
+            format!("unknown and ignored, so the answer may be incomplete: {}", paths.join(", "))
+        }
         Note::UnknownMetricType { index, type_ } => format!(
             "spec.metrics[{index}] has the unknown type {}: it counts as failed, and a controller \
-             that knows it can come to another answer",
+             that supports it may decide differently",
             go::quote(type_)
         ),
         Note::ToleranceIgnored { direction, version } => format!(
-            "spec.behavior.{direction}.tolerance is ignored: the controller of {version} does not look \
-             at it unless the feature gate HPAConfigurableTolerance is on"
+            "spec.behavior.{direction}.tolerance is ignored: the controller of {version} uses it only \
+             with the feature gate HPAConfigurableTolerance"
         ),
         Note::NoSuchContainer { index, container, containers } => {
             let containers: Vec<String> = containers.iter().map(|name| go::quote(name)).collect();
             format!(
-                "spec.metrics[{index}].containerResource.container is {}, and no pod of the target has \
-                 such a container: they have {}",
+                "spec.metrics[{index}]: no pod of the target has a container {}: \
+                 they have {}",
                 go::quote(container),
                 containers.join(", ")
             )
@@ -59,7 +58,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             let what =
                 what.map_or("the metrics".to_owned(), |name| format!("the values of {name}"));
             format!(
-                "{what} of {stale} of {total} pods are older than twice their window, up to {}",
+                "{what} of {stale} of {total} pods are older than twice their window (up to {})",
                 age(*oldest)
             )
         }
@@ -75,7 +74,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         }
         Note::ObjectsSkipped { kind, api_version, count } => {
             let version = if api_version.is_empty() { "without apiVersion" } else { api_version };
-            format!("{count} {kind} ({version}) ignored: a pass does not depend on it")
+            format!("skipped {count} {kind} ({version}): not used by a pass")
         }
         Note::NoTarget { target } => {
             let own = &hpa.spec.scale_target_ref;
@@ -84,7 +83,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                 false => format!("Scale of the {}", own.kind),
             };
             let save = save_command(hpa);
-            format!("the input has no {target}, the target: add the {document}; {save}")
+            format!("the input lacks the target {target}: add the {document}; {save}")
         }
         Note::NoDocuments { documents, path } => {
             let command = command(*documents, path.as_deref(), &hpa.namespace);
@@ -104,8 +103,8 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         },
         Note::NotKnown { what, why } => {
             let what = match what {
-                Unlearnt::ServerVersion => "the server's version is not known",
-                Unlearnt::SharedPods => "whether another HPA selects the same pods is not known",
+                Unlearnt::ServerVersion => "the server's version is unknown",
+                Unlearnt::SharedPods => "unknown whether another HPA selects the same pods",
                 Unlearnt::HpaEvents => "the HPA's events are unknown",
                 Unlearnt::TargetEvents => "the target's events are unknown",
                 Unlearnt::EarlierReplicas => "the replicas at earlier passes are unknown",
@@ -114,22 +113,24 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         }
         Note::MissingRight(right) => right.advice(),
         Note::ApiUnavailable { group, version, code } => format!(
-            "{group} is not available ({code}): `kubectl get apiservice {version}.{group}` tells why"
+            "{group} is not available ({code}): see `kubectl get apiservice {version}.{group}`"
         ),
         Note::ClockSkew { ahead } => {
             let side = if ahead.is_negative() { "behind" } else { "ahead of" };
             let apart = duration(ahead.abs());
-            format!("the server's clock is {apart} {side} the local one; ages are by the server's")
+            format!(
+                "the server's clock is {apart} {side} the local one; ages use the server's clock"
+            )
         }
         Note::EmulatedVersion { server, emulated } => {
-            format!("the server is {server} and behaves as {emulated}")
+            format!("the server is {server} and emulates {emulated}")
         }
         Note::ServerVersionIgnored { cause } => {
             format!("the server's version is ignored: {cause}")
         }
 
         Note::ControllerOff { pod } => format!(
-            "nothing is scaled, as the HPA controller is switched off: --controllers of {}",
+            "nothing is scaled: the HPA controller is disabled by --controllers of {}",
             manager(pod)
         ),
         Note::FlagIgnored { flag, pod, cause } => {
@@ -141,10 +142,10 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             manager(pod)
         ),
         Note::NewerThanRules { stated, rules } => {
-            format!("{stated} is newer than the rules known: those of {rules} apply")
+            format!("{stated} is newer than the latest known rules: those of {rules} apply")
         }
         Note::GateUnused { gate, version } => {
-            format!("feature gate {gate}: a pass of {version} does not depend on it")
+            format!("feature gate {gate} does not affect a pass in {version}")
         }
         Note::NewerRulesDiffer { version, replicas } => format!(
             "by the rules of {version} this pass would end at {}",

@@ -205,8 +205,8 @@ fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Erro
                 0 => String::new(),
                 count => format!(" and {count} more"),
             };
-            Err(Error::usage(format!("the input holds the {kind} {first}{more} more than once"))
-                .hint("leave out one of the files that overlap"))
+            Err(Error::usage(format!("the input has {kind} {first}{more} more than once"))
+                .hint("remove one of the overlapping files"))
         }
     }
 }
@@ -251,7 +251,7 @@ fn find<'o>(hpas: &'o [UndecodedHpa], options: &Options) -> Result<&'o Undecoded
             let mut there: Vec<String> = hpas.iter().map(UndecodedHpa::key).collect();
             there.sort();
             Err(if there.is_empty() {
-                error.hint("the input holds no HorizontalPodAutoscaler at all")
+                error.hint("the input has no HorizontalPodAutoscaler")
             } else {
                 error.hint(format!("it has {}", listed(&there)))
             })
@@ -261,12 +261,12 @@ fn find<'o>(hpas: &'o [UndecodedHpa], options: &Options) -> Result<&'o Undecoded
             let places: Vec<String> =
                 found.iter().map(|hpa| format!("{} in {}", hpa.key(), hpa.origin)).collect();
             let error = Error::usage(format!(
-                "{} HorizontalPodAutoscalers of the name {name} in the input: {}",
+                "{} HorizontalPodAutoscalers named {name} in the input: {}",
                 found.len(),
                 listed(&places)
             ));
             Err(if same {
-                error.hint("leave out all but one of the files")
+                error.hint("remove all but one of the files")
             } else {
                 error.hint("name the namespace with -n")
             })
@@ -317,7 +317,7 @@ fn admitted(
                 "{}: HorizontalPodAutoscaler {}: spec.metrics[{index}]: no source for the type {}",
                 object.origin, hpa.name, metric.type_
             ))
-            .hint(format!("the controller of {} would crash over it", controller.version)));
+            .hint(format!("the controller of {} would crash on it", controller.version)));
         }
     }
     Ok(hpa)

@@ -105,7 +105,7 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
         return Ok(vec![path.to_owned()]);
     }
     let list = |e: std::io::Error| {
-        Error::usage(format!("failed to read the folder {name}: {}", plain(&e)))
+        Error::usage(format!("failed to read the directory {name}: {}", plain(&e)))
     };
     let mut files = Vec::new();
     for entry in fs::read_dir(path).map_err(list)? {
@@ -121,7 +121,7 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
         }
     }
     if files.is_empty() {
-        return Err(Error::usage(format!("no .json, .yaml or .yml file in the folder {name}")));
+        return Err(Error::usage(format!("no .json, .yaml or .yml file in the directory {name}")));
     }
     files.sort();
     Ok(files)
@@ -130,7 +130,7 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
 /// The system's words without the error number.
 fn plain(e: &std::io::Error) -> String {
     match e.kind() {
-        std::io::ErrorKind::NotFound => "no such file or folder".to_owned(),
+        std::io::ErrorKind::NotFound => "no such file or directory".to_owned(),
         std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         _ => e.to_string(),
     }

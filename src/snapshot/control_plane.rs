@@ -199,7 +199,7 @@ mod tests {
                 Hpa("sync-period"),
                 "\"-1s\" is not a duration such as 5m0s",
             ),
-            ("--horizontal-pod-autoscaler-sync-period", Hpa("sync-period"), "it has no value"),
+            ("--horizontal-pod-autoscaler-sync-period", Hpa("sync-period"), "no value"),
             (
                 "--horizontal-pod-autoscaler-tolerance=10%",
                 Hpa("tolerance"),
@@ -210,16 +210,16 @@ mod tests {
                 Hpa("tolerance"),
                 "\"NaN\" is not a fraction such as 0.1",
             ),
-            ("--controllers=$(ON)", Controllers, "what \"$(ON)\" stands for is not known"),
+            ("--controllers=$(ON)", Controllers, "the value of \"$(ON)\" is unknown"),
             (
                 "--feature-gates=HPAScaleToZero",
                 FeatureGates,
-                "\"HPAScaleToZero\" sets no feature gate",
+                "\"HPAScaleToZero\" is not a feature gate setting",
             ),
             (
                 "--feature-gates=HPAScaleToZero=yes",
                 FeatureGates,
-                "\"HPAScaleToZero=yes\" sets no feature gate",
+                "\"HPAScaleToZero=yes\" is not a feature gate setting",
             ),
             (
                 "--emulated-version=kube=1.x",

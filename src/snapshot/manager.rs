@@ -165,9 +165,9 @@ impl ManagerSettings {
         let mut settings = Self { version: version_of(image), ..Self::default() };
         for (flag, value) in command.flags.into_iter().chain(args.flags) {
             let set = match &value {
-                None => Err("it has no value".to_owned()),
+                None => Err("no value".to_owned()),
                 Some(value) if value.contains("$(") => {
-                    Err(format!("what {} stands for is not known", go::quote(value)))
+                    Err(format!("the value of {} is unknown", go::quote(value)))
                 }
                 Some(value) => settings.set(flag, value),
             };
@@ -200,7 +200,7 @@ impl ManagerSettings {
     /// `A=true,B=false`, from v1.31 on also with the component in front, as `kube:A=true`.
     fn set_gates(&mut self, value: &str) -> Result<(), String> {
         for entry in value.split(',').filter(|entry| !entry.is_empty()) {
-            let unusable = || format!("{} sets no feature gate", go::quote(entry));
+            let unusable = || format!("{} is not a feature gate setting", go::quote(entry));
             let entry = match entry.split_once(':') {
                 Some((component, entry)) if ["", "kube"].contains(&component.trim()) => entry,
                 Some(_) => continue,

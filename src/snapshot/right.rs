@@ -65,9 +65,7 @@ impl MissingRight {
                 )
             }
         };
-        format!(
-            "`kubectl auth can-i {request}` tells whether it is there; rule for a {role}: - {rule}"
-        )
+        format!("check it with `kubectl auth can-i {request}`; add to a {role}: - {rule}")
     }
 
     /// The resource with its group, such as `deployments.apps`, and the subresource.
@@ -93,7 +91,7 @@ impl fmt::Display for MissingRight {
             Self::Resource { verb, .. } => verb,
         };
         let (name, subresource) = self.name();
-        write!(f, "missing right: {verb} {name}")?;
+        write!(f, "missing permission: {verb} {name}")?;
         if let Some(subresource) = subresource {
             write!(f, "/{subresource}")?;
         }

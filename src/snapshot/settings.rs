@@ -93,7 +93,7 @@ impl Sources<'_> {
             (Some(typed), _) => typed.clone(),
             (None, Some(stated)) => stated.parse().map_err(|e| {
                 Error::usage(format!("kubernetesVersion: {e}"))
-                    .hint("--kubernetes-version goes first")
+                    .hint("--kubernetes-version takes precedence")
             })?,
             (None, None) => self.read_version(notes).unwrap_or_else(Version::newest),
         };
@@ -156,7 +156,7 @@ impl Sources<'_> {
                 let settable = GATES.iter().filter(|gate| Stage::of(gate, version).is_settable());
                 let settable: Vec<&str> = settable.copied().collect();
                 Error::usage(format!("unknown feature gate {gate}"))
-                    .hint(format!("a pass of {version} depends on {}", settable.join(", ")))
+                    .hint(format!("a pass in {version} is affected by {}", settable.join(", ")))
             };
             match Stage::of(gate, version) {
                 Stage::Off | Stage::On => {}
@@ -246,7 +246,7 @@ pub(crate) fn known_gates(options: &Options) -> Result<(), Error> {
     match options.gates.keys().find(|gate| !GATES.contains(&gate.as_str())) {
         None => Ok(()),
         Some(gate) => Err(Error::usage(format!("unknown feature gate {gate}"))
-            .hint(format!("a pass depends on {}", GATES.join(", ")))),
+            .hint(format!("a pass is affected by {}", GATES.join(", ")))),
     }
 }
 

@@ -980,7 +980,7 @@ POD        USAGE  GROUP    COUNTED  BECAUSE
 ready          -  missing        -  has no container "wbe"
 starting       -  missing        -  has no container "wbe"
 succeeded      -  missing        -  has succeeded and therefore has no metric; until it is removed
-spec.metrics[0].containerResource.container is "wbe", and no pod of the target has such a container: they have "app"
+spec.metrics[0]: no pod of the target has a container "wbe": they have "app"
 "#);
     insta::assert_snapshot!(container(&build::utilization(50)), @r#"
 METRIC      CURRENT  TARGET  RATIO  COUNTED             PROPOSES
@@ -989,6 +989,6 @@ POD        USAGE  GROUP    COUNTED  BECAUSE
 ready          -  missing        -  has no container "wbe"
 starting       -  missing        -  has no container "wbe"
 succeeded      -  missing        -  has succeeded and therefore has no metric; until it is removed
-spec.metrics[0].containerResource.container is "wbe", and no pod of the target has such a container: they have "app"
+spec.metrics[0]: no pod of the target has a container "wbe": they have "app"
 "#);
 }

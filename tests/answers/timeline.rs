@@ -265,7 +265,7 @@ fn what_cannot_be_played_is_refused() {
             "error: the trace standard input:3: cpu: 80: ambiguous, as the target of cpu is a \
              utilization: 80% of the request is 80%, 80 cores is 80000m\n",
         ),
-        (&["--trace=gone.csv"], "", "error: failed to read gone.csv: no such file or folder\n"),
+        (&["--trace=gone.csv"], "", "error: failed to read gone.csv: no such file or directory\n"),
         (&["--trace=-"], "", "error: failed to read the trace standard input:1: it is empty\n"),
         (
             &["--trace=-"],

@@ -258,9 +258,9 @@ fn the_rules_are_those_of_the_server() {
         }
         said
     };
-    let behaves = "the server is v1.36.2 and behaves as v1.35";
+    let behaves = "the server is v1.36.2 and emulates v1.35";
     let unread = "the server's version is ignored: \"x\" is not a version such as v1.31.4";
-    let newer = "v1.41.0 is newer than the rules known: those of v1.38 apply";
+    let newer = "v1.41.0 is newer than the latest known rules: those of v1.38 apply";
     for (said, args, rules, note) in [
         (json!({}), &[][..], "v1.36.2", ""),
         (with(json!({"gitVersion": "v1.29.4-gke.1043", "minor": "29+"})), &[], "v1.29.14", ""),

@@ -404,7 +404,7 @@ fn a_server_that_refuses_or_fails_is_settled() {
         ),
     ] {
         let ran = check(name, faults, &[], &Want { code, sent, replicas, told });
-        assert!(!ran.stderr.contains("missing right"), "{name}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("missing permission"), "{name}: {}", ran.stderr);
     }
 }
 

@@ -188,14 +188,14 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
             |cluster| {
                 cluster.deny("bob", "list", "horizontalpodautoscalers.autoscaling");
             },
-            "whether another HPA selects the same pods is not known: missing right: list",
+            "unknown whether another HPA selects the same pods: missing permission: list",
         ),
         (
             "target",
             |cluster| {
                 cluster.deny("bob", "get", "deployments.apps");
             },
-            "unknown whether the target is being deleted: missing right: get deployments.apps",
+            "unknown whether the target is being deleted: missing permission: get deployments.apps",
         ),
         (
             "metrics",
@@ -270,7 +270,7 @@ fn the_only_metric_denied_to_us_is_a_right_that_is_missing() {
     cluster.deny("bob", "list", "pods.metrics.k8s.io");
     let server = Server::start(cluster);
     let ran = apply_as(&server, "bob", &["--yes", "--force-uncertain", "-o", "name"]);
-    let right = "hint: missing right: list pods.metrics.k8s.io in the namespace default; ";
+    let right = "hint: missing permission: list pods.metrics.k8s.io in the namespace default; ";
     let rule =
         "rule for a Role: - {apiGroups: [\"metrics.k8s.io\"], resources: [\"pods\"], verbs: ";
     let told = "error: you may not read cpu, so what the controller would write is unknown; \

@@ -99,7 +99,7 @@ fn servers_that_cannot_be_reached() {
         1,
         &[
             "Unable to connect to the server: timed out after 2s connecting to 127.0.0.1:",
-            "hint: give it more time with --request-timeout\n",
+            "hint: increase --request-timeout\n",
         ],
     );
     assert!(begun.elapsed() < Duration::from_secs(15));
@@ -179,9 +179,9 @@ fn proxies_that_do_not_let_through() {
         (
             Gate::For("me:secret-password"),
             "407 Proxy Authentication Required\n",
-            "hint: its address may name a user: http://USER:PASSWORD@HOST:PORT\n",
+            "hint: its address can include credentials: http://USER:PASSWORD@HOST:PORT\n",
         ),
-        (Gate::Closed, "it gives no connection to 0.0.0.0:", ""),
+        (Gate::Closed, "it refused a connection to 0.0.0.0:", ""),
         (Gate::Silent, "no answer in time\n", ""),
     ] {
         let proxy = Proxy::start(gate);
@@ -407,7 +407,7 @@ fn a_token_with_a_control_character_is_not_sent() {
     let user = |user: serde_json::Value| {
         config.edit(|config| config["users"][0]["user"] = user);
     };
-    let cause = "contains a line break or another control character, so it cannot be sent\n";
+    let cause = "contains a newline or another control character, so it cannot be sent\n";
     let one_line = |ran: &Ran, source: &str| {
         ran.fails(1, &[&format!("error: {source} {cause}hint: ")]);
         assert_eq!(ran.stderr.lines().count(), 2, "{}", ran.stderr);

@@ -171,9 +171,9 @@ fn what_may_not_be_read_is_a_line() {
     cluster.grant("bob").deny("bob", "list", "pods@kube-system");
     cluster.deny("bob", "get", "leases.coordination.k8s.io");
     let server = Server::start(cluster);
-    let right = "missing right: list pods in the namespace kube-system";
+    let right = "missing permission: list pods in the namespace kube-system";
     let both = format!(
-        "flags and start unknown ({right}; missing right: get leases.coordination.k8s.io in the \
+        "flags and start unknown ({right}; missing permission: get leases.coordination.k8s.io in the \
          namespace kube-system)"
     );
     let answer = explain_as(&server, "bob", &["-o", "json"]).answer();
@@ -184,8 +184,8 @@ fn what_may_not_be_read_is_a_line() {
     assert!(page.stdout.contains(&both), "{}", page.stdout);
     assert_eq!((page.code, &*page.stderr), (Some(0), ""));
     let verbose = explain_as(&server, "bob", &["-v", "1"]);
-    let remedy = "; `kubectl auth can-i list pods -n kube-system` tells whether it is there; rule \
-                  for a Role: - {apiGroups: [\"\"], resources: [\"pods\"], verbs: [\"list\"]}";
+    let remedy = "; check it with `kubectl auth can-i list pods -n kube-system`; add to \
+                  a Role: - {apiGroups: [\"\"], resources: [\"pods\"], verbs: [\"list\"]}";
     assert!(verbose.stderr.contains(&format!("{right}{remedy}")), "{}", verbose.stderr);
 }
 
@@ -212,7 +212,7 @@ fn a_controller_that_is_switched_off_is_the_first_note() {
     let pod = "pod kube-system/kube-controller-manager-a";
     let said = notes(&answer);
     let first =
-        format!("nothing is scaled, as the HPA controller is switched off: --controllers of {pod}");
+        format!("nothing is scaled: the HPA controller is disabled by --controllers of {pod}");
     assert_eq!(said.lines().next(), Some(&*first));
     let passed = format!(
         "--horizontal-pod-autoscaler-tolerance of {pod} is ignored: \"10%\" is not a fraction \

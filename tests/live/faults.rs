@@ -69,9 +69,9 @@ fn a_missing_right_is_named() {
         "Error from server (Forbidden): horizontalpodautoscalers.autoscaling \"nginx-deployment\" \
          is forbidden: User \"bob\" cannot get resource \"horizontalpodautoscalers\" in API group \
          \"autoscaling\" in the namespace \"default\"\n\
-         hint: missing right: get horizontalpodautoscalers.autoscaling in the namespace default; \
-         `kubectl auth can-i get horizontalpodautoscalers.autoscaling -n default` tells whether it \
-         is there; rule for a Role: - {apiGroups: [\"autoscaling\"], resources: \
+         hint: missing permission: get horizontalpodautoscalers.autoscaling in the namespace default; \
+         check it with `kubectl auth can-i get horizontalpodautoscalers.autoscaling -n default`; \
+         add to a Role: - {apiGroups: [\"autoscaling\"], resources: \
          [\"horizontalpodautoscalers\"], verbs: [\"get\"]}\n"
     );
 }
@@ -79,9 +79,9 @@ fn a_missing_right_is_named() {
 /// Row 16: the target itself says the same, if it can be read; without it there is no answer.
 #[test]
 fn without_the_right_to_a_scale_the_target_itself_speaks() {
-    let right = "missing right: get deployments.apps/scale in the namespace default; `kubectl auth \
-                 can-i get deployments.apps --subresource=scale -n default` tells whether it is \
-                 there; rule for a Role: - {apiGroups: [\"apps\"], resources: \
+    let right = "missing permission: get deployments.apps/scale in the namespace default; check it \
+                 with `kubectl auth can-i get deployments.apps --subresource=scale -n default`; add \
+                 to a Role: - {apiGroups: [\"apps\"], resources: \
                  [\"deployments/scale\"], verbs: [\"get\"]}";
     let denied = |more: &[[&str; 2]], change: Change| {
         let mut cluster = recorded();
@@ -161,7 +161,7 @@ fn an_hpa_that_is_not_there() {
     let config = server.kubeconfig(&Auth::Token("admin"));
     for (name, namespace, hint) in [
         ("nginx", "default", "hint: the namespace default has nginx-deployment\n"),
-        ("web", "nowhere", "hint: looked in the namespace nowhere; see -n\n"),
+        ("web", "nowhere", "hint: searched namespace nowhere; use -n for another\n"),
     ] {
         let error = format!(
             "Error from server (NotFound): horizontalpodautoscalers.autoscaling \"{name}\" not found\n"
@@ -318,7 +318,7 @@ fn failures_of_the_server_are_worded_as_kubectl_does() {
             Fault::CutInBody,
             vec![
                 "error: invalid response for GET /apis/autoscaling/v2/",
-                "the connection broke in the middle of the answer",
+                "the connection was lost during the response",
             ],
         ),
         (
@@ -374,7 +374,7 @@ fn a_server_that_hangs_has_a_time() {
         let begun = Instant::now();
         explain(&server, &["--request-timeout", "1s"]).fails(1, &[
             "Unable to connect to the server: timed out after 1s waiting for an answer of 127.0.0.1:",
-            "hint: give it more time with --request-timeout",
+            "hint: increase --request-timeout",
         ]);
         assert!(begun.elapsed() < LONGEST / 3, "{path}");
     }

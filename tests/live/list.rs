@@ -181,7 +181,7 @@ fn what_cannot_be_read_leaves_the_others_their_answers() {
         [format!("error: shop/db: {refused}"), format!("error: shop/log: {refused}")]
     );
     assert!(
-        lines[2].starts_with("hint: missing right: get statefulsets.apps/scale in "),
+        lines[2].starts_with("hint: missing permission: get statefulsets.apps/scale in "),
         "{}",
         lines[2]
     );
@@ -398,7 +398,7 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
 
     let none = list(&server, &["-n", "none", "--save", file]);
     assert_eq!(none.code, Some(0));
-    assert!(none.stderr.contains("Warning: there is nothing to save in "), "{}", none.stderr);
+    assert!(none.stderr.contains("Warning: nothing to save to "), "{}", none.stderr);
     assert!(!path.exists());
 }
 

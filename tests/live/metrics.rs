@@ -63,8 +63,8 @@ fn a_denied_metrics_api_says_nothing_of_the_controller_and_names_the_right() {
             "FailedGetResourceMetric",
             "pods.metrics.k8s.io is forbidden: User \"bob\" cannot list resource \"pods\" in API \
              group \"metrics.k8s.io\" in the namespace \"default\"",
-            "missing right: list pods.metrics.k8s.io in the namespace default; `kubectl auth can-i \
-             list pods.metrics.k8s.io -n default` tells whether it is there; rule for a Role: - \
+            "missing permission: list pods.metrics.k8s.io in the namespace default; check it with \
+             `kubectl auth can-i list pods.metrics.k8s.io -n default`; add to a Role: - \
              {apiGroups: [\"metrics.k8s.io\"], resources: [\"pods\"], verbs: [\"list\"]}",
         ),
         (
@@ -72,9 +72,9 @@ fn a_denied_metrics_api_says_nothing_of_the_controller_and_names_the_right() {
             ["*", "*.custom.metrics.k8s.io"],
             "FailedGetPodsMetric",
             "pods.custom.metrics.k8s.io \"*\" is forbidden",
-            "missing right: get pods.custom.metrics.k8s.io/http_requests in the namespace default; \
-             `kubectl auth can-i get pods.custom.metrics.k8s.io --subresource=http_requests -n \
-             default` tells whether it is there; rule for a Role: - {apiGroups: \
+            "missing permission: get pods.custom.metrics.k8s.io/http_requests in the namespace default; \
+             check it with `kubectl auth can-i get \
+             pods.custom.metrics.k8s.io --subresource=http_requests -n default`; add to a Role: - {apiGroups: \
              [\"custom.metrics.k8s.io\"], resources: [\"pods/http_requests\"], verbs: [\"get\"]}",
         ),
         (
@@ -90,9 +90,9 @@ fn a_denied_metrics_api_says_nothing_of_the_controller_and_names_the_right() {
             ["*", "*.external.metrics.k8s.io"],
             "FailedGetExternalMetric",
             "queue_depth.external.metrics.k8s.io is forbidden",
-            "missing right: list queue_depth.external.metrics.k8s.io in the namespace default; \
-             `kubectl auth can-i list queue_depth.external.metrics.k8s.io -n default` tells whether \
-             it is there; rule for a Role: - {apiGroups: [\"external.metrics.k8s.io\"], resources: \
+            "missing permission: list queue_depth.external.metrics.k8s.io in the namespace default; \
+             check it with `kubectl auth can-i list queue_depth.external.metrics.k8s.io -n \
+             default`; add to a Role: - {apiGroups: [\"external.metrics.k8s.io\"], resources: \
              [\"queue_depth\"], verbs: [\"list\"]}",
         ),
     ] {
@@ -224,7 +224,7 @@ fn a_failing_metrics_api_is_an_outcome() {
         (fault(Fault::InvalidJson), "invalid", vec![]),
         (fault(Fault::TruncatedJson), "invalid", vec![]),
         (fault(Fault::WrongKind), "the kind is \"ConfigMap\", not \"PodMetricsList\"", vec![]),
-        (fault(Fault::CutInBody), "the connection broke in the middle of the answer", vec![]),
+        (fault(Fault::CutInBody), "the connection was lost during the response", vec![]),
         (fault(Fault::TooManyRequests(None)), "the server has received too many requests", vec![]),
         (fault(Fault::HtmlBadGateway), "an error on the server", vec![]),
     ] {
@@ -299,8 +299,8 @@ fn without_the_right_to_list_pods_metrics_that_need_none_go_on() {
         cluster.grant("bob").deny("bob", "list", "pods");
         explain_as(&Server::start(cluster), "bob", &["-o", "json"])
     };
-    let right = "missing right: list pods in the namespace default; `kubectl auth can-i list pods -n \
-                 default` tells whether it is there; rule for a Role: - {apiGroups: [\"\"], \
+    let right = "missing permission: list pods in the namespace default; check it with `kubectl auth can-i \
+                 list pods -n default`; add to a Role: - {apiGroups: [\"\"], \
                  resources: [\"pods\"], verbs: [\"list\"]}";
     // What needs no pods asks for the maximum, which leaves nothing open.
     for (metrics, answered, certainty) in [
@@ -310,8 +310,7 @@ fn without_the_right_to_list_pods_metrics_that_need_none_go_on() {
         let ran = deny(metrics);
         let answer = if answered { ran.answer() } else { ran.unanswered() };
         assert_eq!(answer["outcome"]["unread"].as_array().map(Vec::len), Some(1));
-        let shared =
-            "whether another HPA selects the same pods is not known: the pods cannot be read";
+        let shared = "unknown whether another HPA selects the same pods: the pods cannot be read";
         for note in [right, shared] {
             assert!(notes(&answer).contains(note), "{}", notes(&answer));
         }
@@ -425,8 +424,8 @@ fn types_and_fields_of_a_newer_api_are_told() {
     .answer();
     for note in [
         "spec.metrics[0] has the unknown type \"Quantum\": it counts as failed, and a controller \
-         that knows it can come to another answer",
-        "unknown fields are ignored, so the answer may be incomplete: \
+         that supports it may decide differently",
+        "unknown and ignored, so the answer may be incomplete: \
          spec.metrics[0].quantum, spec.metrics[1].external.target.nothing, \
          spec.metrics[1].external.target.smoothing",
     ] {

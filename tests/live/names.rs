@@ -120,7 +120,7 @@ fn links_are_made_once_and_nothing_else_is_touched() {
         let line = ran.stdout.lines().find(|line| line.split("  ").next() == Some(name));
         line.unwrap_or_else(|| panic!("{name} in {}", ran.stdout))[name.len()..].trim().to_owned()
     };
-    let changed = "changed: it led to /old/version/kubectl-hpa";
+    let changed = "changed: pointed to /old/version/kubectl-hpa";
     let dry = installed.links(&["--dry-run"]);
     let real = installed.links(&[]);
     let again = installed.links(&[]);
@@ -138,8 +138,8 @@ fn links_are_made_once_and_nothing_else_is_touched() {
     }
     for ran in [&dry, &real, &again] {
         assert_eq!(ran.code, Some(1));
-        assert!(ran.stdout.ends_with("which is not on the PATH: kubectl does not look there\n"));
-        let alone = "kubectl-hpa_predict is no link to this program, and is left alone";
+        assert!(ran.stdout.ends_with("which is not on the PATH, so kubectl will not find them\n"));
+        let alone = "kubectl-hpa_predict exists and is not a link to this program";
         assert!(ran.stderr.contains(alone), "{}", ran.stderr);
     }
     assert_eq!(fs::read_to_string(at("kubectl-hpa_predict")).expect("a file"), "mine");

@@ -58,7 +58,7 @@ impl Right {
         let Self { group, resource, verb, namespace, .. } = self;
         if resource == "*" {
             return [
-                format!("missing right: {verb} "),
+                format!("missing permission: {verb} "),
                 format!("rule for a Role: - {{apiGroups: [{group:?}], resources: "),
             ];
         }
@@ -67,7 +67,7 @@ impl Right {
             (if group.is_empty() { "" } else { "." }, if sub.is_empty() { "" } else { "/" });
         [
             format!(
-                "missing right: {verb} {name}{dot}{group}{slash}{sub} in the namespace {namespace}"
+                "missing permission: {verb} {name}{dot}{group}{slash}{sub} in the namespace {namespace}"
             ),
             format!(
                 "rule for a Role: - {{apiGroups: [{group:?}], resources: [{resource:?}], verbs: \
@@ -212,7 +212,7 @@ fn holds(file: &str, verb: &[&str]) {
     for hpa in ["web", "db", "set", "old"] {
         let (ran, said) = said(verb, hpa, &rights);
         assert_eq!(ran.code, Some(0), "{file}: {said}");
-        assert!(!said.contains("missing right"), "{file}: {said}");
+        assert!(!said.contains("missing permission"), "{file}: {said}");
     }
     for (place, right) in rights.iter().enumerate() {
         let mut fewer = rights.clone();

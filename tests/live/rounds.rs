@@ -107,7 +107,7 @@ fn another_hpa_on_the_same_pods_is_seen() {
     twin(cluster.grant("bob").deny("bob", "list", "horizontalpodautoscalers.autoscaling"));
     let answer = explain_as(&Server::start(cluster), "bob", &["-o", "json"]).answer();
     assert_eq!(super::condition(&answer, "ScalingActive")[1], "ValidMetricFound");
-    let right = "whether another HPA selects the same pods is not known: missing right: list \
+    let right = "unknown whether another HPA selects the same pods: missing permission: list \
                  horizontalpodautoscalers.autoscaling in the namespace default; `kubectl auth can-i \
                  list horizontalpodautoscalers.autoscaling -n default`";
     assert!(notes(&answer).contains(right), "{answer:#}");
@@ -116,8 +116,8 @@ fn another_hpa_on_the_same_pods_is_seen() {
 #[test]
 fn what_an_answer_can_do_without_does_not_hold_it_up() {
     for (path, note) in [
-        ("/version", "the server's version is not known: no answer in time"),
-        (HPAS, "whether another HPA selects the same pods is not known: no answer in time"),
+        ("/version", "the server's version is unknown: no answer in time"),
+        (HPAS, "unknown whether another HPA selects the same pods: no answer in time"),
     ] {
         let mut cluster = recorded();
         match path {

@@ -241,7 +241,7 @@ fn the_version_decides_the_rules_and_gates() {
     let gates = |version: &str| format!("kubernetesVersion: {version}\n");
     let old = "kubernetesVersion: v1.22 is older than v1.23, the oldest rules known";
     let odd = "kubernetesVersion: \"new\" is not a version such as v1.31.4";
-    let first = "--kubernetes-version goes first";
+    let first = "--kubernetes-version takes precedence";
     let removed = "unknown feature gate HPAConfigurableTolerance";
     for (state, more, error, hint) in [
         (gates("v1.22.1"), &[][..], old, Some(first)),
@@ -281,15 +281,12 @@ fn the_version_decides_the_rules_and_gates() {
         (
             gates("v1.33.1"),
             &["--feature-gates", "PodLevelResources=true"],
-            vec!["feature gate PodLevelResources: a pass of v1.33.13 does not depend on it"],
+            vec!["feature gate PodLevelResources does not affect a pass in v1.33.13"],
         ),
         (
             gates("v1.26.4") + "featureGates: {HPAConfigurableTolerance: true}\n",
             &[],
-            vec![
-                "feature gate HPAConfigurableTolerance: a pass of v1.26.4 does not depend on it",
-                moved,
-            ],
+            vec!["feature gate HPAConfigurableTolerance does not affect a pass in v1.26.4", moved],
         ),
         (gates("v1.32.1"), &[], vec![moved]),
         (gates("v1.33.1"), &[], vec![]),
@@ -396,8 +393,8 @@ fn bad_input_is_refused_with_one_clear_line() {
         ),
         (
             two_states.as_bytes(),
-            "failed to read IN:17:1: a second ControllerState, after that of IN: a saved state is \
-             read on its own, so give one of them",
+            "failed to read IN:17:1: second ControllerState (the first is in IN): saved states cannot be \
+             combined",
             None,
         ),
         (
@@ -415,18 +412,18 @@ fn bad_input_is_refused_with_one_clear_line() {
         ),
         (
             deployment.as_bytes(),
-            "the input holds the Deployment web more than once",
-            Some("leave out one of the files that overlap"),
+            "the input has Deployment web more than once",
+            Some("remove one of the overlapping files"),
         ),
         (
             pod.as_bytes(),
-            "the input holds the Pod web-1 more than once",
-            Some("leave out one of the files that overlap"),
+            "the input has Pod web-1 more than once",
+            Some("remove one of the overlapping files"),
         ),
         (
             metrics.as_bytes(),
-            "the input holds the PodMetrics web-1 more than once",
-            Some("leave out one of the files that overlap"),
+            "the input has PodMetrics web-1 more than once",
+            Some("remove one of the overlapping files"),
         ),
         (
             invalid.as_bytes(),
@@ -439,7 +436,7 @@ fn bad_input_is_refused_with_one_clear_line() {
         (
             REST.as_bytes(),
             "no HorizontalPodAutoscaler web in the input",
-            Some("the input holds no HorizontalPodAutoscaler at all"),
+            Some("the input has no HorizontalPodAutoscaler"),
         ),
     ] {
         let path = file("bad_input", input);
@@ -456,10 +453,10 @@ fn files_that_cannot_be_read_are_named() {
     for (args, said, hinted) in [
         (
             vec!["-f", "missing.yaml"],
-            "failed to read missing.yaml: no such file or folder".to_owned(),
+            "failed to read missing.yaml: no such file or directory".to_owned(),
             None,
         ),
-        (vec!["-f", empty], format!("no .json, .yaml or .yml file in the folder {empty}"), None),
+        (vec!["-f", empty], format!("no .json, .yaml or .yml file in the directory {empty}"), None),
         (vec!["-f", "-", "-f", "-"], "standard input (-) can be read only once".to_owned(), None),
         (vec!["-f", "-"], "failed to read standard input: it is empty".to_owned(), None),
         (
@@ -518,16 +515,16 @@ fn the_hpa_is_found_by_name_and_namespace() {
         (
             vec!["web"],
             &two,
-            "2 HorizontalPodAutoscalers of the name web in the input: shop/web in standard input, \
+            "2 HorizontalPodAutoscalers named web in the input: shop/web in standard input, \
              test/web in standard input",
             "name the namespace with -n",
         ),
         (
             vec!["web", "-n", "shop"],
             &twice,
-            "2 HorizontalPodAutoscalers of the name web in the input: shop/web in standard input, \
+            "2 HorizontalPodAutoscalers named web in the input: shop/web in standard input, \
              shop/web in standard input",
-            "leave out all but one of the files",
+            "remove all but one of the files",
         ),
         (
             vec!["api"],
@@ -618,12 +615,12 @@ fn what_no_list_can_be_made_of_is_refused() {
     let remembers = several().replace(STATE, &remembers);
     let gate = several().replace(STATE, &format!("{STATE}memory: unknown\n"));
     for (args, input, said, hinted) in [
-        (&[][..], REST, "the input holds no HorizontalPodAutoscaler at all", None),
+        (&[][..], REST, "the input has no HorizontalPodAutoscaler", None),
         (
             &[],
             &documents(&[&good(), HPA]),
-            "the input holds the HorizontalPodAutoscaler shop/web more than once",
-            Some("leave out one of the files that overlap"),
+            "the input has HorizontalPodAutoscaler shop/web more than once",
+            Some("remove one of the overlapping files"),
         ),
         (
             &[],
@@ -1106,8 +1103,18 @@ fn nothing_that_is_read_is_saved_over() {
         ("explain", &other, &["-f", &states], by("-f")),
         ("predict", &state, &["-f", "-", "--hpa", &state], by("--hpa")),
         ("explain", &state, &["-f", "-", "--history", &state], by("--history")),
-        ("explain", "-", &["-f", &state], "--save -: standard output has the answer".to_owned()),
-        ("predict", "-", &["-f", &state], "--save -: standard output has the answer".to_owned()),
+        (
+            "explain",
+            "-",
+            &["-f", &state],
+            "--save - is not allowed, because stdout has the answer".to_owned(),
+        ),
+        (
+            "predict",
+            "-",
+            &["-f", &state],
+            "--save - is not allowed, because stdout has the answer".to_owned(),
+        ),
     ] {
         let args = [&[verb, "web", "--save", save], flags].concat();
         let (error, hint, code) = refusal(&run(&args, &good(), &[]));

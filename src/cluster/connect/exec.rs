@@ -134,7 +134,7 @@ pub(crate) async fn run_within(
         .await
         .map_err(|_| {
             let seconds = limit.as_secs();
-            format!("exec: executable {} gave nothing in {seconds}s", exec.command)
+            format!("exec: executable {} did not respond within {seconds}s", exec.command)
         })?
         .map_err(|e| format!("exec: executable {}: {}", exec.command, words(&e)))?;
     if !status.success() {
@@ -149,8 +149,8 @@ fn not_run(exec: &Exec, why: &Unfound) -> Fault {
     let (cause, hint) = match why {
         Unfound::Relative => (
             "cannot run executable found relative to current directory",
-            "an entry of PATH is empty or relative: remove it, or name the plugin in the \
-             kubeconfig with its whole path"
+            "an entry of PATH is empty or relative: remove it, or use the full path of \
+             the plugin in the kubeconfig"
                 .to_owned(),
         ),
         Unfound::Denied => ("permission denied", "make it executable with chmod +x".to_owned()),
@@ -163,8 +163,7 @@ fn not_run(exec: &Exec, why: &Unfound) -> Fault {
 
 fn installing(exec: &Exec) -> String {
     match exec.install_hint.trim() {
-        "" => "it is a credential plugin that the kubeconfig names and that is not installed"
-            .to_owned(),
+        "" => "the credential plugin named in the kubeconfig is not installed".to_owned(),
         hint => readable(hint),
     }
 }
@@ -249,7 +248,7 @@ fn read(output: &[u8], exec: &Exec) -> Result<Credentials, String> {
     if token.as_ref().is_some_and(|token| HeaderValue::from_str(token.expose()).is_err()) {
         let command = &exec.command;
         return Err(format!(
-            "exec: executable {command} returned a token with a line break or another control \
+            "exec: executable {command} returned a token with a newline or another control \
              character, so it cannot be sent"
         ));
     }

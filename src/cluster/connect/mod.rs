@@ -384,9 +384,9 @@ fn sendable(token: Secret, source: &str) -> Result<Secret, Error> {
     if HeaderValue::from_str(token.expose()).is_ok() {
         return Ok(token);
     }
-    let cause = "contains a line break or another control character";
+    let cause = "contains a newline or another control character";
     Err(Error::failed(format!("{source} {cause}, so it cannot be sent"))
-        .hint("a token is one line: look for a second line, or for `token: |` in YAML"))
+        .hint("a token must be a single line: check for a second line, or for `token: |` in YAML"))
 }
 
 /// What the client says about credentials that it cannot use; never what they are.
@@ -399,9 +399,9 @@ fn client_error(e: &kube::Error) -> Error {
         // The others are about the form of a key or a name, and hold nothing of a key.
         kube::Error::RustlsTls(e) => return Error::failed(format!("unable to set up TLS: {e}")),
         kube::Error::InferKubeconfig(_) => "unable to load the client certificate or key",
-        kube::Error::Auth(_) => "the credentials of the kubeconfig are not usable",
-        kube::Error::HttpError(_) => "the user to act as is not fit for a header",
-        _ => "the client could not be set up",
+        kube::Error::Auth(_) => "the credentials in the kubeconfig are invalid",
+        kube::Error::HttpError(_) => "the impersonated user cannot be sent in a header",
+        _ => "failed to set up the client",
     };
     Error::failed(cause).hint("see the user of the context in the kubeconfig")
 }

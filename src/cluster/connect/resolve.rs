@@ -124,7 +124,7 @@ fn no_server(cluster_name: &str, loaded: &Loaded, nothing: bool) -> Error {
             paths => format!("looked at {}", paths.join(", ")),
         };
         return Error::failed(format!("no kubeconfig found ({looked})"))
-            .hint("name one with --kubeconfig or KUBECONFIG");
+            .hint("use --kubeconfig or KUBECONFIG");
     }
     let message = if nothing {
         format!("no current-context is set in {}", tried.join(", "))

@@ -86,7 +86,7 @@ impl OptionalAnswers {
             return unserved(self.version.take().and_then(Result::ok));
         }
         if names.is_empty() {
-            return error.hint(format!("looked in the namespace {namespace}; see -n"));
+            return error.hint(format!("searched namespace {namespace}; use -n for another"));
         }
         let more = match names.len().saturating_sub(NAMES) {
             0 => String::new(),

@@ -66,7 +66,7 @@ impl Fetch<'_> {
             {
                 let cause = match tokens.len() {
                     PAGES.. => format!("the list has more than {PAGES} pages"),
-                    _ => "the list does not end: a continue token is repeated".to_owned(),
+                    _ => "the server repeats a continue token".to_owned(),
                 };
                 return Err(self.unreadable(&asked, cause));
             }

@@ -94,21 +94,21 @@ mod tests {
         for (path, want) in [
             (
                 "/api/v1/namespaces/shop/pods?limit=500",
-                "missing right: list pods in the namespace shop; `kubectl auth can-i list pods -n \
-                 shop` tells whether it is there; rule for a Role: - {apiGroups: [\"\"], \
+                "missing permission: list pods in the namespace shop; check it with `kubectl auth can-i \
+                 list pods -n shop`; add to a Role: - {apiGroups: [\"\"], \
                  resources: [\"pods\"], verbs: [\"list\"]}",
             ),
             (
                 "/apis/apps/v1/namespaces/shop/deployments/web/scale",
-                "missing right: get deployments.apps/scale in the namespace shop; `kubectl auth \
-                 can-i get deployments.apps --subresource=scale -n shop` tells whether it is \
-                 there; rule for a Role: - {apiGroups: [\"apps\"], resources: \
+                "missing permission: get deployments.apps/scale in the namespace shop; check it \
+                 with `kubectl auth can-i get deployments.apps --subresource=scale -n shop`; add \
+                 to a Role: - {apiGroups: [\"apps\"], resources: \
                  [\"deployments/scale\"], verbs: [\"get\"]}",
             ),
             (
                 "/apis",
-                "missing right: get /apis; `kubectl auth can-i get /apis` tells whether it is \
-                 there; rule for a ClusterRole: - {nonResourceURLs: [\"/apis\"], verbs: \
+                "missing permission: get /apis; check it with `kubectl auth can-i get /apis`; add \
+                 to a ClusterRole: - {nonResourceURLs: [\"/apis\"], verbs: \
                  [\"get\"]}",
             ),
         ] {

@@ -130,7 +130,7 @@ impl<R: Read> Read for Limited<R> {
 }
 
 fn too_long(most: usize) -> io::Error {
-    io::Error::other(format!("the answer is longer than {} MiB", most >> 20))
+    io::Error::other(format!("the response is larger than {} MiB", most >> 20))
 }
 
 #[cfg(test)]
@@ -203,7 +203,7 @@ mod tests {
                     Ok(read) => assert!(fits && read == length, "{length}"),
                     Err(e) => {
                         assert!(!fits, "{length}");
-                        assert_eq!(e.to_string(), "the answer is longer than 1 MiB");
+                        assert_eq!(e.to_string(), "the response is larger than 2 MiB");
                     }
                 }
             }

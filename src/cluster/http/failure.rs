@@ -219,7 +219,7 @@ impl Failure {
                 let cause = match cause {
                     ProxyFault::Unauthorized => "407 Proxy Authentication Required",
                     ProxyFault::NoConnection => {
-                        return format!("proxy {proxy}: it gives no connection to {}", self.host);
+                        return format!("proxy {proxy}: it refused a connection to {}", self.host);
                     }
                     ProxyFault::Late => "no answer in time",
                     ProxyFault::Other(cause) => cause,
@@ -243,7 +243,7 @@ impl Failure {
                         format!("timed out after {after}{in_all} waiting for an answer of {host}")
                     }
                     Waiting::Unanswered(api) => format!(
-                        "not asked: the last requests to {host}{api} had no answer after {after}"
+                        "not requested: the last requests to {host}{api} timed out after {after}"
                     ),
                 }
             }
@@ -257,16 +257,13 @@ impl Failure {
     pub fn hint(&self) -> Option<String> {
         match &self.kind {
             FailureKind::Tls { hint, .. } | FailureKind::Credentials { hint, .. } => hint.clone(),
-            FailureKind::Proxy { cause: ProxyFault::Unauthorized, .. } => {
-                Some("its address may name a user: http://USER:PASSWORD@HOST:PORT".to_owned())
-            }
-            FailureKind::Timeout { in_all: true, .. } => Some(
-                "the limit for all requests is 30s, or --request-timeout where that is longer"
-                    .to_owned(),
+            FailureKind::Proxy { cause: ProxyFault::Unauthorized, .. } => Some(
+                "its address can include credentials: http://USER:PASSWORD@HOST:PORT".to_owned(),
             ),
-            FailureKind::Timeout { .. } => {
-                Some("give it more time with --request-timeout".to_owned())
-            }
+            FailureKind::Timeout { in_all: true, .. } => Some(
+                "the limit for all requests is the larger of 30s and --request-timeout".to_owned(),
+            ),
+            FailureKind::Timeout { .. } => Some("increase --request-timeout".to_owned()),
             _ => None,
         }
     }

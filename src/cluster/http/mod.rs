@@ -264,7 +264,7 @@ impl Session {
             false => body.unpack(),
         };
         let body = body.map_err(|e| {
-            let cause = format!("failed to inflate the answer: {e}");
+            let cause = format!("failed to decompress the response: {e}");
             Failure { method, ..self.unreadable(path, cause) }
         })?;
         Ok(Response { status, body, date, content_type })
@@ -456,7 +456,7 @@ impl Session {
             whole.clear();
             while let Some(frame) = body.frame().await {
                 let frame = frame.map_err(|_| {
-                    let cause = "the connection broke in the middle of the answer";
+                    let cause = "the connection was lost during the response";
                     FailureKind::Body(cause.to_owned())
                 })?;
                 if let Some(data) = frame.data_ref() {

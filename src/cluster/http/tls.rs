@@ -3,7 +3,7 @@
 
 use rustls::{CertificateError, Error};
 
-const AUTHORITY: &str = "name the file with the cluster's authority with --certificate-authority";
+const AUTHORITY: &str = "use --certificate-authority with the cluster's CA file";
 
 /// What is behind an error of TLS, and what to do about it.
 pub(super) fn explain(e: &Error, host: &str) -> (String, Option<&'static str>) {
@@ -20,7 +20,7 @@ pub(super) fn explain(e: &Error, host: &str) -> (String, Option<&'static str>) {
         }
         Error::InvalidMessage(_) => (
             "first record does not look like a TLS handshake".to_owned(),
-            Some("the server may speak plain HTTP: see its address"),
+            Some("the server may use plain HTTP: check its address"),
         ),
         e => (e.to_string(), None),
     }
@@ -28,7 +28,7 @@ pub(super) fn explain(e: &Error, host: &str) -> (String, Option<&'static str>) {
 
 fn certificate(e: &CertificateError, host: &str) -> (String, Option<&'static str>) {
     const EXPIRED: &str = "certificate has expired or is not yet valid";
-    const NAME: &str = "name the host that the certificate is for with --tls-server-name";
+    const NAME: &str = "use --tls-server-name with the host of the certificate";
     match e {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
             ("certificate signed by unknown authority".to_owned(), Some(AUTHORITY))
@@ -37,7 +37,7 @@ fn certificate(e: &CertificateError, host: &str) -> (String, Option<&'static str
         | CertificateError::ExpiredContext { .. }
         | CertificateError::NotValidYet
         | CertificateError::NotValidYetContext { .. } => {
-            (EXPIRED.to_owned(), Some("compare the clocks, or have it renewed"))
+            (EXPIRED.to_owned(), Some("compare the clocks, or renew the certificate"))
         }
         CertificateError::NotValidForName => {
             (format!("certificate is not valid for {host}"), Some(NAME))

@@ -63,10 +63,10 @@ fn faults_show_no_output_and_no_environment() {
         ),
         (
             answer(r#"{"token":"T-s3cr3t\\n"}"#),
-            "exec: executable sh returned a token with a line break or another control character, \
+            "exec: executable sh returned a token with a newline or another control character, \
              so it cannot be sent",
         ),
-        ("sleep 20".to_owned(), "exec: executable sh gave nothing in 1s"),
+        ("sleep 20".to_owned(), "exec: executable sh did not respond within 1s"),
     ] {
         let mut exec = plugin(&script);
         exec.env.push(Variable { name: "MY_SECRET".to_owned(), value: Secret::new("s3cr3t") });
@@ -87,7 +87,7 @@ fn a_plugin_has_a_minute() {
     let run = crate::cluster::connect::exec::run(&plugin, &cluster, &Policy::AllowAll, &env);
     let begun = std::time::Instant::now();
     let fault = clock.block_on(run).unwrap_err();
-    assert_eq!(fault.cause, "exec: executable sh gave nothing in 60s");
+    assert_eq!(fault.cause, "exec: executable sh did not respond within 60s");
     assert!(begun.elapsed() < Duration::from_secs(15));
 }
 

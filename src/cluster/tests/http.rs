@@ -184,7 +184,7 @@ fn failures_in_kubectls_words() {
         ),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort".to_owned(),
-            "invalid response for GET /a: the connection broke in the middle of the answer",
+            "invalid response for GET /a: the connection was lost during the response",
             false,
         ),
         (
@@ -338,7 +338,7 @@ fn a_body_has_limits() {
     )]);
     let most = crate::cluster::http::body::MOST;
     let bomb = crate::cluster::http::body::Packed::new(member.repeat(129), &headers, most);
-    assert_eq!(bomb.unpack().unwrap_err().to_string(), "the answer is longer than 128 MiB");
+    assert_eq!(bomb.unpack().unwrap_err().to_string(), "the response is larger than 128 MiB");
 }
 
 #[test]

@@ -219,7 +219,7 @@ impl Words<'_> {
             _ => None,
         });
         match &self.explanation.pass.input.snapshot.scale {
-            Err(ScaleError::Missing(target)) => format!("the input has no {target}, the target"),
+            Err(ScaleError::Missing(target)) => format!("the input lacks the target {target}"),
             _ => format!("the scale of the target cannot be read: {}", error.unwrap_or("unknown")),
         }
     }

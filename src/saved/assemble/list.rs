@@ -29,7 +29,7 @@ pub fn assemble_all(
     clock: Timestamp,
 ) -> Result<Vec<Listed<Input>>, Error> {
     if objects.hpas.is_empty() {
-        return Err(Error::usage("the input holds no HorizontalPodAutoscaler at all"));
+        return Err(Error::usage("the input has no HorizontalPodAutoscaler"));
     }
     let state = objects.state.as_ref();
     let control_plane = &objects.control_plane;

@@ -45,11 +45,13 @@ impl ScaleLookup<'_> {
         if let Some(scale) = scales.next() {
             if scales.next().is_some() {
                 return Err(Error::usage(format!(
-                    "several Scales of the name {} in the namespace {}",
+                    "several Scales named {} in the namespace {}",
                     target.name, hpa.namespace
                 ))
-                .hint("a Scale does not say which kind it belongs to: keep only the target's, or name \
-                       the kind in metadata.ownerReferences"));
+                .hint(
+                    "keep only the target's, or set \
+                       metadata.ownerReferences",
+                ));
             }
             return Ok(Ok(scale.scale()));
         }

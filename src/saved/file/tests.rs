@@ -160,7 +160,7 @@ fn a_fault_is_told_with_its_place_and_field() {
         ),
         (
             r#"{"kind": "Pod", "apiVersion": "v1", "kind": "List"}"#,
-            "in:1:51: the kind is \"List\" and was \"Pod\"",
+            "in:1:51: conflicting kind: \"Pod\" and \"List\"",
         ),
         (
             r#"{"kind": "Pod", "metadata": {"labels": {"a": "b", "a": "c"}}}"#,

@@ -197,7 +197,7 @@ fn message_of(error: &serde_yaml::Error) -> String {
         serde_yaml::Error::Budget { breach, .. } => match breach {
             BudgetBreach::Depth { .. } => "nested too deeply".to_owned(),
             BudgetBreach::Documents { .. } => "too many documents".to_owned(),
-            _ => "too large once its aliases are unfolded".to_owned(),
+            _ => "too large after expanding aliases".to_owned(),
         },
         error => {
             let text = error.render_with_formatter(&serde_yaml::UserMessageFormatter);

@@ -167,7 +167,7 @@ fn state<E: Error>(key: &str, value: &mut Option<String>, stated: Option<String>
 }
 
 fn contradiction<E: Error>(key: &str, earlier: &str, stated: &str) -> E {
-    E::custom(format_args!("the {key} is {stated:?} and was {earlier:?}"))
+    E::custom(format_args!("conflicting {key}: {earlier:?} and {stated:?}"))
 }
 
 impl Objects {
@@ -226,8 +226,8 @@ impl Objects {
                 let state = ControllerState::deserialize(fields)?;
                 if self.state.replace(state).is_some() {
                     return Err(D::Error::custom(format_args!(
-                        "a second ControllerState, after that of {}: a saved state is read on its \
-                         own, so give one of them",
+                        "second ControllerState (the first is in {}): saved states cannot be \
+                         combined",
                         self.state_origin
                     )));
                 }
@@ -236,7 +236,7 @@ impl Objects {
             // Not ours as it stands; to pass it over would be to leave out what it states.
             ("kubectl-hpa", _) | ("", "ControllerState") => {
                 return Err(D::Error::custom(format_args!(
-                    "{kind} of apiVersion {api_version:?} is not read, only ControllerState of \
+                    "unsupported apiVersion {api_version:?} of {kind}; expected \
                      {OWN_API_VERSION:?}"
                 )));
             }

@@ -236,7 +236,8 @@ pub fn moved(hpa: [&Hpa; 2], scale: [&ScaleState; 2]) -> Option<String> {
     if before.resource_version != now.resource_version {
         let [was, is] = [&before.resource_version, &now.resource_version];
         return Some(format!(
-            "{name} was written by the controller or something else: resourceVersion {was}, now {is}"
+            "{name} was written by the controller or something else: resourceVersion {was}, now \
+             {is}"
         ));
     }
     (was.resource_version != is.resource_version).then(|| {

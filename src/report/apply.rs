@@ -348,7 +348,8 @@ fn write(Change { from, to }: Change, at: &ScaleAt, symbols: Symbols) -> String 
     let arrow = symbols.arrow;
     let version = &at.state.resource_version;
     format!(
-        "{from} {arrow} {to} replicas, replacing resourceVersion {version}, as field manager {FIELD_MANAGER}"
+        "{from} {arrow} {to} replicas, replacing resourceVersion {version}, as field manager \
+         {FIELD_MANAGER}"
     )
 }
 

@@ -46,7 +46,8 @@ pub fn text(concern: &Concern, hpa: &Hpa) -> String {
         }
         Reason::Unread(note) => notes::text(note, hpa),
         Reason::StatusHeld(Some(renewed)) => format!(
-            "a controller manager holds the lease (renewed at {renewed}) and writes the status itself"
+            "a controller manager holds the lease (renewed at {renewed}) and writes the status \
+             itself"
         ),
         Reason::StatusHeld(None) => {
             "unknown whether a controller manager holds the lease and writes the status \

@@ -41,8 +41,8 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             go::quote(type_)
         ),
         Note::ToleranceIgnored { direction, version } => format!(
-            "spec.behavior.{direction}.tolerance is ignored: the controller of {version} uses it only \
-             with the feature gate HPAConfigurableTolerance"
+            "spec.behavior.{direction}.tolerance is ignored: the controller of {version} uses it \
+             only with the feature gate HPAConfigurableTolerance"
         ),
         Note::NoSuchContainer { index, container, containers } => {
             let containers: Vec<String> = containers.iter().map(|name| go::quote(name)).collect();
@@ -165,7 +165,8 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         }
         Note::NoModelPod { replicas } => {
             format!(
-                "there is no pod to model new pods on, so no pods are assumed for {replicas} replicas"
+                "there is no pod to model new pods on, so no pods are assumed for {replicas} \
+                 replicas"
             )
         }
         Note::NotPlayed => NOT_PLAYED.to_owned(),

@@ -182,15 +182,13 @@ impl<'a> Played<'a> {
                 let last = list(&last.collect::<Vec<_>>());
                 let stays = match trace.after > self.timeline.span || last.is_empty() {
                     true => String::new(),
-                    false => format!(
-                        ", which ends after {} with {last}",
-                        duration(trace.after)
-                    ),
+                    false => format!(", which ends after {} with {last}", duration(trace.after)),
                 };
                 format!("as in the trace{stays}; other metrics stay constant")
             }
             None => {
-                "the total usage of the pods and all other metrics stay constant (--trace changes this)"
+                "the total usage of the pods and all other metrics stay constant (--trace changes \
+                 this)"
                     .to_owned()
             }
         };

@@ -29,8 +29,8 @@ pub struct Ratio {
 }
 
 /// The forms that a value has.
-pub const FORMS: &str = "a percentage of the request (80%), an amount (250m, 1.5, 512Mi), a change to \
-                         the observed value (+20%, -10%, x2), or missing";
+pub const FORMS: &str = "a percentage of the request (80%), an amount (250m, 1.5, 512Mi), a \
+                         change to the observed value (+20%, -10%, x2), or missing";
 
 /// The text is none of the forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -63,9 +63,9 @@ fn an_answer_that_no_memory_changes_blames_the_settings() {
     let name = "a tolerance other than the controller's, where the memory changes nothing";
     assert!(message(name).contains("flags, version or feature gates"), "{}", message(name));
     let message = message("a hold that is longer than the window");
-    let expected = "a hold (ScaleDownStabilized) should have expired 5m ago, and the status was not \
-                    written since: the controller is slow, blocked or down, or its settings differ \
-                    from the assumed ones";
+    let expected = "a hold (ScaleDownStabilized) should have expired 5m ago, and the status was \
+                    not written since: the controller is slow, blocked or down, or its settings \
+                    differ from the assumed ones";
     assert_eq!(message, expected);
 }
 

@@ -399,8 +399,8 @@ fn a_server_that_refuses_or_fails_is_settled() {
             7,
             2,
             2,
-            "unknown whether it was written: the scale is unchanged, and the write may still take effect \
-             while its resourceVersion is ",
+            "unknown whether it was written: the scale is unchanged, and the write may still take \
+             effect while its resourceVersion is ",
         ),
     ] {
         let ran = check(name, faults, &[], &Want { code, sent, replicas, told });

@@ -778,7 +778,8 @@ fn on_a_terminal_it_asks() {
             Some(blind),
             6,
             0,
-            "error: more would be forced now than was shown: unknown whether the target is being deleted",
+            "error: more would be forced now than was shown: unknown whether the target is being \
+             deleted",
         ),
         (
             "y\n",

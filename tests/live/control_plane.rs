@@ -173,8 +173,8 @@ fn what_may_not_be_read_is_a_line() {
     let server = Server::start(cluster);
     let right = "missing permission: list pods in the namespace kube-system";
     let both = format!(
-        "flags and start unknown ({right}; missing permission: get leases.coordination.k8s.io in the \
-         namespace kube-system)"
+        "flags and start unknown ({right}; missing permission: get leases.coordination.k8s.io in \
+         the namespace kube-system)"
     );
     let answer = explain_as(&server, "bob", &["-o", "json"]).answer();
     assert_eq!(basis(&answer), [DEFAULTS, GATES, &*format!("controller manager: {both}")]);

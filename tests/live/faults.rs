@@ -69,9 +69,9 @@ fn a_missing_right_is_named() {
         "Error from server (Forbidden): horizontalpodautoscalers.autoscaling \"nginx-deployment\" \
          is forbidden: User \"bob\" cannot get resource \"horizontalpodautoscalers\" in API group \
          \"autoscaling\" in the namespace \"default\"\n\
-         hint: missing permission: get horizontalpodautoscalers.autoscaling in the namespace default; \
-         check it with `kubectl auth can-i get horizontalpodautoscalers.autoscaling -n default`; \
-         add to a Role: - {apiGroups: [\"autoscaling\"], resources: \
+         hint: missing permission: get horizontalpodautoscalers.autoscaling in the namespace \
+         default; check it with `kubectl auth can-i get horizontalpodautoscalers.autoscaling -n \
+         default`; add to a Role: - {apiGroups: [\"autoscaling\"], resources: \
          [\"horizontalpodautoscalers\"], verbs: [\"get\"]}\n"
     );
 }
@@ -80,8 +80,8 @@ fn a_missing_right_is_named() {
 #[test]
 fn without_the_right_to_a_scale_the_target_itself_speaks() {
     let right = "missing permission: get deployments.apps/scale in the namespace default; check it \
-                 with `kubectl auth can-i get deployments.apps --subresource=scale -n default`; add \
-                 to a Role: - {apiGroups: [\"apps\"], resources: \
+                 with `kubectl auth can-i get deployments.apps --subresource=scale -n default`; \
+                 add to a Role: - {apiGroups: [\"apps\"], resources: \
                  [\"deployments/scale\"], verbs: [\"get\"]}";
     let denied = |more: &[[&str; 2]], change: Change| {
         let mut cluster = recorded();

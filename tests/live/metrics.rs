@@ -72,10 +72,10 @@ fn a_denied_metrics_api_says_nothing_of_the_controller_and_names_the_right() {
             ["*", "*.custom.metrics.k8s.io"],
             "FailedGetPodsMetric",
             "pods.custom.metrics.k8s.io \"*\" is forbidden",
-            "missing permission: get pods.custom.metrics.k8s.io/http_requests in the namespace default; \
-             check it with `kubectl auth can-i get \
-             pods.custom.metrics.k8s.io --subresource=http_requests -n default`; add to a Role: - {apiGroups: \
-             [\"custom.metrics.k8s.io\"], resources: [\"pods/http_requests\"], verbs: [\"get\"]}",
+            "missing permission: get pods.custom.metrics.k8s.io/http_requests in the namespace \
+             default; check it with `kubectl auth can-i get \
+             pods.custom.metrics.k8s.io --subresource=http_requests -n default`; add to a Role: - \
+             {apiGroups: [\"custom.metrics.k8s.io\"], resources: [\"pods/http_requests\"], verbs: [\"get\"]}",
         ),
         (
             Some(namespace_metric()),
@@ -90,9 +90,9 @@ fn a_denied_metrics_api_says_nothing_of_the_controller_and_names_the_right() {
             ["*", "*.external.metrics.k8s.io"],
             "FailedGetExternalMetric",
             "queue_depth.external.metrics.k8s.io is forbidden",
-            "missing permission: list queue_depth.external.metrics.k8s.io in the namespace default; \
-             check it with `kubectl auth can-i list queue_depth.external.metrics.k8s.io -n \
-             default`; add to a Role: - {apiGroups: [\"external.metrics.k8s.io\"], resources: \
+            "missing permission: list queue_depth.external.metrics.k8s.io in the namespace \
+             default; check it with `kubectl auth can-i list queue_depth.external.metrics.k8s.io \
+             -n default`; add to a Role: - {apiGroups: [\"external.metrics.k8s.io\"], resources: \
              [\"queue_depth\"], verbs: [\"list\"]}",
         ),
     ] {
@@ -299,8 +299,8 @@ fn without_the_right_to_list_pods_metrics_that_need_none_go_on() {
         cluster.grant("bob").deny("bob", "list", "pods");
         explain_as(&Server::start(cluster), "bob", &["-o", "json"])
     };
-    let right = "missing permission: list pods in the namespace default; check it with `kubectl auth can-i \
-                 list pods -n default`; add to a Role: - {apiGroups: [\"\"], \
+    let right = "missing permission: list pods in the namespace default; check it with `kubectl \
+                 auth can-i list pods -n default`; add to a Role: - {apiGroups: [\"\"], \
                  resources: [\"pods\"], verbs: [\"list\"]}";
     // What needs no pods asks for the maximum, which leaves nothing open.
     for (metrics, answered, certainty) in [

@@ -67,7 +67,8 @@ impl Right {
             (if group.is_empty() { "" } else { "." }, if sub.is_empty() { "" } else { "/" });
         [
             format!(
-                "missing permission: {verb} {name}{dot}{group}{slash}{sub} in the namespace {namespace}"
+                "missing permission: {verb} {name}{dot}{group}{slash}{sub} in the namespace \
+                 {namespace}"
             ),
             format!(
                 "rule for a Role: - {{apiGroups: [{group:?}], resources: [{resource:?}], verbs: \

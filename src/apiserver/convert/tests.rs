@@ -151,13 +151,13 @@ fn what_cannot_be_read_names_the_field() {
         (r#"{"kind": "Pod"}"#, r#"kind: "Pod" is not "HorizontalPodAutoscaler""#),
         (
             r#"{"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v3"}"#,
-            "apiVersion: unsupported version \"autoscaling/v3\" (supported: autoscaling/v1, autoscaling/v2beta1, autoscaling/v2beta2, \
-             autoscaling/v2)",
+            "apiVersion: unsupported version \"autoscaling/v3\" (supported: autoscaling/v1, \
+             autoscaling/v2beta1, autoscaling/v2beta2, autoscaling/v2)",
         ),
         (
             r#"{"kind": "HorizontalPodAutoscaler"}"#,
-            "apiVersion: unsupported version \"\" (supported: autoscaling/v1, autoscaling/v2beta1, autoscaling/v2beta2, \
-             autoscaling/v2)",
+            "apiVersion: unsupported version \"\" (supported: autoscaling/v1, \
+             autoscaling/v2beta1, autoscaling/v2beta2, autoscaling/v2)",
         ),
     ] {
         assert_eq!(hpa_from_json(json).unwrap_err().to_string(), want, "{json}");

@@ -94,8 +94,8 @@ mod tests {
         for (path, want) in [
             (
                 "/api/v1/namespaces/shop/pods?limit=500",
-                "missing permission: list pods in the namespace shop; check it with `kubectl auth can-i \
-                 list pods -n shop`; add to a Role: - {apiGroups: [\"\"], \
+                "missing permission: list pods in the namespace shop; check it with `kubectl auth \
+                 can-i list pods -n shop`; add to a Role: - {apiGroups: [\"\"], \
                  resources: [\"pods\"], verbs: [\"list\"]}",
             ),
             (

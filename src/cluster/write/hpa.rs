@@ -93,8 +93,8 @@ impl Write for StatusWrite<'_> {
         } else if json!(now.status) == json!(self.status) {
             ReadBack::Written((), now.written.by_us)
         } else {
-            let what = "the HPA has a different status: the write can no longer take effect, or something \
-                        has written the HPA since";
+            let what = "the HPA has a different status: the write can no longer take effect, or \
+                        something has written the HPA since";
             ReadBack::Replaced(what.to_owned())
         })
     }

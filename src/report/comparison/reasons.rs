@@ -334,8 +334,8 @@ impl<'a> ReasonFinder<'a> {
             newer.filter_map(|row| Some((row.index?, row.name.clone()))).unzip();
         if self.is_open() && !indexes.is_empty() {
             let message = format!(
-                "the samples of {} are newer than the status: the average is the same, but the values \
-                 of the pods may differ",
+                "the samples of {} are newer than the status: the average is the same, but the \
+                 values of the pods may differ",
                 list(&names)
             );
             self.push(Code::MetricsMoved, BearsOn::Metrics(indexes), message);
@@ -366,7 +366,8 @@ impl<'a> ReasonFinder<'a> {
         }
         if most > 0 {
             let message = format!(
-                "{} started, changed readiness or left the initialization period since the status was written",
+                "{} started, changed readiness or left the initialization period since the status \
+                 was written",
                 count(most, "pod")
             );
             self.push(Code::PodsChanged, BearsOn::Metrics(indexes), message);
@@ -393,8 +394,8 @@ impl<'a> ReasonFinder<'a> {
         let message = match (held_then, self.held_now(), range) {
             (_, Some(_), Some(Range { min, max })) if remembered.is_open() && min != max => {
                 format!(
-                    "the controller's history is uncertain; depending on it, the pass ends at {min} to \
-                     {max}"
+                    "the controller's history is uncertain; depending on it, the pass ends at \
+                     {min} to {max}"
                 )
             }
             (Some(Some(reason)), Some(false), _) => {
@@ -412,8 +413,8 @@ impl<'a> ReasonFinder<'a> {
                 "a past recommendation holds the replicas now, and did not then".to_owned()
             }
             _ if rate && other_desired => format!(
-                "a rate limit held the replicas then ({limited}); past changes count only for their \
-                 period"
+                "a rate limit held the replicas then ({limited}); past changes count only for \
+                 their period"
             ),
             _ => return,
         };
@@ -445,8 +446,8 @@ impl<'a> ReasonFinder<'a> {
         let open = open.filter(|(_, reason)| is_open(&outlook.extremes, *reason));
         let open: Vec<&str> = open.map(|(type_, _)| type_).collect();
         if remembered.is_open() && self.open().any(|row| open.contains(&&*row.name)) {
-            let message = "the controller's history is uncertain; depending on it, the pass ends at these replicas \
-                           for another reason";
+            let message = "the controller's history is uncertain; depending on it, the pass ends \
+                           at these replicas for another reason";
             self.push(Code::Memory, BearsOn::Conditions(open), message);
         }
     }

@@ -120,8 +120,8 @@ impl Words<'_> {
             }
             Clause::InitializingOldSample => (
                 format!(
-                    "started less than {initialization} ago, and its sample window began before its \
-                     last readiness change"
+                    "started less than {initialization} ago, and its sample window began before \
+                     its last readiness change"
                 ),
                 &*later_sample,
             ),

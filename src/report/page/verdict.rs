@@ -148,8 +148,8 @@ impl Words<'_> {
                 )
             });
             return format!(
-                "Not certain: it scales to {} if the recommendation of {replicas} is older than {} at \
-                 the next pass{latest}.",
+                "Not certain: it scales to {} if the recommendation of {replicas} is older than \
+                 {} at the next pass{latest}.",
                 range.min,
                 duration(window)
             );
@@ -166,20 +166,20 @@ impl Words<'_> {
         let newest = SecondsTime(newest);
         match why {
             Why::Unstated if self.now() > doubt.newest => format!(
-                "The input does not state when it was saved, and its newest sample is {by} old. To explain \
-                 it as of then, use --now {newest}."
+                "The input does not state when it was saved, and its newest sample is {by} old. \
+                 To explain it as of then, use --now {newest}."
             ),
             Why::Unstated => format!(
-                "The input does not state when it was saved, and its newest sample is {by} ahead of the \
-                 system clock. To explain it as of then, use --now {newest}."
+                "The input does not state when it was saved, and its newest sample is {by} ahead \
+                 of the system clock. To explain it as of then, use --now {newest}."
             ),
             Why::Ahead => format!(
                 "The stated time is wrong: the newest sample is {by} later. To explain it \
                  as of then, use --now {newest}."
             ),
             Why::Old => format!(
-                "The newest sample is {by} old: either metrics have stopped arriving, or the stated time is \
-                 wrong (try --now {newest})."
+                "The newest sample is {by} old: either metrics have stopped arriving, or the \
+                 stated time is wrong (try --now {newest})."
             ),
         }
     }
@@ -237,14 +237,14 @@ impl Words<'_> {
                     }
                     Path::AboveMax => {
                         return format!(
-                            "{current} is above maxReplicas ({max}); the controller corrects this without considering \
-                             metrics, stabilization or rate limits."
+                            "{current} is above maxReplicas ({max}); the controller corrects this \
+                             without considering metrics, stabilization or rate limits."
                         );
                     }
                     Path::BelowMin => {
                         return format!(
-                            "{current} is below minReplicas ({min}); the controller corrects this without considering \
-                             metrics, stabilization or rate limits."
+                            "{current} is below minReplicas ({min}); the controller corrects this \
+                             without considering metrics, stabilization or rate limits."
                         );
                     }
                     Path::Metrics => {}
@@ -252,8 +252,8 @@ impl Words<'_> {
                 Step::RejectSelector { reason, message, hpas } => {
                     return match *reason {
                         "AmbiguousSelector" => format!(
-                            "Other HPAs select the same pods ({}): the controller does not scale any \
-                             of them.",
+                            "Other HPAs select the same pods ({}): the controller does not scale \
+                             any of them.",
                             list(&hpas[1..])
                         ),
                         _ => format!("The target's pods cannot be selected: {message}."),
@@ -300,8 +300,8 @@ impl Words<'_> {
         let rest = if total - invalid == 1 { "the other proposes" } else { "the others propose" };
         let total = count(total, "metric");
         format!(
-            "{invalid} of {total} failed, and {rest} {highest}: while a metric fails, the controller \
-             does not scale below the current {current}."
+            "{invalid} of {total} failed, and {rest} {highest}: while a metric fails, the \
+             controller does not scale below the current {current}."
         )
     }
 
@@ -329,7 +329,8 @@ impl Words<'_> {
                     }
                 };
                 format!(
-                    "{label} is at {} of its target, within the tolerance ({} to {}), and keeps {keeps}",
+                    "{label} is at {} of its target, within the tolerance ({} to {}), and keeps \
+                     {keeps}",
                     percent(proposal.ratio),
                     percent(1.0 - winner.tolerance.down),
                     percent(1.0 + winner.tolerance.up),
@@ -340,7 +341,8 @@ impl Words<'_> {
             | Because::DirectionFlips
             | Because::CountFlips => {
                 format!(
-                    "{label} keeps the replicas, because pods without usable metrics make the result ambiguous"
+                    "{label} keeps the replicas, because pods without usable metrics make the \
+                     result ambiguous"
                 )
             }
             _ if highest == current => format!("{label} proposes {highest}, the current number"),

@@ -97,7 +97,8 @@ impl Candidate {
             _ => {
                 let count = objects.hpas.len();
                 return Err(Error::usage(format!(
-                    "--hpa {file}: contains {count} HorizontalPodAutoscalers, and not exactly one named {name}"
+                    "--hpa {file}: contains {count} HorizontalPodAutoscalers, and not exactly one \
+                     named {name}"
                 )));
             }
         };
@@ -306,7 +307,7 @@ fn same_target(before: &HpaSpec, after: &HpaSpec, origin: &str) -> Result<(), Er
         "{origin}: it scales {}/{}, the HPA {}/{}",
         other.kind, other.name, own.kind, own.name
     ))
-    .hint("observations of one target do not apply to another: use -f with the objects of that target"))
+    .hint("observations of one target do not apply to another: use -f with the other's objects"))
 }
 
 fn to_json(spec: &HpaSpec) -> Result<Json, Error> {
@@ -366,7 +367,8 @@ fn update(
         let answer = place.and_then(|place| snapshot.metrics.get(place));
         let answer = answer.ok_or_else(|| {
             Error::usage(format!(
-                "{origin}: spec.metrics[{index}]: {} was not read, because the HPA does not have this metric",
+                "{origin}: spec.metrics[{index}]: {} was not read, because the HPA does not have \
+                 this metric",
                 metric.label()
             ))
             .hint("use --hpa with the whole manifest to have it read")
@@ -403,8 +405,8 @@ impl NewTarget {
     fn read(text: &str, typed: &str) -> Result<Self, Error> {
         if text.starts_with('+') {
             return Err(Error::usage(format!(
-                "--target {typed}: {text} looks like a change, but a target cannot be changed by an \
-                 amount: give the new target without the +"
+                "--target {typed}: {text} looks like a change, but a target cannot be changed by \
+                 an amount: give the new target without the +"
             )));
         }
         let target = match text.strip_suffix('%') {

@@ -94,8 +94,8 @@ fn a_picture_stands_alone() {
         node.text().expect("words").to_owned()
     };
     assert_eq!(words("title"), "REPLICAS OVER cpu");
-    let said = "cpu: adds replicas above 22%; proposes fewer up to 10%, but removes none at any value: already \
-                at minReplicas (2);";
+    let said = "cpu: adds replicas above 22%; proposes fewer up to 10%, but removes none at any \
+                value: already at minReplicas (2);";
     assert!(words("desc").starts_with(said), "{}", words("desc"));
 }
 

@@ -59,7 +59,7 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
     let asks = !args.how.yes && !is_dry;
     if asks && !terminal.asks {
         return Err(Error::usage("cannot ask for confirmation: stdin or stderr is not a terminal")
-            .hint("--yes writes without asking, --dry-run=server or --dry-run=client not at all"));
+            .hint("use --yes to write without confirmation, or --dry-run to write nothing"));
     }
     let options =
         Options { name: hpa_name(&args.name)?, ..options(&args.controller, &args.connection) };

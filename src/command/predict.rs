@@ -173,7 +173,7 @@ fn with_right(e: Error, notes: &[Note]) -> Error {
 fn drawn(prediction: &Prediction<'_>, metric: Option<usize>) -> Result<Chart, Error> {
     let Some(metric) = metric else {
         let played = prediction.timeline.as_ref().map(Played::chart);
-        return played.ok_or_else(|| Error::failed(format!("there is no chart: {NOT_PLAYED}")));
+        return played.ok_or_else(|| Error::failed(NOT_PLAYED));
     };
     let why = || {
         let of = prediction.thresholds.get(metric);
@@ -181,7 +181,7 @@ fn drawn(prediction: &Prediction<'_>, metric: Option<usize>) -> Result<Chart, Er
             Some(Found::Nothing { error }) => error,
             _ => "the pass ignores metrics",
         };
-        Error::failed(format!("there is no curve: {why}"))
+        Error::failed(format!("no curve: {why}"))
     };
     prediction.curve().ok_or_else(why)
 }

@@ -92,7 +92,7 @@ pub(super) fn check(
             let milli = amount.milli_value();
             let number = decimal(milli, 3);
             Err(format!(
-                "ambiguous, as the target of {resource} is a utilization: {number}% of the request \
+                "ambiguous, because the target of {resource} is a utilization: {number}% of the request \
                  is {}, {} is {}",
                 typed(&format!("{number}%")),
                 kind.words(&number),
@@ -112,7 +112,7 @@ pub(super) fn check(
         (Kind::Bytes, "n" | "u" | "m") if amount.milli_value() < KI => {
             let number = value.trim_end_matches(unit);
             Err(format!(
-                "less than a KiB, as {unit} is a part of a byte: {number} MiB is {}",
+                "less than a KiB, because {unit} is a part of a byte: {number} MiB is {}",
                 typed(&format!("{number}Mi"))
             ))
         }
@@ -146,7 +146,7 @@ mod tests {
         let percent = &build::utilization(70);
         let amount = &build::average("1");
         let ambiguous = |resource: &str, readings: &str| {
-            format!("ambiguous, as the target of {resource} is a utilization: {readings}")
+            format!("ambiguous, because the target of {resource} is a utilization: {readings}")
         };
         let cores = |unit: &str| {
             format!(
@@ -209,7 +209,9 @@ mod tests {
                 "memory",
                 amount,
                 "400m",
-                Some("less than a KiB, as m is a part of a byte: 400 MiB is <400Mi>".to_owned()),
+                Some(
+                    "less than a KiB, because m is a part of a byte: 400 MiB is <400Mi>".to_owned(),
+                ),
             ),
             (
                 "example.com/gpu",

@@ -81,7 +81,7 @@ fn what_comes_next_is_foreseen_for_each_change() {
                 Err(e) => {
                     // Out of bounds it is corrected even where the pods cannot be told.
                     let text = e.message;
-                    let told = text.starts_with("the pods of the target are not known")
+                    let told = text.starts_with("the pods of the target are unknown")
                         || text.starts_with("the pass cannot be run for ");
                     assert!(told, "{name}: {text}");
                     *verdicts.entry("unknown").or_insert(0) += 1;

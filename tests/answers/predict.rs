@@ -478,7 +478,7 @@ fn why_no_pod_can_have_a_value_is_said() {
     };
     assert_eq!(
         message(refuse, "--cpu=side=1m").0,
-        "cpu in side: the pods of the target are not known: you may not read them"
+        "cpu in side: the pods of the target are unknown: you may not read them"
     );
 }
 
@@ -605,7 +605,7 @@ fn an_amount_of_a_resource_has_a_unit_that_leaves_no_doubt() {
     let target = &mut average.snapshot.hpa.spec.metrics[0].resource.as_mut().unwrap().target;
     target.average_utilization = None;
     target.average_value = Some(Quantity::from_milli(100, Format::DecimalSI));
-    let readings = "ambiguous, as the target of cpu is a utilization: 80% of the request is";
+    let readings = "ambiguous, because the target of cpu is a utilization: 80% of the request is";
     for (flags, refusal) in [
         ("--cpu=80", format!("--cpu 80: {readings} --cpu 80%, 80 cores is --cpu 80000m")),
         (

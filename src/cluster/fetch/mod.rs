@@ -299,7 +299,7 @@ impl Fetch<'_> {
         // An object that the server has accepted is not judged again, by whichever rules.
         let rules = AdmissionRules::of(&Version::newest());
         let object = admit::admit(text, self.namespace, rules).map_err(|e| e.to_string())?;
-        if object.is_admitted() { Ok(object) } else { Err("the object carries no uid".to_owned()) }
+        if object.is_admitted() { Ok(object) } else { Err("the object has no uid".to_owned()) }
     }
 }
 

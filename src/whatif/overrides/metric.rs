@@ -406,7 +406,7 @@ impl Metric {
     }
 
     fn unknown_pods(&self, why: &str) -> Error {
-        Error::usage(format!("{}: the pods of the target are not known: {why}", self.label))
+        Error::usage(format!("{}: the pods of the target are unknown: {why}", self.label))
     }
 }
 

@@ -218,7 +218,7 @@ pub(super) fn named(snapshot: &Snapshot, name: &str) -> Result<(), Error> {
 /// The pods of the target, by name.
 fn of_target(snapshot: &Snapshot) -> Result<Vec<&Pod>, Error> {
     let selector = selector(snapshot)
-        .map_err(|e| Error::usage(format!("the pods of the target are not known: {e}")))?;
+        .map_err(|e| Error::usage(format!("the pods of the target are unknown: {e}")))?;
     let mut pods: Vec<&Pod> =
         snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels)).collect();
     pods.sort_by(|a, b| a.name.cmp(&b.name));

@@ -108,9 +108,8 @@ impl Candidate {
         match validate {
             Validate::Strict if !unknown.is_empty() => {
                 let unknown: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-                return Err(Error::usage(format!("{origin}: {}", unknown.join("; "))).hint(
-                    "--validate=warn takes the manifest without it, as the API server would",
-                ));
+                return Err(Error::usage(format!("{origin}: {}", unknown.join("; ")))
+                    .hint("use --validate=warn to drop the field, as the API server would"));
             }
             Validate::Strict | Validate::Ignore => {}
             Validate::Warn => {

@@ -104,8 +104,7 @@ impl Trace {
                 let (got, want) = (record.len(), header.len());
                 return Err(bad(line, format!("{got} fields, where the first line has {want}")));
             }
-            let time = Time::read(&record[place])
-                .map_err(|why| bad(line, format!("time: {why}")).hint(TIMES))?;
+            let time = Time::read(&record[place]).map_err(|why| bad(line, why).hint(TIMES))?;
             if let Some(before) = rows.last().map(|row| row.time) {
                 if std::mem::discriminant(&before) != std::mem::discriminant(&time) {
                     let why = "times are mixed: some are relative to the first pass, some absolute"
@@ -201,11 +200,11 @@ impl Trace {
 impl Time {
     fn read(text: &str) -> Result<Self, String> {
         if text.is_empty() {
-            return Err("there is none".to_owned());
+            return Err("the time is missing".to_owned());
         }
         match (parse_duration(text), text.parse()) {
             (Ok(duration), _) => Ok(Self::After(duration)),
-            (Err(why @ NoDuration::Negative), _) => Err(format!("{text} {why}")),
+            (Err(why @ NoDuration::Negative), _) => Err(format!("time {text} {why}")),
             (Err(NoDuration::Form), Ok(time)) => Ok(Self::At(time)),
             (Err(NoDuration::Form), Err(_)) => Err(format!("{text:?} is not a time")),
         }
@@ -257,11 +256,11 @@ mod tests {
             ("time,cpu,time\n0s,1,1\n", ":1: duplicate column \"time\""),
             ("time,cpu\n0s,1\n5s\n", ":3: 1 fields, where the first line has 2"),
             ("time,cpu\n0s,1,2\n", ":2: 3 fields, where the first line has 2"),
-            ("time,cpu\n,1\n", ":2: time: there is none"),
-            ("time,cpu\nsoon,1\n", ":2: time: \"soon\" is not a time"),
-            ("time,cpu\n-5s,1\n", ":2: time: -5s must not be negative"),
-            ("time,cpu\n1e400,1\n", ":2: time: \"1e400\" is not a time"),
-            ("time,cpu\nNaN,1\n", ":2: time: \"NaN\" is not a time"),
+            ("time,cpu\n,1\n", ":2: the time is missing"),
+            ("time,cpu\nsoon,1\n", ":2: \"soon\" is not a time"),
+            ("time,cpu\n-5s,1\n", ":2: time -5s must not be negative"),
+            ("time,cpu\n1e400,1\n", ":2: \"1e400\" is not a time"),
+            ("time,cpu\nNaN,1\n", ":2: \"NaN\" is not a time"),
             ("time,cpu\n30s,1\n15s,1\n", ":3: time 15s is not after the previous one"),
             ("time,cpu\n30s,1\n30,1\n", ":3: time 30 is not after the previous one"),
             (

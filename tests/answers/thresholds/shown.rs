@@ -148,7 +148,7 @@ fn there_may_be_nothing_to_draw() {
         (
             &["--curve", "cpu", "-o", "svg", "--replicas", "20"],
             1,
-            "there is no curve: the pass does not look at metrics",
+            "no curve: the pass does not look at metrics",
             "",
         ),
     ] {

@@ -92,8 +92,8 @@ pub(super) fn check(
             let milli = amount.milli_value();
             let number = decimal(milli, 3);
             Err(format!(
-                "ambiguous, because the target of {resource} is a utilization: {number}% of the request \
-                 is {}, {} is {}",
+                "ambiguous, because the target of {resource} is a utilization: {number}% of the \
+                 request is {}, {} is {}",
                 typed(&format!("{number}%")),
                 kind.words(&number),
                 typed(&kind.with_unit(milli)),

@@ -380,7 +380,9 @@ fn junit_for_a_pipeline() {
       <failure type="false" message="recommended is 0"/>
     </testcase>
     <testcase classname="default/nginx-deployment" name="not limited (--fail-on limited)">
-      <error type="unknown" message="limited is unknown (it depends on the controller's history); use --history none, or --observe 5m35s in a cluster, to resolve this"/>
+      <error type="unknown" message="limited is unknown (it depends on the controller's history); \
+                                     use --history none, or --observe 5m35s in a cluster, to \
+                                     resolve this"/>
     </testcase>
   </testsuite>
 </testsuites>

@@ -510,7 +510,12 @@ fn a_metric_that_is_missing_fails_as_an_api_that_is_down() {
 #[test]
 fn what_cannot_be_is_refused_with_what_can() {
     for (flags, message, hint) in [
-        ("--cpu=80%%", "--cpu 80%%: 80%%: not a value", "a value is a share of the request (80%)"),
+        (
+            "--cpu=80%%",
+            "--cpu 80%%: 80%%: not a value",
+            "a value is a percentage of the request \
+                                                         (80%)",
+        ),
         ("--cpu=NaN", "--cpu NaN: NaN: not a value", "a value is"),
         ("--cpu=-250m", "--cpu -250m: -250m: must not be negative", "a value is"),
         ("--cpu=-110%", "--cpu -110%: -110%: must not be negative", "a value is"),
@@ -525,7 +530,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--pod=web-9:cpu=1", "the target has no pod web-9", "it has web-1, web-2, web-3, web-4"),
         ("--pod=web-1", "--pod web-1: not of the form POD:METRIC=VALUE", "such as"),
         ("--unready=5", "--unready 5: only 4 ready pods of the target are left", ""),
-        ("--missing=5", "--missing 5: of the target's pods that are running, 4 are not spoken", ""),
+        ("--missing=5", "--missing 5: only 4 running pods of the target are left", ""),
         ("--unready=web-9", "the target has no pod web-9", "it has web-1"),
         ("--unready=web-1 --pending=web-1", "web-1 cannot be both unready and pending", ""),
         (
@@ -534,12 +539,22 @@ fn what_cannot_be_is_refused_with_what_can() {
             "",
         ),
         ("--unready=Web_1", "--unready Web_1: not a number or the name of a pod", ""),
-        ("--replicas=-5", "--replicas -5: the target has 4 replicas, and no fewer than 0", ""),
-        ("--replicas -5", "--replicas -5: the target has 4 replicas, and no fewer than 0", ""),
+        (
+            "--replicas=-5",
+            "--replicas -5: the target has 4 replicas; the result cannot be \
+                           negative",
+            "",
+        ),
+        (
+            "--replicas -5",
+            "--replicas -5: the target has 4 replicas; the result cannot be \
+                           negative",
+            "",
+        ),
         ("--replicas=+99997", "--replicas +99997: at most 100000 pods can be assumed", ""),
-        ("--replicas=x2", "--replicas x2: neither a count such as 6 nor a change such as +2", ""),
-        ("--replicas=+20%", "--replicas +20%: neither a count such as 6 nor a change such", ""),
-        ("--replicas=99999999999", "--replicas 99999999999: neither a count such as 6 nor", ""),
+        ("--replicas=x2", "--replicas x2: not a number such as 6 or a change such as +2", ""),
+        ("--replicas=+20%", "--replicas +20%: not a number such as 6 or a change such", ""),
+        ("--replicas=99999999999", "--replicas 99999999999: not a number such as 6 or", ""),
         ("--replicas=100001", "--replicas 100001: at most 100000 pods can be assumed", ""),
         ("--unready -1", "--unready -1: not a number or the name of a pod", ""),
         ("--min -1", "spec.minReplicas: Invalid value: -1", "the API server would reject"),
@@ -559,10 +574,10 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--target=cpu=70% --target=cpu=60%", "the target of cpu is set twice", ""),
         (
             "--target=cpu=70% --set=metrics[0].resource.target.averageUtilization=60",
-            "the target of cpu and metrics[0].resource.target.averageUtilization are stated",
+            "the target of cpu and metrics[0].resource.target.averageUtilization are both set",
             "",
         ),
-        ("--target=cpu=70% --set=metrics=[]", "the target of cpu and metrics are stated", ""),
+        ("--target=cpu=70% --set=metrics=[]", "the target of cpu and metrics are both set", ""),
         ("--target=cpu", "--target cpu: not of the form NAME=VALUE", "a target is a whole"),
         ("--set=nonsense=null", "--set nonsense: the spec has no such field", "a path such as"),
         (

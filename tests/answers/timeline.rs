@@ -358,7 +358,11 @@ fn a_timeline_is_drawn_as_svg() {
     assert_eq!(said("desc"), Some("It settles at 2, at 07:12:14Z (after 5m45s)."));
     for (flags, why) in [
         (&["-o", "svg"][..], "error: -o svg: there is nothing to draw\n"),
-        (&["-o", "svg", "--for=1m", "--curve=cpu"], "error: -o svg: it is one chart\n"),
+        (
+            &["-o", "svg", "--for=1m", "--curve=cpu"],
+            "error: -o svg: use one of --curve and \
+                                                     --for\n",
+        ),
     ] {
         let (text, errors, code) = predict(flags, "");
         assert_eq!((&*text, code), ("", Some(2)));

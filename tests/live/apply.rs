@@ -286,7 +286,7 @@ fn it_starts_over_as_often_as_it_may() {
     );
     let want = Want { code: 6, sent: 0, replicas: 2, told: "; nothing written\n" };
     let ran = check("always", vec![again], &["--retry=2"], &want);
-    assert_eq!(ran.stderr.matches(": starting over (").count(), 2, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches(": retrying (").count(), 2, "{}", ran.stderr);
 }
 
 #[test]
@@ -520,7 +520,7 @@ fn what_the_server_makes_of_it_is_an_outcome_of_its_own() {
         cluster.fault(put(), Fault::Unheard);
         cluster.fault(put(), Fault::Answer(Answer::json(200, other.to_string())));
         let server = Server::start(cluster);
-        let told = format!("error: the server made {made} of the 4 replicas that were sent");
+        let told = format!("error: the server stored {made} replicas instead of 4");
         for flag in ["--dry-run=server", "--yes"] {
             let ran = apply(&server, &[flag]);
             assert_eq!(ran.code, Some(8), "{}", ran.stderr);

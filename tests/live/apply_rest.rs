@@ -271,8 +271,7 @@ fn the_only_metric_denied_to_us_is_a_right_that_is_missing() {
     let server = Server::start(cluster);
     let ran = apply_as(&server, "bob", &["--yes", "--force-uncertain", "-o", "name"]);
     let right = "hint: missing permission: list pods.metrics.k8s.io in the namespace default; ";
-    let rule =
-        "rule for a Role: - {apiGroups: [\"metrics.k8s.io\"], resources: [\"pods\"], verbs: ";
+    let rule = "add to a Role: - {apiGroups: [\"metrics.k8s.io\"], resources: [\"pods\"], verbs: ";
     let told = "error: you may not read cpu, so what the controller would write is unknown; \
                 nothing written\n";
     ran.fails(6, &[told, right, rule]);
@@ -395,8 +394,12 @@ fn the_status_is_written_where_nobody_else_does() {
         (server, ran)
     };
     for (renewed, told) in [
-        (Some("07:07:12"), "a controller manager holds its lease, renewed at 2026-11-21T07:07:12Z"),
-        (None, "whether a controller manager holds its lease is not known"),
+        (
+            Some("07:07:12"),
+            "a controller manager holds the lease (renewed at \
+                            2026-11-21T07:07:12Z)",
+        ),
+        (None, "unknown whether a controller manager holds the lease"),
     ] {
         let (server, ran) = with(renewed, &[]);
         assert_eq!(ran.code, Some(6), "{}", ran.stderr);

@@ -128,7 +128,7 @@ fn without_the_right_to_a_scale_the_target_itself_speaks() {
         1,
         &[
             "Error from server (Forbidden): rollouts.argoproj.io \"canary\" is forbidden: ",
-            "rule for a Role: - {apiGroups: [\"argoproj.io\"], resources: [\"rollouts/scale\"], \
+            "add to a Role: - {apiGroups: [\"argoproj.io\"], resources: [\"rollouts/scale\"], \
              verbs: [\"get\"]}\n",
         ],
     );

@@ -362,7 +362,10 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
     let ran = list(&server, &["-n", "shop", "--save", file]);
     assert_eq!(ran.code, Some(1));
     assert!(
-        ran.stderr.starts_with(&format!("Warning: shop/pay is not in {file}\nerror: shop/pay: ")),
+        ran.stderr.starts_with(&format!(
+            "Warning: shop/pay was not saved to {file}\nerror: \
+                                         shop/pay: "
+        )),
         "{}",
         ran.stderr
     );

@@ -82,7 +82,7 @@ fn a_denied_metrics_api_says_nothing_of_the_controller_and_names_the_right() {
             ["*", "*.custom.metrics.k8s.io"],
             "FailedGetObjectMetric",
             "is forbidden: User \"bob\" cannot get resource \"metrics\"",
-            "rule for a Role: - {apiGroups: [\"custom.metrics.k8s.io\"], resources: [\"metrics\"], \
+            "add to a Role: - {apiGroups: [\"custom.metrics.k8s.io\"], resources: [\"metrics\"], \
              verbs: [\"get\"]}",
         ),
         (
@@ -400,7 +400,7 @@ fn old_metrics_are_told() {
     let fresh = ["explain", NAME, "-f", path, "-o", "json", "--now", "2026-11-21T07:06:30Z"];
     let fresh = run(program().args(fresh)).answer();
     fs::remove_file(&file).expect("it was there");
-    let note = "the metrics of 2 of 2 pods are older than twice their window, up to ";
+    let note = "the metrics of 2 of 2 pods are older than twice their window (up to ";
     for (answer, old) in [(answer, true), (again, true), (fresh, false)] {
         assert_eq!(notes(&answer).contains(note), old, "{}", notes(&answer));
     }
@@ -408,7 +408,7 @@ fn old_metrics_are_told() {
     with_metrics(&mut cluster, &json!([pods_metric()]));
     let answer = super::explain(&Server::start(cluster), &["-o", "json"]).answer();
     let note =
-        "the values of http_requests of 2 of 2 pods are older than twice their window, up to ";
+        "the values of http_requests of 2 of 2 pods are older than twice their window (up to ";
     assert!(notes(&answer).contains(note), "{}", notes(&answer));
 }
 

@@ -260,7 +260,7 @@ fn holds(sequence: &Sequence) -> Result<(), TestCaseError> {
     } else if code != 7 {
         prop_assert_eq!((then.scaled, later.scaled), (0, 0), "{}", told);
     } else if !is_open {
-        prop_assert!(ran.stderr.contains("the write can no longer arrive"), "{told}");
+        prop_assert!(ran.stderr.contains("the write can no longer take effect"), "{told}");
         prop_assert_eq!(then.scaled, later.scaled, "{}", told);
     }
     let Some(answer) = answer else { return Ok(()) };

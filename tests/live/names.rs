@@ -146,7 +146,7 @@ fn links_are_made_once_and_nothing_else_is_touched() {
     assert_eq!(fs::read_link(at("kubectl_complete-hpa")).expect("a link"), Path::new("/bin/true"));
 
     run(program().args(["install-links", "--dir", "/nonexistent/folder"]))
-        .fails(1, &["no such folder", "hint: make it first"]);
+        .fails(1, &["no such directory", "hint: create it"]);
 }
 
 /// As a package manager has it: one link in a folder of the PATH to a program elsewhere.

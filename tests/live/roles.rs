@@ -59,7 +59,7 @@ impl Right {
         if resource == "*" {
             return [
                 format!("missing permission: {verb} "),
-                format!("rule for a Role: - {{apiGroups: [{group:?}], resources: "),
+                format!("add to a Role: - {{apiGroups: [{group:?}], resources: "),
             ];
         }
         let (name, sub) = resource.split_once('/').unwrap_or((resource, ""));
@@ -71,7 +71,7 @@ impl Right {
                  {namespace}"
             ),
             format!(
-                "rule for a Role: - {{apiGroups: [{group:?}], resources: [{resource:?}], verbs: \
+                "add to a Role: - {{apiGroups: [{group:?}], resources: [{resource:?}], verbs: \
                  [{verb:?}]}}"
             ),
         ]

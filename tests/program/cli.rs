@@ -191,7 +191,7 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     let missing = documents(&[HPA, REST.split_once("---").expect("documents").1]);
     let page = answer(&["explain", "web", "-f", "-"], &missing, &[]);
     assert!(page.contains("UNKNOWN: THE INPUT HAS NO TARGET"), "{page}");
-    let note = "the input has no Deployment web, the target: add the Deployment; ";
+    let note = "the input lacks the target Deployment web: add the Deployment; ";
     assert!(page.contains(note), "{page}");
     assert!(page.contains("explain web -n shop --save FILE` saves"), "{page}");
     // Nothing is put into the controller's mouth, and the spec is there as a server would hold it.
@@ -250,7 +250,7 @@ fn the_version_decides_the_rules_and_gates() {
             gates("v1.26.4"),
             &["--feature-gates", "HPAConfigurableTolerance=true"],
             removed,
-            Some("a pass of v1.26.4 depends on HPAScaleToZero, HPAContainerMetrics"),
+            Some("a pass in v1.26.4 is affected by HPAScaleToZero, HPAContainerMetrics"),
         ),
         (
             gates("v1.37.0"),
@@ -406,8 +406,8 @@ fn bad_input_is_refused_with_one_clear_line() {
         ),
         (
             other_version.as_bytes(),
-            "failed to read IN:37:7: kind: ControllerState of apiVersion \"kubectl-hpa/v2\" is not \
-             read, only ControllerState of \"kubectl-hpa/v1alpha1\"",
+            "failed to read IN:37:7: kind: unsupported apiVersion \"kubectl-hpa/v2\" of \
+             ControllerState; expected \"kubectl-hpa/v1alpha1\"",
             None,
         ),
         (
@@ -633,8 +633,8 @@ fn what_no_list_can_be_made_of_is_refused() {
             &gate,
             "unknown feature gate A",
             Some(
-                "a pass of v1.37.0 depends on HPAScaleToZero, PodLevelResources, HPAGeneration, \
-                 HPAOptimizedSelectorStore, StaleControllerConsistencyHPA",
+                "a pass in v1.37.0 is affected by HPAScaleToZero, PodLevelResources, \
+                 HPAGeneration, HPAOptimizedSelectorStore, StaleControllerConsistencyHPA",
             ),
         ),
     ] {
@@ -1135,7 +1135,7 @@ fn nothing_that_is_read_is_saved_over() {
     let (error, _, code) = refusal(&run(&["explain", "web", "-f", &state, "-f", &other], "", &[]));
     assert_eq!(code, Some(2));
     assert!(error.starts_with(&format!("failed to read {other}:")), "{error}");
-    let first = format!("a second ControllerState, after that of {state}: a saved state is read");
+    let first = format!("second ControllerState (the first is in {state}): saved states");
     assert!(error.contains(&first), "{error}");
 }
 
@@ -1286,9 +1286,9 @@ fn a_clock_far_from_its_samples_is_said_where_the_answer_stands() {
     let object = |now: &[&str]| -> Value {
         serde_json::from_str(&explain(now, "json")).expect("JSON is printed")
     };
-    let unstated = "The input does not say when it was saved";
-    let ahead = "The stated time cannot be right: the newest sample was taken 10m later.";
-    let old = "The newest sample is 25h old: metrics have stopped arriving";
+    let unstated = "The input does not state when it was saved";
+    let ahead = "The stated time is wrong: the newest sample is 10m later.";
+    let old = "The newest sample is 25h old: either metrics have stopped arriving";
     for (now, why, said, range) in [
         (&[][..], Some("unstated"), unstated, json!({"min": 2, "max": 3})),
         (&["--now", "2026-11-21T06:50:00Z"], Some("ahead"), ahead, json!({"min": 2, "max": 2})),

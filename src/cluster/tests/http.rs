@@ -310,8 +310,8 @@ fn an_api_that_does_not_answer_is_given_up() {
         }
         assert_eq!(session.requests(), 4);
         let failure = ask("/apis/metrics.k8s.io/v1beta1/nodes").await;
-        let text = "not asked: the last requests to";
-        let given_up = format!("{text} {host}/apis/metrics.k8s.io had no answer after 200ms");
+        let text = "not requested: the last requests to";
+        let given_up = format!("{text} {host}/apis/metrics.k8s.io timed out after 200ms");
         assert_eq!(failure.to_string(), format!("Unable to connect to the server: {given_up}"));
         assert_eq!(session.requests(), 4);
         // Others are still asked.

@@ -181,7 +181,7 @@ fn a_fault_is_told_with_its_place_and_field() {
         // Our own documents are never passed over.
         (
             "kind: ControllerState\nnow: 2026-11-21T06:00:00Z\n",
-            "in:1:1: ControllerState of apiVersion \"\" is not read, only ControllerState of \
+            "in:1:1: unsupported apiVersion \"\" of ControllerState; expected \
              \"kubectl-hpa/v1alpha1\"",
         ),
         (

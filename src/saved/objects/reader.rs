@@ -84,7 +84,7 @@ impl SourceText<'_> {
     fn note<E: Error>(&self, part: &str, mut fault: Fault) -> E {
         fault.read += (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
         self.fault.borrow_mut().get_or_insert(fault);
-        E::custom("a part is not readable")
+        E::custom("a part cannot be read")
     }
 }
 

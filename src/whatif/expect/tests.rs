@@ -84,7 +84,7 @@ fn what_cannot_be_read_is_shown_where_it_is() {
         ("desired <> 2", 8, "unexpected \"<>\"", "write !="),
         ("desired === 2", 8, "unexpected \"===\"", "write =="),
         ("desired !== 2", 8, "unexpected \"!==\"", "write !="),
-        ("desired < = 2", 8, "\"< =\" means nothing here", "write <="),
+        ("desired < = 2", 8, "unexpected \"< =\"", "write <="),
         ("desired ≤ 2", 8, "unexpected \"≤\"", "write <="),
         ("limited && blocked", 8, "unexpected \"&&\"", "write and"),
         ("limited || blocked", 8, "unexpected \"||\"", "write or"),

@@ -461,7 +461,7 @@ fn last_written(case: &str, wide: bool) -> String {
     for line in screen.lines() {
         assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{line}");
     }
-    let start = screen.find("LAST WRITTEN").expect("the section");
+    let start = screen.find("LAST STATUS").expect("the section");
     screen[start..].split("\n\n").next().unwrap_or_default().to_owned()
 }
 

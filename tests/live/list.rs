@@ -418,7 +418,7 @@ fn an_api_that_hangs_costs_a_list_its_time_once() {
     let answer = list(&server, &["-n", "shop", "--request-timeout", "1s", "-o", "json"]).answer();
     assert_eq!(answer["items"].as_array().map(Vec::len), Some(16));
     let text = answer.to_string();
-    assert!(text.contains("timed out after 1s") && text.contains("not asked: "), "{text}");
+    assert!(text.contains("timed out after 1s") && text.contains("not requested: "), "{text}");
     let asked = server.requests().iter().filter(|request| request.path == metrics).count();
     // Four at once, and at most three more that left before the last of those was given up.
     assert!((4..8).contains(&asked), "{asked}");

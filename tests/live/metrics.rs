@@ -158,7 +158,7 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
         assert_eq!(answer["range"], json!({"min": min, "max": 10}), "{name}");
         assert_eq!(answer["certainty"], certainty, "{name}");
         let page = explain(metrics, &[]).stdout;
-        let headline = if code == 0 { "STAYS AT 10" } else { "NOT KNOWN: YOU MAY NOT READ" };
+        let headline = if code == 0 { "STAYS AT 10" } else { "UNKNOWN: NO ACCESS" };
         assert!(page.contains(headline), "{name}: {page}");
         assert!(!page.contains("CANNOT DECIDE") && !page.contains("CONDITION"), "{name}: {page}");
     }

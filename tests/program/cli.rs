@@ -117,7 +117,7 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
     let (failed, refused) = (errors(""), errors(", denied: true"));
     let list = "{kind: PodMetricsList, apiVersion: metrics.k8s.io/v1beta1, items: []}";
     let elsewhere = metrics.replace("namespace: shop", "namespace: other");
-    let (stays, not_known) = ("CANNOT DECIDE, STAYS AT 2", "NOT KNOWN: ");
+    let (stays, not_known) = ("CANNOT DECIDE, STAYS AT 2", "UNKNOWN: ");
     for (name, parts, code, headline, finding) in [
         ("failed", vec![HPA, workload, &failed], 0, stays, "FailedGetResourceMetric"),
         ("complete, empty", vec![HPA, workload, STATE], 0, stays, "FailedGetResourceMetric"),

@@ -358,7 +358,7 @@ Not certain: the controller's history is unknown, and the pass may end anywhere 
 
 | ASSUMED |  |
 | --- | --- |
-| clock | <code>2026-11-21T07&#58;06&#58;59Z</code> (the system's; <code>--now</code> sets it) |
+| clock | <code>2026-11-21T07&#58;06&#58;59Z</code> (the system clock; use <code>--now</code> to set it) |
 | controller flags | tolerance 0.1, downscale-stabilization 5m, cpu-initialization-period 5m, initial-readiness-delay 30s, sync-period 15s (the defaults) |
 | feature gates | <code>HPAScaleToZero=true</code>, <code>PodLevelResources=true</code>, <code>HPAGeneration=true</code>, <code>HPAOptimizedSelectorStore=true</code>, <code>StaleControllerConsistencyHPA=true</code> (the defaults) |
 | version | v1.37.0 (the newest confirmed rules) |
@@ -380,9 +380,7 @@ fn junit_for_a_pipeline() {
       <failure type="false" message="recommended is 0"/>
     </testcase>
     <testcase classname="default/nginx-deployment" name="not limited (--fail-on limited)">
-      <error type="unknown" message="limited is unknown (it depends on the controller's history); \
-                                     use --history none, or --observe 5m35s in a cluster, to \
-                                     resolve this"/>
+      <error type="unknown" message="limited is unknown (it depends on the controller&apos;s history); use --history none, or --observe 5m35s in a cluster, to resolve this"/>
     </testcase>
   </testsuite>
 </testsuites>

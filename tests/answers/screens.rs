@@ -95,9 +95,9 @@ default/nginx-deployment → Deployment/nginx-deployment
 rules of v1.36.2, at 2026-11-21T07:06:44Z
 
   SCALE UP 4 → 8
-  cpu keeps the replicas, because pods without usable metrics make the result ambiguous; the
-  higher recommendation of 258 from 15s ago still holds, which raises it to 258;
-  one pass may at most double the current 4.
+  cpu keeps the replicas, because pods without usable metrics make the result
+  ambiguous; the higher recommendation of 258 from 15s ago still holds, which
+  raises it to 258; one pass may at most double the current 4.
 
 METRIC  CURRENT  TARGET  RATIO  COUNTED             PROPOSES
 cpu      0% (0)     20%      0  2 ready, 2 missing         4  highest
@@ -137,8 +137,8 @@ STATUS           THEN          NOW     MEASURED
 currentReplicas  2             4
 desiredReplicas  4             8
 cpu              2575% (515m)  0% (0)  12s ago
-  just-scaled    the last pass scaled from 2 to 4; its status shows the values from
-                 before
+  just-scaled    the last pass scaled from 2 to 4; its status shows the values
+                 from before
   metrics-moved  cpu was measured after the status was written
   pods-changed   2 pods started, changed readiness or left the initialization
                  period since the status was written
@@ -160,8 +160,8 @@ default/nginx-deployment → Deployment/nginx-deployment
 rules of v1.37.0, at 2026-11-21T07:06:29Z
 
   STAYS AT 8
-  cpu proposes 0 replicas; the history is unknown, and the current 8
-  are assumed to be the last recommendation.
+  cpu proposes 0 replicas; the history is unknown, and the current 8 are assumed
+  to be the last recommendation.
   Not certain: the controller's history is unknown, and the pass may end
   anywhere from 2 to 10.
 
@@ -207,10 +207,10 @@ cpu              -     0% (0)                    0s ago
 AbleToScale      -     True ScaleDownStabilized
 ScalingActive    -     True ValidMetricFound
 ScalingLimited   -     False DesiredWithinRange
-  just-scaled  the last pass scaled from 4 to 8; its status shows the values from
-               before
-  memory       the controller's history is uncertain; depending on it, the pass ends at
-               2 to 10
+  just-scaled  the last pass scaled from 4 to 8; its status shows the values
+               from before
+  memory       the controller's history is uncertain; depending on it, the pass
+               ends at 2 to 10
 
 ASSUMED
   clock             2026-11-21T07:06:29Z (the system clock; use --now to set it)
@@ -233,8 +233,8 @@ default/worker → StatefulSet/worker
 rules of v1.36.2, at 2026-11-21T07:00:00Z
 
   SCALE UP 6 → 7
-  queue_depth{queue=orders} proposes 8 replicas; the policies currently allow at most
-  7.
+  queue_depth{queue=orders} proposes 8 replicas; the policies currently allow at
+  most 7.
 
 METRIC           CURRENT      TARGET   RATIO  COUNTED     PROPOSES
 cpu          165% (825m)         80%  2.0625  2 ready, 3         6
@@ -261,12 +261,12 @@ PODS FOR cpu
   worker-0   890m     500m  ready       890m
   worker-1   760m     500m  ready       760m
   worker-2   410m     500m  unready        0
-      is not ready, and started less than 5m ago; until ready, 07:02:30Z (in 2m30s)
-      at the latest
+      is not ready, and started less than 5m ago; until ready, 07:02:30Z (in
+      2m30s) at the latest
   worker-3   655m     500m  unready        0
       started less than 5m ago, and its sample window began before its last
-      readiness change; until a sample of 07:00:05Z or later, 07:03:40Z (in 3m40s) at the
-      latest
+      readiness change; until a sample of 07:00:05Z or later, 07:03:40Z (in
+      3m40s) at the latest
   worker-4      -     500m  missing        0  has no metrics; until they arrive
   worker-5      -     500m  unready        0  is pending; until it runs
 
@@ -293,8 +293,8 @@ queue_depth      33                        35.667
 AbleToScale      True SucceededRescale     True SucceededRescale
 ScalingActive    True ValidMetricFound     True ValidMetricFound
 ScalingLimited   False DesiredWithinRange  True ScaleUpLimit
-  just-scaled    the last pass scaled from 5 to 6; its status shows the values from
-                 before
+  just-scaled    the last pass scaled from 5 to 6; its status shows the values
+                 from before
   metrics-moved  cpu was measured after the status was written; queue_depth was
                  read after the status was written
   pods-changed   2 pods started, changed readiness or left the initialization
@@ -496,8 +496,8 @@ cpu              50% (50m)              60% (60m)              10s ago
 AbleToScale      True ReadyForNewScale  True SucceededRescale
   unexplained  nothing that was read explains desiredReplicas, cpu and
                AbleToScale: the time at which the status was written is unknown
-               (kubectl get --show-managed-fields includes it); the controller's flags,
-               version or feature gates may differ from the assumed ones
+               (kubectl get --show-managed-fields includes it); the controller's
+               flags, version or feature gates may differ from the assumed ones
 "#);
     insta::assert_snapshot!(last_written("two HPAs for the same pods", false), @r#"
 LAST STATUS, written 15s ago, last scaled 60m ago
@@ -518,8 +518,8 @@ queue            5                      -
 AbleToScale      True ReadyForNewScale  True SucceededGetScale
 ScalingActive    True ValidMetricFound  False ScalingDisabled
   rescaled-since  the last pass set 4 replicas, and now there are 0: something
-                  else scaled it, or the controller scaled it and could not write
-                  its status
+                  else scaled it, or the controller scaled it and could not
+                  write its status
 "#);
     insta::assert_snapshot!(last_written("scaled by the controller, which lost its status", false), @r#"
 LAST STATUS, written 15s ago, last scaled 60m ago
@@ -539,8 +539,8 @@ memory  104857602  104857601  10s ago
 LAST STATUS, written 15s ago, last scaled 60m ago
 STATUS               THEN  NOW
 queue^[[31m\u{202e}  -     5
-  spec-changed  the status has different metrics than the spec, which has changed
-                since
+  spec-changed  the status has different metrics than the spec, which has
+                changed since
 "#);
 }
 
@@ -805,19 +805,21 @@ stabilization: 5 was recommended 50s ago and counts for 1m
 fn a_status_that_comes_out_the_same_again_tells_that_the_replicas_were_set_in_between() {
     let case = "scaled back to what the pass before found";
     insta::assert_snapshot!(last_written(case, false), @r#"
-LAST STATUS, written 15s ago, last scaled 60m ago, the same as in this pass, but the
-replicas were set in between
+LAST STATUS, written 15s ago, last scaled 60m ago, the same as in this pass, but
+the replicas were set in between
   rescaled-since  the last pass set 8 replicas, and now there are 4: something
-                  else scaled it, or the controller scaled it and could not write
-                  its status
+                  else scaled it, or the controller scaled it and could not
+                  write its status
 "#);
 }
 
 #[test]
 fn a_status_that_apply_wrote_is_not_taken_for_the_controllers() {
     let last = last_written("as it was, and written by us", false);
-    insta::assert_snapshot!(last, @"LAST STATUS, written 15s ago by kubectl-hpa, last scaled 60m ago, the same as in this
-pass");
+    insta::assert_snapshot!(last, @"
+LAST STATUS, written 15s ago by kubectl-hpa, last scaled 60m ago, the same as in
+this pass
+");
 }
 
 #[test]

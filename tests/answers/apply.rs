@@ -170,7 +170,7 @@ fn a_pronoun_agrees_with_the_metrics_that_failed() {
         input.replace(r#""memory""#, error)
     };
     let one = against(failed);
-    assert!(one.starts_with("queue failed: with it, it may end"), "{one}");
+    assert!(one.starts_with("queue failed: with it, the pass may end"), "{one}");
     let two = against(|input| {
         let other = r#""metrics":[{"type":"External","external":{"metric":{"name":"other"},
             "target":{"type":"Value","value":"5"}}},"#;

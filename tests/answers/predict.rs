@@ -535,7 +535,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--unready=web-1 --pending=web-1", "web-1 cannot be both unready and pending", ""),
         (
             "--missing=web-1 --pod=web-1:cpu=1m",
-            "web-1 cannot be without metrics and have a value",
+            "web-1 cannot both be without metrics and have a value",
             "",
         ),
         ("--unready=Web_1", "--unready Web_1: not a number or the name of a pod", ""),
@@ -1031,5 +1031,5 @@ spec: {maxReplicas: 2}
     let notes = notes.expect("notes");
     assert!(notes.iter().any(|it| it.as_str().is_some_and(|it| it.ends_with(note))), "{notes:?}");
     let (_, stdout, _) = with_candidate("others", &manifest("  maxReplicas: 9"), &[]);
-    assert!(!stdout.contains("ignored, as"), "{stdout}");
+    assert!(!stdout.contains("ignored, because"), "{stdout}");
 }

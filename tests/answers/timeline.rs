@@ -296,7 +296,7 @@ fn what_cannot_be_played_is_refused() {
 /// A gate that seems to be about all of it would be worse than none.
 #[test]
 fn expectations_of_a_timeline_are_said_to_be_about_its_first_pass() {
-    let note = "expectations are checked against the first pass only";
+    let note = "expectations apply to the first pass only";
     for (flags, noted) in [
         (&["--for=1m", "--expect=desired == 4"][..], true),
         (&["--for=1m", "--fail-on=maxed"], true),

@@ -203,7 +203,7 @@ mod tests {
                     Ok(read) => assert!(fits && read == length, "{length}"),
                     Err(e) => {
                         assert!(!fits, "{length}");
-                        assert_eq!(e.to_string(), "the response is larger than 2 MiB");
+                        assert_eq!(e.to_string(), "the response is larger than 1 MiB");
                     }
                 }
             }

@@ -63,7 +63,7 @@ fn what_cannot_be_read_is_shown_where_it_is() {
             "desired is a number and must be compared",
             "write for instance desired <= 10",
         ),
-        ("limited or 20", 11, "20 is compared with nothing", "write for instance desired <= 20"),
+        ("limited or 20", 11, "20 must be compared", "write for instance desired <= 20"),
         (
             "limited == true",
             0,

@@ -132,7 +132,7 @@ fn a_comment_holds_both() {
     let html = comrak::markdown_to_html(&text, &options);
     let chart = part(&html, "<pre>", "</pre>");
     assert_eq!(chart.lines().count(), 16, "{chart}");
-    assert!(!chart.contains("<p>") && chart.contains("in percent of the requests"), "{chart}");
+    assert!(!chart.contains("<p>") && chart.contains("as a percentage of requests"), "{chart}");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn there_may_be_nothing_to_draw() {
         (
             &["--curve", "cpu", "-o", "svg", "--replicas", "20"],
             1,
-            "no curve: the pass does not look at metrics",
+            "no curve: the pass ignores metrics",
             "",
         ),
     ] {

@@ -176,5 +176,5 @@ fn a_pronoun_agrees_with_the_metrics_that_failed() {
             "target":{"type":"Value","value":"5"}}},"#;
         failed(input.replace(r#""metrics":["#, other))
     });
-    assert!(two.starts_with("other, queue failed: with them, it may end"), "{two}");
+    assert!(two.starts_with("other, queue failed: with them, the pass may end"), "{two}");
 }

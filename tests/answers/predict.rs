@@ -981,7 +981,7 @@ metadata: {name: nginx-deployment}
 spec: {replicas: 2, selector: {matchLabels: {app: nginx}}}
 ";
     for (text, note) in [
-        (text.clone(), "spec.behavior.scaleUp.tolerance is dropped, as the API server does"),
+        (text.clone(), "spec.behavior.scaleUp.tolerance is dropped, as by the API server"),
         (
             text.replace("metadata: {", "metadata: {uid: u, "),
             "spec.behavior.scaleUp.tolerance is ignored: the controller of v1.34",

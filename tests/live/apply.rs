@@ -220,7 +220,7 @@ fn what_moves_before_the_write_keeps_it_back() {
     for (name, when, change, replicas, told) in cases {
         let want = Want { code: 6, sent: 0, replicas, told };
         let ran = check(name, vec![(when, Fault::Before(change))], &[], &want);
-        assert!(ran.stderr.contains("let it start over with --retry\n"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("or use --retry\n"), "{}", ran.stderr);
     }
 }
 
@@ -315,7 +315,7 @@ fn a_server_that_refuses_or_fails_is_settled() {
     let invalid = "Scale.autoscaling \"web\" is invalid: spec.replicas: Invalid value: 4: too many";
     let unheard = |fault: Fault| vec![(put(), Fault::Unheard), (put(), fault)];
     let written = "Error from server (";
-    let open = "and the write may yet arrive while its resourceVersion is ";
+    let open = "and the write may still take effect while its resourceVersion is ";
     let deaf = "Internal error occurred: failed calling webhook \"freeze.example.com\": EOF";
     for (name, faults, code, sent, replicas, told) in [
         ("webhook", unheard(refusal(403, "Forbidden", webhook)), 1, 1, 2, webhook),
@@ -450,7 +450,7 @@ fn a_lost_answer_is_settled_by_reading() {
             7,
             1,
             7,
-            "the target has 7 replicas by now, last set by kubectl",
+            "the target now has 7 replicas, last set by kubectl",
         ),
         (
             "lost, and another writer of the same",
@@ -462,7 +462,7 @@ fn a_lost_answer_is_settled_by_reading() {
             7,
             1,
             4,
-            "the target has 4 replicas by now, last set by argocd",
+            "the target now has 4 replicas, last set by argocd",
         ),
         (
             "written, and changed by another",
@@ -473,8 +473,8 @@ fn a_lost_answer_is_settled_by_reading() {
             7,
             1,
             2,
-            "last set by kube-controller-manager: the write has not arrived and no longer can, or \
-             somebody has changed the replicas since",
+            "last set by kube-controller-manager: the write can no longer take effect, or \
+             something has changed the replicas since",
         ),
         (
             "lost, and another target",
@@ -551,11 +551,12 @@ fn what_the_server_makes_of_it_is_an_outcome_of_its_own() {
 #[test]
 fn what_cannot_be_meant_is_refused_before_anything_is_asked() {
     let server = Server::start(cluster());
-    apply(&server, &[]).fails(2, &["stdin is not a terminal", "hint: --yes writes without asking"]);
+    apply(&server, &[])
+        .fails(2, &["stdin or stderr is not a terminal", "hint: use --yes to write without"]);
     let now = ["--yes", "--now=2026-11-21T06:00:00Z"];
-    apply(&server, &now).fails(2, &["apply works on the present"]);
+    apply(&server, &now).fails(2, &["apply works on the current state"]);
     for (flags, told) in [
-        (["--dry-run=client", "--wait"], "--wait follows what is written, and --dry-run writes"),
+        (["--dry-run=client", "--wait"], "--wait and --dry-run exclude each other"),
         (["--yes", "--current-replicas=-1"], "invalid value '-1' for '--current-replicas <N>'"),
         (
             ["--yes", "--resource-version="],

@@ -66,7 +66,9 @@ fn basis(answer: &Value) -> Vec<String> {
     let text = |line: &Value, field: &str| line[field].as_str().unwrap_or_default().to_owned();
     let lines = lines.map(|line| ["item", "value", "source"].map(|field| text(line, field)));
     let own = lines.filter(|[item, value, _]| {
-        items.contains(&&**item) && !value.starts_with("leads since") && !value.contains("no lease")
+        items.contains(&&**item)
+            && !value.starts_with("leader since")
+            && !value.contains("no lease")
     });
     own.map(|[item, value, source]| format!("{item}: {value} ({source})")).collect()
 }

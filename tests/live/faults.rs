@@ -450,15 +450,20 @@ fn answers_have_limits() {
     };
     let answer = |body: String| Fault::Answer(super::api::Answer::json(200, body));
     // One token over and over, and two by turns.
-    at(super::PODS, answer(list("a").to_string()))
-        .fails(1, &["invalid response for GET /api/v1/namespaces/default/pods?", "is repeated\n"]);
+    at(super::PODS, answer(list("a").to_string())).fails(
+        1,
+        &[
+            "invalid response for GET /api/v1/namespaces/default/pods?",
+            "repeats a continue token\n",
+        ],
+    );
     let mut cluster = recorded();
     for nth in 1..9 {
         let token = if nth % 2 == 0 { "a" } else { "b" };
         cluster.fault(When::on(super::PODS).nth(nth), answer(list(token).to_string()));
     }
     let server = Server::start(cluster);
-    explain(&server, &[]).fails(1, &["is repeated\n"]);
+    explain(&server, &[]).fails(1, &["repeats a continue token\n"]);
     let pages = server.requests().iter().filter(|request| request.path == super::PODS).count();
     assert_eq!(pages, 3);
 }

@@ -211,8 +211,8 @@ fn what_cannot_be_read_leaves_the_others_their_answers() {
     });
     let refused =
         "Error from server (Forbidden): horizontalpodautoscalers.autoscaling is forbidden";
-    list_as(&server, "bob", &["-n", "shop"]).fails(1, &[refused, " -n shop` tells"]);
-    list_as(&server, "bob", &["-A"]).fails(1, &[refused, " -A` tells"]);
+    list_as(&server, "bob", &["-n", "shop"]).fails(1, &[refused, " -n shop`; add to a"]);
+    list_as(&server, "bob", &["-A"]).fails(1, &[refused, " -A`; add to a"]);
     server.change(|cluster| {
         cluster.remove_version("autoscaling/v2");
     });

@@ -378,7 +378,7 @@ fn pods_that_fail_to_come_leave_no_answer() {
           kind is \"ConfigMap\"",
             ],
         ),
-        (Fault::CutInBody, vec!["invalid response for GET", "the connection broke"]),
+        (Fault::CutInBody, vec!["invalid response for GET", "the connection was lost"]),
     ] {
         let ran = explain_on(|cluster| {
             cluster.fault(When::on(PODS), fault);

@@ -108,8 +108,8 @@ fn another_hpa_on_the_same_pods_is_seen() {
     let answer = explain_as(&Server::start(cluster), "bob", &["-o", "json"]).answer();
     assert_eq!(super::condition(&answer, "ScalingActive")[1], "ValidMetricFound");
     let right = "unknown whether another HPA selects the same pods: missing permission: list \
-                 horizontalpodautoscalers.autoscaling in the namespace default; `kubectl auth can-i \
-                 list horizontalpodautoscalers.autoscaling -n default`";
+                 horizontalpodautoscalers.autoscaling in the namespace default; check it with \
+                 `kubectl auth can-i list horizontalpodautoscalers.autoscaling -n default`";
     assert!(notes(&answer).contains(right), "{answer:#}");
 }
 

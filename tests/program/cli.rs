@@ -158,7 +158,7 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
         assert_eq!(page.status.code(), Some(code), "{name}: {}", text(&page.stderr));
         let shown = text(&page.stdout);
         assert!(shown.contains(headline), "{name}: {shown}");
-        assert_eq!(shown.contains("CONTROLLER'S WORDS"), code == 0, "{name}: {shown}");
+        assert_eq!(shown.contains("CONDITIONS AND EVENTS"), code == 0, "{name}: {shown}");
         if code > 0 {
             let error = format!("error: no answer: {finding}\n");
             assert!(text(&page.stderr).starts_with(&error), "{name}: {}", text(&page.stderr));
@@ -1094,7 +1094,7 @@ fn nothing_that_is_read_is_saved_over() {
     std::os::unix::fs::symlink(&state, &link).expect("a link");
     #[cfg(not(unix))]
     fs::hard_link(&state, &link).expect("a link");
-    let by = |flag: &str| format!(" is read by {flag}");
+    let by = |flag: &str| format!(" is also read by {flag}");
     for (verb, save, flags, said) in [
         ("explain", &*state, &["-f", &*state][..], by("-f")),
         ("predict", &state, &["-f", &state], by("-f")),
@@ -1204,7 +1204,7 @@ fn the_memory_can_be_stated_by_hand() {
     }
     let list = run(&["explain", "-f", "examples/shop", "--recommendation", "8@2m"], "", &[]);
     assert_eq!(refusal(&list).2, Some(2));
-    assert!(text(&list.stderr).contains("none is named"));
+    assert!(text(&list.stderr).contains("a stated history belongs to one HPA"));
 }
 
 /// No time that can be written keeps the memory from being inferred, or taken as unknown.

@@ -588,7 +588,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         (
             "--set=scaleTargetRef.name=other",
             "--set scaleTargetRef: it scales Deployment/other, the HPA Deployment/web",
-            "one target says nothing about another",
+            "one target do not apply to another",
         ),
         ("--target=cpu=+10%", "--target cpu=+10%: +10% looks like a change", ""),
         ("--target=cpu=x2", "--target cpu=x2: x2 is not a target", "a target is a whole"),

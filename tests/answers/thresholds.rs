@@ -34,7 +34,7 @@ fn the_engine_gives_the_answers_on_both_sides() {
 }
 
 #[test]
-#[ignore = "takes minutes: cargo test --release --test answers -- --ignored"]
+#[ignore = "takes minutes: cargo test --release --test answers thresholds -- --ignored"]
 fn the_engine_gives_the_answers_on_both_sides_long() {
     gives_the_answers_on_both_sides(20_000);
 }

@@ -36,7 +36,7 @@ macro_rules! targets {
                 }
 
                 #[test]
-                #[ignore = "takes as long as FUZZ_SECONDS says"]
+                #[ignore = "FUZZ_SECONDS: cargo test --release --test fuzz -- --ignored"]
                 fn many() {
                     with_stack(|| long(NAME, &seeds::$name(), targets::$name));
                 }

@@ -31,7 +31,7 @@ fn main() {
     }
 }
 
-/// A real server writes and compresses its answers anew for everybody. With `kept` ones nobody waits
+/// A real server writes and compresses its answers again for everybody. With `kept` ones no one waits
 /// for that, so that the clients' own share is all there is.
 fn measure(pods: usize, delay: Duration, kept: bool) {
     let mut cluster = cluster(pods, delay);

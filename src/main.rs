@@ -91,7 +91,7 @@ fn answer(text: &str) -> anyhow::Result<Heard> {
     }
 }
 
-/// There is an answer, and nobody gets it.
+/// There is an answer, and no one gets it.
 fn unheard(e: &anyhow::Error) -> ExitCode {
     tell(&format!("error: {e:#}\n"));
     ExitCode::from(1)

@@ -162,7 +162,7 @@ pub enum Leader {
     Unknown,
 }
 
-/// What a pass came to, and what is known beside it.
+/// What a pass came to, and what is known besides it.
 #[derive(Debug, Clone, Copy)]
 pub struct GateInput<'a> {
     /// The pass.
@@ -300,7 +300,7 @@ impl GateInput<'_> {
         outlook.range(&decision)
     }
 
-    /// Whether the status is somebody else's to write.
+    /// Whether the status is someone else's to write.
     fn status(&self, how: &How) -> Option<Reason> {
         match self.leader {
             _ if !how.write_status => None,

@@ -60,7 +60,7 @@ pub enum ApplyOutcome {
     Unmet(String),
     /// Something has moved since it was read, so it is not written; with what.
     Moved(String),
-    /// The answer to the write was lost, and somebody else has changed the target since, perhaps on
+    /// The answer to the write was lost, and someone else has changed the target since, perhaps on
     /// top of it.
     Superseded(String),
     /// Whoever was asked said no.
@@ -127,9 +127,9 @@ impl Extra {
 pub struct Waited {
     /// How.
     pub end: WaitEnd,
-    /// The replicas that were ready, or that somebody else has set.
+    /// The replicas that were ready, or that someone else has set.
     pub replicas: i32,
-    /// Who has set them, where somebody else did and it shows.
+    /// Who has set them, where someone else did and it shows.
     pub by: Option<String>,
     /// The exit code of the signal that ended it, or 0.
     #[serde(skip)]

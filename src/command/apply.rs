@@ -124,7 +124,7 @@ impl Run<'_> {
     }
 
     /// Tries until it is written or stands, and starts over where something has moved, as often as
-    /// is allowed. Whoever is asked takes time, so a yes is to the change, which is then decided anew.
+    /// is allowed. Whoever is asked takes time, so a yes is to the change, which is then decided again.
     async fn attempts(&self, asks: bool) -> Result<Plan, Error> {
         let mut agreed: Option<Agreed> = None;
         let mut is_told = false;

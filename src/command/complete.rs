@@ -51,7 +51,7 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let candidates = candidates(&typing);
-        // Nobody waits any more where this fails.
+        // No one waits any more where this fails.
         let _ = sender.send((typing, candidates));
     });
     let mut text = String::new();

@@ -147,7 +147,7 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     })
 }
 
-/// What the command line says beside the objects, the HPA's name aside.
+/// What the command line says besides the objects, the HPA's name aside.
 pub(super) fn options(args: &ControllerArgs, connection: &ConnectionFlags) -> Options {
     Options {
         name: String::new(),

@@ -49,7 +49,7 @@ impl Interrupts {
         let come = receiver.wait_for(|come| come.times >= times).await.map(|come| come.code);
         match come {
             Ok(code) => code,
-            // Nobody listens any more, so none will come.
+            // No one listens any more, so none will come.
             Err(_) => std::future::pending().await,
         }
     }

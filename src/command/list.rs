@@ -1,5 +1,5 @@
 //! `explain` without a name: every HPA of a namespace, or of all of them, each with its own pass, in
-//! a line. What cannot be had for one is told beside the answers for the others.
+//! a line. What cannot be had for one is reported with the answers for the others.
 
 use jiff::Timestamp;
 

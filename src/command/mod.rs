@@ -145,9 +145,9 @@ pub struct Terminal {
     pub width: Option<usize>,
     /// Whether it shows ASCII only.
     pub ascii: bool,
-    /// Whether standard error is one, too, on which a line can be written anew.
+    /// Whether standard error is one, too, on which a line can be written again.
     pub rewrites: bool,
-    /// Writes to standard error while the answer is not there yet; none where nobody waits.
+    /// Writes to standard error while the answer is not there yet; none where no one waits.
     pub tell: Option<fn(&str)>,
     /// Whether somebody can be asked: standard input is a terminal, too.
     pub asks: bool,

@@ -1,5 +1,5 @@
 //! Says how far something is that takes longer than a moment: on a terminal in a line that is
-//! written anew and goes away at the end, elsewhere in one plain line. All of it is for standard
+//! written again and goes away at the end, elsewhere in one plain line. All of it is for standard
 //! error.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::Terminal;
 use crate::cluster::fetch::list::Progress;
 
-/// The moment in which nobody needs to be told anything.
+/// The moment in which no one needs to be told anything.
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// The time between two states of the line.

@@ -32,7 +32,7 @@ pub(crate) fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
     })
 }
 
-/// The cutoff `duration` before `now`. The controller reads its clock anew for each comparison, so
+/// The cutoff `duration` before `now`. The controller reads its clock again for each comparison, so
 /// an entry exactly as old as a window counts as older: the clock has moved on by then.
 pub(crate) fn cutoff(now: Timestamp, duration: SignedDuration) -> Timestamp {
     let later = add(now, SignedDuration::from_nanos(1));

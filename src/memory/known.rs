@@ -35,7 +35,7 @@ pub(super) struct Known<'k> {
     pub(super) windows_before: (SignedDuration, SignedDuration),
     /// The lease of a leader that is there.
     pub(super) lease: Option<Lease>,
-    /// There is a lease that nobody holds any more.
+    /// There is a lease that no one holds any more.
     leader_left: bool,
     /// The rescales that events tell of, the oldest first.
     pub(super) rescales: Vec<Rescale>,

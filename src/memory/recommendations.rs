@@ -14,7 +14,7 @@ use super::{Ends, Extreme};
 use crate::snapshot::evidence::SeenPass;
 use crate::snapshot::memory::Recommendation;
 
-/// A recommendation that is surely in the list, unless the controller has started anew.
+/// A recommendation that is surely in the list, unless the controller has started again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Held {
     /// Of how many replicas.
@@ -168,7 +168,7 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
                 _ => None,
             }
         };
-        // Where the controller has started anew since, it has taken the count for a
+        // Where the controller has started again since, it has taken the count for a
         // recommendation; that was none of those below.
         let later = known.rescales[place..].iter().map(|rescale| rescale.size);
         let seed = later.chain([known.current, status.current_replicas]).min();

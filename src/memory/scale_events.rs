@@ -142,7 +142,7 @@ fn told_by_events(
     let event = |place: usize| {
         let Rescale { time, size, reason, .. } = known.rescales[place];
         let replicas = size.checked_sub(before(place)?)?;
-        // With `behavior` the change goes where the metrics point; if not, somebody else has scaled.
+        // With `behavior` the change goes where the metrics point; if not, someone else has scaled.
         let fits = match reason {
             RescaleReason::AboveTarget | RescaleReason::BelowMin => replicas > 0,
             RescaleReason::BelowTarget | RescaleReason::AboveMax => replicas < 0,
@@ -201,7 +201,7 @@ fn none_dropped(known: &Known<'_>, longest: SignedDuration) -> bool {
     known.event_count < BURST.min(full + refilled.max(0))
 }
 
-/// What may be left of the changes, the likeliest first: a controller that has started anew has
+/// What may be left of the changes, the likeliest first: a controller that has started again has
 /// forgotten the older ones; one without `behavior` then has not kept any; and one that was older
 /// than the policies of its own direction look back may have been overwritten by a later one.
 fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Vec<Vec<ScaleEvent>> {

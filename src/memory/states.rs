@@ -149,7 +149,7 @@ pub(super) fn passed_since(hpa: &Hpa, until: Timestamp, rhythm: &Rhythm) -> Opti
         }
         (Some(status), Some(spec)) if status > spec && !by_us => Some(status),
         (None, Some(_)) => None,
-        // When it was written is not known either, or nobody else has written anything.
+        // When it was written is not known either, or no one else has written anything.
         (status, None) if !by_us => Some(status.unwrap_or(Timestamp::MIN)),
         (status, spec) => {
             let changed = status.max(spec)?;

@@ -42,7 +42,7 @@ pub(crate) fn memories(
     possible: &Possible,
     version: &Rules,
 ) -> Vec<Memory> {
-    // An entry older than every window plays no part, but keeps the list from being seeded.
+    // An entry older than every window is ignored, but keeps the list from being seeded.
     let forgotten = Recommendation { replicas: 0, time: Timestamp::MIN };
     let recommended = |replicas: i32| Recommendation { replicas, time: now };
     let Some(behavior) = &spec.behavior else {

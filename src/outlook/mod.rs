@@ -91,7 +91,7 @@ pub fn range(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) 
 }
 
 /// The pass at each bound of what is unknown: the memory, and metrics that are unread here and
-/// that the controller may have read. Empty where nothing is, or it plays no part.
+/// that the controller may have read. Empty where nothing is, or it is ignored.
 /// `decision` is that of the same snapshot with any memory: the metrics do not depend on it, so they
 /// are not evaluated again.
 fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<AtBound> {

@@ -218,7 +218,7 @@ impl<'a> ApplyResult<'a> {
         lines
     }
 
-    /// What is to be told beside it on standard error.
+    /// What else to print on standard error.
     pub(crate) fn errors(&self) -> Vec<Error> {
         let Applied { result, status, event, wait, .. } = self.applied;
         let told = match result {

@@ -277,7 +277,7 @@ fn alike(last: Option<&MetricStatus>, now: Option<&MetricStatus>) -> bool {
 fn measured(snapshot: &Snapshot, index: usize) -> Option<Measured> {
     let mut ends: Option<(Timestamp, Timestamp)> = None;
     let mut add = |time: Timestamp| {
-        // Go's zero time: nobody said.
+        // Go's zero time: no one said.
         if time > Timestamp::UNIX_EPOCH {
             let (from, to) = ends.unwrap_or((time, time));
             ends = Some((from.min(time), to.max(time)));

@@ -87,7 +87,7 @@ fn is_listed(file: &Path) -> bool {
     matches!(extension, Some("json" | "yaml" | "yml"))
 }
 
-/// The files behind a name. In a folder, what is none, such as a pipe, is skipped with a note: nobody
+/// The files behind a name. In a folder, what is none, such as a pipe, is skipped with a note: no one
 /// may ever write to it.
 fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     let path = Path::new(name);

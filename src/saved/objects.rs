@@ -57,7 +57,7 @@ pub struct Objects {
     pub state: Option<ControllerState<'static>>,
     /// Where it was read.
     pub state_origin: String,
-    /// How many objects that a pass does not look at were passed over, by kind and version.
+    /// How many objects that a pass does not look at were skipped, by kind and version.
     pub skipped: BTreeMap<(String, String), usize>,
 }
 

@@ -1,4 +1,4 @@
-//! What a snapshot gives reason to say beside the answer: the controller takes no notice of it, and
+//! What a snapshot gives reason to say besides the answer: the controller takes no notice of it, and
 //! people should. Nothing here changes a snapshot.
 
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ pub(crate) fn on(snapshot: &Snapshot) -> Vec<Note> {
 }
 
 impl Input {
-    /// Says anew what looks wrong, now that the snapshot is not the one of before.
+    /// Says again what looks wrong, now that the snapshot is not the one of before.
     pub fn remark_anew(&mut self, before: &Snapshot) {
         let stale = on(before);
         self.notes.retain(|note| !stale.contains(note));

@@ -11,7 +11,7 @@ use super::written::last_write;
 use crate::apimachinery::json::time;
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 
-/// What is known beside the HPA itself.
+/// What is known besides the HPA itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evidence {
     /// Events about HPAs, in any order.

@@ -16,7 +16,7 @@ use super::note::Note;
 use crate::flags::Flags;
 use crate::version::Version;
 
-/// What the command line says beside the objects.
+/// What the command line says besides the objects.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The HPA's name; a list has no use for it.

@@ -108,7 +108,7 @@ pub(super) fn check(
                 typed(&format!("{number}m"))
             ))
         }
-        // A status has averages in thousandths of a byte, but nobody uses so little.
+        // A status has averages in thousandths of a byte, but no one uses so little.
         (Kind::Bytes, "n" | "u" | "m") if amount.milli_value() < KI => {
             let number = value.trim_end_matches(unit);
             Err(format!(

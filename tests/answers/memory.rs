@@ -36,7 +36,7 @@ struct Share {
     right: usize,
 }
 
-/// What the user may read beside the HPA.
+/// What the user may read besides the HPA.
 #[derive(Debug, Clone, Copy)]
 struct Sees {
     lease: bool,
@@ -322,7 +322,7 @@ fn the_next_pass_ends_inside_the_range() {
 }
 
 /// A controller that starts with an HPA whose scale it cannot read takes the count for a
-/// recommendation at a later pass; one that starts anew takes a count that nobody may know of later.
+/// recommendation at a later pass; one that starts again takes a count that no one may know of later.
 #[test]
 fn what_once_was_outside_is_inside() {
     for seed in [1826, 2085] {

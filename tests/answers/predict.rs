@@ -774,7 +774,7 @@ fn a_candidate_for_another_target_is_refused() {
     assert_eq!(input.notes, web().notes);
 }
 
-/// What is passed over in a manifest may be what it is about.
+/// What is skipped in a manifest may be what it is about.
 #[test]
 fn what_is_odd_about_a_candidate_is_said() {
     let text = "---

@@ -407,7 +407,7 @@ fn controllers() -> Vec<Case> {
                  custom metrics API: the server could not find the metric rps for services main"
             ),
         ),
-        // #138228: the status carries metadata.generation. What somebody else has left in a condition
+        // #138228: the status carries metadata.generation. What someone else has left in a condition
         // stays from the version on whose API knows the field.
         Case::new(
             "generations",

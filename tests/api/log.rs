@@ -24,7 +24,7 @@ pub(crate) struct Recorded {
     pub(crate) done: Option<Duration>,
     /// The connection that it came on, counted from 0 in the order of acceptance.
     pub(crate) connection: usize,
-    /// Whom the server took the sender for, after impersonation; `None` if for nobody (401).
+    /// Whom the server took the sender for, after impersonation; `None` if for no one (401).
     pub(crate) user: Option<String>,
     /// The status that was sent; 0 where none was.
     pub(crate) status: u16,

@@ -144,7 +144,7 @@ impl Metrics {
         answer("MetricValueList", target, &items)
     }
 
-    /// Answers for `.../namespaces/NS/METRIC`; a metric that nobody has is an empty list.
+    /// Answers for `.../namespaces/NS/METRIC`; a metric that no one has is an empty list.
     pub(crate) fn external(&self, target: &Target, request: &Request) -> Answer {
         let selector = match label_selector(request.parameter("labelSelector")) {
             Ok(selector) => selector,

@@ -16,7 +16,7 @@ pub(crate) enum Gate {
     Open,
     /// Whoever is `user:password`; all others get a 407.
     For(&'static str),
-    /// Nobody: 403.
+    /// No one: 403.
     Closed,
     /// It never says.
     Silent,

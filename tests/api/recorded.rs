@@ -24,7 +24,7 @@ pub(crate) struct Asked {
     pub(crate) method: String,
     /// The path with its query, as sent.
     pub(crate) path: String,
-    /// Whose credentials were sent: "admin", "user without roles", "bad token" or "nobody".
+    /// Whose credentials were sent: "admin", "user without roles", "bad token" or "no one".
     #[serde(rename = "as")]
     pub(crate) user: String,
     /// The `Accept` header.

@@ -496,7 +496,7 @@ fn averages_of_earlier_passes_are_over_the_replicas_of_the_time() {
 }
 
 /// Where rate limits count rescales that only events tell of, the target's own events say whether
-/// somebody else has scaled it in between.
+/// someone else has scaled it in between.
 #[test]
 fn the_targets_events_tell_of_others_who_scale() {
     let limited = || {

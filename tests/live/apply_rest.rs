@@ -727,7 +727,7 @@ fn a_wait_rides_out_faults_until_its_own_end() {
     }
 }
 
-/// Where nobody can read what was written, standard error and the exit code still tell.
+/// Where no one can read what was written, standard error and the exit code still tell.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_was_written_is_told_where_standard_output_is_full() {

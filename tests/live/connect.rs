@@ -22,7 +22,7 @@ fn admin(server: &Server) -> Kubeconfig {
     server.kubeconfig(&Auth::Token("admin"))
 }
 
-/// A port at which nobody listens.
+/// A port at which no one listens.
 fn closed_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("an address").port()
@@ -392,7 +392,7 @@ fn a_token_of_an_identity_provider_is_used_as_it_is() {
                    at 2001-09-09T01:46:40Z";
     explain(&old, refreshes).fails(1, &[expired, "hint: run kubectl once"]);
     explain(&old, json!({})).fails(1, &[expired, "no refresh-token\n", "hint: log in again\n"]);
-    // The refresh token was sent to nobody, so kubectl can still use it.
+    // The refresh token was sent to no one, so kubectl can still use it.
     assert_eq!(server.requests().len(), asked.len());
 }
 

@@ -78,7 +78,7 @@ fn refused() -> impl Strategy<Value = Fault> {
     ])
 }
 
-/// What somebody else does meanwhile.
+/// What someone else does meanwhile.
 fn moved() -> impl Strategy<Value = Fault> {
     let target: [Change; 5] = [
         |cluster| set(cluster, 6, "kubectl"),
@@ -117,7 +117,7 @@ fn read() -> impl Strategy<Value = Step> {
     )
 }
 
-/// A write that is refused is not acted on; of one whose answer is lost nobody knows.
+/// A write that is refused is not acted on; of one whose answer is lost no one knows.
 fn write() -> impl Strategy<Value = Step> {
     let acts = prop_oneof![
         2 => Just(None),

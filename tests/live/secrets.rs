@@ -59,7 +59,7 @@ fn what_shows_is_found() {
     }
 }
 
-/// A cluster whose objects hold what is nobody's business but the pods'.
+/// A cluster whose objects hold what is no one's business but the pods'.
 fn guarded(users: &[&str]) -> Cluster {
     let mut cluster = cluster();
     for user in users {
@@ -493,7 +493,7 @@ fn no_secret_shows_where_there_is_no_connection() {
     }
 }
 
-/// A server may say that something is elsewhere; nobody is asked there.
+/// A server may say that something is elsewhere; no one is asked there.
 #[test]
 fn no_redirect_is_followed() {
     let other = Server::start(guarded(&[]));

@@ -1,5 +1,5 @@
 //! The files in `completions/`. The executables that kubectl looks for follow the verbs and must not
-//! fall behind them: `UPDATE_COMPLETIONS=1 cargo test --test program completions` writes them anew. The scripts
+//! fall behind them: `UPDATE_COMPLETIONS=1 cargo test --test program completions` writes them again. The scripts
 //! for shells ask the program, and are run here where there is such a shell.
 
 use std::ffi::{OsStr, OsString};

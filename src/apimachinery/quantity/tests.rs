@@ -50,7 +50,7 @@ fn text_becomes_the_number_form_format_and_print_of_upstream() {
         ("1025Mi", "1074790400e0", Bin, "1025Mi"),
         ("99Ti", "108851651149824e0", Bin, "99Ti"),
         ("1e4294967296", "1e0", Exp, "1e4294967296"),
-        // Printed anew.
+        // Printed again.
         ("0.5", "5e-1", Dec, "500m"),
         ("1.5", "15e-1", Dec, "1500m"),
         (".001", "1e-3", Dec, "1m"),

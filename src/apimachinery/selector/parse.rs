@@ -210,7 +210,7 @@ fn tokens(text: &str) -> Vec<(Token, &str)> {
             _ => token,
         };
         tokens.push((token, found));
-        // A NUL right after a token is passed over, and what follows it is read.
+        // A NUL right after a token is skipped, and what follows it is read.
         position += usize::from(bytes.get(position) == Some(&0));
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn resolve(
     };
     let cluster_name = given(flags.cluster.as_ref()).unwrap_or(&context.cluster);
     let user_name = given(flags.user.as_ref()).unwrap_or(&context.user);
-    // kubectl goes on to localhost:8080, or as nobody, where a context names what is not there.
+    // kubectl goes on to localhost:8080, or as no one, where a context names what is not there.
     let user = match config.users.get(user_name) {
         Some(user) => user.clone(),
         None if user_name.is_empty() => User::default(),

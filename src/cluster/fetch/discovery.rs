@@ -1,6 +1,6 @@
 //! Which resource a kind is, and where its scale is found. Built-in kinds are known; for others the
 //! API server's aggregated discovery is asked once. Only group and kind count, as for the
-//! controller's mapper; the version of a reference plays no part. Follows `RESTMappings`.
+//! controller's mapper; the version of a reference is ignored. Follows `RESTMappings`.
 
 use serde::Deserialize;
 

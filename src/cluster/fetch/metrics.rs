@@ -1,5 +1,5 @@
 //! What the three metrics APIs answer for an HPA. A failure is the controller's outcome for that
-//! metric; what to do about it is told beside. Follows `rest_metrics_client.go` of
+//! metric; what to do about it is reported separately. Follows `rest_metrics_client.go` of
 //! `pkg/controller/podautoscaler/metrics`.
 
 use futures_util::{StreamExt, stream};

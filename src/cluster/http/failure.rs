@@ -70,7 +70,7 @@ impl fmt::Display for Method {
 pub enum FailureKind {
     /// The server answered, and not with success.
     Api(Box<ApiStatus>),
-    /// Nobody listens there.
+    /// No one listens there.
     Refused,
     /// The host's name leads nowhere; in the resolver's words.
     Dns(String),

@@ -174,7 +174,7 @@ impl Session {
         }
     }
 
-    /// From now on many objects are read: the time for all requests starts anew with each answer,
+    /// From now on many objects are read: the time for all requests starts again with each answer,
     /// and an API that does not answer is given up.
     pub(crate) fn read_many(&self) {
         self.inner.reads_many.store(true, Ordering::Relaxed);

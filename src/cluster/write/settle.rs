@@ -40,7 +40,7 @@ pub enum Told {
     /// The answer to the same write sent again, as that to the first was lost.
     Again(String),
     /// Reading, as the answer was lost; and whether `managedFields` show that it was this write.
-    /// Where they do not, somebody else may have written the same.
+    /// Where they do not, someone else may have written the same.
     Reading(String, bool),
 }
 

@@ -1,4 +1,4 @@
-//! Waits until a target has the replicas that were written, all of them ready, or somebody else
+//! Waits until a target has the replicas that were written, all of them ready, or someone else
 //! changes the count.
 
 use std::cell::Cell;

@@ -178,7 +178,7 @@ fn a_fault_is_told_with_its_place_and_field() {
             r#"{"apiVersion": "metrics.k8s.io/v1", "kind": "PodMetrics", "containers": [{"usage": {"cpu": "1", "cpu": "2"}}]}"#,
             "in:1:101: containers[0].usage.cpu: duplicate field `cpu`",
         ),
-        // Our own documents are never passed over.
+        // Our own documents are never skipped.
         (
             "kind: ControllerState\nnow: 2026-11-21T06:00:00Z\n",
             "in:1:1: unsupported apiVersion \"\" of ControllerState; expected \

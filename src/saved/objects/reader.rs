@@ -63,7 +63,7 @@ pub(crate) struct ObjectReader<'r> {
     pub(crate) depth: usize,
 }
 
-/// How deep lists may be nested. Each that states its kind last is read anew by the one around it.
+/// How deep lists may be nested. Each that states its kind last is read again by the one around it.
 const MAX_LISTS: usize = 8;
 
 /// The text that objects are read from.

@@ -271,7 +271,7 @@ fn scale_to(
     notes: &mut Vec<Note>,
 ) -> Result<(), Error> {
     let uncounted: HashSet<Box<str>> = uncounted(snapshot, decision);
-    // Pods that are on their way out are nobody's replicas.
+    // Pods that are on their way out are no one's replicas.
     let stays = |pod: &&Pod| {
         pod.deletion_timestamp.is_none() && !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
     };

@@ -298,7 +298,7 @@ impl Workload {
         snapshot.pods.retain(|_| place.next().is_some_and(|place| !gone.contains(&place)));
     }
 
-    /// Finds out anew where each pod stands and what part it has.
+    /// Finds out again where each pod stands and what part it has.
     fn index(&mut self, snapshot: &mut Snapshot) {
         self.by_name.clear();
         self.sharing = 0;

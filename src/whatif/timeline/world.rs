@@ -1,5 +1,5 @@
 //! The cluster as time goes on: the snapshot of each pass. The clock moves, pods come and go, and the
-//! load is shared anew; nothing here decides about replicas.
+//! load is shared again; nothing here decides about replicas.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

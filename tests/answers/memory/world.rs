@@ -76,7 +76,7 @@ impl Shape {
 /// How much happens in a run, and how usual the controller is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Life {
-    /// Nobody but the controller does anything.
+    /// No one but the controller does anything.
     Quiet,
     /// Now and then something happens, to a controller with the usual flags.
     Usual,
@@ -106,7 +106,7 @@ pub(crate) struct World {
     pub(crate) update_fails: bool,
     pub(crate) memory: Memory,
     pub(crate) leads_since: Timestamp,
-    /// When the leader before was last heard of; until there is another one, nobody passes.
+    /// When the leader before was last heard of; until there is another one, no one passes.
     pub(crate) died: Option<Timestamp>,
     elected: bool,
     led_before: Timestamp,
@@ -119,7 +119,7 @@ pub(crate) struct World {
     /// When a status could not be written or the HPA was replaced.
     lost: Option<Timestamp>,
     replaced: Option<Timestamp>,
-    /// When somebody else last scaled the target.
+    /// When someone else last scaled the target.
     pub(crate) scaled_by_others: Option<Timestamp>,
     /// The target's `status.replicas`, and when its status last changed.
     there: i32,
@@ -267,7 +267,7 @@ impl World {
         }
     }
 
-    /// Whether somebody else has scaled the target not long before the rescales that still count.
+    /// Whether someone else has scaled the target not long before the rescales that still count.
     /// That leaves no trace between them, and what follows from them says that it leaves it out.
     pub(crate) fn others_count(&self) -> bool {
         let behavior = self.hpa.spec.behavior.iter();
@@ -299,7 +299,7 @@ impl World {
         !self.elected && self.now < self.leads_since + first
     }
 
-    /// What a user could read beside the HPA.
+    /// What a user could read besides the HPA.
     pub(crate) fn evidence(&self, with_lease: bool, with_events: bool) -> Evidence {
         let (acquired, renewed) = match self.died {
             Some(died) => (self.led_before, died),

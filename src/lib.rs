@@ -77,6 +77,7 @@
 //!  ------------------------------------------------------------------------
 //!  render         text, tables, Markdown, SVG, JUnit       -> stdout
 //!  report         texts, and the published JSON
+//!  findings       what is wrong, with evidence
 //!  apply          whether a result may be written
 //!  whatif         overrides of a snapshot, expectations, timelines
 //!  pass           one pass with its input, and queries on it
@@ -108,6 +109,7 @@ pub mod cluster;
 pub mod command;
 pub mod engine;
 pub mod error;
+pub mod findings;
 #[doc(hidden)]
 pub mod flags;
 pub mod memory;

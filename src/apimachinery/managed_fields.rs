@@ -1,9 +1,11 @@
 //! `metav1.ManagedFieldsEntry`: who has written which part of an object, and when. Of the fields only
 //! those are looked at that a caller asks about.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::json::{null_as_default, optional_time};
 
@@ -21,7 +23,12 @@ pub struct ManagedFieldsEntry {
     #[serde(deserialize_with = "null_as_default")]
     subresource: String,
     /// Whether `spec.replicas` is among the fields.
-    #[serde(rename = "fieldsV1", skip_serializing, deserialize_with = "has_replicas")]
+    #[serde(
+        rename = "fieldsV1",
+        skip_serializing_if = "std::ops::Not::not",
+        serialize_with = "replicas",
+        deserialize_with = "has_replicas"
+    )]
     pub owns_replicas: bool,
 }
 
@@ -34,10 +41,21 @@ impl ManagedFieldsEntry {
         Self { time: Some(time), subresource: subresource.to_owned(), ..Self::default() }
     }
 
+    /// Whether it was written through the scale subresource, as the controller and `kubectl scale` do.
+    pub fn is_of_scale(&self) -> bool {
+        self.subresource == "scale"
+    }
+
     /// Whether it is about the status.
     pub fn is_of_status(&self) -> bool {
         self.subresource == STATUS
     }
+}
+
+/// `spec.replicas` as a `metav1.FieldsV1`.
+fn replicas<S: Serializer>(_: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+    let spec = BTreeMap::from([("f:replicas", BTreeMap::<&str, &str>::new())]);
+    serializer.collect_map([("f:spec", spec)])
 }
 
 /// Looks for `spec.replicas` in a `metav1.FieldsV1`.

@@ -1,9 +1,11 @@
 //! The formats that all of Kubernetes shares: quantities, label selectors, object names, and JSON and
 //! YAML as Go's decoders read them. Nothing here knows what an HPA is.
 
+pub mod annotations;
 pub(crate) mod go;
 pub mod json;
 pub mod managed_fields;
+pub mod metadata;
 pub(crate) mod names;
 pub mod quantity;
 pub mod selector;

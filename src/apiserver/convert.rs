@@ -79,7 +79,9 @@ impl HpaObject {
     /// The part that the controller sees. [`to_json`] is the way back.
     #[must_use]
     pub fn into_hpa(self) -> Hpa {
+        let mut owners = self.metadata.owner_references.into_iter();
         Hpa {
+            owner: owners.find(|owner| owner.controller == Some(true)),
             name: self.metadata.name,
             namespace: self.metadata.namespace,
             uid: Some(self.metadata.uid).filter(|uid| !uid.is_empty()),
@@ -155,6 +157,7 @@ pub(crate) fn to_json(hpa: &Hpa) -> impl Serialize + PartialEq {
         deletion_timestamp: hpa.deletion_timestamp,
         labels: hpa.labels.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
         managed_fields: hpa.written.managed_fields(),
+        owner_references: hpa.owner.iter().cloned().collect(),
         ..ObjectMeta::default()
     };
     Object { metadata, spec: &hpa.spec, status: &hpa.status }

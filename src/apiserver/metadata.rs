@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::apimachinery::json::{list, null_as_default, optional_time, string_map};
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
+use crate::apimachinery::metadata::OwnerReference;
 
 /// Labels or annotations by key.
 pub type LabelMap = BTreeMap<String, String>;
@@ -66,28 +67,4 @@ pub struct ObjectMeta {
 
 fn is_zero(generation: &i64) -> bool {
     *generation == 0
-}
-
-/// `metav1.OwnerReference`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct OwnerReference {
-    /// Group and version of the owner.
-    #[serde(deserialize_with = "null_as_default")]
-    pub api_version: String,
-    /// The owner's kind.
-    #[serde(deserialize_with = "null_as_default")]
-    pub kind: String,
-    /// The owner's name.
-    #[serde(deserialize_with = "null_as_default")]
-    pub name: String,
-    /// The owner's uid.
-    #[serde(deserialize_with = "null_as_default")]
-    pub uid: String,
-    /// Whether the owner is the managing controller.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub controller: Option<bool>,
-    /// Whether the owner waits for this object on foreground deletion.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub block_owner_deletion: Option<bool>,
 }

@@ -15,6 +15,7 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::settings::{Settings, controller_settings, known_gates};
+use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{MetricAnswer, OtherHpa, Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
@@ -39,6 +40,8 @@ pub struct Observed {
     pub others: Vec<OtherHpa>,
     /// What the API shows of the controller's past.
     pub evidence: Evidence,
+    /// What surrounds the pass and explains its answer.
+    pub surroundings: Surroundings,
     /// What shows of the controller manager, the server's version aside.
     pub control_plane: ControlPlane,
     /// What stands for something that could not be read.
@@ -137,6 +140,7 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         observed: None,
         stated_memory: None,
         evidence,
+        surroundings: observed.surroundings,
         known,
         clock_doubt: None,
         basis,

@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::apimachinery::json::null_as_default;
+use crate::apimachinery::metadata::Metadata;
 use crate::cluster::fetch::read::read;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::{Failure, Session};
-use crate::saved::wire::Metadata;
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::written::FIELD_MANAGER;
 

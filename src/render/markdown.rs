@@ -9,7 +9,7 @@ use super::chart;
 use super::layout::Layout;
 use super::style::clean;
 use crate::report::page::Page;
-use crate::report::section::{Detail, Part, Section, Table};
+use crate::report::section::{Detail, Part, Remark, Section, Table};
 
 /// The page as Markdown.
 pub fn markdown(page: &Page) -> String {
@@ -60,6 +60,16 @@ fn section(out: &mut String, section: &Section) {
                     columns,
                     rows.iter().map(|row| row.iter().map(|it| prose(it)).collect()),
                 );
+            }
+            Part::Findings(remarks) => {
+                for Remark { code: of, summary, sentences, commands, .. } in remarks {
+                    let _ = writeln!(out, "- **{}**: {}", prose(of), prose(summary));
+                    let commands = commands.iter().map(|command| code(command));
+                    for line in sentences.iter().map(|text| prose(text)).chain(commands) {
+                        let _ = writeln!(out, "  {line}");
+                    }
+                }
+                out.push('\n');
             }
             Part::Text(sentences) => {
                 for sentence in sentences {

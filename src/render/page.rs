@@ -11,8 +11,9 @@ use textwrap::WordSplitter;
 use super::chart;
 use super::layout::Layout;
 use super::style::clean;
+use crate::findings::Severity;
 use crate::report::page::{Page, Tone};
-use crate::report::section::{Detail, Part, Section, StepLine, Table};
+use crate::report::section::{Detail, Part, Remark, Section, StepLine, Table};
 
 /// The page as text, with a newline at the end.
 pub fn page(page: &Page, layout: &Layout) -> String {
@@ -105,6 +106,7 @@ impl Lines<'_> {
                 Part::Table(table) => self.table(table),
                 Part::Records(table) => self.records(table),
                 Part::Steps(steps) => self.steps(steps),
+                Part::Findings(remarks) => self.findings(remarks),
                 Part::Text(sentences) => {
                     for sentence in sentences {
                         self.paragraph(INDENT, sentence, Style::new());
@@ -116,6 +118,35 @@ impl Lines<'_> {
                     }
                     self.text.push_str(&chart::text(chart, self.layout));
                 }
+            }
+        }
+    }
+
+    /// What is wrong, in the colour of its severity, and below it what to do.
+    fn findings(&mut self, remarks: &[Remark]) {
+        let styles = self.layout.styles.clone();
+        for Remark { severity, code, summary, sentences, commands } in remarks {
+            let style = match severity {
+                Severity::Error => styles.blocked,
+                Severity::Warning => styles.reason,
+                Severity::Info => styles.stay,
+            };
+            let text = self.clean(&format!("{code}: {summary}"));
+            let hanging = INDENT.repeat(2);
+            for (place, line) in self.wrap(&text, hanging.len()).iter().enumerate() {
+                let indent = if place == 0 { INDENT } else { &*hanging };
+                let (code, rest) = match line.split_once(": ").filter(|_| place == 0) {
+                    Some((code, rest)) => (code, format!(": {rest}")),
+                    None => ("", line.clone()),
+                };
+                self.text += &format!("{indent}{}{rest}\n", code.style(style));
+            }
+            for sentence in sentences {
+                self.paragraph(&hanging, sentence, Style::new());
+            }
+            for command in commands {
+                let command = self.clean(command);
+                self.text += &format!("{hanging}$ {command}\n");
             }
         }
     }

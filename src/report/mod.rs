@@ -7,6 +7,7 @@ pub mod basis;
 pub(crate) mod chart;
 pub(crate) mod comparison;
 pub mod concern;
+pub mod findings;
 pub mod list;
 pub(crate) mod notes;
 pub mod page;
@@ -20,6 +21,7 @@ use serde::{Serialize, Serializer};
 
 use basis::BasisView;
 use comparison::Comparison;
+use findings::FindingView;
 
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
@@ -55,6 +57,8 @@ pub struct Explanation<'a> {
     clock_doubt: Option<ClockDoubt>,
     /// How that differs from the status that the controller last wrote; none for a manifest.
     comparison: Option<Comparison<'a>>,
+    /// What is wrong, or worth knowing: the most important first.
+    pub findings: Vec<FindingView>,
     trace: TraceView<'a>,
     memory: MemoryView<'a>,
     basis: Vec<BasisView>,
@@ -112,6 +116,7 @@ impl<'a> Explanation<'a> {
             upcoming: &outlook.upcoming,
             clock_doubt: input.clock_doubt,
             comparison: Comparison::new(pass),
+            findings: findings::views(pass, &crate::findings::find(pass)),
             trace: TraceView { steps: &decision.trace, pods: &snapshot.pods },
             memory: MemoryView {
                 knowledge: match remembered.knowledge {

@@ -4,6 +4,7 @@
 
 pub(in crate::report) mod changes;
 mod comparison;
+mod findings;
 mod metrics;
 mod path;
 mod pods;
@@ -75,7 +76,8 @@ impl Page {
     /// the tolerance of each metric.
     pub fn new(explanation: &Explanation<'_>, wide: bool, symbols: Symbols) -> Self {
         let words = Words { explanation, wide, symbols };
-        let mut sections = Vec::from_iter(words.metrics());
+        let mut sections = Vec::from_iter(words.findings());
+        sections.extend(words.metrics());
         sections.extend(words.path());
         sections.extend(words.upcoming());
         sections.extend(words.pods());

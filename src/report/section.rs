@@ -2,6 +2,7 @@
 //! nothing of what a section is about.
 
 use super::chart::Chart;
+use crate::findings::Severity;
 
 /// A section of a page.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +37,8 @@ pub enum Part {
     Records(Table),
     /// Replicas, one count after another.
     Steps(Vec<StepLine>),
+    /// Findings.
+    Findings(Vec<Remark>),
     /// Sentences.
     Text(Vec<String>),
     /// A chart.
@@ -49,6 +52,21 @@ pub struct Table {
     pub columns: Vec<(&'static str, bool)>,
     /// The cells.
     pub rows: Vec<Vec<String>>,
+}
+
+/// An entry of [`Part::Findings`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The code.
+    pub code: &'static str,
+    /// One sentence.
+    pub summary: String,
+    /// Further sentences.
+    pub sentences: Vec<String>,
+    /// Lines to paste, which are never broken.
+    pub commands: Vec<String>,
 }
 
 /// A line of [`Part::Steps`].
@@ -85,6 +103,7 @@ impl Part {
             Self::Pairs(pairs) => pairs.is_empty(),
             Self::Table(table) | Self::Records(table) => table.rows.is_empty(),
             Self::Steps(steps) => steps.is_empty(),
+            Self::Findings(remarks) => remarks.is_empty(),
             Self::Text(sentences) => sentences.is_empty(),
             Self::Chart(_) => false,
         }

@@ -23,6 +23,7 @@ pub(crate) use target::{is_built_in, save_command};
 
 use super::objects::{Api, ApiError, ControllerState, Objects, StatedAs, UndecodedHpa};
 use super::{file, remarks};
+use crate::apimachinery::metadata::Metadata;
 use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
 use crate::apiserver::default::AdmissionRules;
@@ -32,6 +33,7 @@ use crate::snapshot::hpa::{Hpa, METRIC_SOURCE_TYPES, MetricSource, MetricSpec};
 use crate::snapshot::memory::Memory;
 use crate::snapshot::note::{Note, OtherHpaIgnored};
 use crate::snapshot::pod::Pod;
+use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{OtherHpa, Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
@@ -166,12 +168,28 @@ fn without_pods(
         observed,
         stated_memory,
         evidence,
+        surroundings: surroundings(objects, &namespace, default_namespace),
         known,
         clock_doubt: None,
         basis,
         notes,
     };
     Ok((input, selected_metrics))
+}
+
+/// What surrounds the passes of a namespace.
+fn surroundings(objects: &Objects, namespace: &str, default_namespace: &str) -> Surroundings {
+    let here = |metadata: &Metadata| {
+        metadata.namespace.as_deref().unwrap_or(default_namespace) == namespace
+    };
+    let Objects { workloads, scaled_objects, vertical_pod_autoscalers, api_services, .. } = objects;
+    let vpas = vertical_pod_autoscalers.iter().filter(|vpa| here(&vpa.metadata));
+    Surroundings {
+        workloads: workloads.iter().filter(|it| here(&it.metadata)).cloned().collect(),
+        scaled_objects: scaled_objects.iter().filter(|it| here(&it.metadata)).cloned().collect(),
+        vertical_pod_autoscalers: vpas.cloned().collect(),
+        api_services: api_services.clone(),
+    }
 }
 
 /// What the controller would get for the scale of a built-in target, from the target itself.

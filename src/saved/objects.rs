@@ -10,10 +10,10 @@ use jiff::Timestamp;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::wire::{Metadata, ScaleObject};
+use super::wire::ScaleObject;
 use crate::apimachinery::go::GoDuration;
 use crate::apimachinery::json::{null_as_default, unique_map};
-use crate::apimachinery::selector::{LabelSelector, Labels};
+use crate::apimachinery::selector::Labels;
 use crate::flags::Flags;
 use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ControlPlane;
@@ -24,6 +24,7 @@ use crate::snapshot::metric::{ExternalMetricValue, MetricValue, Milli, PodMetric
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::settings::Stated;
+use crate::snapshot::surroundings::{ApiService, ScaledObject, VerticalPodAutoscaler, Workload};
 
 /// The group and version of the documents that are ours.
 pub const OWN_API_VERSION: &str = "kubectl-hpa/v1alpha1";
@@ -37,8 +38,14 @@ pub struct Objects {
     pub hpas: Vec<UndecodedHpa>,
     /// Scales.
     pub scales: Vec<ScaleObject>,
-    /// Deployments and the other built-in kinds with a scale.
+    /// Objects that make pods.
     pub workloads: Vec<Workload>,
+    /// KEDA's ScaledObjects.
+    pub scaled_objects: Vec<ScaledObject>,
+    /// VerticalPodAutoscalers.
+    pub vertical_pod_autoscalers: Vec<VerticalPodAutoscaler>,
+    /// APIServices.
+    pub api_services: Vec<ApiService>,
     /// Pods.
     pub pods: Vec<Pod>,
     /// Items of the resource metrics API.
@@ -72,23 +79,6 @@ pub struct UndecodedHpa {
     pub namespace: Option<String>,
     /// The whole object.
     pub json: String,
-}
-
-/// A built-in kind with a scale.
-#[derive(Debug, Clone)]
-pub struct Workload {
-    /// The API group.
-    pub group: String,
-    /// The kind.
-    pub kind: String,
-    /// Name, namespace and who wrote it.
-    pub metadata: Metadata,
-    /// `spec.replicas`, 1 if unstated.
-    pub replicas: i32,
-    /// `status.replicas`; none where the object carries no status, as manifests do.
-    pub status_replicas: Option<i32>,
-    /// `spec.selector`.
-    pub selector: Option<LabelSelector>,
 }
 
 /// The document of our own that states what has no kind in Kubernetes.

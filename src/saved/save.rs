@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::{io, iter};
 
 use serde::Serialize;
@@ -14,6 +14,7 @@ use super::objects::{
 };
 use super::wire::{Document, EventObject, LeaseObject, ScaleObject};
 use crate::apimachinery::go::GoDuration;
+use crate::apimachinery::metadata::Metadata;
 use crate::apiserver::convert;
 use crate::error::Error;
 use crate::snapshot::controller::Controller;
@@ -119,6 +120,7 @@ impl<'a> Saved<'a> {
         for (namespace, pod) in &self.pods {
             items.add("v1", "Pod", pod.to_json(namespace))?;
         }
+        self.write_surroundings(&mut items)?;
         for event in inputs.iter().flat_map(|input| &input.evidence.events) {
             items.add("v1", "Event", EventObject::of_hpa(event))?;
         }
@@ -132,6 +134,39 @@ impl<'a> Saved<'a> {
     }
 }
 
+impl Saved<'_> {
+    /// What surrounds the passes, each object once.
+    fn write_surroundings(&self, items: &mut Items<'_>) -> io::Result<()> {
+        fn key(metadata: &Metadata) -> (Option<&str>, &str) {
+            (metadata.namespace.as_deref(), &metadata.name)
+        }
+        let mut seen = HashSet::new();
+        let all = || self.inputs.iter().map(|input| &input.surroundings);
+        for workload in all().flat_map(|it| &it.workloads) {
+            if seen.insert((&*workload.group, &*workload.kind, key(&workload.metadata))) {
+                items.add(&workload.api_version(), &workload.kind, workload)?;
+            }
+        }
+        for object in all().flat_map(|it| &it.scaled_objects) {
+            if seen.insert(("keda.sh", "ScaledObject", key(&object.metadata))) {
+                items.add("keda.sh/v1alpha1", "ScaledObject", object)?;
+            }
+        }
+        for object in all().flat_map(|it| &it.vertical_pod_autoscalers) {
+            let kind = "VerticalPodAutoscaler";
+            if seen.insert(("autoscaling.k8s.io", kind, key(&object.metadata))) {
+                items.add("autoscaling.k8s.io/v1", kind, object)?;
+            }
+        }
+        for object in all().flat_map(|it| &it.api_services) {
+            if seen.insert(("apiregistration.k8s.io", "APIService", key(&object.metadata))) {
+                items.add("apiregistration.k8s.io/v1", "APIService", object)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The items of a list, one to a line.
 struct Items<'w> {
     out: &'w mut dyn io::Write,
@@ -139,12 +174,7 @@ struct Items<'w> {
 }
 
 impl Items<'_> {
-    fn add(
-        &mut self,
-        api_version: &'static str,
-        kind: &'static str,
-        object: impl Serialize,
-    ) -> io::Result<()> {
+    fn add(&mut self, api_version: &str, kind: &str, object: impl Serialize) -> io::Result<()> {
         self.out.write_all(self.separator.as_bytes())?;
         self.separator = ",\n";
         serde_json::to_writer(&mut *self.out, &Document { api_version, kind, object })?;

@@ -5,8 +5,9 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::apimachinery::json::{list, null_as_default, optional_time};
+use crate::apimachinery::json::{null_as_default, optional_time};
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
+use crate::apimachinery::metadata::{Metadata, OwnerReference};
 use crate::apimachinery::names;
 use crate::snapshot::Scale;
 use crate::snapshot::evidence::{
@@ -19,44 +20,11 @@ use crate::snapshot::written::FIELD_MANAGER;
 /// An object with its kind, to be written.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Document<T> {
-    pub(super) api_version: &'static str,
-    pub(super) kind: &'static str,
+pub(super) struct Document<'a, T> {
+    pub(super) api_version: &'a str,
+    pub(super) kind: &'a str,
     #[serde(flatten)]
     pub(super) object: T,
-}
-
-/// `metav1.ObjectMeta`, as far as it is read of objects that are not judged.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Metadata {
-    /// The object's name.
-    #[serde(deserialize_with = "null_as_default")]
-    pub name: String,
-    /// The object's namespace, if stated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
-    /// The object's uid.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
-    pub uid: String,
-    /// Which state of the object it is.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
-    pub resource_version: String,
-    /// How many specs the object has had.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub generation: Option<i64>,
-    /// Set once the object is being deleted.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "optional_time::deserialize"
-    )]
-    pub deletion_timestamp: Option<Timestamp>,
-    /// Who has written what, and when. The API gives it with a target, `--save` with its scale.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
-    pub managed_fields: Vec<ManagedFieldsEntry>,
-    /// What the object belongs to.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
-    pub owner_references: Vec<CrossVersionObjectReference>,
 }
 
 /// The scale subresource of an object. The API leaves out the kind that it belongs to; `--save` names
@@ -107,7 +75,12 @@ impl ScaleObject {
                 name: target.name.clone(),
                 namespace: Some(hpa.namespace.clone()),
                 managed_fields: status.into_iter().collect(),
-                owner_references: vec![target.clone()],
+                owner_references: vec![OwnerReference {
+                    api_version: target.api_version.clone(),
+                    kind: target.kind.clone(),
+                    name: target.name.clone(),
+                    ..OwnerReference::default()
+                }],
                 ..Metadata::default()
             },
             spec: ScaleSpec { replicas: scale.spec_replicas },
@@ -130,7 +103,7 @@ impl ScaleObject {
     /// Whether it may belong to a target of this kind: always, unless it names another.
     pub(super) fn may_belong_to(&self, target: &CrossVersionObjectReference) -> bool {
         let owners = &self.metadata.owner_references;
-        let is_target = |owner: &CrossVersionObjectReference| {
+        let is_target = |owner: &OwnerReference| {
             owner.kind == target.kind && names::group(&owner.api_version) == target.group()
         };
         owners.is_empty() || owners.iter().any(is_target)

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::written::Written;
 use crate::apimachinery::json::{list, null_as_default, nullable_list, optional_time};
+use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names;
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{LabelSelector, Labels};
@@ -32,6 +33,8 @@ pub struct Hpa {
     pub deletion_timestamp: Option<Timestamp>,
     /// `metadata.labels`, by which lists of HPAs are selected.
     pub labels: Labels,
+    /// The object that controls it, such as a ScaledObject.
+    pub owner: Option<OwnerReference>,
     /// `metadata.generation`, which API servers count from 1.37 on.
     pub generation: Option<i64>,
     /// The desired behaviour, with defaults applied.
@@ -53,6 +56,7 @@ impl Hpa {
             written: Written::default(),
             deletion_timestamp: None,
             labels: Labels::default(),
+            owner: None,
             generation: None,
             spec: serde_json::from_value(hpa["spec"].take()).expect("a spec"),
             status: serde_json::from_value(status).expect("a status"),

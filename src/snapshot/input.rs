@@ -13,6 +13,7 @@ use super::evidence::Evidence;
 use super::hpa::{Hpa, MetricSpec};
 use super::memory::Memory;
 use super::note::Note;
+use super::surroundings::Surroundings;
 use crate::flags::Flags;
 use crate::version::Version;
 
@@ -46,6 +47,8 @@ pub struct Input {
     pub stated_memory: Option<Memory>,
     /// What the API shows of the controller's past.
     pub evidence: Evidence,
+    /// What surrounds the pass and explains its answer.
+    pub surroundings: Surroundings,
     /// The controller's settings that are known rather than assumed.
     pub known: KnownSettings,
     /// What speaks against the clock of the snapshot.

@@ -16,6 +16,7 @@ pub mod note;
 pub mod pod;
 pub mod right;
 pub mod settings;
+pub mod surroundings;
 pub mod written;
 
 use jiff::{SignedDuration, Timestamp};

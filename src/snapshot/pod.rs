@@ -9,7 +9,9 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::manager::ManagerSettings;
-use crate::apimachinery::json::{duplicate, null_as_default};
+use crate::apimachinery::annotations::Annotations;
+use crate::apimachinery::json::{duplicate, list, null_as_default};
+use crate::apimachinery::metadata::{Condition, OwnerReference};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Labels;
 
@@ -25,8 +27,8 @@ pub(crate) fn resource_name(name: &str) -> ResourceName {
     }
 }
 
-/// A pod of the HPA's namespace.
-#[derive(Debug, Clone, PartialEq)]
+/// A pod of the HPA's namespace, or the template of one.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Pod {
     /// `metadata.name`.
     pub name: Box<str>,
@@ -42,8 +44,9 @@ pub struct Pod {
     pub start_time: Option<Timestamp>,
     /// The first condition of type `Ready`.
     pub ready: Option<ReadyCondition>,
-    /// The scheduler found no node for it: `PodScheduled` is false with the reason `Unschedulable`.
-    pub is_unschedulable: bool,
+    /// Why the scheduler found no node for it: the message of `PodScheduled`, where that is false with
+    /// the reason `Unschedulable`.
+    pub unschedulable: Option<Box<str>>,
     /// `spec.containers`.
     pub containers: Vec<Container>,
     /// `spec.initContainers`, in order.
@@ -54,9 +57,24 @@ pub struct Pod {
     pub overhead: Requests,
     /// What it runs with, if it has the container of a controller manager.
     pub manager: Option<Box<ManagerSettings>>,
+    /// The object that controls it. No pass looks at this or at what follows; it explains an answer.
+    pub owner: Option<Box<OwnerReference>>,
+    /// `metadata.creationTimestamp`.
+    pub created: Option<Timestamp>,
+    /// The annotations that say something about scaling.
+    pub annotations: Annotations,
+    /// `status.containerStatuses` and `status.initContainerStatuses`.
+    pub statuses: Vec<ContainerStatus>,
+    /// The conditions `PodResizePending` and `PodResizeInProgress` that are true.
+    pub resizes: Vec<Condition>,
 }
 
 impl Pod {
+    /// What is reported of a container.
+    pub fn status_of(&self, container: &str) -> Option<&ContainerStatus> {
+        self.statuses.iter().find(|status| *status.name == *container)
+    }
+
     /// Whether it has a container of a name, one that starts it up included.
     pub fn has_container(&self, name: &str) -> bool {
         self.containers.iter().chain(&self.init_containers).any(|it| &*it.name == name)
@@ -140,8 +158,79 @@ pub struct Container {
     pub name: Box<str>,
     /// `resources.requests`.
     pub requests: Requests,
+    /// `resources.limits`.
+    pub limits: Requests,
     /// `restartPolicy: Always`: an init container that keeps running beside the others.
     pub restart_always: bool,
+}
+
+/// What the node reports of a container.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContainerStatus {
+    /// The container's name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: Box<str>,
+    /// How often it was restarted.
+    #[serde(deserialize_with = "null_as_default")]
+    pub restart_count: i32,
+    /// What it does now.
+    #[serde(deserialize_with = "null_as_default")]
+    pub state: ContainerState,
+    /// `resources.requests`: the requests in effect, which an update in place changes later than the spec.
+    #[serde(
+        rename = "resources",
+        skip_serializing_if = "Option::is_none",
+        with = "requests_in_effect"
+    )]
+    pub requests: Option<Requests>,
+}
+
+/// `ContainerState`, of which only the waiting is told apart.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContainerState {
+    /// Why it waits, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Waiting>,
+}
+
+/// `ContainerStateWaiting`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Waiting {
+    /// The reason, such as `CrashLoopBackOff`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub reason: Box<str>,
+    /// The message.
+    #[serde(skip_serializing_if = "str::is_empty", deserialize_with = "null_as_default")]
+    pub message: Box<str>,
+}
+
+/// Reads and writes the requests in a `ResourceRequirements`.
+mod requests_in_effect {
+    use serde::{Deserializer, Serializer};
+
+    use super::{Deserialize, Requests, Serialize};
+
+    #[derive(Serialize, Deserialize, Default)]
+    #[serde(default)]
+    struct Resources {
+        requests: Option<Requests>,
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        requests: &Option<Requests>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        Resources { requests: requests.clone() }.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Requests>, D::Error> {
+        Ok(Option::<Resources>::deserialize(deserializer)?.and_then(|it| it.requests))
+    }
 }
 
 /// A resource list: few entries, looked up by name.
@@ -222,6 +311,15 @@ pub struct Meta<'a> {
     /// Set once the object is being deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion_timestamp: Option<Timestamp>,
+    /// When the object was created.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub creation_timestamp: Option<Timestamp>,
+    /// The annotations that say something about scaling.
+    #[serde(skip_serializing_if = "Annotations::is_empty", deserialize_with = "null_as_default")]
+    pub annotations: Annotations,
+    /// What the object belongs to.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    pub owner_references: Vec<OwnerReference>,
 }
 
 /// The Go zero time stands for a transition that no one has stated.
@@ -230,6 +328,8 @@ pub(crate) const ZERO_TIME: Timestamp = Timestamp::constant(-62_135_596_800, 0);
 impl<'de> Deserialize<'de> for Pod {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let wire::Pod { metadata, spec, status } = wire::Pod::deserialize(deserializer)?;
+        let mut owners = metadata.owner_references.into_iter();
+        let statuses = [status.container_statuses, status.init_container_statuses];
         Ok(Self {
             name: metadata.name.into(),
             namespace: metadata.namespace.map(Into::into),
@@ -238,7 +338,12 @@ impl<'de> Deserialize<'de> for Pod {
             phase: status.phase,
             start_time: status.start_time,
             ready: status.conditions.ready,
-            is_unschedulable: status.conditions.is_unschedulable,
+            unschedulable: status.conditions.unschedulable,
+            owner: owners.find(|owner| owner.controller == Some(true)).map(Box::new),
+            created: metadata.creation_timestamp,
+            annotations: metadata.annotations,
+            statuses: statuses.concat(),
+            resizes: status.conditions.resizes,
             containers: spec.containers.list.into_owned(),
             init_containers: spec.init_containers.list.into_owned(),
             manager: spec.containers.manager,
@@ -249,19 +354,35 @@ impl<'de> Deserialize<'de> for Pod {
 }
 
 impl Pod {
+    /// Its JSON, as the template of a workload.
+    pub(crate) fn to_template(&self) -> impl Serialize + '_ {
+        let wire::Pod { metadata, spec, .. } = self.wire(None);
+        wire::Template { metadata, spec }
+    }
+
     /// Its JSON, as a pod of a namespace.
     pub(crate) fn to_json<'a>(&'a self, namespace: &'a str) -> impl Serialize + 'a {
+        self.wire(Some(namespace))
+    }
+
+    fn wire<'a>(&'a self, namespace: Option<&'a str>) -> wire::Pod<'a> {
         wire::Pod {
             metadata: Meta {
                 name: Cow::Borrowed(&self.name),
-                namespace: Some(Cow::Borrowed(namespace)),
+                namespace: namespace.map(Cow::Borrowed),
                 labels: Cow::Borrowed(&self.labels),
                 deletion_timestamp: self.deletion_timestamp,
+                creation_timestamp: self.created,
+                annotations: self.annotations.clone(),
+                owner_references: self.owner.as_deref().cloned().into_iter().collect(),
             },
             spec: wire::Spec {
                 containers: wire::Containers::of(&self.containers),
                 init_containers: wire::Containers::of(&self.init_containers),
-                resources: wire::Resources { requests: Cow::Borrowed(&self.requests) },
+                resources: wire::Resources {
+                    requests: Cow::Borrowed(&self.requests),
+                    limits: Cow::Owned(Requests::default()),
+                },
                 overhead: Cow::Borrowed(&self.overhead),
             },
             status: wire::Status {
@@ -269,8 +390,11 @@ impl Pod {
                 start_time: self.start_time,
                 conditions: wire::Conditions {
                     ready: self.ready,
-                    is_unschedulable: self.is_unschedulable,
+                    unschedulable: self.unschedulable.clone(),
+                    resizes: self.resizes.clone(),
                 },
+                container_statuses: self.statuses.clone(),
+                init_container_statuses: Vec::new(),
             },
         }
     }
@@ -283,8 +407,8 @@ mod wire {
 
     use super::super::manager::Arguments;
     use super::{
-        ConditionStatus, Cow, Deserialize, ManagerSettings, Meta, Phase, ReadyCondition, Requests,
-        Serialize, Timestamp, ZERO_TIME, null_as_default,
+        ConditionStatus, ContainerStatus, Cow, Deserialize, ManagerSettings, Meta, Phase,
+        ReadyCondition, Requests, Serialize, Timestamp, ZERO_TIME, list, null_as_default,
     };
 
     #[derive(Serialize, Deserialize, Default)]
@@ -296,6 +420,12 @@ mod wire {
         pub(crate) spec: Spec<'a>,
         #[serde(deserialize_with = "null_as_default")]
         pub(crate) status: Status,
+    }
+
+    #[derive(Serialize)]
+    pub(crate) struct Template<'a> {
+        pub(crate) metadata: Meta<'a>,
+        pub(crate) spec: Spec<'a>,
     }
 
     #[derive(Serialize, Deserialize, Default)]
@@ -318,11 +448,13 @@ mod wire {
     #[serde(default)]
     pub(crate) struct Resources<'a> {
         pub(crate) requests: Cow<'a, Requests>,
+        #[serde(skip_serializing_if = "is_empty")]
+        pub(crate) limits: Cow<'a, Requests>,
     }
 
     impl Resources<'_> {
         fn is_empty(&self) -> bool {
-            is_empty(&self.requests)
+            is_empty(&self.requests) && is_empty(&self.limits)
         }
     }
 
@@ -342,6 +474,10 @@ mod wire {
             deserialize_with = "null_as_default"
         )]
         pub(crate) conditions: Conditions,
+        #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+        pub(crate) container_statuses: Vec<ContainerStatus>,
+        #[serde(skip_serializing, deserialize_with = "list")]
+        pub(crate) init_container_statuses: Vec<ContainerStatus>,
     }
 
     impl Serialize for Phase {
@@ -410,7 +546,10 @@ mod wire {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             serializer.collect_seq(self.list.iter().map(|container| Container {
                 name: Cow::Borrowed(&container.name),
-                resources: Resources { requests: Cow::Borrowed(&container.requests) },
+                resources: Resources {
+                    requests: Cow::Borrowed(&container.requests),
+                    limits: Cow::Borrowed(&container.limits),
+                },
                 restart_policy: container.restart_always.then_some(Cow::Borrowed(ALWAYS)),
                 ..Container::default()
             }))
@@ -444,6 +583,7 @@ mod wire {
                         containers.push(super::Container {
                             name: name.into(),
                             requests: resources.requests.into_owned(),
+                            limits: resources.limits.into_owned(),
                             restart_always: restart_policy.as_deref() == Some(ALWAYS),
                         });
                     }
@@ -454,12 +594,13 @@ mod wire {
         }
     }
 
-    /// What is kept of all conditions: the first of type Ready, the one that the controller finds,
-    /// and whether the scheduler found no node.
+    /// What is kept of all conditions: the first of type Ready, the one that the controller finds, why
+    /// the scheduler found no node, and what is said of a resize.
     #[derive(Default)]
     pub(crate) struct Conditions {
         pub(crate) ready: Option<ReadyCondition>,
-        pub(crate) is_unschedulable: bool,
+        pub(crate) unschedulable: Option<Box<str>>,
+        pub(crate) resizes: Vec<super::Condition>,
     }
 
     #[derive(Serialize, Deserialize, Default)]
@@ -471,34 +612,52 @@ mod wire {
         status: Option<Cow<'a, str>>,
         #[serde(borrow, skip_serializing_if = "Option::is_none")]
         reason: Option<Cow<'a, str>>,
+        #[serde(borrow, skip_serializing_if = "Option::is_none")]
+        message: Option<Cow<'a, str>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         last_transition_time: Option<Timestamp>,
     }
 
     const READY: &str = "Ready";
+    const RESIZE_PENDING: &str = "PodResizePending";
+    const RESIZE_IN_PROGRESS: &str = "PodResizeInProgress";
     /// Type, status and reason of the condition of a pod that the scheduler found no node for.
     const UNSCHEDULABLE: [Option<&str>; 3] =
         [Some("PodScheduled"), Some("False"), Some("Unschedulable")];
 
     impl Conditions {
         fn is_empty(&self) -> bool {
-            self.ready.is_none() && !self.is_unschedulable
+            self.ready.is_none() && self.unschedulable.is_none() && self.resizes.is_empty()
         }
     }
 
     impl Serialize for Conditions {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            fn words(text: &str) -> Option<Cow<'_, str>> {
+                (!text.is_empty()).then_some(Cow::Borrowed(text))
+            }
             let [type_, status, reason] = UNSCHEDULABLE.map(|word| word.map(Cow::Borrowed));
-            let unschedulable = Condition { type_, status, reason, last_transition_time: None };
+            let unschedulable = self.unschedulable.as_deref().map(|message| Condition {
+                type_,
+                status,
+                reason,
+                message: words(message),
+                last_transition_time: None,
+            });
             let ready = self.ready.map(|ready| Condition {
                 type_: Some(Cow::Borrowed(READY)),
                 status: Some(Cow::Borrowed(ready.status.as_str())),
-                reason: None,
                 last_transition_time: Some(ready.last_transition_time),
+                ..Condition::default()
             });
-            serializer.collect_seq(
-                self.is_unschedulable.then_some(unschedulable).into_iter().chain(ready),
-            )
+            let resizes = self.resizes.iter().map(|resize| Condition {
+                type_: words(&resize.type_),
+                status: words(&resize.status),
+                reason: words(&resize.reason),
+                message: words(&resize.message),
+                last_transition_time: resize.last_transition_time,
+            });
+            serializer.collect_seq(unschedulable.into_iter().chain(ready).chain(resizes))
         }
     }
 
@@ -515,9 +674,24 @@ mod wire {
                 fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Conditions, A::Error> {
                     let mut conditions = Conditions::default();
                     while let Some(condition) = list.next_element::<Condition<'de>>()? {
-                        let Condition { type_, status, reason, last_transition_time } = condition;
+                        let Condition { type_, status, reason, message, last_transition_time } =
+                            condition;
                         let words = [type_.as_deref(), status.as_deref(), reason.as_deref()];
-                        conditions.is_unschedulable |= words == UNSCHEDULABLE;
+                        if words == UNSCHEDULABLE {
+                            conditions.unschedulable =
+                                Some(message.clone().unwrap_or_default().into());
+                        }
+                        let is_resize =
+                            matches!(words[0], Some(RESIZE_PENDING | RESIZE_IN_PROGRESS));
+                        if is_resize && words[1] == Some("True") {
+                            conditions.resizes.push(super::Condition {
+                                type_: words[0].unwrap_or_default().to_owned(),
+                                status: words[1].unwrap_or_default().to_owned(),
+                                reason: words[2].unwrap_or_default().to_owned(),
+                                message: message.unwrap_or_default().into_owned(),
+                                last_transition_time,
+                            });
+                        }
                         if conditions.ready.is_none() && type_.as_deref() == Some(READY) {
                             conditions.ready = Some(ReadyCondition {
                                 status: match status.as_deref() {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The way of the data. A module may know those to its left, never those to its right. The
 /// commands tie them together and may know all. The cluster gives snapshots and so knows what they are
 /// made of; a snapshot knows no network.
-const LAYERS: [&str; 13] = [
+const LAYERS: [&str; 14] = [
     "args",
     "snapshot",
     "apiserver",
@@ -21,6 +21,7 @@ const LAYERS: [&str; 13] = [
     "pass",
     "whatif",
     "apply",
+    "findings",
     "report",
     "render",
 ];

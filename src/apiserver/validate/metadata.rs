@@ -3,8 +3,9 @@
 //! API server writes them itself.
 
 use super::cause::{Cause, Path, Shown};
+use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names;
-use crate::apiserver::metadata::{ObjectMeta, OwnerReference};
+use crate::apiserver::metadata::ObjectMeta;
 
 const ANNOTATIONS_MAX: usize = 256 * 1024;
 const ORPHAN: &str = "orphan";

@@ -42,6 +42,7 @@ use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSource, MetricSpec};
 use crate::snapshot::note::{Note, Unlearnt};
 use crate::snapshot::right::Cause;
+use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{MetricAnswer, ScaleSelector};
 use crate::version::Version;
 
@@ -114,6 +115,7 @@ fn without_pods(hpa: Hpa, now: Now, found: Found, notes: Vec<Note>) -> Observed 
         hpa,
         others: Vec::new(),
         evidence: Evidence::default(),
+        surroundings: Surroundings::default(),
         control_plane: ControlPlane::default(),
         basis: Vec::from_iter(basis),
         notes,

@@ -4,13 +4,15 @@
 use jiff::Timestamp;
 
 use super::{find_error, once};
+use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names;
 use crate::error::Error;
-use crate::saved::objects::{Api, ApiError, Workload};
-use crate::saved::wire::{Metadata, ScaleObject};
+use crate::saved::objects::{Api, ApiError};
+use crate::saved::wire::ScaleObject;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::Hpa;
+use crate::snapshot::surroundings::Workload;
 use crate::snapshot::{Scale, ScaleError};
 
 /// Where the target's scale is looked for.
@@ -84,7 +86,7 @@ impl ScaleLookup<'_> {
             return None;
         }
         let workload = self.workload(hpa).ok()??;
-        if workload.status_replicas.is_some() {
+        if workload.status.is_some() {
             return None;
         }
         let (kind, replicas) = (workload.kind.clone(), workload.replicas);
@@ -96,7 +98,7 @@ impl ScaleLookup<'_> {
         let scales = self.scales(hpa);
         let scales = scales.map(|scale| (&scale.metadata, Some(scale.status.replicas)));
         let workload = self.workload(hpa).ok()?.into_iter();
-        let workload = workload.map(|workload| (&workload.metadata, workload.status_replicas));
+        let workload = workload.map(|workload| (&workload.metadata, workload.status_replicas()));
         // Where the two differ, one of them was read before a change.
         let mut same = scales.chain(workload).filter(|it| it.1 == Some(scale.status_replicas));
         same.find_map(|(meta, _)| Counted::new(scale.status_replicas, &meta.managed_fields, now))
@@ -113,6 +115,7 @@ impl ScaleLookup<'_> {
         let mut workloads = self.workloads.iter().filter(|workload| {
             // Discovery knows a kind by its lower-case form, too.
             self.is_target(&workload.metadata, hpa)
+                && is_built_in(&workload.group, &workload.kind)
                 && workload.group == target.group()
                 && (workload.kind == kind || workload.kind.to_lowercase() == kind)
         });
@@ -154,7 +157,7 @@ pub(crate) fn save_command(hpa: &Hpa) -> String {
 fn workload_scale(workload: &Workload, selector: String) -> Scale {
     Scale {
         spec_replicas: workload.replicas,
-        status_replicas: workload.status_replicas.unwrap_or(workload.replicas),
+        status_replicas: workload.status_replicas().unwrap_or(workload.replicas),
         selector: selector.into(),
     }
 }

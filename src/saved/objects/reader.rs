@@ -11,16 +11,20 @@ use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{ControllerState, OWN_API_VERSION, Objects, UndecodedHpa, Workload};
+use super::{ControllerState, OWN_API_VERSION, Objects, UndecodedHpa};
 use crate::apimachinery::json;
 use crate::apimachinery::json::{UniqueMap, null_as_default, plain, string_map};
+use crate::apimachinery::metadata::{Condition, Metadata};
 use crate::apimachinery::selector::LabelSelector;
 use crate::saved::place::bytes_until;
-use crate::saved::wire::{EventObject, LeaseObject, Metadata, ScaleObject};
+use crate::saved::wire::{EventObject, LeaseObject, ScaleObject};
 use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ManagerPod;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Meta, Pod};
+use crate::snapshot::surroundings::{
+    ApiService, ScaledObject, VerticalPodAutoscaler, Workload, WorkloadStatus,
+};
 
 /// Why a text could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -187,8 +191,20 @@ impl Objects {
             }
             ("autoscaling", "Scale") => self.scales.push(ScaleObject::deserialize(fields)?),
             ("apps" | "extensions", "Deployment" | "ReplicaSet" | "StatefulSet")
-            | ("", "ReplicationController") => {
-                self.workloads.push(Workload::read(fields, group, kind)?);
+            | ("", "ReplicationController")
+            | ("batch", "Job")
+            | ("argoproj.io", "Rollout") => {
+                self.workloads.push(workload(fields, group, kind)?);
+            }
+            ("keda.sh", "ScaledObject") => {
+                self.scaled_objects.push(ScaledObject::deserialize(fields)?);
+            }
+            ("autoscaling.k8s.io", "VerticalPodAutoscaler") => {
+                let vpa = VerticalPodAutoscaler::deserialize(fields)?;
+                self.vertical_pod_autoscalers.push(vpa);
+            }
+            ("apiregistration.k8s.io", "APIService") => {
+                self.api_services.push(ApiService::deserialize(fields)?);
             }
             ("", "Pod") => {
                 let mut pod = Pod::deserialize(fields)?;
@@ -298,64 +314,79 @@ impl UndecodedHpa {
     }
 }
 
-impl Workload {
-    fn read<'de, D: Deserializer<'de>>(
-        fields: D,
+/// Reads the fields of an object that makes pods.
+fn workload<'de, D: Deserializer<'de>>(
+    fields: D,
+    group: &str,
+    kind: &str,
+) -> Result<Workload, D::Error> {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Wire<S> {
+        #[serde(deserialize_with = "null_as_default")]
+        metadata: Metadata,
+        spec: Option<Spec<S>>,
+        #[serde(deserialize_with = "null_as_default")]
+        status: Status,
+    }
+    /// A count of zero is left out, but then the controller has said which generation it saw.
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Status {
+        replicas: Option<i32>,
+        observed_generation: Option<IgnoredAny>,
+        updated_replicas: Option<i32>,
+        #[serde(deserialize_with = "null_as_default")]
+        update_revision: String,
+        #[serde(rename = "currentPodHash", deserialize_with = "null_as_default")]
+        current_pod_hash: String,
+        #[serde(deserialize_with = "json::list")]
+        conditions: Vec<Condition>,
+    }
+    #[derive(Deserialize)]
+    struct Spec<S> {
+        replicas: Option<i32>,
+        selector: Option<S>,
+        template: Option<Pod>,
+    }
+    fn build<S>(
+        wire: Wire<S>,
         group: &str,
         kind: &str,
-    ) -> Result<Self, D::Error> {
-        #[derive(Deserialize, Default)]
-        #[serde(default)]
-        struct Wire<S> {
-            #[serde(deserialize_with = "null_as_default")]
-            metadata: Metadata,
-            spec: Option<Spec<S>>,
-            #[serde(deserialize_with = "null_as_default")]
-            status: Status,
+        to_selector: impl Fn(S) -> LabelSelector,
+    ) -> Workload {
+        let (replicas, selector, template) =
+            wire.spec.map_or((None, None, None), |it| (it.replicas, it.selector, it.template));
+        let Status { updated_replicas, update_revision, current_pod_hash, conditions, .. } =
+            wire.status;
+        let counted = wire.status.replicas.or(wire.status.observed_generation.map(|_| 0));
+        Workload {
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+            metadata: wire.metadata,
+            replicas: replicas.unwrap_or(1),
+            selector: selector.map(to_selector),
+            template: template.map(Box::new),
+            status: counted.map(|replicas| WorkloadStatus {
+                replicas,
+                updated_replicas,
+                update_revision,
+                current_pod_hash,
+                conditions,
+            }),
         }
-        /// A count of zero is left out, but then the controller has said which generation it saw.
-        #[derive(Deserialize, Default)]
-        #[serde(rename_all = "camelCase", default)]
-        struct Status {
-            replicas: Option<i32>,
-            observed_generation: Option<i64>,
-        }
-        #[derive(Deserialize)]
-        struct Spec<S> {
-            replicas: Option<i32>,
-            selector: Option<S>,
-        }
-        fn build<S>(
-            wire: Wire<S>,
-            group: &str,
-            kind: &str,
-            selector: impl Fn(S) -> LabelSelector,
-        ) -> Workload {
-            let (replicas, own) = wire.spec.map_or((None, None), |s| (s.replicas, s.selector));
-            Workload {
-                group: group.to_owned(),
-                kind: kind.to_owned(),
-                metadata: wire.metadata,
-                replicas: replicas.unwrap_or(1),
-                status_replicas: wire
-                    .status
-                    .replicas
-                    .or(wire.status.observed_generation.map(|_| 0)),
-                selector: own.map(selector),
-            }
-        }
-        if kind == "ReplicationController" {
-            #[derive(Default, Deserialize)]
-            #[serde(transparent)]
-            struct Map(#[serde(deserialize_with = "string_map")] BTreeMap<String, String>);
-            let wire = Wire::<Map>::deserialize(fields)?;
-            let from_map =
-                |Map(match_labels)| LabelSelector { match_labels, ..LabelSelector::default() };
-            return Ok(build(wire, group, kind, from_map));
-        }
-        let wire = Wire::<LabelSelector>::deserialize(fields)?;
-        Ok(build(wire, group, kind, std::convert::identity))
     }
+    if kind == "ReplicationController" {
+        #[derive(Default, Deserialize)]
+        #[serde(transparent)]
+        struct Map(#[serde(deserialize_with = "string_map")] BTreeMap<String, String>);
+        let wire = Wire::<Map>::deserialize(fields)?;
+        let from_map =
+            |Map(match_labels)| LabelSelector { match_labels, ..LabelSelector::default() };
+        return Ok(build(wire, group, kind, from_map));
+    }
+    let wire = Wire::<LabelSelector>::deserialize(fields)?;
+    Ok(build(wire, group, kind, std::convert::identity))
 }
 
 /// The items of a list whose items need no reader of their own.

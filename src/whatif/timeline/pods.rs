@@ -11,7 +11,7 @@ use super::{JoinTimes, Lack, Stays, after};
 use crate::apimachinery::selector::Selector;
 use crate::error::Error;
 use crate::snapshot::metric::PodMetrics;
-use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition, Requests};
+use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
 use crate::snapshot::{MetricAnswer, PodValue, Snapshot};
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::is_ready;
@@ -284,7 +284,7 @@ impl Workload {
         let names = names.filter(|name| !self.by_name.contains_key(name));
         for name in names.take(count) {
             let start = Pod { name, phase: Phase::Pending, start_time: None, ..model.clone() };
-            snapshot.pods.push(Pod { ready: None, is_unschedulable: false, ..start });
+            snapshot.pods.push(Pod { ready: None, unschedulable: None, ..start });
             let life = Life { keeps_usage: false, joining, lacks: None, role: Role::Own };
             self.lives.push(life);
         }
@@ -351,7 +351,9 @@ impl Joining {
         let is_starting = pod.start_time.is_some_and(|start| after(start, period) > now);
         match pod.phase {
             Phase::Failed => return (None, Some(Lack::Failed)),
-            Phase::Pending if pod.is_unschedulable => return (None, Some(Lack::Unschedulable)),
+            Phase::Pending if pod.unschedulable.is_some() => {
+                return (None, Some(Lack::Unschedulable));
+            }
             // Without a start it has just been created, or waits for a node.
             Phase::Pending if pod.start_time.is_none() || is_starting => {
                 return (Some(Self::created(now, times)), None);
@@ -430,19 +432,5 @@ fn ordinal(name: &str) -> Option<u64> {
 /// A pod that a selector selects, of which nothing else is known.
 fn bare_pod(selector: &Selector) -> Option<Pod> {
     let labels = selector.example();
-    selector.matches(&labels).then(|| Pod {
-        name: "".into(),
-        namespace: None,
-        labels,
-        deletion_timestamp: None,
-        phase: Phase::Pending,
-        start_time: None,
-        ready: None,
-        is_unschedulable: false,
-        containers: Vec::new(),
-        init_containers: Vec::new(),
-        requests: Requests::default(),
-        overhead: Requests::default(),
-        manager: None,
-    })
+    selector.matches(&labels).then(|| Pod { labels, phase: Phase::Pending, ..Pod::default() })
 }

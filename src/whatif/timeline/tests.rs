@@ -428,7 +428,7 @@ fn a_pod_that_is_starting_becomes_ready() {
         snapshot.pod_metrics.remove(1);
         snapshot.pods[3].start_time = Some("2026-11-21T05:55:00Z".parse().unwrap());
         snapshot.pods[4].phase = Phase::Pending;
-        snapshot.pods[4].is_unschedulable = true;
+        snapshot.pods[4].unschedulable = Some("no node".into());
         snapshot.pods[5].phase = Phase::Pending;
         snapshot.pods[5].start_time = Some("2026-11-21T05:54:00Z".parse().unwrap());
         snapshot.pods[6].phase = Phase::Pending;

@@ -1,0 +1,112 @@
+//! The annotations that say something about scaling. All others are skipped when an object is read: they
+//! may be large, and they may hold what must not be saved, such as the last applied manifest with its
+//! environment.
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+/// The revision of a Deployment, and of the ReplicaSet that it made for it.
+pub const REVISION: &str = "deployment.kubernetes.io/revision";
+/// What a VerticalPodAutoscaler changed in a pod.
+pub const VPA_UPDATES: &str = "vpaUpdates";
+/// A ScaledObject does not scale; its HPA is removed.
+pub const KEDA_PAUSED: &str = "autoscaling.keda.sh/paused";
+/// The same, at this many replicas.
+pub const KEDA_PAUSED_REPLICAS: &str = "autoscaling.keda.sh/paused-replicas";
+/// A ScaledObject does not scale in.
+pub const KEDA_PAUSED_SCALE_IN: &str = "autoscaling.keda.sh/paused-scale-in";
+/// A ScaledObject does not scale out.
+pub const KEDA_PAUSED_SCALE_OUT: &str = "autoscaling.keda.sh/paused-scale-out";
+/// Argo CD manages the object.
+pub const ARGO_CD: &str = "argocd.argoproj.io/tracking-id";
+/// Helm manages the object, in the release of this name.
+pub const HELM_RELEASE: &str = "meta.helm.sh/release-name";
+
+const KNOWN: [&str; 8] = [
+    REVISION,
+    VPA_UPDATES,
+    KEDA_PAUSED,
+    KEDA_PAUSED_REPLICAS,
+    KEDA_PAUSED_SCALE_IN,
+    KEDA_PAUSED_SCALE_OUT,
+    ARGO_CD,
+    HELM_RELEASE,
+];
+
+/// Annotations by key, reduced to those above.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Annotations(Vec<(&'static str, Box<str>)>);
+
+impl Annotations {
+    /// The value of one of the annotations above.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(name, _)| *name == key).map(|(_, value)| &**value)
+    }
+
+    /// Whether there is none of them.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Serialize for Annotations {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Annotations {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Map;
+        impl<'de> Visitor<'de> for Map {
+            type Value = Annotations;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a map of annotations")
+            }
+
+            fn visit_unit<E>(self) -> Result<Annotations, E> {
+                Ok(Annotations::default())
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Annotations, A::Error> {
+                let mut known: Vec<(&'static str, Box<str>)> = Vec::new();
+                while let Some(Key(key)) = map.next_key()? {
+                    match key {
+                        Some(key) => {
+                            let value: Option<Box<str>> = map.next_value()?;
+                            known.retain(|(name, _)| *name != key);
+                            known.push((key, value.unwrap_or_default()));
+                        }
+                        None => {
+                            map.next_value::<IgnoredAny>()?;
+                        }
+                    }
+                }
+                Ok(Annotations(known))
+            }
+        }
+        deserializer.deserialize_any(Map)
+    }
+}
+
+/// A key, if it is known.
+struct Key(Option<&'static str>);
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Word;
+        impl Visitor<'_> for Word {
+            type Value = Key;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("the key of an annotation")
+            }
+
+            fn visit_str<E>(self, key: &str) -> Result<Key, E> {
+                Ok(Key(KNOWN.into_iter().find(|known| *known == key)))
+            }
+        }
+        deserializer.deserialize_str(Word)
+    }
+}

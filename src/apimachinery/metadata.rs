@@ -1,0 +1,110 @@
+//! `metav1.ObjectMeta` of objects that are not validated, and what every kind of object has: owners and
+//! conditions.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::annotations::Annotations;
+use super::json::{list, null_as_default, optional_time};
+use super::managed_fields::ManagedFieldsEntry;
+use super::selector::Labels;
+
+/// `metav1.ObjectMeta`, as far as it is read of objects that are not judged.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Metadata {
+    /// The object's name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// The object's namespace, if stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The object's uid.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    pub uid: String,
+    /// Which state of the object it is.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    pub resource_version: String,
+    /// How many specs the object has had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generation: Option<i64>,
+    /// Labels by key.
+    #[serde(skip_serializing_if = "Labels::is_empty", deserialize_with = "null_as_default")]
+    pub labels: Labels,
+    /// The annotations that say something about scaling.
+    #[serde(skip_serializing_if = "Annotations::is_empty", deserialize_with = "null_as_default")]
+    pub annotations: Annotations,
+    /// When the object was created.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "optional_time::deserialize"
+    )]
+    pub creation_timestamp: Option<Timestamp>,
+    /// Set once the object is being deleted.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "optional_time::deserialize"
+    )]
+    pub deletion_timestamp: Option<Timestamp>,
+    /// Who has written what, and when. The API gives it with a target, `--save` with its scale.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    pub managed_fields: Vec<ManagedFieldsEntry>,
+    /// What the object belongs to.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    pub owner_references: Vec<OwnerReference>,
+}
+
+impl Metadata {
+    /// The object that controls this one.
+    pub fn controller(&self) -> Option<&OwnerReference> {
+        self.owner_references.iter().find(|owner| owner.controller == Some(true))
+    }
+}
+
+/// `metav1.OwnerReference`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OwnerReference {
+    /// Group and version of the owner.
+    #[serde(deserialize_with = "null_as_default")]
+    pub api_version: String,
+    /// The owner's kind.
+    #[serde(deserialize_with = "null_as_default")]
+    pub kind: String,
+    /// The owner's name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// The owner's uid.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    pub uid: String,
+    /// Whether the owner is the managing controller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controller: Option<bool>,
+    /// Whether the owner waits for this object on foreground deletion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_owner_deletion: Option<bool>,
+}
+
+/// A condition of an object.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Condition {
+    /// The type, such as `Available`.
+    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    pub type_: String,
+    /// `True`, `False` or `Unknown`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub status: String,
+    /// The reason, as one word.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    pub reason: String,
+    /// The message.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    pub message: String,
+    /// When the status last changed.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "optional_time::deserialize"
+    )]
+    pub last_transition_time: Option<Timestamp>,
+}

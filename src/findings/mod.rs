@@ -1,0 +1,150 @@
+//! What is wrong with an HPA, and which ordinary rules people ask about, with the facts of this HPA. A
+//! finding is a fact and never a sentence; `report::findings` words it. What the answer would be without
+//! the trouble is computed by the engine on a changed snapshot. A finding never changes a decision.
+//!
+//! A finding needs evidence: what could not be read leads to no finding, and its absence says nothing.
+
+mod case;
+pub mod path;
+pub mod pods;
+
+use serde::{Serialize, Serializer};
+
+pub(crate) use case::Case;
+
+use crate::pass::Pass;
+
+/// Something that is wrong, or worth knowing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// What it is about, with its evidence.
+    pub facts: Facts,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Whether it explains why the pass ends as it does.
+    pub explains: bool,
+    /// What the pass would come to without the trouble, if that can be computed.
+    pub without: Option<Alternative>,
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Severity {
+    /// Nothing can be computed or written.
+    Error,
+    /// Somebody should act on it.
+    Warning,
+    /// An ordinary rule at work that people ask about.
+    Info,
+}
+
+/// What a pass comes to on a changed snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Alternative {
+    /// The highest proposal; none where the pass computes none.
+    pub proposal: Option<i32>,
+    /// The replicas after the pass; none where its scale cannot be read.
+    pub replicas: Option<i32>,
+}
+
+impl Finding {
+    /// A finding that explains the present decision.
+    fn explaining(severity: Severity, facts: impl Into<Facts>) -> Self {
+        Self { facts: facts.into(), severity, explains: true, without: None }
+    }
+
+    /// A finding that does not.
+    fn aside(severity: Severity, facts: impl Into<Facts>) -> Self {
+        Self { explains: false, ..Self::explaining(severity, facts) }
+    }
+
+    /// The same with what the pass would come to without the trouble.
+    fn without(self, alternative: Alternative) -> Self {
+        Self { without: Some(alternative), ..self }
+    }
+
+    /// Its code.
+    pub fn code(&self) -> Code {
+        self.facts.code()
+    }
+}
+
+/// Declares the codes, and the facts that each carries.
+macro_rules! catalogue {
+    ($($name:ident($module:ident) = $code:literal,)*) => {
+        /// The code of a finding. Codes are stable.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Code {
+            $(
+                #[doc = concat!("`", $code, "`")]
+                $name,
+            )*
+        }
+
+        impl Code {
+            /// All codes, as the documentation lists them.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// The code as it is typed and printed.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $code,)*
+                }
+            }
+        }
+
+        /// What a finding is about, with its evidence.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Facts {
+            $(
+                #[doc = concat!("`", $code, "`")]
+                $name($module::$name),
+            )*
+        }
+
+        impl Facts {
+            /// The code.
+            pub fn code(&self) -> Code {
+                match self {
+                    $(Self::$name(_) => Code::$name,)*
+                }
+            }
+        }
+
+        $(
+            impl From<$module::$name> for Facts {
+                fn from(facts: $module::$name) -> Self {
+                    Self::$name(facts)
+                }
+            }
+        )*
+    };
+}
+
+catalogue! {
+    FinishedPods(pods) = "finished-pods",
+    WithinTolerance(path) = "within-tolerance",
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// Looks at a pass: what explains the decision comes first, then by severity, then by how many replicas
+/// it costs.
+pub fn find(pass: &Pass) -> Vec<Finding> {
+    let case = Case::new(pass);
+    let mut found: Vec<Finding> = Vec::new();
+    found.extend(pods::finished(&case));
+    found.extend(path::within_tolerance(&case));
+    let answer = case.answer();
+    let cost = |finding: &Finding| {
+        let proposals = finding.without.and_then(|it| Some((it.proposal?, answer.proposal?)));
+        proposals.map_or(0, |(without, with)| without.abs_diff(with))
+    };
+    found.sort_by_key(|it| (!it.explains, it.severity, std::cmp::Reverse(cost(it))));
+    found
+}

@@ -1,0 +1,136 @@
+//! The words of findings: a summary, the evidence in this HPA's numbers, one remedy, and commands that
+//! work when pasted. The facts come from [`crate::findings`].
+
+pub(crate) mod catalogue;
+mod path;
+mod pods;
+
+use serde::Serialize;
+
+use super::words::{count, list};
+use crate::apimachinery::names::shell_word;
+use crate::engine::decision::MetricStep;
+use crate::findings::{Alternative, Code, Facts, Finding, Severity};
+use crate::pass::Pass;
+use crate::snapshot::hpa::{Hpa, MetricSpec};
+
+/// A finding, worded. Serializes as the contract's object.
+#[derive(Debug, Clone, Serialize)]
+pub struct FindingView {
+    /// The code, as listed in `docs/findings.md`.
+    pub code: Code,
+    /// How bad it is.
+    pub severity: Severity,
+    #[serde(flatten)]
+    text: Text,
+}
+
+/// What is said of a finding.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(super) struct Text {
+    /// One sentence: what is wrong, and what it does to the answer.
+    pub(super) summary: String,
+    /// Sentences with numbers, names and times of this HPA.
+    pub(super) evidence: Vec<String>,
+    /// One remedy, in the imperative.
+    pub(super) advice: String,
+    /// Lines to paste, each of which works on this HPA.
+    pub(super) commands: Vec<String>,
+    /// What to look at, as `kind/name`.
+    pub(super) objects: Vec<String>,
+}
+
+impl FindingView {
+    /// What is said of it.
+    pub(super) fn text(&self) -> &Text {
+        &self.text
+    }
+}
+
+/// Facts that can be put into words.
+trait Words {
+    fn text(&self, about: &About<'_>) -> Text;
+}
+
+/// What the facts are about.
+struct About<'a> {
+    pass: &'a Pass,
+    finding: &'a Finding,
+}
+
+/// Words the findings about a pass.
+pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
+    let view = |finding: &Finding| {
+        let about = About { pass, finding };
+        let words: &dyn Words = match &finding.facts {
+            Facts::FinishedPods(facts) => facts,
+            Facts::WithinTolerance(facts) => facts,
+        };
+        let text = words.text(&about);
+        FindingView { code: finding.code(), severity: finding.severity, text }
+    };
+    findings.iter().map(view).collect()
+}
+
+impl<'a> About<'a> {
+    fn hpa(&self) -> &'a Hpa {
+        &self.pass.input.snapshot.hpa
+    }
+
+    fn spec(&self, metric: usize) -> &'a MetricSpec {
+        &self.hpa().spec.metrics[metric]
+    }
+
+    /// What a metric of the spec is called.
+    fn label(&self, metric: usize) -> String {
+        self.spec(metric).label()
+    }
+
+    fn step(&self, metric: usize) -> Option<&'a MetricStep> {
+        self.pass.decision.metric(metric)
+    }
+
+    /// `kubectl VERB NAME -n NAMESPACE`, with the verb and what follows the name.
+    fn kubectl(&self, verb: &str, rest: &str) -> String {
+        let Hpa { name, namespace, .. } = self.hpa();
+        let (name, namespace) = (shell_word(name), shell_word(namespace));
+        format!("kubectl {verb} {name} -n {namespace} {rest}").trim_end().to_owned()
+    }
+
+    /// `kubectl hpa predict NAME …`
+    fn predict(&self, flags: &str) -> String {
+        self.kubectl("hpa predict", flags)
+    }
+
+    /// A merge patch of the spec of the HPA, as JSON.
+    fn patch_spec(&self, spec: &serde_json::Value) -> String {
+        let patch = serde_json::json!({ "spec": spec }).to_string();
+        self.kubectl("patch hpa", &format!("--type=merge -p {}", shell_word(&patch)))
+    }
+
+    /// What the pass would come to without the trouble: `6 replicas`, or the proposal and what is left
+    /// of it.
+    fn without(&self) -> Option<String> {
+        let Alternative { proposal, replicas } = self.finding.without?;
+        Some(match (proposal, replicas) {
+            (Some(proposal), Some(replicas)) if proposal != replicas => format!(
+                "a proposal of {proposal}, and {} after stabilization and limits",
+                count(replicas, "replica")
+            ),
+            (_, Some(replicas)) => count(replicas, "replica"),
+            (Some(proposal), None) => format!("a proposal of {proposal}"),
+            (None, None) => return None,
+        })
+    }
+}
+
+/// The first few of some names.
+fn names<N: AsRef<str>>(names: &[N]) -> String {
+    const SHOWN: usize = 3;
+    let mut shown: Vec<String> =
+        names.iter().take(SHOWN).map(|name| name.as_ref().to_owned()).collect();
+    if names.len() > SHOWN {
+        shown.push(format!("{} more", names.len() - SHOWN));
+    }
+    list(&shown)
+}

@@ -1,0 +1,262 @@
+//! What surrounds a pass: objects that the controller does not read for it, and that explain its answer.
+//! Each of them is optional; one that is not here may exist nevertheless. Nothing here judges them.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::hpa::CrossVersionObjectReference;
+use super::pod::Pod;
+use crate::apimachinery::json::{list, null_as_default};
+use crate::apimachinery::metadata::{Condition, Metadata, OwnerReference};
+use crate::apimachinery::names;
+use crate::apimachinery::selector::LabelSelector;
+
+/// The objects around the target of an HPA.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Surroundings {
+    /// The workloads of the namespace that are known: the target, and what owns pods.
+    pub workloads: Vec<Workload>,
+    /// KEDA's ScaledObjects.
+    pub scaled_objects: Vec<ScaledObject>,
+    /// VerticalPodAutoscalers.
+    pub vertical_pod_autoscalers: Vec<VerticalPodAutoscaler>,
+    /// The APIServices of metrics APIs that failed.
+    pub api_services: Vec<ApiService>,
+}
+
+impl Surroundings {
+    /// The workload that a reference means.
+    pub fn workload(&self, reference: &CrossVersionObjectReference) -> Option<&Workload> {
+        self.workloads.iter().find(|workload| {
+            workload.metadata.name == reference.name
+                && workload.kind.eq_ignore_ascii_case(&reference.kind)
+                && workload.group == reference.group()
+        })
+    }
+
+    /// The workload that an owner reference means.
+    pub fn owner(&self, reference: &OwnerReference) -> Option<&Workload> {
+        self.workloads.iter().find(|workload| {
+            let Metadata { name, uid, .. } = &workload.metadata;
+            *name == reference.name
+                && workload.kind == reference.kind
+                && workload.group == names::group(&reference.api_version)
+                && (uid.is_empty() || reference.uid.is_empty() || *uid == reference.uid)
+        })
+    }
+}
+
+/// An object that makes pods: a Deployment, its ReplicaSets, a StatefulSet, a Job, a Rollout.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Workload {
+    /// The API group.
+    pub group: String,
+    /// The kind.
+    pub kind: String,
+    /// Identity, owners, and who wrote it.
+    pub metadata: Metadata,
+    /// `spec.replicas`, 1 if unstated.
+    pub replicas: i32,
+    /// `spec.selector`.
+    pub selector: Option<LabelSelector>,
+    /// `spec.template`.
+    pub template: Option<Box<Pod>>,
+    /// `status`; none where the object carries none, as manifests do.
+    pub status: Option<WorkloadStatus>,
+}
+
+/// The status of a workload.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WorkloadStatus {
+    /// `replicas`; a count of zero is left out of most objects.
+    #[serde(deserialize_with = "null_as_default")]
+    pub replicas: i32,
+    /// `updatedReplicas`: those of the current template.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_replicas: Option<i32>,
+    /// `updateRevision` of a StatefulSet: the value of `controller-revision-hash` of updated pods.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    pub update_revision: String,
+    /// `currentPodHash` of a Rollout: the value of `rollouts-pod-template-hash` of updated pods.
+    #[serde(
+        rename = "currentPodHash",
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
+    pub current_pod_hash: String,
+    /// The conditions.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    pub conditions: Vec<Condition>,
+}
+
+impl Workload {
+    /// `Kind/name`.
+    pub fn reference(&self) -> String {
+        format!("{}/{}", self.kind, self.metadata.name)
+    }
+
+    /// The condition of a type.
+    pub fn condition(&self, type_: &str) -> Option<&Condition> {
+        let conditions = &self.status.as_ref()?.conditions;
+        conditions.iter().find(|condition| condition.type_ == type_)
+    }
+
+    /// `status.replicas`; none where the object carries no status.
+    pub fn status_replicas(&self) -> Option<i32> {
+        self.status.as_ref().map(|status| status.replicas)
+    }
+
+    /// Group and version that the kind is written in.
+    pub(crate) fn api_version(&self) -> String {
+        let version = match &*self.group {
+            "argoproj.io" => "v1alpha1",
+            _ => "v1",
+        };
+        match &*self.group {
+            "" => version.to_owned(),
+            group => format!("{group}/{version}"),
+        }
+    }
+}
+
+/// Its JSON without version and kind.
+impl Serialize for Workload {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Wire<'a, T: Serialize> {
+            metadata: &'a Metadata,
+            spec: Spec<'a, T>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            status: &'a Option<WorkloadStatus>,
+        }
+        #[derive(Serialize)]
+        struct Spec<'a, T: Serialize> {
+            replicas: i32,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            selector: Option<Selector<'a>>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            template: Option<T>,
+        }
+        #[derive(Serialize)]
+        #[serde(untagged)]
+        enum Selector<'a> {
+            Labels(&'a LabelSelector),
+            /// That of a ReplicationController is a map.
+            Map(&'a BTreeMap<String, String>),
+        }
+        let is_map = self.kind == "ReplicationController";
+        let selector = self.selector.as_ref().map(|selector| match is_map {
+            true => Selector::Map(&selector.match_labels),
+            false => Selector::Labels(selector),
+        });
+        let spec = Spec {
+            replicas: self.replicas,
+            selector,
+            template: self.template.as_deref().map(Pod::to_template),
+        };
+        Wire { metadata: &self.metadata, spec, status: &self.status }.serialize(serializer)
+    }
+}
+
+/// A ScaledObject of KEDA (`keda.sh/v1alpha1`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ScaledObject {
+    /// Identity, and the annotations that pause it.
+    #[serde(deserialize_with = "null_as_default")]
+    pub metadata: Metadata,
+    /// What it scales.
+    #[serde(deserialize_with = "null_as_default")]
+    pub spec: ScaledObjectSpec,
+    /// What KEDA made of it.
+    #[serde(deserialize_with = "null_as_default")]
+    pub status: ScaledObjectStatus,
+}
+
+/// The spec of a [`ScaledObject`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ScaledObjectSpec {
+    /// The object that it scales, a Deployment if no kind is stated.
+    #[serde(deserialize_with = "null_as_default")]
+    pub scale_target_ref: CrossVersionObjectReference,
+}
+
+/// The status of a [`ScaledObject`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ScaledObjectStatus {
+    /// The name of its HPA.
+    #[serde(deserialize_with = "null_as_default")]
+    pub hpa_name: String,
+}
+
+/// A VerticalPodAutoscaler (`autoscaling.k8s.io/v1`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VerticalPodAutoscaler {
+    /// Identity.
+    #[serde(deserialize_with = "null_as_default")]
+    pub metadata: Metadata,
+    /// What it sizes, and how.
+    #[serde(deserialize_with = "null_as_default")]
+    pub spec: VerticalPodAutoscalerSpec,
+}
+
+/// The spec of a [`VerticalPodAutoscaler`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct VerticalPodAutoscalerSpec {
+    /// The workload that it sizes.
+    #[serde(deserialize_with = "null_as_default")]
+    pub target_ref: CrossVersionObjectReference,
+    /// Whether it changes pods.
+    #[serde(deserialize_with = "null_as_default")]
+    pub update_policy: UpdatePolicy,
+}
+
+/// `PodUpdatePolicy`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct UpdatePolicy {
+    /// `Off`, `Initial`, `Recreate`, `InPlaceOrRecreate` or `Auto`; `Auto` if empty.
+    #[serde(deserialize_with = "null_as_default")]
+    pub update_mode: String,
+}
+
+/// An APIService (`apiregistration.k8s.io/v1`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ApiService {
+    /// Its name, such as `v1beta1.metrics.k8s.io`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub metadata: Metadata,
+    /// Its conditions, of which `Available` matters.
+    #[serde(deserialize_with = "null_as_default")]
+    pub status: ApiServiceStatus,
+}
+
+/// The status of an [`ApiService`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ApiServiceStatus {
+    /// The conditions.
+    #[serde(deserialize_with = "list")]
+    pub conditions: Vec<Condition>,
+}
+
+impl Surroundings {
+    /// When and by whom `spec.replicas` of the target was set, apart from the controller itself.
+    pub fn last_replicas_write(
+        &self,
+        target: &CrossVersionObjectReference,
+    ) -> Option<(&str, Timestamp)> {
+        let managed = &self.workload(target)?.metadata.managed_fields;
+        let of_replicas = managed.iter().filter(|entry| entry.owns_replicas);
+        let last = of_replicas.max_by_key(|entry| entry.time)?;
+        Some((&last.manager, last.time?))
+    }
+}

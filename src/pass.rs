@@ -4,10 +4,11 @@
 use jiff::Timestamp;
 
 use crate::engine;
-use crate::engine::decision::Decision;
-use crate::memory::Remembered;
+use crate::engine::decision::{Decision, Step};
+use crate::memory::{Knowledge, Remembered};
 use crate::outlook::{AtBound, Outlook};
 use crate::snapshot::input::Input;
+use crate::snapshot::memory::Recommendation;
 use crate::snapshot::note::Note;
 use crate::version::Version;
 
@@ -64,12 +65,41 @@ impl Pass {
         self.outlook.is_unanswered(&self.decision)
     }
 
+    /// Where a recommendation that holds the replicas comes from.
+    pub fn origin(&self, past: &Recommendation) -> Origin {
+        let seeded = |step: &Step| matches!(step, Step::SeedRecommendations { .. });
+        let is_seed =
+            past.time == self.input.snapshot.now && self.decision.trace.iter().any(seeded);
+        match self.remembered.knowledge {
+            Knowledge::JustStarted if is_seed => Origin::Start,
+            Knowledge::Stated if is_seed => Origin::NoneStated,
+            Knowledge::Unknown | Knowledge::Inferred if is_seed => Origin::Assumed,
+            Knowledge::Inferred => Origin::Inferred,
+            Knowledge::Stated | Knowledge::JustStarted | Knowledge::Unknown => Origin::Known,
+        }
+    }
+
     /// Whether the replicas after the pass depend on what is not known of the history.
     pub fn depends_on_history(&self) -> bool {
         let replicas = self.decision.replicas_after();
         let mut extremes = self.outlook.extremes.iter();
         self.remembered.is_open() && extremes.any(|extreme| Some(extreme.replicas) != replicas)
     }
+}
+
+/// Where a recommendation that holds the replicas comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// A controller that has just started begins with the current replicas.
+    Start,
+    /// So does one of which other things are stated, and no recommendation.
+    NoneStated,
+    /// The controller's history is unknown: the pass is that of one that begins with them.
+    Assumed,
+    /// It is concluded from what the API shows.
+    Inferred,
+    /// It is stated.
+    Known,
 }
 
 fn newer(input: &Input, remembered: &Remembered, decision: &Decision) -> Option<Note> {

@@ -1,9 +1,13 @@
 //! The pass that is looked at, with the questions that several findings ask.
 
+use jiff::Timestamp;
+
 use super::Alternative;
 use crate::apimachinery::metadata::OwnerReference;
+use crate::apiserver::default::AdmissionRules;
 use crate::engine;
-use crate::engine::decision::{Decision, MetricStep};
+use crate::engine::decision::{Decision, MetricResult, MetricStep};
+use crate::outlook::Upcoming;
 use crate::pass::Pass;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Pod;
@@ -13,6 +17,15 @@ use crate::snapshot::{MetricAnswer, Scale, Snapshot};
 /// A pass that is looked at.
 pub(crate) struct Case<'p> {
     pub(crate) pass: &'p Pass,
+}
+
+/// What follows a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Next {
+    /// The time of the first pass that may change something.
+    pub earliest: Timestamp,
+    /// The first change of the likeliest course.
+    pub likely: Option<Upcoming>,
 }
 
 /// Who owns a pod, with the owners followed to the top.
@@ -102,6 +115,43 @@ impl<'p> Case<'p> {
             }
         }
         Top::Unknown
+    }
+
+    /// What a metric proposes on a changed snapshot.
+    pub(crate) fn proposal_of(
+        &self,
+        metric: usize,
+        change: impl FnOnce(&mut Snapshot),
+    ) -> Option<i32> {
+        let mut snapshot = self.snapshot().clone();
+        change(&mut snapshot);
+        let decision = engine::reconcile(&snapshot, &self.pass.remembered.likely);
+        match &decision.metric(metric)?.result {
+            MetricResult::Proposal(proposal) => Some(proposal.replicas),
+            MetricResult::Error(_) | MetricResult::Unread(_) => None,
+        }
+    }
+
+    /// Whether the version and its gates have the field `tolerance`.
+    pub(crate) fn has_tolerance_field(&self) -> bool {
+        let controller = &self.snapshot().controller;
+        AdmissionRules::new(&controller.version, controller.gates).tolerance
+    }
+
+    /// What follows the pass, if the metrics keep proposing the same.
+    pub(crate) fn next(&self) -> Option<Next> {
+        let after = self.decision().replicas_after()?;
+        let upcoming = &self.pass.outlook.upcoming;
+        let stays = |it: &&Upcoming| [it.replicas, it.range.min, it.range.max] == [after; 3];
+        let earliest = upcoming.iter().find(|it| !stays(it))?.time;
+        let likely = upcoming.iter().find(|it| it.replicas != after).copied();
+        Some(Next { earliest, likely })
+    }
+
+    /// What the pass would come to if no recommendation held it.
+    pub(crate) fn without_history(&self) -> Alternative {
+        let forgotten = self.pass.remembered.clone().without_recommendations();
+        Alternative::of(&engine::reconcile(self.snapshot(), &forgotten.likely))
     }
 
     /// What this pass comes to.

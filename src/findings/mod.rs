@@ -11,6 +11,7 @@ pub mod pods;
 use serde::{Serialize, Serializer};
 
 pub(crate) use case::Case;
+pub use case::Next;
 
 use crate::pass::Pass;
 
@@ -125,6 +126,15 @@ macro_rules! catalogue {
 catalogue! {
     FinishedPods(pods) = "finished-pods",
     WithinTolerance(path) = "within-tolerance",
+    Rounding(path) = "rounding",
+    HeldByWindow(path) = "held-by-window",
+    RateLimited(path) = "rate-limited",
+    AtMax(path) = "at-max",
+    AtMin(path) = "at-min",
+    AboveMax(path) = "above-max",
+    BelowMin(path) = "below-min",
+    DirectionDisabled(path) = "direction-disabled",
+    SwitchedOff(path) = "switched-off",
 }
 
 impl Serialize for Code {
@@ -139,6 +149,14 @@ pub fn find(pass: &Pass) -> Vec<Finding> {
     let case = Case::new(pass);
     let mut found: Vec<Finding> = Vec::new();
     found.extend(pods::finished(&case));
+    found.extend(path::switched_off(&case));
+    found.extend(path::corrected(&case));
+    found.extend(path::at_max(&case));
+    found.extend(path::at_min(&case));
+    found.extend(path::rate_limited(&case));
+    found.extend(path::direction_disabled(&case));
+    found.extend(path::held_by_window(&case));
+    found.extend(path::rounding(&case));
     found.extend(path::within_tolerance(&case));
     let answer = case.answer();
     let cost = |finding: &Finding| {

@@ -1,10 +1,20 @@
-//! Findings about the way from the metrics to the replicas: tolerance, rounding, holds, limits, bounds.
+//! Findings about the way from the metrics to the replicas: tolerance, rounding, holds, rate limits,
+//! bounds, and a target without replicas.
 
-use super::{Case, Finding, Severity};
-use crate::engine::decision::{Because, MetricResult, Path};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Case, Finding, Next, Severity};
+use crate::apimachinery::quantity::Quantity;
+use crate::engine::decision::{Because, Direction, MetricResult, MetricStep, Path, Proposal};
+use crate::engine::decision::{RateLimit, Step};
+use crate::memory::ground::{Ground, Running};
+use crate::pass::Origin;
+use crate::snapshot::hpa::{Hpa, MetricTarget};
+use crate::snapshot::memory::Recommendation;
+use crate::whatif::thresholds::Borders;
 
 /// A metric is off its target and inside the tolerance.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WithinTolerance {
     /// Its place in the spec, counted from 0.
     pub metric: usize,
@@ -12,22 +22,401 @@ pub struct WithinTolerance {
     pub ratio: f64,
     /// The tolerance on the side on which the metric is off.
     pub tolerance: f64,
+    /// Where it would propose other replicas, if that can be found.
+    pub borders: Option<Borders>,
+    /// Whether the version has the field `tolerance`.
+    pub has_field: bool,
+}
+
+/// A metric is below the tolerance, and rounding up keeps the replicas.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rounding {
+    /// Its place in the spec, counted from 0.
+    pub metric: usize,
+    /// The replicas.
+    pub replicas: i32,
+    /// What was rounded up.
+    pub exact: f64,
+    /// The replicas that the same load is put on in `one_fewer`.
+    pub fewer: i32,
+    /// The value that it would have with one replica fewer, in the unit of the borders.
+    pub one_fewer: Option<i64>,
+    /// Where it would propose other replicas, if that can be found.
+    pub borders: Option<Borders>,
+    /// The lowest target with which the metric proposes fewer replicas now, if there is one.
+    pub target: Option<Raised>,
+    /// How long a higher recommendation holds against scaling down.
+    pub window: Option<SignedDuration>,
+}
+
+/// A target that is higher than the present one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Raised {
+    /// The target.
+    pub target: MetricTarget,
+    /// What the metric proposes with it.
+    pub proposal: i32,
+}
+
+/// A recommendation inside the window decides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeldByWindow {
+    /// The direction that it holds against.
+    pub against: Direction,
+    /// What the metrics propose.
+    pub desired: i32,
+    /// What is left of it.
+    pub result: i32,
+    /// The recommendation that decides; of equal ones the latest.
+    pub held_by: Recommendation,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// How long a recommendation counts.
+    pub window: SignedDuration,
+    /// Whether the spec states the window, rather than a flag of the controller.
+    pub is_in_spec: bool,
+    /// Since when the controller leads, if that is within the window: it has no older history.
+    pub leads_since: Option<Timestamp>,
+    /// What follows, if the metrics keep proposing the same.
+    pub next: Option<Next>,
+}
+
+/// A policy or the built-in doubling decides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RateLimited {
+    /// What stabilization left.
+    pub desired: i32,
+    /// What is allowed.
+    pub result: i32,
+    /// The replicas before the pass.
+    pub current: i32,
+    /// The limit.
+    pub limit: RateLimit,
+    /// What follows, if the metrics keep proposing the same.
+    pub next: Option<Next>,
+}
+
+/// The direction in which the metrics propose to scale is disabled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DirectionDisabled {
+    /// The direction.
+    pub direction: Direction,
+    /// What stabilization left.
+    pub desired: i32,
+    /// What is allowed.
+    pub result: i32,
+}
+
+/// `maxReplicas` decides.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AtMax(pub Bound);
+
+/// `minReplicas` decides.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AtMin(pub Bound);
+
+/// A bound that decides.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound {
+    /// The bound.
+    pub bound: i32,
+    /// What is asked for without it.
+    pub asked: i32,
+    /// Since when the status has said the same.
+    pub since: Option<Timestamp>,
+    /// The metric whose proposal is the highest, by its place in the spec.
+    pub metric: Option<usize>,
+    /// Current over target of that metric.
+    pub ratio: Option<f64>,
+}
+
+/// There are more replicas than `maxReplicas`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AboveMax(pub Corrected);
+
+/// There are fewer replicas than `minReplicas`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BelowMin(pub Corrected);
+
+/// Replicas that are corrected to a bound without looking at metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Corrected {
+    /// The replicas before the pass.
+    pub current: i32,
+    /// The bound.
+    pub bound: i32,
+}
+
+/// The target has no replicas, and nothing wakes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwitchedOff {
+    /// Who wrote the replicas of the target last, and when.
+    pub writer: Option<(String, Timestamp)>,
+    /// Whether the HPA allows zero replicas.
+    pub may_be_zero: bool,
+}
+
+/// The metric with the highest proposal, where the pass follows metrics.
+fn winner<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, &'p Proposal)> {
+    let decision = case.decision();
+    let winner = decision.winner().filter(|_| decision.path() == Some(Path::Metrics))?;
+    match &winner.result {
+        MetricResult::Proposal(proposal) => Some((winner, proposal)),
+        MetricResult::Error(_) | MetricResult::Unread(_) => None,
+    }
 }
 
 /// `within-tolerance`
 pub(super) fn within_tolerance(case: &Case<'_>) -> Option<Finding> {
-    let decision = case.decision();
-    if decision.path() != Some(Path::Metrics) || decision.proposal != decision.replicas_before() {
+    let (winner, proposal) = winner(case)?;
+    if case.decision().proposal != case.decision().replicas_before() {
         return None;
     }
-    let winner = decision.winner()?;
-    let MetricResult::Proposal(proposal) = &winner.result else { return None };
     let ratio = match proposal.because {
         Because::WithinTolerance => proposal.ratio,
         Because::FilledWithinTolerance => proposal.filled?.ratio,
         _ => return None,
     };
-    let tolerance = if ratio > 1.0 { winner.tolerance.up } else { winner.tolerance.down };
-    let facts = WithinTolerance { metric: winner.index, ratio, tolerance };
-    (ratio != 1.0).then(|| Finding::explaining(Severity::Info, facts))
+    if ratio == 1.0 {
+        return None;
+    }
+    let facts = WithinTolerance {
+        metric: winner.index,
+        ratio,
+        tolerance: if ratio > 1.0 { winner.tolerance.up } else { winner.tolerance.down },
+        borders: Borders::find(case.pass, winner.index),
+        has_field: case.has_tolerance_field(),
+    };
+    Some(Finding::explaining(Severity::Info, facts))
+}
+
+/// `rounding`
+pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
+    let (winner, proposal) = winner(case)?;
+    let current = case.decision().replicas_before()?;
+    let ratio = proposal.filled.map_or(proposal.ratio, |filled| filled.ratio);
+    let is_rounded = matches!(
+        proposal.because,
+        Because::RatioTimesReady | Because::RatioTimesFilled | Because::UsageOverTarget
+    );
+    let allowed = case.snapshot().hpa.spec.min_replicas.unwrap_or(1);
+    if !is_rounded || ratio >= 1.0 || proposal.replicas != current || current <= allowed {
+        return None;
+    }
+    let pods = match (proposal.filled, proposal.counted) {
+        (Some(filled), _) => filled.size as f64,
+        (None, Some(counted)) => counted.ready as f64,
+        (None, None) => f64::from(case.scale()?.status_replicas),
+    };
+    let borders = Borders::find(case.pass, winner.index);
+    let shared = borders.and_then(|borders| borders.now).filter(|_| proposal.counted.is_some());
+    let fewer = current - 1;
+    let one_fewer = |now: i64| {
+        let total = i128::from(now) * i128::from(current);
+        i64::try_from(total / i128::from(fewer)).ok()
+    };
+    let window = case.decision().trace.iter().find_map(|step| match step {
+        Step::Stabilize { down_window, .. } => Some(*down_window),
+        _ => None,
+    });
+    let facts = Rounding {
+        metric: winner.index,
+        replicas: current,
+        exact: ratio * pods,
+        fewer,
+        one_fewer: shared.filter(|_| fewer > 0).and_then(one_fewer),
+        borders,
+        target: raised_target(case, winner, current),
+        window,
+    };
+    Some(Finding::explaining(Severity::Info, facts))
+}
+
+/// Targets are raised to at most this many times their value.
+const RAISED: i64 = 10;
+
+/// The lowest target with which a metric proposes fewer replicas than there are, as the engine finds it.
+/// An amount is rounded up to two digits.
+fn raised_target(case: &Case<'_>, metric: &MetricStep, current: i32) -> Option<Raised> {
+    let own = &metric.target;
+    let amount = own.average_value.as_ref().or(own.value.as_ref());
+    let value = own.average_utilization.map(i64::from).or(amount.map(Quantity::milli_value))?;
+    let with = |value: i64| {
+        let quantity = |own: &Quantity| Quantity::from_milli(value, own.format());
+        let target = MetricTarget {
+            type_: own.type_.clone(),
+            value: own.value.as_ref().map(quantity),
+            average_value: own.average_value.as_ref().map(quantity),
+            average_utilization: own.average_utilization.and_then(|_| i32::try_from(value).ok()),
+        };
+        let proposal = case.proposal_of(metric.index, |snapshot| {
+            let spec = &mut snapshot.hpa.spec.metrics[metric.index];
+            if let Some(own) = spec.target_mut() {
+                own.clone_from(&target);
+            }
+        })?;
+        (proposal < current).then_some(Raised { target, proposal })
+    };
+    let (mut keeps, mut lowers) = (value, value.checked_mul(RAISED)?);
+    with(lowers)?;
+    while lowers - keeps > 1 {
+        let middle = keeps + (lowers - keeps) / 2;
+        match with(middle) {
+            Some(_) => lowers = middle,
+            None => keeps = middle,
+        }
+    }
+    if amount.is_some() {
+        let unit = 10_i64.checked_pow(lowers.ilog10().saturating_sub(1))?;
+        lowers = lowers.checked_add(unit - 1)? / unit * unit;
+    }
+    with(lowers)
+}
+
+/// `held-by-window`
+pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
+    let pass = case.pass;
+    let (desired, result, up_window, down_window, held_by) =
+        case.decision().trace.iter().find_map(|step| match step {
+            Step::Stabilize { desired, result, up_window, down_window, held_by, .. }
+                if desired != result =>
+            {
+                Some((*desired, *result, *up_window, *down_window, (*held_by)?))
+            }
+            _ => None,
+        })?;
+    let against = if held_by.replicas > desired { Direction::Down } else { Direction::Up };
+    let Hpa { spec, .. } = &case.snapshot().hpa;
+    let rules = spec.behavior.as_ref().and_then(|behavior| match against {
+        Direction::Up => behavior.scale_up.as_ref(),
+        Direction::Down => behavior.scale_down.as_ref(),
+    });
+    let window = match against {
+        Direction::Up => up_window.unwrap_or_default(),
+        Direction::Down => down_window,
+    };
+    // Of equal recommendations the latest holds longest.
+    let remembered = pass.remembered.likely.recommendations.iter();
+    let equal = remembered.filter(|other| other.replicas == held_by.replicas);
+    let held_by = equal.copied().max_by_key(|other| other.time).unwrap_or(held_by);
+    let now = case.snapshot().now;
+    let leads_since = pass.remembered.grounds.iter().find_map(|ground| match ground {
+        Ground::Controller(Running::Leads(since)) if now.duration_since(*since) < window => {
+            Some(*since)
+        }
+        _ => None,
+    });
+    let facts = HeldByWindow {
+        against,
+        desired,
+        result,
+        held_by,
+        origin: pass.origin(&held_by),
+        window,
+        is_in_spec: rules.is_some_and(|rules| rules.stabilization_window_seconds.is_some()),
+        leads_since,
+        next: case.next(),
+    };
+    let mut finding = Finding::explaining(Severity::Info, facts);
+    finding.without = Some(case.without_history());
+    Some(finding)
+}
+
+/// What limits the replicas last, with what is left, if it changes them.
+fn limit<'p>(case: &Case<'p>) -> Option<(i32, i32, Option<&'p RateLimit>, &'static str)> {
+    case.decision().trace.iter().find_map(|step| match step {
+        Step::Limit { desired, result, rate, reason, .. } if desired != result => {
+            Some((*desired, *result, rate.as_ref(), *reason))
+        }
+        _ => None,
+    })
+}
+
+/// `rate-limited`
+pub(super) fn rate_limited(case: &Case<'_>) -> Option<Finding> {
+    let (desired, result, rate, reason) = limit(case)?;
+    let limit = rate.filter(|rate| rate.select_policy.as_deref() != Some("Disabled"))?.clone();
+    let current = case.decision().replicas_before()?;
+    let next = case.next();
+    matches!(reason, "ScaleUpLimit" | "ScaleDownLimit").then(|| {
+        let facts = RateLimited { desired, result, current, limit, next };
+        Finding::explaining(Severity::Info, facts)
+    })
+}
+
+/// `direction-disabled`
+pub(super) fn direction_disabled(case: &Case<'_>) -> Option<Finding> {
+    let (desired, result, rate, reason) = limit(case)?;
+    let rate = rate.filter(|rate| rate.select_policy.as_deref() == Some("Disabled"))?;
+    matches!(reason, "ScaleUpLimit" | "ScaleDownLimit").then(|| {
+        let facts = DirectionDisabled { direction: rate.direction, desired, result };
+        Finding::explaining(Severity::Info, facts)
+    })
+}
+
+/// A bound that decides, for the reason that the controller gives.
+fn bound(case: &Case<'_>, is: &str) -> Option<Bound> {
+    let (asked, result, _, reason) = limit(case)?;
+    if reason != is {
+        return None;
+    }
+    let status = &case.snapshot().hpa.status.conditions;
+    let since = status.iter().find(|it| it.type_ == "ScalingLimited" && it.reason == is);
+    let winner = winner(case);
+    Some(Bound {
+        bound: result,
+        asked,
+        since: since.and_then(|condition| condition.last_transition_time),
+        metric: winner.map(|(metric, _)| metric.index),
+        ratio: winner.map(|(_, proposal)| proposal.ratio),
+    })
+}
+
+/// `at-max`
+pub(super) fn at_max(case: &Case<'_>) -> Option<Finding> {
+    let bound = bound(case, "TooManyReplicas")?;
+    let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = i32::MAX);
+    Some(Finding::explaining(Severity::Warning, AtMax(bound)).without(without))
+}
+
+/// `at-min`
+pub(super) fn at_min(case: &Case<'_>) -> Option<Finding> {
+    let bound = bound(case, "TooFewReplicas")?;
+    let without = case.without(|snapshot| snapshot.hpa.spec.min_replicas = Some(1));
+    Some(Finding::explaining(Severity::Info, AtMin(bound)).without(without))
+}
+
+/// `above-max` and `below-min`
+pub(super) fn corrected(case: &Case<'_>) -> Option<Finding> {
+    let (path, current, min, max) = case.decision().trace.iter().find_map(|step| match step {
+        Step::ChoosePath { path, current, min, max } => Some((*path, *current, *min, *max)),
+        _ => None,
+    })?;
+    let finding = match path {
+        Path::AboveMax => {
+            let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = i32::MAX);
+            let facts = AboveMax(Corrected { current, bound: max });
+            Finding::explaining(Severity::Warning, facts).without(without)
+        }
+        Path::BelowMin => {
+            let without = case.without(|snapshot| snapshot.hpa.spec.min_replicas = Some(1));
+            let facts = BelowMin(Corrected { current, bound: min });
+            Finding::explaining(Severity::Warning, facts).without(without)
+        }
+        Path::Metrics | Path::Disabled => return None,
+    };
+    Some(finding)
+}
+
+/// `switched-off`
+pub(super) fn switched_off(case: &Case<'_>) -> Option<Finding> {
+    if case.decision().path() != Some(Path::Disabled) {
+        return None;
+    }
+    let writer = case.surroundings().last_replicas_write(case.target());
+    let facts = SwitchedOff {
+        writer: writer.map(|(manager, time)| (manager.to_owned(), time)),
+        may_be_zero: case.snapshot().hpa.spec.min_replicas == Some(0),
+    };
+    Some(Finding::explaining(Severity::Warning, facts))
 }

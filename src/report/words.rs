@@ -8,6 +8,7 @@ use crate::apimachinery::quantity::{Format, Quantity};
 use crate::numbers::age;
 pub(super) use crate::numbers::{duration, percent, quantity};
 use crate::snapshot::hpa::MetricValueStatus;
+use crate::whatif::thresholds::Unit;
 
 /// What a metric said: `63% (12m)`, `12m`, `-` for nothing.
 pub(super) fn value(value: &MetricValueStatus) -> String {
@@ -22,6 +23,14 @@ pub(super) fn value(value: &MetricValueStatus) -> String {
 /// An amount in thousandths.
 pub(super) fn amount(milli: i64, format: Format) -> String {
     quantity(&Quantity::from_milli(milli, format))
+}
+
+/// A value of a metric in the unit of its thresholds.
+pub(super) fn in_unit(value: i64, unit: Unit, format: Format) -> String {
+    match unit {
+        Unit::Percent => format!("{value}%"),
+        Unit::MilliPerPod | Unit::Milli => amount(value, format),
+    }
 }
 
 /// The distance between two times, rough where it is long, as kubectl shows ages.

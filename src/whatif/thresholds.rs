@@ -248,6 +248,69 @@ pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
     metrics.map(of).collect()
 }
 
+/// Where the proposal of one metric changes, everything else as it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Borders {
+    /// How the values are counted.
+    pub scale: Scale,
+    /// The value in this pass; none where there is none.
+    pub now: Option<i64>,
+    /// The values that the metric itself takes for on target.
+    pub tolerance: Option<Span>,
+    /// The highest value at which it proposes fewer replicas than there are.
+    pub fewer: Option<i64>,
+    /// The lowest value at which it proposes more.
+    pub more: Option<i64>,
+}
+
+/// How the values of a metric are counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scale {
+    /// What they count.
+    pub unit: Unit,
+    /// How amounts are written.
+    pub format: Format,
+    /// Whether the target is per replica, while the value is not.
+    pub divided: bool,
+}
+
+impl Borders {
+    /// Searches them for the metric at a place in the spec; none where no value can be put in its place.
+    pub(crate) fn find(pass: &Pass, index: usize) -> Option<Self> {
+        let Pass { input, remembered, decision, .. } = pass;
+        let snapshot = &input.snapshot;
+        let spec = snapshot.hpa.spec.metrics.get(index)?;
+        let dial = Dial::new(snapshot, index, decision).ok()?;
+        let scale = Scale::of(spec, &dial);
+        let now = decision.metric(index).and_then(|step| value_of(step, scale.unit));
+        let mut search = Search::new(snapshot, remembered, dial, index);
+        search.run(now).ok()?;
+        let asks = search.asks();
+        let of = |ask| asks.iter().filter(move |it| it.asks == ask).map(|it| it.span);
+        Some(Self {
+            scale,
+            now,
+            tolerance: search.tolerance(),
+            fewer: of(Ask::Fewer).map(|span| span.to).max(),
+            more: of(Ask::More).map(|span| span.from).min(),
+        })
+    }
+}
+
+impl Scale {
+    fn of(spec: &MetricSpec, dial: &Dial<'_>) -> Self {
+        Self {
+            unit: match spec.is_total() {
+                _ if dial.is_percent() => Unit::Percent,
+                true => Unit::Milli,
+                false => Unit::MilliPerPod,
+            },
+            format: quantity(spec).map(Quantity::format).unwrap_or_default(),
+            divided: spec.is_total() && spec.target().is_some_and(|it| it.average_value.is_some()),
+        }
+    }
+}
+
 fn changes(
     snapshot: &Snapshot,
     remembered: &Remembered,
@@ -256,11 +319,7 @@ fn changes(
     curve: bool,
 ) -> Result<Changes, String> {
     let dial = Dial::new(snapshot, index, decision).map_err(|e| e.message)?;
-    let unit = match snapshot.hpa.spec.metrics[index].is_total() {
-        _ if dial.is_percent() => Unit::Percent,
-        true => Unit::Milli,
-        false => Unit::MilliPerPod,
-    };
+    let Scale { unit, .. } = Scale::of(&snapshot.hpa.spec.metrics[index], &dial);
     let now = decision.metric(index).and_then(|step| value_of(step, unit));
     let mut search = Search::new(snapshot, remembered, dial, index);
     search.run(now)?;

@@ -5,14 +5,15 @@ pub(crate) mod catalogue;
 mod path;
 mod pods;
 
+use jiff::Timestamp;
 use serde::Serialize;
 
-use super::words::{count, list};
+use super::words::{count, future, list};
 use crate::apimachinery::names::shell_word;
 use crate::engine::decision::MetricStep;
-use crate::findings::{Alternative, Code, Facts, Finding, Severity};
+use crate::findings::{Alternative, Code, Facts, Finding, Next, Severity};
 use crate::pass::Pass;
-use crate::snapshot::hpa::{Hpa, MetricSpec};
+use crate::snapshot::hpa::{Hpa, MetricSpec, MetricTarget};
 
 /// A finding, worded. Serializes as the contract's object.
 #[derive(Debug, Clone, Serialize)]
@@ -65,6 +66,15 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
         let words: &dyn Words = match &finding.facts {
             Facts::FinishedPods(facts) => facts,
             Facts::WithinTolerance(facts) => facts,
+            Facts::Rounding(facts) => facts,
+            Facts::HeldByWindow(facts) => facts,
+            Facts::RateLimited(facts) => facts,
+            Facts::AtMax(facts) => facts,
+            Facts::AtMin(facts) => facts,
+            Facts::AboveMax(facts) => facts,
+            Facts::BelowMin(facts) => facts,
+            Facts::DirectionDisabled(facts) => facts,
+            Facts::SwitchedOff(facts) => facts,
         };
         let text = words.text(&about);
         FindingView { code: finding.code(), severity: finding.severity, text }
@@ -84,6 +94,32 @@ impl<'a> About<'a> {
     /// What a metric of the spec is called.
     fn label(&self, metric: usize) -> String {
         self.spec(metric).label()
+    }
+
+    /// The target of a metric.
+    fn target_of(&self, metric: usize) -> &'a MetricTarget {
+        static NONE: MetricTarget = MetricTarget {
+            type_: String::new(),
+            value: None,
+            average_value: None,
+            average_utilization: None,
+        };
+        self.spec(metric).target().unwrap_or(&NONE)
+    }
+
+    /// A metric as flags of `predict` name it: `cpu`, `app=cpu`.
+    fn metric_flag(&self, metric: usize) -> String {
+        let spec = self.spec(metric);
+        let name = match spec.container() {
+            Some(container) => format!("{container}={}", spec.name()),
+            None => spec.name().to_owned(),
+        };
+        shell_word(&name)
+    }
+
+    /// The HPA itself, as an object to look at.
+    fn own(&self) -> Vec<String> {
+        vec![format!("hpa/{}", self.hpa().name)]
     }
 
     fn step(&self, metric: usize) -> Option<&'a MetricStep> {
@@ -106,6 +142,45 @@ impl<'a> About<'a> {
     fn patch_spec(&self, spec: &serde_json::Value) -> String {
         let patch = serde_json::json!({ "spec": spec }).to_string();
         self.kubectl("patch hpa", &format!("--type=merge -p {}", shell_word(&patch)))
+    }
+
+    /// The time of the pass.
+    fn now(&self) -> Timestamp {
+        self.pass.input.snapshot.now
+    }
+
+    /// The target as kubectl takes it: `deployment/web`, `rollout.argoproj.io/web`.
+    fn target(&self) -> String {
+        let target = &self.hpa().spec.scale_target_ref;
+        let kind = target.kind.to_lowercase();
+        let group = match target.group() {
+            "" | "apps" => String::new(),
+            group => format!(".{group}"),
+        };
+        shell_word(&format!("{kind}{group}/{}", target.name))
+    }
+
+    /// `-n NAMESPACE`
+    fn namespace(&self) -> String {
+        format!("-n {}", shell_word(&self.hpa().namespace))
+    }
+
+    /// What follows the pass: `6 replicas at 12:05:00Z (in 5m), if the load stays the same`.
+    fn next(&self, next: Next) -> String {
+        let earliest = future(self.now(), next.earliest);
+        match next.likely {
+            Some(likely) if likely.time == next.earliest => format!(
+                "{} follow at {earliest} if the metrics keep proposing the same",
+                count(likely.replicas, "replica")
+            ),
+            Some(likely) => format!(
+                "{} follow at {} if the metrics keep proposing the same, and at {earliest} at the \
+                 earliest",
+                count(likely.replicas, "replica"),
+                future(self.now(), likely.time)
+            ),
+            None => format!("the earliest possible change is at {earliest}"),
+        }
     }
 
     /// What the pass would come to without the trouble: `6 replicas`, or the proposal and what is left

@@ -1,8 +1,48 @@
 //! The words of findings about the way from the metrics to the replicas.
 
+use serde_json::json;
+
 use super::{About, Text, Words};
-use crate::findings::path::WithinTolerance;
-use crate::report::words::percent;
+use crate::engine::decision::{Direction, RateLimit};
+use crate::findings::path::{
+    AboveMax, AtMax, AtMin, BelowMin, Bound, Corrected, DirectionDisabled, HeldByWindow, Raised,
+    RateLimited, Rounding, SwitchedOff, WithinTolerance,
+};
+use crate::pass::Origin;
+use crate::report::words::{
+    count, distance, duration, future, in_unit, list, number, percent, quantity, sentence, time,
+};
+use crate::snapshot::hpa::MetricTarget;
+use crate::whatif::thresholds::Borders;
+
+/// `scaleUp`, `scaleDown`
+fn rules(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "scaleUp",
+        Direction::Down => "scaleDown",
+    }
+}
+
+fn verb(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "up",
+        Direction::Down => "down",
+    }
+}
+
+/// A value of the metric, with what it counts.
+fn value(borders: &Borders, value: i64) -> String {
+    let text = in_unit(value, borders.scale.unit, borders.scale.format);
+    if borders.scale.divided { format!("{text} in all") } else { text }
+}
+
+fn target(target: &MetricTarget) -> String {
+    match (target.average_utilization, &target.average_value, &target.value) {
+        (Some(percent), ..) => format!("{percent}%"),
+        (None, Some(amount), _) | (None, None, Some(amount)) => quantity(amount),
+        (None, None, None) => String::new(),
+    }
+}
 
 impl Words for WithinTolerance {
     fn text(&self, about: &About<'_>) -> Text {
@@ -10,14 +50,362 @@ impl Words for WithinTolerance {
         let side = if self.ratio > 1.0 { "above" } else { "below" };
         let off = percent((self.ratio - 1.0).abs());
         let tolerance = percent(self.tolerance);
+        let wanted = target(about.target_of(self.metric));
+        let mut evidence = Vec::new();
+        if let Some(borders) = &self.borders {
+            let of = |at: i64| value(borders, at);
+            let fewer = borders.fewer.map(|at| format!("fewer replicas up to {}", of(at)));
+            let more = borders.more.map(|at| format!("more from {}", of(at)));
+            let parts: Vec<String> = fewer.into_iter().chain(more).collect();
+            if !parts.is_empty() {
+                let now = borders.now.map_or_else(String::new, |now| format!(" (now {})", of(now)));
+                evidence.push(format!("{label} proposes {}{now}.", list(&parts)));
+            }
+        }
+        let advice = match self.has_field {
+            true => format!(
+                "Wait for a larger change, or set spec.behavior.{}.tolerance.",
+                rules(if self.ratio > 1.0 { Direction::Up } else { Direction::Down })
+            ),
+            false => "Wait for a larger change, or move the target; the HPA has no field \
+                      tolerance before Kubernetes 1.35."
+                .to_owned(),
+        };
+        let commands = match self.has_field {
+            true => {
+                let rules = rules(if self.ratio > 1.0 { Direction::Up } else { Direction::Down });
+                vec![about.predict(&format!("--set behavior.{rules}.tolerance=0.05"))]
+            }
+            false => Vec::new(),
+        };
         Text {
             summary: format!(
-                "{label} is {off} {side} its target, within the tolerance of {tolerance}"
+                "{label} is {off} {side} its target of {wanted}, which is within the tolerance of \
+                 {tolerance}"
+            ),
+            evidence,
+            advice,
+            commands,
+            objects: about.own(),
+        }
+    }
+}
+
+impl Words for Rounding {
+    fn text(&self, about: &About<'_>) -> Text {
+        let label = about.label(self.metric);
+        let mut evidence = Vec::new();
+        if let Some(borders) = &self.borders {
+            if let Some(with) = self.one_fewer {
+                let wanted = target(about.target_of(self.metric));
+                evidence.push(format!(
+                    "The same load on {} would be {} of {wanted}.",
+                    count(self.fewer, "replica"),
+                    value(borders, with)
+                ));
+            }
+            if let Some(at) = borders.fewer {
+                let mut text =
+                    format!("{} proposes fewer replicas at {} or less", label, value(borders, at));
+                if let Some(window) = self.window.filter(|window| !window.is_zero()) {
+                    text += &format!(", which takes effect {} later", duration(window));
+                }
+                evidence.push(sentence(&format!("{text}.")));
+            }
+        }
+        let exact = number((self.exact * 100.0).round() / 100.0);
+        let (advice, commands) = match &self.target {
+            Some(Raised { target: to, proposal }) => {
+                let to = target(to);
+                let metric = about.metric_flag(self.metric);
+                (
+                    format!(
+                        "To scale to {proposal} at this load, raise the target to {to}; a lower \
+                         target proposes more replicas."
+                    ),
+                    vec![about.predict(&format!("--target {metric}={to}"))],
+                )
+            }
+            None => {
+                ("Wait for less load; a lower target proposes more replicas.".to_owned(), vec![])
+            }
+        };
+        Text {
+            summary: format!(
+                "{label} needs {exact} replicas for its target, which is rounded up to the current \
+                 {}",
+                self.replicas
+            ),
+            evidence,
+            advice,
+            commands,
+            objects: about.own(),
+        }
+    }
+}
+
+impl Words for HeldByWindow {
+    fn text(&self, about: &About<'_>) -> Text {
+        let (past, now) = (self.held_by, about.now());
+        let window = duration(self.window);
+        let compared = if self.against == Direction::Down { "higher" } else { "lower" };
+        let field = format!("spec.behavior.{}.stabilizationWindowSeconds", rules(self.against));
+        let replicas = past.replicas;
+        let what = match self.origin {
+            Origin::Start | Origin::NoneStated | Origin::Assumed => format!(
+                "the {replicas} replicas at the first pass count as a recommendation for {window}"
+            ),
+            Origin::Inferred => {
+                format!("a {compared} recommendation of {replicas} from the last {window} holds")
+            }
+            Origin::Known => format!(
+                "the {compared} recommendation of {replicas} from {} ago holds for {window}",
+                distance(past.time, now)
+            ),
+        };
+        let mut evidence = Vec::new();
+        if let Some(since) = self.leads_since {
+            evidence.push(format!(
+                "The controller manager has led since {}, less than {window} ago: it started with \
+                 the replicas of that time as its only recommendation.",
+                time(now, since)
+            ));
+        }
+        if self.origin == Origin::Known {
+            let until = past.time + self.window;
+            evidence.push(format!("It holds until {}.", future(now, until)));
+        }
+        evidence.extend(self.next.map(|next| sentence(&format!("{}.", about.next(next)))));
+        evidence.push(format!(
+            "The controller uses the {} recommendation of the window; this is not a pause after \
+             scaling.",
+            if self.against == Direction::Down { "highest" } else { "lowest" }
+        ));
+        evidence.extend(about.without().map(|without| format!("Without it: {without}.")));
+        let advice = match (self.is_in_spec, self.against) {
+            (true, _) => format!("Wait, or shorten {field} (now {}s).", self.window.as_secs()),
+            (false, _) => {
+                format!("Wait, or set {field} below the default of {}s.", self.window.as_secs())
+            }
+        };
+        let shorter = self.window.as_secs() / 5;
+        let behavior = json!({ rules(self.against): { "stabilizationWindowSeconds": shorter } });
+        Text {
+            summary: format!("the metrics propose {}, but {what}", self.desired),
+            evidence,
+            advice,
+            commands: vec![
+                about.predict(&format!(
+                    "--set behavior.{}.stabilizationWindowSeconds={shorter}",
+                    rules(self.against)
+                )),
+                about.patch_spec(&json!({ "behavior": behavior })),
+            ],
+            objects: about.own(),
+        }
+    }
+}
+
+/// What a rate limit allows, policy by policy.
+fn policies(limit: &RateLimit) -> Vec<String> {
+    let policy = |it: &crate::engine::decision::PolicyLimit| {
+        let value = match &*it.policy.type_ {
+            "Percent" => format!("{}%", it.policy.value),
+            _ => count(it.policy.value, "pod"),
+        };
+        format!(
+            "{value} per {}s, counted from {} at the start of the period, allows {}",
+            it.policy.period_seconds, it.period_start, it.replicas
+        )
+    };
+    limit.policies.iter().map(policy).collect()
+}
+
+impl Words for RateLimited {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { desired, result, current, limit, next } = self;
+        let direction = limit.direction;
+        let mut evidence: Vec<String> =
+            policies(limit).iter().map(|policy| sentence(&format!("{policy}."))).collect();
+        evidence.extend(next.map(|next| sentence(&format!("{}.", about.next(next)))));
+        let field = format!("spec.behavior.{}.policies", rules(direction));
+        let (what, advice) = match &limit.select_policy {
+            None => (
+                format!("without behavior, one pass goes from {current} to at most {result}"),
+                format!("Wait for the next passes, or set {field} to allow more at once."),
+            ),
+            Some(select) => {
+                let which = match (limit.policies.len(), &**select) {
+                    (1, _) => "the policy allows".to_owned(),
+                    (_, "Min") => "the smallest change of the policies allows".to_owned(),
+                    _ => "the largest change of the policies allows".to_owned(),
+                };
+                let bound = if direction == Direction::Up { "at most" } else { "at least" };
+                (
+                    format!("{which} {bound} {result} now"),
+                    format!("Wait for the next passes, or change {field}."),
+                )
+            }
+        };
+        let predict = format!(
+            "--set behavior.{}.selectPolicy={}",
+            rules(direction),
+            if limit.select_policy.as_deref() == Some("Min") { "Max" } else { "Min" }
+        );
+        Text {
+            summary: format!("the metrics propose {desired}, but {what}"),
+            evidence,
+            advice,
+            commands: match limit.policies.len() {
+                0 | 1 => vec![about.predict("--for 5m")],
+                _ => vec![about.predict("--for 5m"), about.predict(&predict)],
+            },
+            objects: about.own(),
+        }
+    }
+}
+
+impl Words for DirectionDisabled {
+    fn text(&self, about: &About<'_>) -> Text {
+        let direction = self.direction;
+        let field = format!("spec.behavior.{}.selectPolicy", rules(direction));
+        let behavior = json!({ rules(direction): { "selectPolicy": null } });
+        Text {
+            summary: format!(
+                "the metrics propose {}, but {field} is Disabled, so the HPA never scales {}",
+                self.desired,
+                verb(direction)
             ),
             evidence: Vec::new(),
-            advice: "Wait until the metric leaves the tolerance.".to_owned(),
-            commands: Vec::new(),
-            objects: Vec::new(),
+            advice: format!("Remove {field} to let the HPA scale {}.", verb(direction)),
+            commands: vec![
+                about.predict(&format!("--set behavior.{}.selectPolicy=null", rules(direction))),
+                about.patch_spec(&json!({ "behavior": behavior })),
+            ],
+            objects: about.own(),
+        }
+    }
+}
+
+/// What is said of a bound that decides.
+fn bounded(about: &About<'_>, bound: &Bound, field: &str) -> Vec<String> {
+    let mut evidence = Vec::new();
+    if let (Some(metric), Some(ratio)) = (bound.metric, bound.ratio) {
+        evidence.push(format!("{} is at {} of its target.", about.label(metric), percent(ratio)));
+    }
+    if let Some(since) = bound.since {
+        evidence.push(format!("The status has said so since {}.", time(about.now(), since)));
+    }
+    evidence.extend(about.without().map(|without| format!("Without {field}: {without}.")));
+    evidence
+}
+
+impl Words for AtMax {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self(bound) = self;
+        let Bound { asked, bound: max, .. } = *bound;
+        Text {
+            summary: format!("the metrics propose {asked}, and maxReplicas is {max}"),
+            evidence: bounded(about, bound, "maxReplicas"),
+            advice: "Raise maxReplicas, if the nodes and what the pods depend on can carry it."
+                .to_owned(),
+            commands: vec![
+                about.predict(&format!("--max {asked}")),
+                about.patch_spec(&json!({ "maxReplicas": asked })),
+            ],
+            objects: about.own(),
+        }
+    }
+}
+
+impl Words for AtMin {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self(bound) = self;
+        let Bound { asked, bound: min, .. } = *bound;
+        let lower = asked.max(1);
+        Text {
+            summary: format!("the metrics propose {asked}, and minReplicas is {min}"),
+            evidence: bounded(about, bound, "minReplicas"),
+            advice: "Lower minReplicas if fewer replicas are enough.".to_owned(),
+            commands: vec![
+                about.predict(&format!("--min {lower}")),
+                about.patch_spec(&json!({ "minReplicas": lower })),
+            ],
+            objects: about.own(),
+        }
+    }
+}
+
+/// What is said of replicas beyond a bound.
+fn corrected(
+    about: &About<'_>,
+    corrected: Corrected,
+    field: &str,
+    beyond: &str,
+    flag: &str,
+) -> Text {
+    let Corrected { current, bound } = corrected;
+    let without = about.without();
+    let without = without.map(|without| format!("With {field} {current}: {without}."));
+    let mut patch = serde_json::Map::new();
+    patch.insert(field.to_owned(), current.into());
+    Text {
+        summary: format!(
+            "{} {beyond} {field} ({bound}), so the controller sets {bound} and ignores the metrics",
+            match current {
+                1 => "1 replica is".to_owned(),
+                _ => format!("{current} replicas are"),
+            }
+        ),
+        evidence: without.into_iter().collect(),
+        advice: format!("Find out what scaled the target to {current}, or change {field}."),
+        commands: vec![
+            about.predict(&format!("{flag} {current}")),
+            about.patch_spec(&serde_json::Value::Object(patch)),
+        ],
+        objects: [about.own(), vec![about.target()]].concat(),
+    }
+}
+
+impl Words for AboveMax {
+    fn text(&self, about: &About<'_>) -> Text {
+        corrected(about, self.0, "maxReplicas", "above", "--max")
+    }
+}
+
+impl Words for BelowMin {
+    fn text(&self, about: &About<'_>) -> Text {
+        corrected(about, self.0, "minReplicas", "below", "--min")
+    }
+}
+
+impl Words for SwitchedOff {
+    fn text(&self, about: &About<'_>) -> Text {
+        let mut evidence = Vec::new();
+        if let Some((manager, at)) = &self.writer {
+            evidence.push(format!(
+                "{manager} set the replicas last, {} ago.",
+                distance(*at, about.now())
+            ));
+        }
+        if self.may_be_zero {
+            evidence.push(
+                "minReplicas is 0, but the controller wakes the target only if it has scaled it to \
+                 zero itself."
+                    .to_owned(),
+            );
+        }
+        Text {
+            summary: "the target has 0 replicas, so the HPA is off, whatever the metrics say"
+                .to_owned(),
+            evidence,
+            advice: "Scale the target to 1; the HPA takes over from there.".to_owned(),
+            commands: vec![format!(
+                "kubectl scale {} {} --replicas=1",
+                about.target(),
+                about.namespace()
+            )],
+            objects: vec![about.target()],
         }
     }
 }

@@ -166,10 +166,7 @@ fn why(end: &End, bound: &str, changes: &Changes) -> String {
 }
 
 fn value_of(of: &Thresholds, unit: Unit, value: i64) -> String {
-    match unit {
-        Unit::Percent => format!("{value}%"),
-        Unit::MilliPerPod | Unit::Milli => words::amount(value, of.format),
-    }
+    words::in_unit(value, unit, of.format)
 }
 
 /// Replicas over the values of a metric; none where no curve was asked for. `replicas` are those

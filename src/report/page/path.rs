@@ -3,8 +3,8 @@
 use jiff::SignedDuration;
 
 use super::Words;
-use super::verdict::Origin;
 use crate::engine::decision::{Direction, RateLimit, Step};
+use crate::pass::Origin;
 use crate::report::section::{Detail, Part, Section, StepLine};
 use crate::report::words::{count, distance, duration};
 use crate::snapshot::memory::Recommendation;
@@ -78,7 +78,7 @@ impl Words<'_> {
     /// Which recommendation holds the replicas, and for how long.
     fn holds(&self, past: &Recommendation, window: SignedDuration) -> String {
         let (replicas, window) = (past.replicas, duration(window));
-        match self.origin(past) {
+        match self.explanation.pass.origin(past) {
             Origin::Start => {
                 format!("no recommendation yet; the current {replicas} count for {window}")
             }

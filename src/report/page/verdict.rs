@@ -6,25 +6,12 @@ use crate::engine::decision::{Because, Block, MetricResult, Path, RateLimit, Ste
 use crate::memory::Knowledge;
 use crate::numbers::age;
 use crate::outlook::Range;
+use crate::pass::Origin;
 use crate::report::Certainty;
 use crate::report::words::{count, distance, duration, list, percent, sentence, time};
 use crate::snapshot::clock::{ClockDoubt, Why};
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::{Documents, ScaleError, Unread};
-
-/// Where a recommendation that holds the replicas comes from.
-pub(super) enum Origin {
-    /// A controller that has just started begins with the current replicas.
-    Start,
-    /// So does one of which other things are stated, and no recommendation.
-    NoneStated,
-    /// The controller's history is unknown: the pass is that of one that begins with them.
-    Assumed,
-    /// It is concluded from what the API shows.
-    Inferred,
-    /// It is stated.
-    Known,
-}
 
 /// What happens in a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -376,7 +363,7 @@ impl Words<'_> {
             false => format!(", which lowers it to {result}"),
         };
         let replicas = past.replicas;
-        match self.origin(&past) {
+        match self.explanation.pass.origin(&past) {
             Origin::Start => format!(
                 "; the controller has no history and uses the current {replicas} as its last \
                  recommendation"
@@ -400,19 +387,6 @@ impl Words<'_> {
                      holds{effect}"
                 )
             }
-        }
-    }
-
-    /// Where a recommendation that holds the replicas comes from.
-    pub(super) fn origin(&self, past: &Recommendation) -> Origin {
-        let seeded = |step: &Step| matches!(step, Step::SeedRecommendations { .. });
-        let is_seed = past.time == self.now() && self.steps().iter().any(seeded);
-        match self.explanation.pass.remembered.knowledge {
-            Knowledge::JustStarted if is_seed => Origin::Start,
-            Knowledge::Stated if is_seed => Origin::NoneStated,
-            Knowledge::Unknown | Knowledge::Inferred if is_seed => Origin::Assumed,
-            Knowledge::Inferred => Origin::Inferred,
-            Knowledge::Stated | Knowledge::JustStarted | Knowledge::Unknown => Origin::Known,
         }
     }
 

@@ -19,8 +19,20 @@ pub fn markdown(page: &Page) -> String {
     for sentence in &page.why {
         paragraph(&mut out, "", sentence);
     }
-    for shown in page.sections.iter().filter(|section| section.detail != Detail::Full) {
+    let (folded, shown): (Vec<&Section>, Vec<&Section>) = page
+        .sections
+        .iter()
+        .partition(|section| matches!(section.detail, Detail::Folded | Detail::Wide));
+    for shown in shown {
         section(&mut out, shown);
+    }
+    // A blank line after the summary lets Markdown begin, and one before the end closes it.
+    if !folded.is_empty() {
+        out.push_str("<details><summary>Details</summary>\n\n");
+        for folded in folded {
+            section(&mut out, folded);
+        }
+        out.push_str("</details>\n\n");
     }
     let _ = writeln!(out, "{}", prose(&page.subtitle));
     out

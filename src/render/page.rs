@@ -41,7 +41,12 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     if let Some(observed) = &page.observed {
         out.paragraph(&format!("{INDENT}OBSERVED  "), observed, Style::new());
     }
-    for section in page.sections.iter().filter(|section| section.detail != Detail::Comment) {
+    let is_shown = |section: &&Section| match section.detail {
+        Detail::Always | Detail::Folded => true,
+        Detail::Wide => page.wide,
+        Detail::Comment => false,
+    };
+    for section in page.sections.iter().filter(is_shown) {
         out.section(section);
     }
     out.text

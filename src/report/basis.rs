@@ -77,6 +77,24 @@ impl From<&Basis> for BasisView {
     }
 }
 
+/// What is assumed, as the end of a sentence; none for a default, and for what was read.
+pub(super) fn brief(basis: &Basis) -> Option<String> {
+    match basis {
+        Basis::Clock { source: ClockSource::System, .. } => {
+            Some("the time is that of the system clock".to_owned())
+        }
+        Basis::Clock { .. }
+        | Basis::Flags { .. }
+        | Basis::Gates { .. }
+        | Basis::ManagerUnread(_) => None,
+        Basis::Version(version) => Some(format!("the version is {version}")),
+        Basis::Target { kind, .. } => Some(format!("the scale is as the {kind} states it")),
+        Basis::StatusReplicas { replicas, .. } => {
+            Some(format!("status.replicas is {replicas}, as in the spec"))
+        }
+    }
+}
+
 impl From<&Ground> for BasisView {
     fn from(ground: &Ground) -> Self {
         match ground {

@@ -13,9 +13,9 @@ pub(in crate::report) mod verdict;
 
 use jiff::Timestamp;
 
-use super::Explanation;
 use super::section::{Detail, Part, Section, Table};
-use super::words::count;
+use super::words::{count, list};
+use super::{Explanation, basis};
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{MetricStep, Step};
 use crate::memory::Knowledge;
@@ -40,6 +40,8 @@ pub struct Page {
     pub why: Vec<String>,
     /// The verdict on what was observed, where something is assumed.
     pub observed: Option<String>,
+    /// Whether it shows what is usually not needed.
+    pub wide: bool,
     /// The sections, in order.
     pub sections: Vec<Section>,
 }
@@ -107,6 +109,7 @@ impl Words<'_> {
             verdict: headline.text(self.symbols).to_uppercase(),
             why,
             observed: None,
+            wide: self.wide,
             sections,
         }
     }
@@ -165,16 +168,39 @@ impl Words<'_> {
         let conditions = Table { columns: vec![("", false); 4], rows: conditions.collect() };
         let events = Table { columns: vec![("", false); 3], rows: events.collect() };
         let body = [Part::Records(conditions), Part::Records(events)];
-        Section::new("CONDITIONS AND EVENTS", Detail::Full, body).unless_empty()
+        Section::new("CONDITIONS AND EVENTS", Detail::Wide, body).unless_empty()
     }
 
     /// What the answer rests on, with what else is assumed of what follows, and the notes.
     pub(super) fn rests_on(&self, further: Vec<(String, String)>) -> impl Iterator<Item = Section> {
+        let brief = if self.wide { None } else { self.briefly_assumed() };
+        let brief = Section::new("", Detail::Always, [Part::Text(Vec::from_iter(brief))]);
         let assumed = self.assumed().into_iter().chain(further).collect();
-        let assumed = Section::new("ASSUMED", Detail::Always, [Part::Pairs(assumed)]);
+        let assumed = Section::new("ASSUMED", Detail::Wide, [Part::Pairs(assumed)]);
         let notes = Part::Text(self.explanation.notes.clone());
         let notes = Section::new("NOTES", Detail::Always, [notes]);
-        [assumed, notes].into_iter().filter_map(Section::unless_empty)
+        [brief, assumed, notes].into_iter().filter_map(Section::unless_empty)
+    }
+
+    /// What was assumed that is not a default, in one sentence.
+    fn briefly_assumed(&self) -> Option<String> {
+        let pass = self.explanation.pass;
+        let history = match pass.remembered.knowledge {
+            Knowledge::Stated => None,
+            Knowledge::JustStarted | Knowledge::Inferred
+                if pass.remembered.grounds.contains(&Ground::NeverReconciled) =>
+            {
+                None
+            }
+            Knowledge::JustStarted => Some("a controller that has just started"),
+            Knowledge::Inferred => Some("a history inferred from the status and events"),
+            Knowledge::Unknown => Some("the current replicas as the only recommendation"),
+        };
+        let is_used = self.steps().iter().any(|step| matches!(step, Step::Stabilize { .. }));
+        let history = history.filter(|_| is_used);
+        let basis = pass.input.basis.iter().filter_map(basis::brief);
+        let all: Vec<String> = basis.chain(history.map(str::to_owned)).collect();
+        (!all.is_empty()).then(|| format!("Assuming {} (-o wide for more).", list(&all)))
     }
 
     fn assumed(&self) -> Vec<(String, String)> {

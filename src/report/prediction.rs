@@ -95,6 +95,7 @@ impl Page {
 
         let mut sections =
             Vec::from_iter(Section::new("EXPECTED", Detail::Always, [expected]).unless_empty());
+        sections.extend(words.findings());
         sections.extend(words.metrics());
         sections.extend(words.path());
         // A timeline says the same of a load that does not follow the pods.

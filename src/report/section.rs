@@ -15,14 +15,16 @@ pub struct Section {
     pub body: Vec<Part>,
 }
 
-/// The level of detail of a section.
+/// The level of detail of a section. A comment shows everything, but folds what is not for everyone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// Every report shows it.
     Always,
-    /// A terminal shows it, a comment leaves it out.
-    Full,
-    /// A comment shows it; a terminal has said it above the title.
+    /// A terminal shows it, a comment folds it.
+    Folded,
+    /// Only a wide report shows it, a comment folds it.
+    Wide,
+    /// Only a comment shows it; a terminal has said it above the title.
     Comment,
 }
 

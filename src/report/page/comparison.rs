@@ -30,7 +30,7 @@ impl Words<'_> {
         let reasons = comparison.reasons.iter();
         let reasons = reasons.map(|it| (it.code.as_str().to_owned(), it.message.clone()));
         let body = [Part::Table(table), Part::Pairs(reasons.collect())];
-        Some(Section::new(title(comparison), Detail::Full, body))
+        Some(Section::new(title(comparison), Detail::Wide, body))
     }
 }
 

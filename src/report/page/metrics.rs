@@ -89,6 +89,7 @@ impl Words<'_> {
     /// How each metric came to its number, or why it came to none.
     fn metric_details(&self) -> Vec<(String, String)> {
         self.metric_steps()
+            .filter(|metric| self.wide || needs_words(metric))
             .map(|metric| {
                 let detail = match &metric.result {
                     MetricResult::Proposal(proposal) => {
@@ -203,6 +204,18 @@ impl Words<'_> {
             return "as it is,".to_owned();
         }
         format!("with {},", list(&parts))
+    }
+}
+
+/// Whether ratio, pods and proposal do not explain each other.
+fn needs_words(metric: &MetricStep) -> bool {
+    match &metric.result {
+        MetricResult::Proposal(proposal) => {
+            proposal.filled.is_some()
+                || proposal.replicas == i32::MIN
+                || matches!(proposal.because, Because::FromZero)
+        }
+        MetricResult::Error(_) | MetricResult::Unread(_) => true,
     }
 }
 

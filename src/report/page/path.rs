@@ -9,6 +9,16 @@ use crate::report::section::{Detail, Part, Section, StepLine};
 use crate::report::words::{count, distance, duration};
 use crate::snapshot::memory::Recommendation;
 
+/// Leaves only the steps that change the number.
+fn briefly(lines: &mut Vec<StepLine>) {
+    let mut before = None;
+    let all = lines.len();
+    lines.retain(|line| before.replace(line.replicas) != Some(line.replicas));
+    if let ([only], 2..) = (&mut lines[..], all) {
+        only.text += "; stabilization, rate limits and bounds leave it";
+    }
+}
+
 impl Words<'_> {
     pub(in crate::report) fn path(&self) -> Option<Section> {
         let mut lines = Vec::new();
@@ -70,6 +80,9 @@ impl Words<'_> {
                 }),
                 _ => {}
             }
+        }
+        if !self.wide {
+            briefly(&mut lines);
         }
         let body = [Part::Steps(lines)];
         Section::new("FROM PROPOSAL TO REPLICAS", Detail::Always, body).unless_empty()

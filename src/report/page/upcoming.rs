@@ -27,7 +27,7 @@ impl Words<'_> {
             }
         }
         let title = format!("NEXT PASSES, IF THE METRICS KEEP PROPOSING {asked}");
-        Section::new(title, Detail::Full, [Part::Steps(lines)]).unless_empty()
+        Section::new(title, Detail::Folded, [Part::Steps(lines)]).unless_empty()
     }
 
     /// When a count follows, and how sure that is.

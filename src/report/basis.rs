@@ -81,17 +81,15 @@ impl From<&Basis> for BasisView {
 pub(super) fn brief(basis: &Basis) -> Option<String> {
     match basis {
         Basis::Clock { source: ClockSource::System, .. } => {
-            Some("the time is that of the system clock".to_owned())
+            Some("the time of the system clock".to_owned())
         }
         Basis::Clock { .. }
         | Basis::Flags { .. }
         | Basis::Gates { .. }
         | Basis::ManagerUnread(_) => None,
-        Basis::Version(version) => Some(format!("the version is {version}")),
-        Basis::Target { kind, .. } => Some(format!("the scale is as the {kind} states it")),
-        Basis::StatusReplicas { replicas, .. } => {
-            Some(format!("status.replicas is {replicas}, as in the spec"))
-        }
+        Basis::Version(version) => Some(format!("the rules of {version}")),
+        Basis::Target { kind, .. } => Some(format!("the scale that the {kind} states")),
+        Basis::StatusReplicas { replicas, .. } => Some(format!("{replicas} for status.replicas")),
     }
 }
 

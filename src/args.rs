@@ -20,7 +20,7 @@ use crate::version::Version;
 
 pub use apply::{Apply, ApplyOutput, DryRun, How};
 pub use connection::ConnectionFlags;
-pub use expect::{ExpectArgs, FailOn, Report};
+pub use expect::{Condition, ExpectArgs, FailOn, Report};
 pub use form::Form;
 pub use predict::{Overrides, Predict, PredictOutput, TimelineArgs, Validate};
 pub use typing::Typing;
@@ -47,7 +47,7 @@ Exit codes:
   0  success
   1  no answer
   2  invalid usage or input
-  3  predict: an expectation is false
+  3  an expectation is false, or a finding of --fail-on is there
   4  predict: not certain whether an expectation holds or a change is due
   5  predict: a change is due (with --exit-code)
   6  apply: refused, nothing written
@@ -209,6 +209,15 @@ pub struct Explain {
     /// that is also read
     #[arg(long, value_name = "FILE")]
     pub save: Option<String>,
+
+    /// Exit with code 3 if there is a finding with this code, or one at least as severe as error,
+    /// warning or info; comma-separated or repeated
+    #[arg(long, value_name = "CODE|SEVERITY", value_delimiter = ',')]
+    pub fail_on: Vec<String>,
+
+    /// Leave out the findings with this code; comma-separated or repeated
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub ignore: Vec<String>,
 
     #[command(flatten)]
     /// The controller's history.

@@ -1,9 +1,11 @@
 //! What a pipeline expects of an answer, and where to report the result. Expressions are parsed in
 //! [`crate::whatif`].
 
+use std::ffi::OsStr;
 use std::fmt;
 
-use clap::{Args, ValueEnum};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Args, Command, ValueEnum};
 
 /// What a pipeline expects of the answer.
 #[derive(Debug, Clone, Default, Args)]
@@ -14,9 +16,14 @@ pub struct ExpectArgs {
     #[arg(long, value_name = "EXPRESSION")]
     pub expect: Vec<String>,
 
-    /// Condition that must not occur; comma-separated or repeated
-    #[arg(long, value_enum, value_name = "CONDITION", value_delimiter = ',')]
+    /// Condition that must not occur, or the code of a finding, or error or warning for all findings
+    /// that are at least so severe; comma-separated or repeated
+    #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = FailOnParser)]
     pub fail_on: Vec<FailOn>,
+
+    /// Leave out the findings with this code; comma-separated or repeated
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub ignore: Vec<String>,
 
     /// Exit with code 5 if the replicas would change
     #[arg(long)]
@@ -28,9 +35,42 @@ pub struct ExpectArgs {
     pub reports: Vec<Report>,
 }
 
+/// What `predict` may fail on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FailOn {
+    /// A shorthand for an expectation.
+    Condition(Condition),
+    /// A finding: its code, or the least severity.
+    Finding(String),
+}
+
+/// Reads what `predict` may fail on. The conditions are listed; findings are looked up later.
+#[derive(Debug, Clone, Copy)]
+struct FailOnParser;
+
+impl TypedValueParser for FailOnParser {
+    type Value = FailOn;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<FailOn, clap::Error> {
+        let text = StringValueParser::new().parse_ref(command, arg, value)?;
+        let condition = Condition::from_str(&text, false);
+        Ok(condition.map_or(FailOn::Finding(text), FailOn::Condition))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let values = Condition::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        Some(Box::new(values))
+    }
+}
+
 /// Shorthands for expectations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
+pub enum Condition {
     /// Fewer replicas
     ScaleDown,
     /// More replicas
@@ -79,7 +119,7 @@ fn report(text: &str) -> Result<Report, String> {
 mod tests {
     use clap::Parser;
 
-    use super::{ExpectArgs, FailOn, Report, report};
+    use super::{Condition, ExpectArgs, FailOn, Report, report};
 
     #[derive(Parser)]
     struct Typed {
@@ -93,12 +133,13 @@ mod tests {
                      --expect blocked --report github --report junit=a.xml --exit-code";
         let Typed { args } = Typed::try_parse_from(typed.split_whitespace()).unwrap();
         assert_eq!(args.expect, ["limited", "blocked"]);
-        assert_eq!(args.fail_on, [FailOn::ScaleDown, FailOn::MetricsMissing, FailOn::Stale]);
+        let conditions = [Condition::ScaleDown, Condition::MetricsMissing, Condition::Stale];
+        assert_eq!(args.fail_on, conditions.map(FailOn::Condition));
         assert_eq!(args.reports, [Report::Github, Report::Junit("a.xml".to_owned())]);
         assert!(args.exit_code);
-        for wrong in ["x --fail-on scaledown", "x --report sarif=a"] {
-            assert!(Typed::try_parse_from(wrong.split_whitespace()).is_err(), "{wrong}");
-        }
+        let Typed { args } = Typed::try_parse_from(["x", "--fail-on", "at-max"]).unwrap();
+        assert_eq!(args.fail_on, [FailOn::Finding("at-max".to_owned())]);
+        assert!(Typed::try_parse_from(["x", "--report", "sarif=a"]).is_err());
     }
 
     #[test]

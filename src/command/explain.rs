@@ -11,6 +11,7 @@ use crate::cluster::observed;
 use crate::cluster::observed::ScaleAt;
 use crate::engine::decision::{Outcome, UnreadMetric};
 use crate::error::Error;
+use crate::findings::{Code, Watched};
 use crate::memory::states::{self, Chain};
 use crate::pass::Pass;
 use crate::render::markdown::markdown;
@@ -47,8 +48,9 @@ pub(super) fn run(name: &str, args: &Explain, terminal: &Terminal) -> Result<Ans
         connection: &args.connection,
         assumptions: None,
     };
-    let (pass, messages) = source.pass(&options, terminal)?;
-    let explanation = Explanation::new(&pass);
+    let watch = FindingsWatch::read(&args.fail_on, &args.ignore)?;
+    let (pass, mut messages) = source.pass(&options, terminal)?;
+    let explanation = Explanation::new(&pass).ignoring(&watch.ignored);
     let text = match args.output {
         Some(Output::Json) => structured::json(&explanation)?,
         Some(Output::Yaml) => structured::yaml(&explanation)?,
@@ -63,7 +65,13 @@ pub(super) fn run(name: &str, args: &Explain, terminal: &Terminal) -> Result<Ans
         write_saved(path, &Saved::of(&[&pass.input], &[])?)?;
     }
     let unanswered = unanswered(&pass);
-    let exit_code = unanswered.as_ref().map_or(0, |e| e.kind.exit_code());
+    let failed = watch.failed(&explanation);
+    messages.extend(failed.iter().map(|watched| format!("found {watched} (--fail-on)")));
+    let exit_code = match &unanswered {
+        Some(e) => e.kind.exit_code(),
+        None if !failed.is_empty() => FOUND,
+        None => 0,
+    };
     Ok(Answer {
         text,
         messages,
@@ -71,6 +79,33 @@ pub(super) fn run(name: &str, args: &Explain, terminal: &Terminal) -> Result<Ans
         exit_code,
         ..Answer::default()
     })
+}
+
+/// The exit code if what `--fail-on` names is found.
+pub(super) const FOUND: u8 = 3;
+
+/// What is asked about findings.
+pub(super) struct FindingsWatch {
+    pub(super) fail_on: Vec<Watched>,
+    pub(super) ignored: Vec<Code>,
+}
+
+impl FindingsWatch {
+    /// Reads `--fail-on` and `--ignore`.
+    pub(super) fn read(fail_on: &[String], ignore: &[String]) -> Result<Self, Error> {
+        let fail_on = fail_on.iter().map(|text| Watched::read(text));
+        let ignored = ignore.iter().map(|text| Code::read(text));
+        Ok(Self {
+            fail_on: fail_on.collect::<Result<_, _>>()?,
+            ignored: ignored.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// What is found of `--fail-on`.
+    pub(super) fn failed(&self, explanation: &Explanation<'_>) -> Vec<&'static str> {
+        let found = self.fail_on.iter().filter(|watched| explanation.has(**watched));
+        found.map(|watched| watched.as_str()).collect()
+    }
 }
 
 /// Where the state of one HPA comes from.

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use super::explain::{check_files, options, unanswered};
+use super::explain::{FOUND, FindingsWatch, check_files, options, unanswered};
 use super::progress::{reading, shown};
 use super::remember::remember;
 use super::{Answer, Terminal, connected, write_saved};
@@ -13,9 +13,10 @@ use crate::cluster::fetch::list::{Progress, fetch_all};
 use crate::cluster::observed;
 use crate::error::Error;
 use crate::pass::Pass;
+use crate::render::markdown::rows;
 use crate::render::{page, structured};
 use crate::report::Explanation;
-use crate::report::list::{ExplanationList, table};
+use crate::report::list::{ExplanationList, overview};
 use crate::saved::assemble::assemble_all;
 use crate::saved::file;
 use crate::saved::save::Saved;
@@ -31,9 +32,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
         return Err(Error::usage("a stated history belongs to one HPA")
             .hint("name the HPA, or use --history none or --history infer"));
     }
-    if args.output == Some(Output::Markdown) {
-        return Err(Error::usage("-o markdown requires the name of an HPA"));
-    }
+    let watch = FindingsWatch::read(&args.fail_on, &args.ignore)?;
     let options = options(&args.controller, &args.connection);
     let selector = Selector::parse(args.selector.as_deref().unwrap_or_default())
         .map_err(|e| Error::usage(format!("invalid label selector: {e}")))?;
@@ -51,7 +50,10 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
         namespace: listed.namespace.clone(),
         name: listed.name.clone(),
         reference: listed.reference.clone(),
-        result: listed.result.as_ref().map(Explanation::new).map_err(Clone::clone),
+        result: match &listed.result {
+            Ok(pass) => Ok(Explanation::new(pass).ignoring(&watch.ignored)),
+            Err(e) => Err(e.clone()),
+        },
     });
     let list = ExplanationList(explained.collect());
     let text = match args.output {
@@ -64,14 +66,23 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
             });
             String::new()
         }
+        Some(Output::Markdown) => rows(&overview(&list, args.all_namespaces, false)),
         wide => {
             let wide = wide == Some(Output::Wide);
             let layout = terminal.layout();
             // Targets mostly have the names of their HPAs.
             let spare = (!wide).then_some("REFERENCE");
-            page::table(&table(&list, args.all_namespaces, wide), spare, &layout)
+            page::rows(&overview(&list, args.all_namespaces, wide), spare, &layout)
         }
     };
+    let mut exit_code = 0;
+    for listed in &list.0 {
+        let failed = listed.result.as_ref().map(|it| watch.failed(it)).unwrap_or_default();
+        if !failed.is_empty() {
+            exit_code = FOUND;
+            messages.push(format!("{}: found {} (--fail-on)", listed.key(), failed.join(", ")));
+        }
+    }
     if let Some(path) = &args.save {
         messages.extend(save_all(path, &passes)?);
     }
@@ -83,7 +94,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
         let message = format!("{}: {}", listed.key(), e.message);
         Some(Error { message, bare: false, ..e })
     });
-    Ok(Answer { text, messages, errors: errors.collect(), exit_code: 0, ..Answer::default() })
+    Ok(Answer { text, messages, errors: errors.collect(), exit_code, ..Answer::default() })
 }
 
 /// What there is to explain, the namespace that was looked in where it is one, and messages.

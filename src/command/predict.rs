@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 
-use super::explain::{StateSource, hpa_name, options, unanswered};
+use super::explain::{FindingsWatch, StateSource, hpa_name, options, unanswered};
 use super::output_file::replace;
 use super::{Answer, Terminal, check_save, check_written, write_saved};
-use crate::args::{Predict, PredictOutput, Report, TimelineArgs};
+use crate::args::{FailOn, Predict, PredictOutput, Report, TimelineArgs};
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::render::junit::junit;
@@ -24,7 +24,7 @@ use crate::saved::file;
 use crate::saved::save::Saved;
 use crate::snapshot::input::Options;
 use crate::snapshot::note::Note;
-use crate::whatif::expect::{Facts, Gate};
+use crate::whatif::expect::{Expectation, Facts, Gate};
 use crate::whatif::overrides::{Assumptions, Candidate, NamedMetric};
 use crate::whatif::thresholds::{Found, thresholds};
 use crate::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
@@ -32,8 +32,16 @@ use crate::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
 /// Predicts what one HPA does; the text is for standard output.
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let gate = Gate::new(&args.expect)?;
+    let of_findings = args.expect.fail_on.iter().filter_map(|word| match word {
+        FailOn::Finding(text) => Some(text.clone()),
+        FailOn::Condition(_) => None,
+    });
+    let of_findings: Vec<String> = of_findings.collect();
+    let watch = FindingsWatch::read(&of_findings, &args.expect.ignore)?;
+    let is_gated = !gate.is_empty() || !watch.fail_on.is_empty();
     if let Some(report) = args.expect.reports.first()
         && !gate.has_expectations()
+        && watch.fail_on.is_empty()
     {
         // An empty report looks like one in which everything holds.
         return Err(Error::usage(format!("--report {report} requires an expectation"))
@@ -105,12 +113,17 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         assumed.input.notes.push(Note::FirstPassExpected);
     }
     gate.check(&assumed.input.snapshot.hpa.spec)?;
-    let (expectations, verdict) = gate.judge(&Facts::of(&assumed));
+    let explanation = Explanation::new(&assumed).ignoring(&watch.ignored);
+    let judged = watch
+        .fail_on
+        .iter()
+        .map(|watched| Expectation::not_found(watched.as_str(), explanation.has(*watched)));
+    let (expectations, verdict) = gate.judge(&Facts::of(&assumed), judged);
     let snapshot = &assumed.input.snapshot;
     let curve = curve.map(|wanted| wanted.place(snapshot)).transpose()?;
     let thresholds = thresholds(&assumed, curve);
     let prediction = Prediction::new(
-        Explanation::new(&assumed),
+        explanation,
         overrides,
         timeline.as_ref(),
         expectations,
@@ -149,7 +162,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         }
     }
     // What is expected is judged with what is not known, which has codes of its own.
-    let unanswered = if gate.is_empty() { unanswered(&assumed) } else { None };
+    let unanswered = if !is_gated { unanswered(&assumed) } else { None };
     let exit_code = unanswered.as_ref().map_or(verdict.exit_code(), |e| e.kind.exit_code());
     Ok(Answer {
         text,

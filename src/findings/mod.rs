@@ -13,6 +13,8 @@ use serde::{Serialize, Serializer};
 pub(crate) use case::Case;
 pub use case::Next;
 
+use crate::apimachinery::names::nearest;
+use crate::error::Error;
 use crate::pass::Pass;
 
 /// Something that is wrong, or worth knowing.
@@ -135,6 +137,82 @@ catalogue! {
     BelowMin(path) = "below-min",
     DirectionDisabled(path) = "direction-disabled",
     SwitchedOff(path) = "switched-off",
+}
+
+/// What `--fail-on` asks about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watched {
+    /// A code.
+    Code(Code),
+    /// Everything that is at least so severe.
+    Severity(Severity),
+}
+
+impl Watched {
+    /// Reads what was typed.
+    ///
+    /// # Errors
+    ///
+    /// It is neither a code nor a severity.
+    pub fn read(text: &str) -> Result<Self, Error> {
+        let severities = [Severity::Error, Severity::Warning, Severity::Info].map(Self::Severity);
+        let codes = Code::ALL.iter().copied().map(Self::Code);
+        let known = severities.into_iter().chain(codes);
+        known
+            .clone()
+            .find(|own| own.as_str() == text)
+            .ok_or_else(|| unknown(text, known.map(Self::as_str)))
+    }
+
+    /// What was typed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Code(code) => code.as_str(),
+            Self::Severity(severity) => severity.as_str(),
+        }
+    }
+
+    /// Whether a finding is one of these.
+    pub fn is(self, code: Code, severity: Severity) -> bool {
+        match self {
+            Self::Code(own) => own == code,
+            Self::Severity(least) => severity <= least,
+        }
+    }
+}
+
+impl Severity {
+    /// The severity as it is typed and printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}
+
+impl Code {
+    /// Reads a code that was typed.
+    ///
+    /// # Errors
+    ///
+    /// There is no such code.
+    pub fn read(text: &str) -> Result<Self, Error> {
+        let known = Self::ALL.iter().copied();
+        known
+            .clone()
+            .find(|code| code.as_str() == text)
+            .ok_or_else(|| unknown(text, known.map(Self::as_str)))
+    }
+}
+
+fn unknown(text: &str, known: impl Iterator<Item = &'static str>) -> Error {
+    let error = Error::usage(format!("unknown finding {text:?}"));
+    match nearest(text, known) {
+        Some(meant) => error.hint(format!("did you mean {meant}?")),
+        None => error.hint("docs/findings.md lists the codes"),
+    }
 }
 
 impl Serialize for Code {

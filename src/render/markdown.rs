@@ -8,6 +8,7 @@ use std::fmt::Write;
 use super::chart;
 use super::layout::Layout;
 use super::style::clean;
+use crate::report::list::Overview;
 use crate::report::page::Page;
 use crate::report::section::{Detail, Part, Remark, Section, Table};
 
@@ -35,6 +36,14 @@ pub fn markdown(page: &Page) -> String {
         out.push_str("</details>\n\n");
     }
     let _ = writeln!(out, "{}", prose(&page.subtitle));
+    out
+}
+
+/// A list as Markdown.
+pub fn rows(overview: &Overview) -> String {
+    let mut out = String::new();
+    let cells = |row: &Vec<String>| row.iter().map(|cell| prose(cell)).collect();
+    table(&mut out, &overview.columns, overview.rows.iter().map(|(_, row)| cells(row)));
     out
 }
 

@@ -10,8 +10,9 @@ use textwrap::WordSplitter;
 
 use super::chart;
 use super::layout::Layout;
-use super::style::clean;
+use super::style::{Styles, clean};
 use crate::findings::Severity;
+use crate::report::list::Overview;
 use crate::report::page::{Page, Tone};
 use crate::report::section::{Detail, Part, Remark, Section, StepLine, Table};
 
@@ -59,28 +60,46 @@ pub(crate) fn pairs(pairs: &[(String, String)], layout: &Layout) -> String {
     out.text
 }
 
-/// A single table as text, with a newline at the end. Its lines stay whole, as kubectl's do; if they are
-/// too wide, the column called `spare` is left out.
-pub fn table(table: &Table, spare: Option<&str>, layout: &Layout) -> String {
+/// A list as text, with a newline at the end. Its lines stay whole, as kubectl's do; if they are too
+/// wide, the column called `spare` is left out. The last column has the colour of its severity.
+pub fn rows(overview: &Overview, spare: Option<&str>, layout: &Layout) -> String {
     let whole = Layout { width: None, ..layout.clone() };
-    let draw = |table: &Table| {
+    let draw = |columns: &[(&'static str, bool)], leaves: Option<usize>| {
+        let rows = overview.rows.iter().map(|(severity, row)| {
+            let last = row.len() - 1;
+            let cells = row.iter().enumerate().filter(|(place, _)| Some(*place) != leaves);
+            let cells = cells.map(|(place, cell)| {
+                let cell = clean(cell, layout.ascii);
+                match severity.filter(|_| place == last) {
+                    Some(severity) => cell.style(of_severity(severity, &layout.styles)).to_string(),
+                    None => cell,
+                }
+            });
+            cells.collect::<Vec<_>>()
+        });
         let mut out = Lines { text: String::new(), layout: &whole };
-        out.table(table);
+        out.grid(columns, rows.collect());
         out.text
     };
-    let text = draw(table);
-    let spare = table.columns.iter().position(|(title, _)| Some(*title) == spare);
+    let text = draw(&overview.columns, None);
+    let spare = overview.columns.iter().position(|(title, _)| Some(*title) == spare);
     let plain = anstream::adapter::strip_str(&text).to_string();
     let fits = layout.width.is_none_or(|width| plain.lines().all(|line| width_of(line) <= width));
     let Some(place) = spare.filter(|_| !fits) else {
         return text;
     };
-    let mut narrow = table.clone();
-    narrow.columns.remove(place);
-    for row in &mut narrow.rows {
-        row.remove(place);
+    let mut columns = overview.columns.clone();
+    columns.remove(place);
+    draw(&columns, Some(place))
+}
+
+/// The colour of what was found.
+fn of_severity(severity: Severity, styles: &Styles) -> Style {
+    match severity {
+        Severity::Error => styles.blocked,
+        Severity::Warning => styles.down,
+        Severity::Info => styles.reason,
     }
-    draw(&narrow)
 }
 
 const INDENT: &str = "  ";
@@ -131,11 +150,7 @@ impl Lines<'_> {
     fn findings(&mut self, remarks: &[Remark]) {
         let styles = self.layout.styles.clone();
         for Remark { severity, code, summary, sentences, commands } in remarks {
-            let style = match severity {
-                Severity::Error => styles.blocked,
-                Severity::Warning => styles.reason,
-                Severity::Info => styles.stay,
-            };
+            let style = of_severity(*severity, &styles);
             let text = self.clean(&format!("{code}: {summary}"));
             let hanging = INDENT.repeat(2);
             for (place, line) in self.wrap(&text, hanging.len()).iter().enumerate() {
@@ -256,6 +271,13 @@ impl Lines<'_> {
     }
 
     fn table(&mut self, table: &Table) {
+        let rows = table.rows.iter().map(|row| row.iter().map(|cell| self.clean(cell)).collect());
+        let rows = rows.collect();
+        self.grid(&table.columns, rows);
+    }
+
+    /// Cells below their titles. Cells have been cleaned.
+    fn grid(&mut self, columns: &[(&'static str, bool)], rows: Vec<Vec<String>>) {
         let mut grid = comfy_table::Table::new();
         grid.load_style(NOTHING);
         match self.layout.width {
@@ -269,14 +291,19 @@ impl Lines<'_> {
             }
         }
         let heading = self.layout.styles.heading;
-        grid.set_header(table.columns.iter().map(|(title, _)| match *title {
+        grid.set_header(columns.iter().map(|(title, _)| match *title {
             "" => Cell::new(""),
             title => Cell::new(title.style(heading).to_string()),
         }));
-        for row in &table.rows {
-            grid.add_row(row.iter().map(|cell| Cell::new(self.clean(cell))));
+        let widths = columns.iter().enumerate().map(|(place, (title, _))| {
+            let cells = rows.iter().map(|row| width_of(&row[place]));
+            cells.chain([width_of(title)]).max().unwrap_or(0) + 2
+        });
+        let widths: Vec<usize> = widths.collect();
+        for row in rows {
+            grid.add_row(row.into_iter().map(Cell::new));
         }
-        for (place, (title, numbers)) in table.columns.iter().enumerate() {
+        for (place, (title, numbers)) in columns.iter().enumerate() {
             if let Some(column) = grid.column_mut(place) {
                 column.set_padding((0, 2));
                 if *numbers {
@@ -284,9 +311,7 @@ impl Lines<'_> {
                 }
                 if self.layout.width.is_some() {
                     // Numbers and marks stay whole; names and lists give way.
-                    let cells = table.rows.iter().map(|row| width_of(&row[place]));
-                    let widest = cells.chain([width_of(title)]).max().unwrap_or(0) + 2;
-                    let least = u16::try_from(widest).unwrap_or(NARROWEST).min(NARROWEST);
+                    let least = u16::try_from(widths[place]).unwrap_or(NARROWEST).min(NARROWEST);
                     column.set_constraint(match (*numbers, *title) {
                         (true, _) | (false, "") => ColumnConstraint::ContentWidth,
                         (false, _) => ColumnConstraint::LowerBoundary(Width::Fixed(least)),

@@ -5,11 +5,11 @@
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
-use super::page::Words;
-use super::section::Table;
+use super::page::{Words, metrics};
 use super::words::count;
 use super::{Certainty, Explanation};
 use crate::engine::decision::{Because, Block, MetricResult, Path, Step};
+use crate::findings::Severity;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
 use crate::saved::objects::OWN_API_VERSION;
@@ -53,38 +53,46 @@ impl Serialize for ExplanationList<'_> {
 /// What stands where there is nothing to say.
 const NOTHING: &str = "-";
 
-/// A line for each HPA; with its namespace where they may differ, and its limits if `wide`.
-pub fn table(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) -> Table {
+/// A line for each HPA, with how bad what was found is.
+pub type Row = (Option<Severity>, Vec<String>);
+
+/// The lines of a list, the worst first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overview {
+    /// The columns, each with whether it holds numbers; the last has the finding.
+    pub columns: Vec<(&'static str, bool)>,
+    /// The lines.
+    pub rows: Vec<Row>,
+}
+
+/// A line for each HPA, the worst first; with its namespace where they may differ, and with what limits
+/// it if `wide`.
+pub fn overview(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) -> Overview {
     let several = list.0.windows(2).any(|pair| pair[0].namespace != pair[1].namespace);
     let named = all_namespaces || several;
     let own = [
         ("NAME", false),
         ("REFERENCE", false),
+        ("TARGETS", false),
         ("CURRENT", true),
         ("WANTED", true),
-        ("WINNER", false),
-        ("LIMIT", false),
     ];
-    let more = [("MIN", true), ("MAX", true), ("PROPOSAL", true)];
+    let more =
+        [("MIN", true), ("MAX", true), ("PROPOSAL", true), ("WINNER", false), ("LIMIT", false)];
     let columns = named.then_some(("NAMESPACE", false)).into_iter().chain(own);
     let columns = columns.chain(more.into_iter().filter(|_| wide)).chain([("FINDING", false)]);
-    let rows = list.0.iter().map(|listed| {
-        let mut row = Vec::new();
-        row.extend(named.then(|| listed.namespace.clone()));
+    let columns: Vec<(&'static str, bool)> = columns.collect();
+    let row = |listed: &Listed<Explanation<'_>>| {
+        let mut row = Vec::from_iter(named.then(|| listed.namespace.clone()));
         row.push(listed.name.clone());
         row.push(listed.reference.clone());
-        match &listed.result {
+        let severity = match &listed.result {
             Ok(explanation) => {
+                let current = explanation.pass.decision.replicas_before();
                 row.extend([
-                    explanation
-                        .pass
-                        .decision
-                        .replicas_before()
-                        .map(|replicas| replicas.to_string())
-                        .unwrap_or_default(),
+                    explanation.targets(),
+                    current.map(|replicas| replicas.to_string()).unwrap_or_default(),
                     explanation.wanted().unwrap_or_default(),
-                    explanation.winner().unwrap_or_default(),
-                    explanation.limit().unwrap_or_default().to_owned(),
                 ]);
                 if wide {
                     let spec = explanation.hpa.spec;
@@ -93,26 +101,33 @@ pub fn table(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) -> Ta
                         spec.min_replicas.unwrap_or(1).to_string(),
                         spec.max_replicas.to_string(),
                         proposal.unwrap_or_default(),
+                        explanation.winner().unwrap_or_default(),
+                        explanation.limit().unwrap_or_default().to_owned(),
                     ]);
                 }
-                row.push(explanation.worst().unwrap_or_default());
+                let (severity, finding) = explanation.worst();
+                row.push(finding);
+                severity
             }
             Err(e) => {
-                let unknown = if wide { 7 } else { 4 };
-                row.extend(std::iter::repeat_n(String::new(), unknown));
+                row.resize(columns.len() - 1, String::new());
                 // The whole sentence is on standard error.
                 row.push(match &e.reason {
                     Some(reason) => format!("Error from server ({reason})"),
                     None => e.message.clone(),
                 });
+                Some(Severity::Error)
             }
-        }
+        };
         for cell in row.iter_mut().filter(|cell| cell.is_empty()) {
             NOTHING.clone_into(cell);
         }
-        row
-    });
-    Table { columns: columns.collect(), rows: rows.collect() }
+        (severity, row)
+    };
+    let mut rows: Vec<Row> = list.0.iter().map(row).collect();
+    // Those without a finding come last; otherwise they stay sorted by namespace and name.
+    rows.sort_by_key(|(severity, _)| (severity.is_none(), *severity));
+    Overview { columns, rows }
 }
 
 impl Explanation<'_> {
@@ -169,75 +184,41 @@ impl Explanation<'_> {
         })
     }
 
-    /// The worst that was found, in this order: the scale cannot be read or written; the
-    /// controller decides nothing, for the reason of ScalingActive; metrics are unread here; some
-    /// metrics fail; the maximum is reached; pods are without usable metrics; what the controller
-    /// remembers is not known, or not for sure, and matters; there are notes.
-    fn worst(&self) -> Option<String> {
-        let trace = &self.pass.decision.trace;
-        let find = |pick: fn(&Step) -> Option<&'static str>| trace.iter().find_map(pick);
-        if let Err(ScaleError::Missing(_)) = self.pass.input.snapshot.scale {
-            return Some("the input has no target".to_owned());
+    /// The metrics as `kubectl get hpa` shows them: `cpu: 63%/80%`.
+    fn targets(&self) -> String {
+        const SHOWN: usize = 2;
+        let all: Vec<String> =
+            self.pass.decision.metrics().map(metrics::current_and_target).collect();
+        let mut text = all[..all.len().min(SHOWN)].join(", ");
+        if all.len() > SHOWN {
+            text += &format!(" + {} more...", all.len() - SHOWN);
         }
-        let blocked = find(|step| match step {
-            Step::ReadScale { error: Some(_), .. } => Some("FailedGetScale"),
-            Step::Rescale { error: Some(_), .. } => Some("FailedUpdateScale"),
-            Step::RejectSelector { reason, .. } => Some(reason),
-            Step::ChoosePath { path: Path::Disabled, .. } => Some("ScalingDisabled"),
-            _ => None,
-        });
-        if let Some(reason) = blocked {
-            return Some(reason.to_owned());
+        text
+    }
+
+    /// The most important finding, and how bad it is; without one, why the answer is not certain.
+    fn worst(&self) -> (Option<Severity>, String) {
+        if let Some(first) = self.findings.first() {
+            let more = match self.findings.len() {
+                1 => String::new(),
+                all => format!(" (+{})", all - 1),
+            };
+            return (Some(first.severity), format!("{}{more}", first.code.as_str()));
+        }
+        if let Err(ScaleError::Missing(_)) = self.pass.input.snapshot.scale {
+            return (Some(Severity::Error), "the input has no target".to_owned());
         }
         if let Some(lacking) = self.pass.decision.outcome.lacking(self.hpa.spec) {
-            return Some(lacking);
-        }
-        let failed: Vec<&str> = self
-            .pass
-            .decision
-            .metrics()
-            .filter_map(|metric| match &metric.result {
-                MetricResult::Error(e) => Some(e.reason),
-                MetricResult::Proposal(_) | MetricResult::Unread(_) => None,
-            })
-            .collect();
-        let total = self.pass.decision.metrics().count();
-        match failed[..] {
-            [] => {}
-            [first, ..] if failed.len() == total => return Some(first.to_owned()),
-            [first, ..] => {
-                return Some(format!("{first} ({} of {total} metrics)", failed.len()));
-            }
-        }
-        let max = self.hpa.spec.max_replicas;
-        let reached = |replicas: i32| replicas >= max;
-        if self.pass.decision.replicas_before().is_some_and(reached)
-            && self.pass.decision.replicas_after().is_some_and(reached)
-        {
-            return Some("at maxReplicas".to_owned());
-        }
-        let counted = self.pass.decision.metrics().filter_map(|metric| match &metric.result {
-            MetricResult::Proposal(proposal) => proposal.counted,
-            MetricResult::Error(_) | MetricResult::Unread(_) => None,
-        });
-        if let Some(most) = counted.max_by_key(|counted| (counted.missing, counted.unready)) {
-            match (most.missing, most.unready) {
-                (0, 0) => {}
-                (0, unready) => return Some(count(unready, "unready pod")),
-                (missing, 0) => return Some(count(missing, "missing pod")),
-                (missing, unready) => {
-                    let unready = count(unready, "unready pod");
-                    return Some(format!("{missing} missing, {unready}"));
-                }
-            }
+            return (Some(Severity::Error), lacking);
         }
         if self.certainty == Certainty::Bounded {
             let memory = match self.pass.remembered.knowledge {
                 Knowledge::Inferred => "history uncertain",
                 _ => "history unknown",
             };
-            return Some(memory.to_owned());
+            return (None, memory.to_owned());
         }
-        (!self.notes.is_empty()).then(|| count(self.notes.len(), "note"))
+        let notes = (!self.notes.is_empty()).then(|| count(self.notes.len(), "note"));
+        (None, notes.unwrap_or_default())
     }
 }

@@ -26,6 +26,7 @@ use findings::FindingView;
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{Clause, Group, MetricStep, Outcome, PodRow, Step};
+use crate::findings::{Code, Watched};
 use crate::memory::{Knowledge, Memory, Possible};
 use crate::outlook::{Range, Upcoming};
 use crate::pass::Pass;
@@ -94,6 +95,18 @@ struct MemoryView<'a> {
 }
 
 impl<'a> Explanation<'a> {
+    /// The same without the findings of some codes.
+    #[must_use]
+    pub fn ignoring(mut self, codes: &[Code]) -> Self {
+        self.findings.retain(|finding| !codes.contains(&finding.code));
+        self
+    }
+
+    /// Whether there is a finding that is asked about.
+    pub fn has(&self, watched: Watched) -> bool {
+        self.findings.iter().any(|finding| watched.is(finding.code, finding.severity))
+    }
+
     /// Explains a pass.
     pub fn new(pass: &'a Pass) -> Self {
         let Pass { input, remembered, decision, outlook, newer, .. } = pass;

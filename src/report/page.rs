@@ -5,7 +5,7 @@
 pub(in crate::report) mod changes;
 mod comparison;
 mod findings;
-mod metrics;
+pub(in crate::report) mod metrics;
 mod path;
 mod pods;
 mod upcoming;

@@ -13,7 +13,7 @@ pub use syntax::{
     Expression, Field, MetricField, Node, Number, Operand, Operator, PassField, SyntaxError, fields,
 };
 
-use crate::args::{ExpectArgs, FailOn};
+use crate::args::{Condition, ExpectArgs, FailOn};
 use crate::error::Error;
 use crate::snapshot::hpa::HpaSpec;
 
@@ -150,6 +150,17 @@ impl Expectation {
         Self { expression: expression.text.clone(), fail_on: *fail_on, truth: found, values, hint }
     }
 
+    /// That something is not found.
+    pub fn not_found(what: &'static str, is_found: bool) -> Self {
+        Self {
+            expression: format!("no {what}"),
+            fail_on: Some(what),
+            truth: if is_found { Truth::False } else { Truth::True },
+            values: Vec::new(),
+            hint: None,
+        }
+    }
+
     /// What it is called: the expression, with the shorthand that it comes from.
     pub fn name(&self) -> String {
         match self.fail_on {
@@ -258,11 +269,13 @@ impl Gate {
             expected.push(Expected { expression, fail_on: None });
         }
         for shorthand in &args.fail_on {
+            // Findings are not known here.
+            let FailOn::Condition(shorthand) = shorthand else { continue };
             let (name, text) = meaning(*shorthand);
             let expression = Expression::parse(text).map_err(|e| unusable(text, e))?;
             expected.push(Expected { expression, fail_on: Some(name) });
         }
-        let (_, text) = meaning(FailOn::Change);
+        let (_, text) = meaning(Condition::Change);
         let unchanged = args.exit_code.then(|| Expression::parse(text));
         let unchanged = unchanged.transpose().map_err(|e| unusable(text, e))?;
         Ok(Self { expected, unchanged })
@@ -285,10 +298,14 @@ impl Gate {
         })
     }
 
-    /// Each expectation with whether it holds, and what they come to.
-    pub fn judge(&self, facts: &Facts<'_>) -> (Vec<Expectation>, Verdict) {
-        let expectations: Vec<Expectation> =
-            self.expected.iter().map(|expected| Expectation::new(expected, facts)).collect();
+    /// Each expectation with whether it holds, those that were judged before, and what they come to.
+    pub fn judge(
+        &self,
+        facts: &Facts<'_>,
+        judged: impl IntoIterator<Item = Expectation>,
+    ) -> (Vec<Expectation>, Verdict) {
+        let own = self.expected.iter().map(|expected| Expectation::new(expected, facts));
+        let expectations: Vec<Expectation> = own.chain(judged).collect();
         let unchanged = self.unchanged.as_ref();
         let unchanged = unchanged.map(|expression| expression.truth(&|field| facts.get(field)));
         let verdict = Verdict::of(&expectations, unchanged);
@@ -297,16 +314,16 @@ impl Gate {
 }
 
 /// The name of a shorthand, and what it expects.
-fn meaning(shorthand: FailOn) -> (&'static str, &'static str) {
+fn meaning(shorthand: Condition) -> (&'static str, &'static str) {
     match shorthand {
-        FailOn::ScaleDown => ("scale-down", "delta >= 0"),
-        FailOn::ScaleUp => ("scale-up", "delta <= 0"),
-        FailOn::Change => ("change", "delta == 0"),
-        FailOn::Limited => ("limited", "not limited"),
-        FailOn::Maxed => ("maxed", "desired < max"),
-        FailOn::MetricsMissing => ("metrics-missing", "failed == 0 and missing == 0"),
-        FailOn::Stale => ("stale", "not stale"),
-        FailOn::Warnings => ("warnings", "warnings == 0"),
+        Condition::ScaleDown => ("scale-down", "delta >= 0"),
+        Condition::ScaleUp => ("scale-up", "delta <= 0"),
+        Condition::Change => ("change", "delta == 0"),
+        Condition::Limited => ("limited", "not limited"),
+        Condition::Maxed => ("maxed", "desired < max"),
+        Condition::MetricsMissing => ("metrics-missing", "failed == 0 and missing == 0"),
+        Condition::Stale => ("stale", "not stale"),
+        Condition::Warnings => ("warnings", "warnings == 0"),
     }
 }
 

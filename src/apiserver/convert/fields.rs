@@ -7,6 +7,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::HpaVersion;
+use crate::apimachinery::names::nearest;
 
 /// A field that the version of its object does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -215,35 +216,12 @@ fn of_object(path: &str, value: &Value, fields: &[(&str, Shape)], unknown: &mut 
     }
 }
 
-/// The field that is written most like a name; none where nothing is like it.
-fn nearest<'f>(name: &str, fields: impl Iterator<Item = &'f str>) -> Option<&'f str> {
-    let typed = name.to_lowercase();
-    let distant = |field: &'f str| (distance(&typed, &field.to_lowercase()), field);
-    let (distance, field) = fields.map(distant).min_by_key(|(distance, _)| *distance)?;
-    (distance <= 1 + name.len() / 4).then_some(field)
-}
-
-/// How many letters are to be put in, left out or changed to make one word of the other.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, a) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = line + 1;
-        for (place, b) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(a != *b);
-            diagonal = row[place + 1];
-            row[place + 1] = changed.min(row[place] + 1).min(diagonal + 1);
-        }
-    }
-    row[other.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{HpaVersion, nearest, unknown_fields};
+    use super::{HpaVersion, unknown_fields};
+    use crate::apimachinery::names::nearest;
 
     #[test]
     fn every_level_of_every_version_knows_its_fields() {

@@ -7,6 +7,7 @@ use crate::engine::decision::{
 use crate::report::section::{Detail, Part, Section, Table};
 use crate::report::words::{count, list, number, quantity, value};
 use crate::snapshot::Unread;
+use crate::snapshot::hpa::MetricValueStatus;
 
 impl Words<'_> {
     /// The metrics, and how each came to its number.
@@ -205,6 +206,28 @@ impl Words<'_> {
         }
         format!("with {},", list(&parts))
     }
+}
+
+/// A metric as `kubectl get hpa` shows it: `cpu: 63%/80%`.
+pub(in crate::report) fn current_and_target(metric: &MetricStep) -> String {
+    let current = match &metric.result {
+        MetricResult::Proposal(proposal) => {
+            let MetricValueStatus { average_utilization, average_value, value } = &proposal.current;
+            let amount = average_value.as_ref().or(value.as_ref()).map(quantity);
+            average_utilization.map(|percent| format!("{percent}%")).or(amount)
+        }
+        MetricResult::Error(_) | MetricResult::Unread(_) => None,
+    };
+    let current = current.unwrap_or_else(|| "<unknown>".to_owned());
+    let target = &metric.target;
+    let average = target.average_value.is_some() && metric.is_total();
+    let target = match (target.average_utilization, &target.average_value, &target.value) {
+        (Some(percent), ..) => format!("{percent}%"),
+        (None, Some(amount), _) | (None, None, Some(amount)) => quantity(amount),
+        (None, None, None) => "-".to_owned(),
+    };
+    let average = if average { " (avg)" } else { "" };
+    format!("{}: {current}/{target}{average}", Words::short_label(metric))
 }
 
 /// Whether ratio, pods and proposal do not explain each other.

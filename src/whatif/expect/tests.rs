@@ -313,15 +313,18 @@ fn a_false_expectation_goes_before_an_unknown_one_and_that_before_a_change() {
 #[test]
 fn shorthands_are_expressions_under_the_names_that_are_typed() {
     use clap::ValueEnum;
-    for shorthand in FailOn::value_variants() {
+    for shorthand in Condition::value_variants() {
         let (name, text) = meaning(*shorthand);
         parse(text);
         let typed = shorthand.to_possible_value().unwrap();
         assert_eq!(typed.get_name(), name);
     }
-    let args = ExpectArgs { fail_on: FailOn::value_variants().into(), ..ExpectArgs::default() };
+    let args = ExpectArgs {
+        fail_on: Condition::value_variants().iter().copied().map(FailOn::Condition).collect(),
+        ..ExpectArgs::default()
+    };
     let gate = Gate::new(&args).unwrap();
-    assert_eq!(gate.expected.len(), FailOn::value_variants().len());
+    assert_eq!(gate.expected.len(), Condition::value_variants().len());
     gate.check(&HpaSpec::default()).unwrap();
 }
 

@@ -33,14 +33,14 @@ use crate::snapshot::hpa::{Hpa, METRIC_SOURCE_TYPES, MetricSource, MetricSpec};
 use crate::snapshot::memory::Memory;
 use crate::snapshot::note::{Note, OtherHpaIgnored};
 use crate::snapshot::pod::Pod;
-use crate::snapshot::surroundings::Surroundings;
+use crate::snapshot::surroundings::{ScaledObject, Surroundings, paused};
 use crate::snapshot::{OtherHpa, Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
 /// Finds the HPA among the objects and collects what its pass needs. `clock` is the system's time,
 /// for when neither input nor command line state one.
 pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result<Input, Error> {
-    let object = find(&objects.hpas, options)?;
+    let object = find(&objects, options)?;
     let (mut input, selected) = without_pods(&objects, object, options, clock)?;
     let snapshot = &mut input.snapshot;
     let saved = objects.state.as_ref().and_then(|state| state.pod_metrics(&snapshot.hpa.key()));
@@ -178,7 +178,11 @@ fn without_pods(
 }
 
 /// What surrounds the passes of a namespace.
-fn surroundings(objects: &Objects, namespace: &str, default_namespace: &str) -> Surroundings {
+pub(crate) fn surroundings(
+    objects: &Objects,
+    namespace: &str,
+    default_namespace: &str,
+) -> Surroundings {
     let here = |metadata: &Metadata| {
         metadata.namespace.as_deref().unwrap_or(default_namespace) == namespace
     };
@@ -247,8 +251,8 @@ fn find_error<'a>(
 }
 
 /// The one HPA of the wanted name.
-fn find<'o>(hpas: &'o [UndecodedHpa], options: &Options) -> Result<&'o UndecodedHpa, Error> {
-    let name = &options.name;
+fn find<'o>(objects: &'o Objects, options: &Options) -> Result<&'o UndecodedHpa, Error> {
+    let (name, hpas) = (&options.name, &objects.hpas);
     let fits = |hpa: &&UndecodedHpa| {
         let namespace = hpa.namespace.as_deref();
         hpa.name == *name
@@ -266,6 +270,13 @@ fn find<'o>(hpas: &'o [UndecodedHpa], options: &Options) -> Result<&'o Undecoded
                 None => name.clone(),
             };
             let error = Error::usage(format!("no HorizontalPodAutoscaler {wanted} in the input"));
+            let here = |object: &&ScaledObject| {
+                let stated = &object.metadata.namespace;
+                options.namespace.is_none() || stated.is_none() || options.namespace == *stated
+            };
+            if let Some(hint) = paused(objects.scaled_objects.iter().filter(here), name) {
+                return Err(error.hint(hint));
+            }
             let mut there: Vec<String> = hpas.iter().map(UndecodedHpa::key).collect();
             there.sort();
             Err(if there.is_empty() {

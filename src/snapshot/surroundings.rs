@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::hpa::CrossVersionObjectReference;
 use super::pod::Pod;
+use crate::apimachinery::annotations::{KEDA_PAUSED, KEDA_PAUSED_REPLICAS};
 use crate::apimachinery::json::{list, null_as_default};
 use crate::apimachinery::metadata::{Condition, Metadata, OwnerReference};
 use crate::apimachinery::names;
@@ -174,6 +175,51 @@ pub struct ScaledObject {
     /// What KEDA made of it.
     #[serde(deserialize_with = "null_as_default")]
     pub status: ScaledObjectStatus,
+}
+
+impl ScaledObject {
+    /// The annotation that pauses it altogether, if there is one. KEDA then takes its HPA away.
+    pub fn paused_by(&self) -> Option<&'static str> {
+        let stated = self.metadata.annotations.get(KEDA_PAUSED_REPLICAS).map(|_| KEDA_PAUSED_REPLICAS);
+        stated.or_else(|| self.is_set(KEDA_PAUSED).then_some(KEDA_PAUSED))
+    }
+
+    /// Whether an annotation says yes. KEDA takes anything but a no for one (`getBoolAnnotation`).
+    pub fn is_set(&self, annotation: &str) -> bool {
+        let no = ["0", "f", "F", "FALSE", "false", "False"];
+        self.metadata.annotations.get(annotation).is_some_and(|value| !no.contains(&value))
+    }
+
+    /// Whether a name is that of its HPA, of itself, or of what it scales.
+    fn is_called(&self, name: &str) -> bool {
+        let Metadata { name: own, .. } = &self.metadata;
+        let given = format!("keda-hpa-{own}");
+        [own, &given, &self.status.hpa_name, &self.spec.scale_target_ref.name]
+            .into_iter()
+            .any(|known| *known == *name)
+    }
+}
+
+/// Why there is no HPA of a name, where one of these ScaledObjects is paused and has had it.
+pub(crate) fn paused<'s>(
+    mut objects: impl Iterator<Item = &'s ScaledObject>,
+    name: &str,
+) -> Option<String> {
+    let (object, annotation) = objects.find_map(|object| {
+        let annotation = object.paused_by()?;
+        object.is_called(name).then_some((object, annotation))
+    })?;
+    let Metadata { name, namespace, annotations, .. } = &object.metadata;
+    let value = annotations.get(annotation).unwrap_or_default();
+    let flag = match namespace {
+        Some(namespace) => format!(" -n {}", names::shell_word(namespace)),
+        None => String::new(),
+    };
+    Some(format!(
+        "paused-by-keda: ScaledObject/{name} has the annotation {annotation}={value}, so KEDA has taken \
+         the HPA away; `kubectl annotate scaledobject {}{flag} {annotation}-` brings it back",
+        names::shell_word(name)
+    ))
 }
 
 /// The spec of a [`ScaledObject`].

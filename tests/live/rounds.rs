@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::api::{Auth, Cluster, Fault, Server, When};
-use super::{HPAS, PODS, explain, explain_as, notes, recorded};
+use super::{Change, HPAS, POD_METRICS, PODS, explain, explain_as, notes, recorded};
 
 const LATENCY: Duration = Duration::from_millis(60);
 
@@ -31,7 +31,7 @@ pub(super) fn rollout(cluster: &mut Cluster) {
 #[test]
 fn a_built_in_target_takes_three_rounds_and_a_custom_kind_one_more() {
     let built_in: fn(&mut Cluster) = |_| {};
-    for (change, rounds, requests) in [(built_in, 3, 9), (rollout, 4, 10)] {
+    for (change, rounds, requests) in [(built_in, 3, 12), (rollout, 4, 13)] {
         let mut cluster = recorded();
         change(cluster.latency(LATENCY));
         let server = Server::start(cluster);
@@ -40,6 +40,110 @@ fn a_built_in_target_takes_three_rounds_and_a_custom_kind_one_more() {
         assert_eq!((server.rounds(), server.requests().len()), (rounds, requests));
         assert!(server.requests().iter().all(|request| request.method == "GET"));
     }
+}
+
+const TARGET: &str = "/apis/apps/v1/namespaces/default/deployments/nginx-deployment";
+const REPLICA_SETS: &str = "/apis/apps/v1/namespaces/default/replicasets";
+const VPAS: &str = "/apis/autoscaling.k8s.io/v1/namespaces/default/verticalpodautoscalers";
+const SCALED_OBJECTS: &str = "/apis/keda.sh/v1alpha1/namespaces/default/scaledobjects";
+const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
+
+/// What surrounds a pass comes beside what it needs, and only a metrics API that fails takes a round of
+/// its own.
+#[test]
+fn what_surrounds_a_pass_takes_no_round() {
+    let plain: Change = |_| {};
+    let owned: Change = |cluster| {
+        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", super::NAME], |hpa| {
+            hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
+                "kind": "ScaledObject", "name": "web", "uid": "1", "controller": true}]);
+        });
+    };
+    let failing: Change = |cluster| {
+        cluster.fault(When::on(POD_METRICS), Fault::Unavailable(None));
+    };
+    let of_keda = format!("{SCALED_OBJECTS}/web");
+    let of_metrics = format!("{API_SERVICES}/v1beta1.metrics.k8s.io");
+    for (change, paths, rounds) in [
+        (plain, vec![TARGET, VPAS, REPLICA_SETS], 3),
+        (owned, vec![TARGET, &of_keda, REPLICA_SETS], 3),
+        (failing, vec![TARGET, VPAS, REPLICA_SETS, &of_metrics], 4),
+    ] {
+        let mut cluster = recorded();
+        change(cluster.latency(LATENCY));
+        let server = Server::start(cluster);
+        let ran = explain(&server, &[]);
+        assert_eq!((ran.code.is_some(), &*ran.stderr), (true, ""), "{paths:?}");
+        let requests = server.requests();
+        let of_surroundings = [TARGET, VPAS, REPLICA_SETS, SCALED_OBJECTS, API_SERVICES];
+        let mut asked: Vec<&str> = requests.iter().map(|request| &*request.path).collect();
+        asked.retain(|path| {
+            of_surroundings.iter().any(|it| path.starts_with(it)) && !path.ends_with("/scale")
+        });
+        asked.sort_unstable();
+        let mut paths = paths;
+        paths.sort_unstable();
+        assert_eq!(asked, paths);
+        assert_eq!(server.rounds(), rounds, "{paths:?}");
+    }
+}
+
+/// Whoever lacks these rights gets the same report, and with `-v` the rules that add findings.
+#[test]
+fn what_surrounds_a_pass_is_left_out_where_it_may_not_be_read() {
+    let mut cluster = recorded();
+    cluster.grant("bob").deny("bob", "get", "deployments.apps");
+    cluster.deny("bob", "list", "replicasets.apps");
+    cluster.deny("bob", "list", "verticalpodautoscalers.autoscaling.k8s.io");
+    let server = Server::start(cluster);
+    let answer = explain_as(&server, "bob", &["-o", "json"]).answer();
+    assert!(!answer.to_string().contains("missing permission"), "{answer:#}");
+    assert_eq!(explain_as(&server, "bob", &[]).stderr, "");
+    let told = explain_as(&server, "bob", &["-v", "1"]).stderr;
+    for part in [
+        "left out findings such as other-writer, old-revision-pods and others: missing permission: get \
+         deployments.apps in the namespace default; check it with",
+        "foreign-pods and old-revision-pods: missing permission: list replicasets.apps in",
+        "requests-differ-from-template: missing permission: list \
+         verticalpodautoscalers.autoscaling.k8s.io in",
+    ] {
+        assert!(told.contains(part), "no {part:?} in: {told}");
+    }
+}
+
+/// Where KEDA has taken the HPA away, that is said in place of the names of others.
+#[test]
+fn a_paused_scaled_object_is_told_of_where_its_hpa_is_gone() {
+    let mut cluster = recorded();
+    let object = |name: &str, value: &str| {
+        json!({
+            "apiVersion": "keda.sh/v1alpha1",
+            "kind": "ScaledObject",
+            "metadata": {"name": name, "namespace": "default",
+                "annotations": {"autoscaling.keda.sh/paused": value}},
+            "spec": {"scaleTargetRef": {"name": name}},
+        })
+    };
+    cluster.unscalable_kind("keda.sh/v1alpha1", "ScaledObject", "scaledobjects");
+    cluster.put(object("worker", "true")).put(object("other", "false"));
+    let server = Server::start(cluster);
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let explain = |name: &str| {
+        let mut command = super::program();
+        command.args(["explain", name, "-n", "default", "--kubeconfig"]).arg(config.path());
+        super::run(&mut command)
+    };
+    for name in ["keda-hpa-worker", "worker"] {
+        explain(name).fails(
+            1,
+            &[
+                "hint: paused-by-keda: ScaledObject/worker has the annotation \
+                 autoscaling.keda.sh/paused=true, so KEDA has taken the HPA away; `kubectl annotate \
+                 scaledobject worker -n default autoscaling.keda.sh/paused-` brings it back",
+            ],
+        );
+    }
+    explain("keda-hpa-other").fails(1, &["hint: the namespace default has nginx-deployment"]);
 }
 
 /// 1,200 pods more behind the recorded selector.
@@ -116,12 +220,14 @@ fn another_hpa_on_the_same_pods_is_seen() {
 #[test]
 fn what_an_answer_can_do_without_does_not_hold_it_up() {
     for (path, note) in [
+        (REPLICA_SETS, ""),
+        (VPAS, ""),
         ("/version", "the server's version is unknown: no answer in time"),
         (HPAS, "unknown whether another HPA selects the same pods: no answer in time"),
     ] {
         let mut cluster = recorded();
         match path {
-            "/version" => cluster.fault(When::on(path), Fault::Hang),
+            "/version" | REPLICA_SETS | VPAS => cluster.fault(When::on(path), Fault::Hang),
             // The list is at a path of which the HPA's is a continuation.
             _ => {
                 let target = ["apps/v1", "Deployment", "slow"];

@@ -134,6 +134,61 @@ fn external_values_that_do_not_repeat_their_labels_are_read_again() {
     assert_eq!(answer["proposal"], 7);
 }
 
+/// An object of each kind that explains a pass, as far as it is kept.
+#[test]
+fn what_surrounds_a_pass_is_read_again() {
+    let mut cluster = cluster();
+    let pod = |labels: &Value| json!({"metadata": {"labels": labels}, "spec": {"containers": []}});
+    let labels = json!({"app": "nginx", "pod-template-hash": "1"});
+    cluster.put(json!({
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "other-1", "namespace": "default", "labels": labels,
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "other",
+                "uid": "1", "controller": true}]},
+        "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": pod(&labels)},
+        "status": {"replicas": 1},
+    }));
+    let vpa = "VerticalPodAutoscaler";
+    cluster.unscalable_kind("autoscaling.k8s.io/v1", vpa, "verticalpodautoscalers");
+    cluster.put(json!({
+        "apiVersion": "autoscaling.k8s.io/v1",
+        "kind": vpa,
+        "metadata": {"name": "sizes", "namespace": "default"},
+        "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": NAME}},
+    }));
+    let service = "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.metrics.k8s.io";
+    let condition = json!({"type": "Available", "status": "False", "reason": "MissingEndpoints"});
+    answers_with(
+        &mut cluster,
+        service,
+        200,
+        &json!({
+            "apiVersion": "apiregistration.k8s.io/v1",
+            "kind": "APIService",
+            "metadata": {"name": "v1beta1.metrics.k8s.io"},
+            "status": {"conditions": [condition]},
+        }),
+    );
+    cluster.fault(When::on(POD_METRICS), Fault::Unavailable(None));
+    let server = Server::start(cluster);
+    same(&server);
+    let path = folder().join(format!("surroundings-{}.json", std::process::id()));
+    let file = path.to_str().expect("a path");
+    explain_as(&server, "bob", &["--save", file]);
+    let saved = fs::read_to_string(&path).expect("a saved file");
+    fs::remove_file(&path).expect("it was saved");
+    let saved: Value = serde_json::from_str(&saved).expect("JSON");
+    let found = |kind: &str| {
+        let mut items = saved["items"].as_array().into_iter().flatten();
+        items.find(|item| item["kind"] == kind).cloned().unwrap_or_default()
+    };
+    assert_eq!(found("Deployment")["metadata"]["name"], NAME);
+    assert_eq!(found("ReplicaSet")["metadata"]["ownerReferences"][0]["name"], "other");
+    assert_eq!(found(vpa)["spec"]["targetRef"]["name"], NAME);
+    assert_eq!(found("APIService")["status"]["conditions"], json!([condition]));
+}
+
 #[test]
 fn targets_of_one_name_and_two_kinds_are_kept_apart() {
     let mut cluster = cluster();

@@ -72,6 +72,20 @@ fn guarded(users: &[&str]) -> Cluster {
         });
     };
     let env = json!([{"name": "PASSWORD", "value": secret("pod-env")}]);
+    let mut template = json!({"metadata": {"labels": {"app": "web"}}, "spec": {
+        "containers": [{
+            "name": "nginx",
+            "image": format!("registry.example/{}", secret("image")),
+            "command": [secret("command")],
+            "args": [secret("args")],
+            "env": env,
+            "envFrom": [{"secretRef": {"name": secret("env-from")}}],
+            "livenessProbe": {"httpGet": {"httpHeaders": [{"value": secret("probe")}]}},
+        }],
+        "initContainers": [{"name": "init", "command": [secret("init-command")], "env": env}],
+        "volumes": [{"name": "v", "secret": {"secretName": secret("volume")}}],
+    }});
+    annotate(&mut template, "template-annotation");
     for number in 0..2 {
         cluster.edit("v1", "Pod", ["default", &format!("web-{number:05}")], |pod| {
             annotate(pod, "pod-annotation");
@@ -83,9 +97,26 @@ fn guarded(users: &[&str]) -> Cluster {
     }
     cluster.edit("apps/v1", "Deployment", WEB, |target| {
         annotate(target, "target-annotation");
-        let container = json!({"name": "nginx", "env": env});
-        target["spec"]["template"]["spec"]["containers"] = json!([container]);
+        target["spec"]["template"] = template.clone();
     });
+    let mut replica_set = json!({
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "web-1", "namespace": "default", "labels": {"app": "web"}},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template},
+        "status": {"replicas": 2},
+    });
+    annotate(&mut replica_set, "replica-set-annotation");
+    cluster.put(replica_set);
+    let mut vpa = json!({
+        "apiVersion": "autoscaling.k8s.io/v1",
+        "kind": "VerticalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+    });
+    annotate(&mut vpa, "vpa-annotation");
+    let kind = "VerticalPodAutoscaler";
+    cluster.unscalable_kind("autoscaling.k8s.io/v1", kind, "verticalpodautoscalers").put(vpa);
     cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, |hpa| {
         annotate(hpa, "hpa-annotation");
     });

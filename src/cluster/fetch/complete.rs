@@ -3,6 +3,7 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio::sync::mpsc::unbounded_channel;
 
 use super::Fetch;
 use crate::apimachinery::selector::Selector;
@@ -50,5 +51,5 @@ pub async fn hpa(session: &Session, name: &str) -> Option<Hpa> {
 /// The pods of an HPA's target, where they can be read.
 pub async fn pods(session: &Session, name: &str) -> Option<Vec<Pod>> {
     let asked = Fetch { session, namespace: session.namespace() };
-    asked.needed(name, &[]).await.ok().map(|needed| needed.pods)
+    asked.needed(name, &[], unbounded_channel().0).await.ok().map(|needed| needed.pods)
 }

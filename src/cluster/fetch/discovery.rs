@@ -18,7 +18,7 @@ pub(crate) struct Resource {
 }
 
 impl Resource {
-    fn new(group: &str, version: &str, name: &str) -> Self {
+    pub(crate) fn new(group: &str, version: &str, name: &str) -> Self {
         Self { group: group.to_owned(), version: version.to_owned(), name: name.to_owned() }
     }
 

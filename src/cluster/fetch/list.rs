@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::join;
+use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::{Failure, Session};
 use super::control_plane::ControllerAnswers;
@@ -17,6 +18,7 @@ use super::metrics::{Miss, custom_version};
 use super::optional::{ServerVersion, other, unserved, version_of};
 use super::right::denied;
 use super::scale::Found;
+use super::surroundings::{SurroundingAnswers, Wish, Wishes, has_replica_sets};
 use super::{Fetch, Needs, clock, graceful, without_pods};
 use crate::apimachinery::selector::Selector;
 use crate::apiserver::convert::HpaObject;
@@ -79,10 +81,13 @@ pub async fn fetch_all(
         *version.borrow_mut() = Some(answer);
     };
     let controller = ControllerAnswers::default();
+    let surroundings = SurroundingAnswers::default();
+    let (wishes, wished) = unbounded_channel();
     let more = async {
-        join!(ask_version, asked.controller(namespace, None, &controller));
+        let controller = asked.controller(namespace, None, &controller);
+        join!(ask_version, controller, asked.surroundings(wished, &surroundings));
     };
-    let needed = asked.list(namespace, selector, progress);
+    let needed = asked.list(namespace, selector, progress, wishes);
     let worth = |needed: &Result<_, Failure>| {
         needed.as_ref().map_or_else(Failure::is_not_found, |list: &Vec<_>| !list.is_empty())
     };
@@ -98,6 +103,11 @@ pub async fn fetch_all(
     for observed in listed.iter_mut().filter_map(|listed| listed.result.as_mut().ok()) {
         observed.version.clone_from(&version);
         observed.evidence = evidence.of(&observed.hpa);
+        observed.surroundings = surroundings.of(&observed.hpa.namespace);
+        if let Ok(scale) = &observed.scale {
+            // Those of other pods play no part, and there may be many.
+            observed.surroundings.workloads.retain(|it| scale.selector.matches(&it.metadata.labels));
+        }
         observed.control_plane.clone_from(&control_plane);
         observed.notes.extend(notes.iter().cloned());
     }
@@ -124,6 +134,7 @@ struct Shared<'s> {
     note: Option<Note>,
     discovery: Result<Discovery, Failure>,
     custom: Result<String, Miss>,
+    wishes: Wishes,
 }
 
 impl Fetch<'_> {
@@ -132,8 +143,19 @@ impl Fetch<'_> {
         namespace: Option<&str>,
         selector: &Selector,
         progress: &Progress,
+        wishes: Wishes,
     ) -> Result<Vec<Listed<Observed>>, Failure> {
         let (items, date) = self.items(namespace, selector).await?;
+        let mut wished = vec![Wish::vertical_pod_autoscalers(namespace)];
+        for item in &items {
+            let hpa = item.hpa.as_ref().ok().filter(|_| item.wanted);
+            if hpa.is_some_and(|hpa| has_replica_sets(&hpa.spec.scale_target_ref)) {
+                wished.push(Wish::all_replica_sets(&item.namespace));
+            }
+        }
+        for wish in wished {
+            drop(wishes.send(wish));
+        }
         let (now, note) = clock(date);
         let wanted: Vec<usize> = (0..items.len()).filter(|place| items[*place].wanted).collect();
         progress.begin(wanted.len(), items.len() + wanted.len());
@@ -152,7 +174,7 @@ impl Fetch<'_> {
         let scales = items.iter().map(|item| self.item_scale(item, &discovery, progress));
         let scales = stream::iter(scales).buffered(AT_ONCE).collect().await;
 
-        let shared = Shared { items: &items, scales, now, note, discovery, custom };
+        let shared = Shared { items: &items, scales, now, note, discovery, custom, wishes };
         let observed = wanted.iter().map(|place| self.observe(*place, &shared, progress));
         Ok(stream::iter(observed).buffered(AT_ONCE).collect().await)
     }
@@ -240,7 +262,8 @@ impl Fetch<'_> {
         let found = shared.scales[place].clone()?;
         let notes = item.notes.iter().chain(&shared.note).cloned().collect();
         let needed = without_pods(hpa.clone(), shared.now, found, notes);
-        let mut needed = self.with_pods(needed, &shared.discovery, &shared.custom).await?;
+        let Shared { discovery, custom, wishes, .. } = shared;
+        let mut needed = self.with_pods(needed, discovery, custom, wishes).await?;
         let Observed { pods, others, notes, .. } = &mut needed;
         for (neighbour, scale) in shared.items.iter().zip(&shared.scales) {
             if neighbour.namespace != item.namespace || neighbour.name == item.name {

@@ -8,6 +8,7 @@ use super::super::Failure;
 use super::Fetch;
 use super::read::List;
 use super::right::advice;
+use super::surroundings::{Wish, Wishes};
 use crate::apimachinery::selector::LabelSelector;
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in, segment};
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
@@ -27,6 +28,8 @@ pub(super) struct Miss {
     denied: bool,
     /// What to do about it.
     pub(super) advice: Option<Note>,
+    /// Who says more about it.
+    wishes: Vec<Wish>,
 }
 
 impl Miss {
@@ -43,7 +46,8 @@ impl Miss {
 impl From<&Failure> for Miss {
     fn from(failure: &Failure) -> Self {
         let denied = failure.is_forbidden();
-        Self { text: failure.client_go(), denied, advice: advice(failure) }
+        let wishes = Vec::from_iter(Wish::after(failure));
+        Self { text: failure.client_go(), denied, advice: advice(failure), wishes }
     }
 }
 
@@ -78,9 +82,15 @@ impl Fetch<'_> {
         selector: &str,
         discovery: &Result<Discovery, Failure>,
         custom: &Result<String, Miss>,
+        wishes: &Wishes,
     ) -> Vec<Result<MetricAnswer, Miss>> {
-        let requests =
-            hpa.spec.metrics.iter().map(|spec| self.value(spec, selector, discovery, custom));
+        let requests = hpa.spec.metrics.iter().map(|spec| async {
+            let value = self.value(spec, selector, discovery, custom).await;
+            for wish in value.as_ref().err().into_iter().flat_map(|miss| &miss.wishes) {
+                drop(wishes.send(wish.clone()));
+            }
+            value
+        });
         stream::iter(requests).buffered(AT_ONCE).collect().await
     }
 
@@ -167,14 +177,18 @@ fn metric_query(selector: Option<&LabelSelector>, parameter: &str) -> String {
 /// The version in which the controller asks the custom metrics API: the server's first that it
 /// knows (`NewAvailableAPIsGetter`).
 pub(super) fn custom_version(discovery: &Result<Discovery, Failure>) -> Result<String, Miss> {
-    let discovery = discovery.as_ref().map_err(Miss::from)?;
-    let Some(mut versions) = discovery.versions("custom.metrics.k8s.io") else {
-        let text = "no custom metrics API (custom.metrics.k8s.io) registered";
-        return Err(text.to_owned().into());
+    const GROUP: &str = "custom.metrics.k8s.io";
+    const KNOWN: [&str; 2] = ["v1beta1", "v1beta2"];
+    let wishes = || KNOWN.map(|version| Wish::api_service(GROUP, version)).into();
+    let unknown = |text: &str| Miss { wishes: wishes(), ..text.to_owned().into() };
+    let discovery = discovery.as_ref();
+    let discovery = discovery.map_err(|e| Miss { wishes: wishes(), ..e.into() })?;
+    let Some(mut versions) = discovery.versions(GROUP) else {
+        return Err(unknown(&format!("no custom metrics API ({GROUP}) registered")));
     };
-    match versions.find(|version| matches!(*version, "v1beta1" | "v1beta2")) {
+    match versions.find(|version| KNOWN.contains(version)) {
         Some(version) => Ok(version.to_owned()),
-        None => Err("no known available metric versions found".to_owned().into()),
+        None => Err(unknown("no known available metric versions found")),
     }
 }
 

@@ -14,6 +14,7 @@ mod pods;
 pub(super) mod read;
 pub(super) mod right;
 mod scale;
+mod surroundings;
 pub mod watch;
 
 use std::time::Duration;
@@ -21,6 +22,7 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
+use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::timeout;
 use tokio::{join, pin};
 
@@ -29,6 +31,7 @@ use self::optional::OptionalAnswers;
 use self::read::read;
 use self::right::denied;
 use self::scale::Found;
+use self::surroundings::{SurroundingAnswers, Wish, Wishes};
 use super::fetch::discovery::{Discovery, built_in, segment};
 use super::{Failure, Session};
 use crate::apimachinery::names;
@@ -69,18 +72,24 @@ pub async fn fetch(
 ) -> Result<Observed, Error> {
     let asked = Fetch { session, namespace };
     let optional = OptionalAnswers::default();
+    let surroundings = SurroundingAnswers::default();
+    let (wishes, wished) = unbounded_channel();
+    let more = async {
+        join!(asked.optional(name, &optional), asked.surroundings(wished, &surroundings));
+    };
     // Where there is no HPA of that name, the list has those that there are.
     let worth =
         |needed: &Result<_, Absent>| needed.as_ref().map_or_else(|absent| absent.no_hpa, |_| true);
-    let needed = graceful(asked.needed(name, also), asked.optional(name, &optional), worth).await;
+    let needed = graceful(asked.needed(name, also, wishes), more, worth).await;
+    let surroundings = surroundings.of(namespace);
     let needed = needed.map_err(|absent| match absent.no_hpa {
-        true => optional.about_absence(namespace, absent.error),
+        true => optional.about_absence([namespace, name], absent.error, &surroundings),
         false => absent.error,
     })?;
     let mut notes = needed.notes;
     let (version, others) = optional.take(&mut notes);
     let (evidence, control_plane) = optional.controller.take(session, &mut notes);
-    Ok(Observed { version, others, evidence, control_plane, notes, ..needed })
+    Ok(Observed { version, others, evidence, surroundings, control_plane, notes, ..needed })
 }
 
 /// Waits for what is needed, and then a little for what merely sharpens it, where that is worth it.
@@ -167,9 +176,21 @@ pub(super) struct Fetch<'s> {
 }
 
 impl Fetch<'_> {
-    /// Everything that no answer can do without.
-    async fn needed(&self, name: &str, also: &[MetricSpec]) -> Result<Observed, Absent> {
-        let (mut hpa, now, notes) = self.hpa(name).await?;
+    /// Everything that no answer can do without. What follows from it for what surrounds the pass goes
+    /// into `wishes`, which may have nobody who reads them.
+    async fn needed(
+        &self,
+        name: &str,
+        also: &[MetricSpec],
+        wishes: Wishes,
+    ) -> Result<Observed, Absent> {
+        let wish = |wish: Wish| drop(wishes.send(wish));
+        let found = self.hpa(name).await;
+        if found.as_ref().is_err_and(|absent| absent.no_hpa) {
+            wish(Wish::scaled_objects(self.namespace));
+        }
+        let (mut hpa, now, notes) = found?;
+        Wish::of(&hpa).for_each(wish);
         let own = hpa.spec.metrics.len();
         hpa.spec.metrics.extend_from_slice(also);
         let needs = Needs::of(&hpa);
@@ -186,8 +207,11 @@ impl Fetch<'_> {
             Some(found) => found?,
             None => self.custom_scale(&hpa, &discovery).await?,
         };
+        if let Ok(scale) = &found.scale {
+            Wish::replica_sets(&hpa, scale.selector.as_str()).into_iter().for_each(wish);
+        }
         let needed = without_pods(hpa, now, found, notes);
-        let mut needed = self.with_pods(needed, &discovery, &custom).await?;
+        let mut needed = self.with_pods(needed, &discovery, &custom, &wishes).await?;
         needed.hpa.spec.metrics.truncate(own);
         Ok(needed)
     }
@@ -198,6 +222,7 @@ impl Fetch<'_> {
         mut needed: Observed,
         discovery: &Result<Discovery, Failure>,
         custom: &Result<String, Miss>,
+        wishes: &Wishes,
     ) -> Result<Observed, Error> {
         let Observed { hpa, scale, pods, pod_metrics, metrics, notes, .. } = &mut needed;
         let needs = Needs::of(hpa);
@@ -206,9 +231,16 @@ impl Fetch<'_> {
         let selector = selector.map_or("", ScaleSelector::as_str);
         if !selector.is_empty() {
             let resource = async {
-                if needs.resource { self.pod_metrics(selector).await } else { Ok(Vec::new()) }
+                if !needs.resource {
+                    return Ok(Vec::new());
+                }
+                let metrics = self.pod_metrics(selector).await;
+                if let Some(wish) = metrics.as_ref().err().and_then(Wish::after) {
+                    drop(wishes.send(wish));
+                }
+                metrics
             };
-            let values = self.values(hpa, selector, discovery, custom);
+            let values = self.values(hpa, selector, discovery, custom, wishes);
             let (listed, resource, values) = join!(self.pods(selector), resource, values);
             for (answer, value) in metrics.iter_mut().zip(values) {
                 *answer = value.unwrap_or_else(|miss| {

@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::snapshot::OtherHpa;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::{Note, OtherHpaIgnored, Unlearnt};
+use crate::snapshot::surroundings::{Surroundings, paused};
 
 /// How many scales are asked for at once.
 const AT_ONCE: usize = 8;
@@ -78,12 +79,20 @@ impl OptionalAnswers {
     }
 
     /// The error about an HPA that is not there, with those that are, or that none can be.
-    pub(super) fn about_absence(&self, namespace: &str, error: Error) -> Error {
+    pub(super) fn about_absence(
+        &self,
+        [namespace, name]: [&str; 2],
+        error: Error,
+        surroundings: &Surroundings,
+    ) -> Error {
         let names = self.names.take();
         if let Some(Err(e)) = self.others.take()
             && e.api().is_some_and(|api| api.code == 404)
         {
             return unserved(self.version.take().and_then(Result::ok));
+        }
+        if let Some(hint) = paused(surroundings.scaled_objects.iter(), name) {
+            return error.hint(hint);
         }
         if names.is_empty() {
             return error.hint(format!("searched namespace {namespace}; use -n for another"));

@@ -1,0 +1,180 @@
+//! What surrounds a pass and explains its answer: the target itself, the ReplicaSets of its pods, what
+//! else scales or sizes it, and the APIServices of metrics APIs that failed. Each is asked for as soon as
+//! what it depends on is known, beside the requests of that round, and none is waited for longer than
+//! anything else that an answer can do without. What does not come is left out; `-v` says which right it
+//! lacks.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+
+use futures_util::{StreamExt, stream};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+use super::right::missing;
+use super::{Fetch, JSON};
+use crate::apimachinery::names;
+use crate::cluster::Failure;
+use crate::cluster::fetch::discovery::{Resource, built_in, segment};
+use crate::saved::assemble::{is_built_in, surroundings};
+use crate::saved::file;
+use crate::saved::objects::Objects;
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
+use crate::snapshot::surroundings::Surroundings;
+
+/// How many of them are asked for at once.
+const AT_ONCE: usize = 4;
+
+/// As many ReplicaSets of a whole namespace are looked at.
+const REPLICA_SETS: usize = 500;
+
+/// Where wishes are put.
+pub(super) type Wishes = UnboundedSender<Wish>;
+
+/// Something to ask for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Wish {
+    path: String,
+    /// The findings that need it.
+    adds: &'static str,
+}
+
+impl Wish {
+    /// The target of an HPA, if it is of a kind that is looked at.
+    fn target(hpa: &Hpa) -> Option<Self> {
+        let target = &hpa.spec.scale_target_ref;
+        let resource = match (target.group(), &*target.kind) {
+            ("argoproj.io", "Rollout") => Resource::new("argoproj.io", "v1alpha1", "rollouts"),
+            (group, kind) if is_built_in(group, kind) => built_in(group, kind)?,
+            _ => return None,
+        };
+        let path = resource.path(&hpa.namespace, &target.name);
+        Some(Self { path, adds: "other-writer, old-revision-pods and others" })
+    }
+
+    /// The ReplicaSets behind the pods of a selector.
+    pub(super) fn replica_sets(hpa: &Hpa, selector: &str) -> Option<Self> {
+        let path = replica_sets(&hpa.namespace);
+        let path = format!("{path}?labelSelector={}", segment(selector));
+        has_replica_sets(&hpa.spec.scale_target_ref).then_some(Self { path, ..OF_PODS })
+    }
+
+    /// The ReplicaSets of a namespace.
+    pub(super) fn all_replica_sets(namespace: &str) -> Self {
+        let path = format!("{}?limit={REPLICA_SETS}", replica_sets(namespace));
+        Self { path, ..OF_PODS }
+    }
+
+    /// What the HPA itself tells to look for: its target, and what else scales or sizes that.
+    pub(super) fn of(hpa: &Hpa) -> impl Iterator<Item = Self> {
+        let keda = hpa.owner.as_ref().filter(|owner| {
+            owner.kind == "ScaledObject" && names::group(&owner.api_version) == "keda.sh"
+        });
+        let beside = match keda {
+            Some(owner) => {
+                let path = format!("{}/{}", scaled_objects(&hpa.namespace), segment(&owner.name));
+                Self { path, ..OF_KEDA }
+            }
+            None => Self::vertical_pod_autoscalers(Some(&hpa.namespace)),
+        };
+        Self::target(hpa).into_iter().chain([beside])
+    }
+
+    /// Those of a namespace, or of all.
+    pub(super) fn vertical_pod_autoscalers(namespace: Option<&str>) -> Self {
+        let namespace =
+            namespace.map_or_else(String::new, |name| format!("/namespaces/{}", segment(name)));
+        let path = format!("/apis/autoscaling.k8s.io/v1{namespace}/verticalpodautoscalers");
+        Self { path, adds: "requests-differ-from-template" }
+    }
+
+    /// Those of a namespace, one of which may have taken its HPA away.
+    pub(super) fn scaled_objects(namespace: &str) -> Self {
+        Self { path: scaled_objects(namespace), ..OF_KEDA }
+    }
+
+    /// The APIService of a group and version.
+    pub(super) fn api_service(group: &str, version: &str) -> Self {
+        let path =
+            format!("/apis/apiregistration.k8s.io/v1/apiservices/{}.{group}", segment(version));
+        Self { path, adds: "metrics-api-unavailable" }
+    }
+
+    /// The APIService of the API that failed, where the whole API did.
+    pub(super) fn after(failure: &Failure) -> Option<Self> {
+        let api = failure.api()?;
+        let mut parts = failure.path.trim_start_matches('/').split('/');
+        match (parts.next(), parts.next(), parts.next()) {
+            (Some("apis"), Some(group), Some(version))
+                if api.code >= 500 || (api.code == 404 && !api.from_server) =>
+            {
+                Some(Self::api_service(group, version))
+            }
+            _ => None,
+        }
+    }
+}
+
+const OF_PODS: Wish = Wish { path: String::new(), adds: "foreign-pods and old-revision-pods" };
+const OF_KEDA: Wish = Wish { path: String::new(), adds: "paused-by-keda" };
+
+/// Whether the pods of a target belong to its ReplicaSets.
+pub(super) fn has_replica_sets(target: &CrossVersionObjectReference) -> bool {
+    match target.group() {
+        "apps" => target.kind.eq_ignore_ascii_case("Deployment"),
+        group => group == "argoproj.io" && target.kind == "Rollout",
+    }
+}
+
+fn replica_sets(namespace: &str) -> String {
+    format!("/apis/apps/v1/namespaces/{}/replicasets", segment(namespace))
+}
+
+fn scaled_objects(namespace: &str) -> String {
+    format!("/apis/keda.sh/v1alpha1/namespaces/{}/scaledobjects", segment(namespace))
+}
+
+/// What has come so far.
+#[derive(Default)]
+pub(super) struct SurroundingAnswers {
+    asked: RefCell<HashSet<String>>,
+    objects: RefCell<Objects>,
+}
+
+impl SurroundingAnswers {
+    /// That of a namespace.
+    pub(super) fn of(&self, namespace: &str) -> Surroundings {
+        surroundings(&self.objects.borrow(), namespace, namespace)
+    }
+}
+
+impl Fetch<'_> {
+    /// Asks for what is wished, and puts what comes into `answers`, until nothing more can be wished.
+    pub(super) async fn surroundings(
+        &self,
+        mut wishes: UnboundedReceiver<Wish>,
+        answers: &SurroundingAnswers,
+    ) {
+        let wishes = stream::poll_fn(move |context| wishes.poll_recv(context));
+        wishes.for_each_concurrent(AT_ONCE, |wish| self.surrounding(wish, answers)).await;
+    }
+
+    async fn surrounding(&self, Wish { path, adds }: Wish, answers: &SurroundingAnswers) {
+        // Several metrics of one API have one cause.
+        if !answers.asked.borrow_mut().insert(path.clone()) {
+            return;
+        }
+        match self.session.get(&path, JSON).await {
+            Ok(response) => {
+                let text = String::from_utf8_lossy(&response.body);
+                // Of what cannot be read nothing is known, as of what does not come.
+                let _ = file::read_text(&text, &path, &mut answers.objects.borrow_mut());
+            }
+            Err(failure) => {
+                if let Some(right) = missing(&failure) {
+                    let advice = right.advice();
+                    self.session.note(format!("left out findings such as {adds}: {advice}"));
+                }
+            }
+        }
+    }
+}

@@ -688,18 +688,18 @@ fn a_wait_rides_out_faults_until_its_own_end() {
             target["status"] = json!({"replicas": 4, "readyReplicas": 4});
         });
     };
-    // Requests to the scale are counted, too: plan, again, and the write.
+    // Requests to the scale are counted, too: plan and again, each with the target, and the write.
     for (name, faults, wait, code, told) in [
         (
             "fails",
-            vec![(target().nth(4), Fault::InternalError), (target().nth(5), Fault::Before(ready))],
+            vec![(target().nth(6), Fault::InternalError), (target().nth(7), Fault::Before(ready))],
             "--wait=30s",
             0,
             "all 4 replicas are ready",
         ),
         (
             "fails for long",
-            vec![(target().from(4), Fault::InternalError)],
+            vec![(target().from(6), Fault::InternalError)],
             "--wait=300ms",
             1,
             "error: failed to wait: the replicas were not seen ready in time, and the last check \
@@ -707,7 +707,7 @@ fn a_wait_rides_out_faults_until_its_own_end() {
         ),
         (
             "hangs",
-            vec![(target().from(4), Fault::Hang)],
+            vec![(target().from(6), Fault::Hang)],
             "--wait=300ms",
             1,
             "the last check failed: Unable to connect to the server: timed out after ",
@@ -865,8 +865,8 @@ fn a_kind_of_ones_own_is_scaled_too() {
         "spec": {"size": 4},
         "status": {"replicas": 4, "readyReplicas": 4},
     });
-    // Scale, target and scale are read before the write.
-    let first_look = When::on(target).method("GET").nth(4);
+    // Scale and target are read twice before the write, and the target once more.
+    let first_look = When::on(target).method("GET").nth(6);
     cluster.fault(first_look, Fault::Answer(Answer::json(200, sized.to_string())));
     let server = Server::start(cluster);
     let ran = apply(&server, &["--yes", "--wait"]);

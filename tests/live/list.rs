@@ -263,11 +263,13 @@ fn what_all_need_is_asked_for_once_and_few_at_a_time() {
         "/events",
         "/kube-controller-manager",
         "/kube-system/pods",
+        "/verticalpodautoscalers",
+        "/replicasets",
     ];
-    assert_eq!(shared.map(count), [1; 6]);
+    assert_eq!(shared.map(count), [1; 8]);
     // Rollouts are not there, so they have no pods.
     assert_eq!((count("/scale"), count("/shop/pods"), count("/depth")), (20, 10, 10));
-    assert_eq!(requests.len(), 6 + 40);
+    assert_eq!(requests.len(), 8 + 40);
     for end in ["/scale", "/shop/pods"] {
         let most = at_once(&requests, |it| it.path.ends_with(end));
         assert!((2..=4).contains(&most), "{most} at once of {end}");

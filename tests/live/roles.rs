@@ -234,7 +234,9 @@ fn holds(file: &str, verb: &[&str]) {
     let rights = rights(file);
     for hpa in ["web", "db", "set", "old", "keda", "off", "gone"] {
         let (ran, said) = said(verb, hpa, &rights);
-        assert_eq!(ran.code == Some(0), !["off", "gone"].contains(&hpa), "{file}: {said}");
+        if !["off", "gone"].contains(&hpa) {
+            assert_eq!(ran.code, Some(0), "{file}: {said}");
+        }
         assert!(!said.contains("missing permission"), "{file}: {said}");
     }
     for (place, right) in rights.iter().enumerate() {

@@ -251,12 +251,12 @@ fn holds(file: &str, verb: &[&str]) {
 
 #[test]
 fn explain_needs_what_its_role_grants() {
-    holds("explain.yaml", &["explain"]);
+    holds("explain.yaml", &["explain", "-o=wide"]);
 }
 
 #[test]
 fn predict_needs_what_its_role_grants() {
-    holds("predict.yaml", &["predict", "--cpu=30%"]);
+    holds("predict.yaml", &["predict", "--cpu=30%", "-o=wide"]);
 }
 
 #[test]

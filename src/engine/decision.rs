@@ -388,6 +388,14 @@ pub struct MetricStep {
 }
 
 impl MetricStep {
+    /// What it proposes; none where it could not be evaluated.
+    pub fn proposal(&self) -> Option<&Proposal> {
+        match &self.result {
+            MetricResult::Proposal(proposal) => Some(proposal),
+            _ => None,
+        }
+    }
+
     /// Whether it is about a resource of the pods.
     pub fn is_resource(&self) -> bool {
         matches!(&*self.type_, "Resource" | "ContainerResource")

@@ -7,7 +7,7 @@ pub(crate) mod behavior;
 mod conditions;
 pub mod decision;
 mod metrics;
-mod pods;
+pub(crate) mod pods;
 mod replicas;
 pub(crate) mod rules;
 

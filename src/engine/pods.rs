@@ -162,13 +162,11 @@ impl<'s> Selected<'s> {
     ) -> Result<(), String> {
         for row in rows {
             let pod = &self.all[row.pod as usize];
-            row.request = Some(
-                if rules.pod_level_requests && container.is_none() && has_pod_level_requests(pod) {
-                    pod_level_request(pod, resource, rules)?
-                } else {
-                    container_requests(pod, resource, container, rules)?
-                },
-            );
+            row.request = Some(if counts_as_whole(pod, container, rules) {
+                pod_level_request(pod, resource, rules)?
+            } else {
+                container_requests(pod, resource, container, rules)?
+            });
         }
         Ok(())
     }
@@ -237,9 +235,11 @@ fn classify(
     (Group::Ready, Clause::Counted, None)
 }
 
-/// Whether the pod states a request as a whole that counts (`IsPodLevelRequestsSet`).
-fn has_pod_level_requests(pod: &Pod) -> bool {
-    pod.requests.0.iter().any(|(name, _)| is_pod_level_resource(name))
+/// Whether the request of the pod as a whole counts, because it states one (`IsPodLevelRequestsSet`), and
+/// not those of its containers.
+pub(crate) fn counts_as_whole(pod: &Pod, container: Option<&str>, rules: &Rules) -> bool {
+    let is_stated = || pod.requests.0.iter().any(|(name, _)| is_pod_level_resource(name));
+    rules.pod_level_requests && container.is_none() && is_stated()
 }
 
 fn is_pod_level_resource(name: &str) -> bool {
@@ -301,21 +301,29 @@ fn add_to(sum: &mut Option<Amount>, amount: &Amount) {
     }
 }
 
-/// The requests of the containers (`calculatePodRequestsFromContainers`): containers and sidecars,
+/// The containers whose requests count (`calculatePodRequestsFromContainers`): containers and sidecars,
 /// or the one named container.
+pub(crate) fn counted_containers<'p>(
+    pod: &'p Pod,
+    only: Option<&'p str>,
+    rules: &Rules,
+) -> impl Iterator<Item = &'p Container> {
+    let counts_sidecars = rules.sidecars;
+    let counts = move |container: &&Container| counts_sidecars && container.restart_always;
+    let sidecars = pod.init_containers.iter().filter(counts);
+    let is_meant = move |container: &&Container| only.is_none_or(|only| only == &*container.name);
+    let most = only.map_or(usize::MAX, |_| 1);
+    pod.containers.iter().chain(sidecars).filter(is_meant).take(most)
+}
+
 fn container_requests(
     pod: &Pod,
     resource: &str,
     only: Option<&str>,
     rules: &Rules,
 ) -> Result<i64, String> {
-    let counts = |container: &&Container| rules.sidecars && container.restart_always;
-    let sidecars = pod.init_containers.iter().filter(counts);
-    let mut sum = 0i64;
-    for container in pod.containers.iter().chain(sidecars) {
-        if only.is_some_and(|only| only != &*container.name) {
-            continue;
-        }
+    let mut sum = None;
+    for container in counted_containers(pod, only, rules) {
         let Some(request) = container.requests.get(resource) else {
             let container = &container.name;
             let pod = &pod.name;
@@ -326,15 +334,12 @@ fn container_requests(
                 "missing request for {resource} in container {container} of Pod {pod}"
             ));
         };
-        sum = sum.wrapping_add(request.milli_value());
-        if only.is_some() {
-            return Ok(sum);
-        }
+        sum = Some(sum.unwrap_or(0i64).wrapping_add(request.milli_value()));
     }
-    match only {
-        Some(only) if rules.container_must_exist => {
+    match (sum, only) {
+        (None, Some(only)) if rules.container_must_exist => {
             Err(format!("container {only} not found in Pod {}", pod.name))
         }
-        _ => Ok(sum),
+        _ => Ok(sum.unwrap_or(0)),
     }
 }

@@ -6,7 +6,8 @@ use super::Alternative;
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apiserver::default::AdmissionRules;
 use crate::engine;
-use crate::engine::decision::{Decision, MetricResult, MetricStep};
+use crate::engine::decision::{Decision, MetricStep};
+use crate::engine::rules::Rules;
 use crate::outlook::Upcoming;
 use crate::pass::Pass;
 use crate::snapshot::hpa::CrossVersionObjectReference;
@@ -123,13 +124,8 @@ impl<'p> Case<'p> {
         metric: usize,
         change: impl FnOnce(&mut Snapshot),
     ) -> Option<i32> {
-        let mut snapshot = self.snapshot().clone();
-        change(&mut snapshot);
-        let decision = engine::reconcile(&snapshot, &self.pass.remembered.likely);
-        match &decision.metric(metric)?.result {
-            MetricResult::Proposal(proposal) => Some(proposal.replicas),
-            MetricResult::Error(_) | MetricResult::Unread(_) => None,
-        }
+        let decision = self.decide(change);
+        decision.metric(metric)?.proposal().map(|proposal| proposal.replicas)
     }
 
     /// Whether the version and its gates have the field `tolerance`.
@@ -159,11 +155,22 @@ impl<'p> Case<'p> {
         Alternative::of(self.decision())
     }
 
-    /// What the pass would come to on a changed snapshot, with the same history.
-    pub(crate) fn without(&self, change: impl FnOnce(&mut Snapshot)) -> Alternative {
+    /// The rules of the controller's version.
+    pub(crate) fn rules(&self) -> Rules {
+        let controller = &self.snapshot().controller;
+        Rules::of(&controller.version, controller.gates_in(&controller.version))
+    }
+
+    /// The pass on a changed snapshot, with the same history.
+    pub(crate) fn decide(&self, change: impl FnOnce(&mut Snapshot)) -> Decision {
         let mut snapshot = self.snapshot().clone();
         change(&mut snapshot);
-        Alternative::of(&engine::reconcile(&snapshot, &self.pass.remembered.likely))
+        engine::reconcile(&snapshot, &self.pass.remembered.likely)
+    }
+
+    /// What the pass would come to on a changed snapshot, with the same history.
+    pub(crate) fn without(&self, change: impl FnOnce(&mut Snapshot)) -> Alternative {
+        Alternative::of(&self.decide(change))
     }
 
     /// What it would come to without some pods, whose metrics go with them.
@@ -184,7 +191,7 @@ impl<'p> Case<'p> {
 }
 
 impl Alternative {
-    fn of(decision: &Decision) -> Self {
+    pub(super) fn of(decision: &Decision) -> Self {
         Self { proposal: decision.proposal, replicas: decision.replicas_after() }
     }
 }

@@ -5,8 +5,10 @@
 //! A finding needs evidence: what could not be read leads to no finding, and its absence says nothing.
 
 mod case;
+pub mod metrics;
 pub mod path;
 pub mod pods;
+pub mod requests;
 
 use serde::{Serialize, Serializer};
 
@@ -126,7 +128,18 @@ macro_rules! catalogue {
 }
 
 catalogue! {
+    MissingRequest(requests) = "missing-request",
+    MetricsApiUnavailable(metrics) = "metrics-api-unavailable",
+    MetricNotFound(metrics) = "metric-not-found",
+    MetricFailing(metrics) = "metric-failing",
+    MetricEmpty(metrics) = "metric-empty",
+    BlockedByFailedMetric(metrics) = "blocked-by-failed-metric",
+    UnknownContainer(metrics) = "unknown-container",
+    ContainerMetricsMissing(metrics) = "container-metrics-missing",
     FinishedPods(pods) = "finished-pods",
+    ValueMultiplies(metrics) = "value-multiplies",
+    SuspectUnit(metrics) = "suspect-unit",
+    StaleSamples(metrics) = "stale-samples",
     WithinTolerance(path) = "within-tolerance",
     Rounding(path) = "rounding",
     HeldByWindow(path) = "held-by-window",
@@ -226,6 +239,14 @@ impl Serialize for Code {
 pub fn find(pass: &Pass) -> Vec<Finding> {
     let case = Case::new(pass);
     let mut found: Vec<Finding> = Vec::new();
+    found.extend(requests::missing(&case));
+    found.extend(metrics::without_value(&case));
+    found.extend(metrics::blocked_by_failed(&case));
+    found.extend(metrics::unknown_container(&case));
+    found.extend(metrics::container_metrics_missing(&case));
+    found.extend(metrics::value_multiplies(&case));
+    found.extend(metrics::suspect_unit(&case));
+    found.extend(metrics::stale_samples(&case));
     found.extend(pods::finished(&case));
     found.extend(path::switched_off(&case));
     found.extend(path::corrected(&case));

@@ -213,6 +213,16 @@ impl MetricSpec {
         }
     }
 
+    /// The group of the metrics API that is asked for it; empty where there is no source of the type.
+    pub fn api_group(&self) -> &'static str {
+        match self.source() {
+            MetricSource::Resource(_) | MetricSource::ContainerResource(_) => "metrics.k8s.io",
+            MetricSource::Pods(_) | MetricSource::Object(_) => "custom.metrics.k8s.io",
+            MetricSource::External(_) => "external.metrics.k8s.io",
+            MetricSource::Unknown => "",
+        }
+    }
+
     /// Whether it is about a resource of the pods.
     pub fn is_resource(&self) -> bool {
         matches!(self.source(), MetricSource::Resource(_) | MetricSource::ContainerResource(_))

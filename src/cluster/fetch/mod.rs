@@ -5,7 +5,7 @@
 
 pub mod complete;
 pub mod control_plane;
-pub(super) mod discovery;
+pub(crate) mod discovery;
 pub mod list;
 mod metrics;
 pub mod old_versions;

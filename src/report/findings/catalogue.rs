@@ -14,6 +14,44 @@ pub struct Entry {
 /// What is to be known of a code.
 pub fn entry(code: Code) -> Entry {
     let (when, advice) = match code {
+        Code::MissingRequest => (
+            "The target of a metric is a share of the requests, and a container of a pod that the \
+             selector matches has no request for the resource. One such container fails the metric for \
+             all pods.",
+            "Set the request in the template or by the annotation of whatever injects the container, or \
+             look at another container with a ContainerResource metric.",
+        ),
+        Code::MetricsApiUnavailable => (
+            "The API server does not serve the metrics API that a metric is asked of, its APIService is \
+             not available, or requests fail with a server error.",
+            "Install what serves the API, or look at its APIService and at the pods behind it.",
+        ),
+        Code::MetricNotFound => (
+            "The custom or external metrics API does not know a metric by its name.",
+            "Correct the name, or add a rule for it to the adapter.",
+        ),
+        Code::MetricFailing => (
+            "A metrics API knows a metric and reports an error for it.",
+            "Look at the backend that the adapter reads the metric from.",
+        ),
+        Code::MetricEmpty => (
+            "A metrics API answers without a value for the selector of a metric, or for any of the pods.",
+            "Correct the selector, or let the source report 0 instead of nothing.",
+        ),
+        Code::BlockedByFailedMetric => (
+            "A metric fails, and the others ask for fewer replicas than there are. The controller removes \
+             no replicas while a metric fails, because that metric might ask for more.",
+            "Repair the metric, or remove it from the HPA.",
+        ),
+        Code::UnknownContainer => (
+            "A ContainerResource metric names a container that no pod has.",
+            "Use the name of a container of the pods.",
+        ),
+        Code::ContainerMetricsMissing => (
+            "Pods have the container of a ContainerResource metric, and their metrics lack it. Before \
+             Kubernetes 1.33 one such pod fails the metric for all pods.",
+            "Find out why the container does not run.",
+        ),
         Code::FinishedPods => (
             "Pods that have succeeded or failed match the target's selector. Up to Kubernetes 1.37, \
              a succeeded pod counts as a pod without metrics.",
@@ -62,6 +100,22 @@ pub fn entry(code: Code) -> Entry {
             "The target has 0 replicas, and the controller ignores it until something else scales it \
              up.",
             "Scale the target to 1.",
+        ),
+        Code::ValueMultiplies => (
+            "An Object or External metric has a target of type Value, which multiplies the ready pods by \
+             value over target in each pass. A value that does not fall with the replicas, such as the \
+             length of a queue, multiplies them without end.",
+            "Use a target of type AverageValue, which divides the value by the target.",
+        ),
+        Code::SuspectUnit => (
+            "A value is off its target by about a factor of 1000 or 1024, or one of their powers, or the \
+             target is a fraction and the value a whole number, so the units probably differ.",
+            "Set the target in the unit of the value.",
+        ),
+        Code::StaleSamples => (
+            "Samples are older than twice their window, so the pass answers what was true then; or they are \
+             far from the clock of the pass.",
+            "Look at the metrics pipeline, or state the time at which the objects were read.",
         ),
         Code::WithinTolerance => (
             "A metric is off its target, but within the tolerance, so the replicas stay.",

@@ -2,8 +2,10 @@
 //! work when pasted. The facts come from [`crate::findings`].
 
 pub(crate) mod catalogue;
+mod metrics;
 mod path;
 mod pods;
+mod requests;
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -64,7 +66,18 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
     let view = |finding: &Finding| {
         let about = About { pass, finding };
         let words: &dyn Words = match &finding.facts {
+            Facts::MissingRequest(facts) => facts,
+            Facts::MetricsApiUnavailable(facts) => facts,
+            Facts::MetricNotFound(facts) => facts,
+            Facts::MetricFailing(facts) => facts,
+            Facts::MetricEmpty(facts) => facts,
+            Facts::BlockedByFailedMetric(facts) => facts,
+            Facts::UnknownContainer(facts) => facts,
+            Facts::ContainerMetricsMissing(facts) => facts,
             Facts::FinishedPods(facts) => facts,
+            Facts::ValueMultiplies(facts) => facts,
+            Facts::SuspectUnit(facts) => facts,
+            Facts::StaleSamples(facts) => facts,
             Facts::WithinTolerance(facts) => facts,
             Facts::Rounding(facts) => facts,
             Facts::HeldByWindow(facts) => facts,

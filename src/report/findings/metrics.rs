@@ -1,0 +1,411 @@
+//! The words of findings about what the metrics APIs answer.
+
+use super::{About, Text, Words, names};
+use crate::apimachinery::names::shell_word;
+use crate::cluster::fetch::discovery::segment;
+use crate::findings::metrics::{
+    BlockedByFailedMetric, ContainerMetricsMissing, MetricEmpty, MetricFailing, MetricNotFound,
+    MetricsApiUnavailable, StaleSamples, SuspectUnit, Unavailable, UnavailableService,
+    UnknownContainer, Unmeasured, ValueMultiplies,
+};
+use crate::report::words::{count, distance, duration, list, number, quantity, time};
+use crate::snapshot::hpa::MetricSource;
+
+/// `the external metrics API`
+fn api(group: &str) -> String {
+    let which = match group.split_once('.') {
+        Some((which @ ("custom" | "external"), _)) => which,
+        _ => "resource",
+    };
+    format!("the {which} metrics API")
+}
+
+/// The start of a text from a backend, which may go on for pages.
+fn short(text: &str) -> String {
+    const LETTERS: usize = 160;
+    let line = text.lines().next().unwrap_or_default();
+    let mut start: String = line.chars().take(LETTERS).collect();
+    if start.len() < text.len() {
+        start.push('…');
+    }
+    start
+}
+
+impl About<'_> {
+    fn labels(&self, metrics: &[usize]) -> String {
+        list(&metrics.iter().map(|metric| self.label(*metric)).collect::<Vec<_>>())
+    }
+
+    /// What becomes of the pass for a metric that fails.
+    fn effect(&self) -> &'static str {
+        if self.finding.explains { "so nothing is scaled" } else { "so it has no say" }
+    }
+
+    /// A command that asks a metrics API for what the controller asks it.
+    fn ask(&self, metric: usize) -> String {
+        let spec = self.spec(metric);
+        let namespace = &self.hpa().namespace;
+        let selected = |selector: &str| match selector {
+            "" => String::new(),
+            selector => format!("?labelSelector={}", segment(selector)),
+        };
+        match spec.source() {
+            MetricSource::External(source) => {
+                let (name, query) = (segment(&source.metric.name), selected(&spec.selector()));
+                let path = format!(
+                    "/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/{name}{query}"
+                );
+                format!("kubectl get --raw {}", shell_word(&path))
+            }
+            MetricSource::Pods(_) | MetricSource::Object(_) => {
+                "kubectl get --raw /apis/custom.metrics.k8s.io".to_owned()
+            }
+            _ => {
+                let selector = self.pass.input.snapshot.scale.as_ref().ok();
+                let selector = selector.map_or("", |scale| scale.selector.as_str());
+                let (namespace, selector) = (shell_word(namespace), shell_word(selector));
+                format!("kubectl top pods -n {namespace} -l {selector}")
+            }
+        }
+    }
+}
+
+impl Words for MetricsApiUnavailable {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { group, metrics, why, message, service } = self;
+        let (api, labels) = (api(group), about.labels(metrics));
+        let what = match why {
+            Unavailable::Unserved => "is not served",
+            Unavailable::Stale => "has no version with a current discovery",
+            Unavailable::Failing => "does not answer",
+        };
+        let serves = match *group {
+            "metrics.k8s.io" => "metrics-server",
+            "external.metrics.k8s.io" => "an adapter such as KEDA",
+            _ => "an adapter such as prometheus-adapter",
+        };
+        let mut evidence = vec![format!("The controller gets: {}.", short(message))];
+        evidence.extend(service.as_ref().map(|UnavailableService { name, available }| {
+            let reason = &available.reason;
+            let since = available
+                .last_transition_time
+                .map_or_else(String::new, |since| format!(" since {}", time(about.now(), since)));
+            let message = short(&available.message);
+            format!("The APIService {name} is not available{since}: {reason}: {message}.")
+        }));
+        let known = service.as_ref().map(|service| service.name.clone());
+        let name = known
+            .or_else(|| (*group != "custom.metrics.k8s.io").then(|| format!("v1beta1.{group}")));
+        let (advice, command) = match why {
+            Unavailable::Unserved => (
+                format!("Install {serves}, which serves {group}."),
+                "kubectl get apiservices".to_owned(),
+            ),
+            _ => (
+                format!("Look at {serves} and at the APIService of {group}."),
+                match &name {
+                    Some(name) => format!("kubectl describe apiservice {}", shell_word(name)),
+                    None => "kubectl get apiservices".to_owned(),
+                },
+            ),
+        };
+        let objects = name.filter(|_| *why != Unavailable::Unserved);
+        Text {
+            summary: format!("{api} ({group}) {what}: {labels} cannot be read, {}", about.effect()),
+            evidence,
+            advice,
+            commands: vec![command],
+            objects: objects.map(|name| format!("apiservice/{name}")).into_iter().collect(),
+        }
+    }
+}
+
+impl Words for MetricNotFound {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { metric, message, near } = self;
+        let (label, group) = (about.label(*metric), about.spec(*metric).api_group());
+        let mut evidence = vec![format!("The API says: {}.", short(message))];
+        evidence.extend(near.as_ref().map(|near| format!("It serves {near}.")));
+        let advice = match near {
+            Some(near) => format!("Use the name {near}, or add a rule to the adapter."),
+            None => "Correct the name, or add a rule for it to the adapter.".to_owned(),
+        };
+        Text {
+            summary: format!("{} does not know {label}, {}", api(group), about.effect()),
+            evidence,
+            advice,
+            commands: vec![format!("kubectl get --raw /apis/{group}")],
+            objects: about.own(),
+        }
+    }
+}
+
+impl Words for MetricFailing {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { metric, message } = self;
+        let (label, api) = (about.label(*metric), api(about.spec(*metric).api_group()));
+        Text {
+            summary: format!("{api} reports an error for {label}, {}", about.effect()),
+            evidence: vec![format!("The error: {}.", short(message))],
+            advice: format!("Look at the backend that {api} reads {label} from."),
+            commands: vec![about.ask(*metric)],
+            objects: about.own(),
+        }
+    }
+}
+
+impl Words for MetricEmpty {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { metric, selector, pods } = self;
+        let spec = about.spec(*metric);
+        let (label, api) = (about.label(*metric), api(spec.api_group()));
+        let mut evidence = Vec::new();
+        if !selector.is_empty() {
+            evidence.push(format!("The selector that is sent for the metric: {selector}."));
+        }
+        evidence.extend(
+            pods.as_ref().map(|pods| format!("The selector that is sent for the pods: {pods}.")),
+        );
+        let advice = match () {
+            () if spec.is_resource() => {
+                "Make sure that metrics-server scrapes the nodes of these pods."
+            }
+            () if selector.is_empty() => "Let the source report 0 instead of nothing.",
+            () => "Correct the selector, or let the source report 0 instead of nothing.",
+        };
+        Text {
+            summary: format!("{api} has no value for {label}, {}", about.effect()),
+            evidence,
+            advice: advice.to_owned(),
+            commands: vec![about.ask(*metric)],
+            objects: about.own(),
+        }
+    }
+}
+
+impl Words for BlockedByFailedMetric {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { failed, highest, proposal, replicas } = self;
+        let (labels, by) = (about.labels(failed), about.label(*highest));
+        let fails = if failed.len() == 1 { "fails" } else { "fail" };
+        let it = if failed.len() == 1 { "it" } else { "them" };
+        let mut evidence = vec![format!(
+            "{by} asks for {}, the highest of the metrics that can be read. The controller removes no \
+             replicas while a metric fails.",
+            count(*proposal, "replica")
+        )];
+        evidence.extend(about.without().map(|without| format!("Without {it}: {without}.")));
+        let removal = |metric: &usize| serde_json::json!({"op": "remove", "path": format!("/spec/metrics/{metric}")});
+        let patch: serde_json::Value = failed.iter().rev().map(removal).collect();
+        let patch = shell_word(&patch.to_string());
+        Text {
+            summary: format!(
+                "{labels} {fails}, so the {} stay, although {by} asks for {proposal}",
+                count(*replicas, "replica")
+            ),
+            evidence,
+            advice: format!("Repair {labels}, or remove {it} from the HPA."),
+            commands: vec![about.kubectl("patch hpa", &format!("--type=json -p {patch}"))],
+            objects: about.own(),
+        }
+    }
+}
+
+impl Words for UnknownContainer {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { metric, container, known, near } = self;
+        let path = format!("/spec/metrics/{metric}/containerResource/container");
+        let command = near.as_ref().map(|near| {
+            let patch = serde_json::json!([{"op": "replace", "path": path, "value": near}]);
+            let patch = shell_word(&patch.to_string());
+            about.kubectl("patch hpa", &format!("--type=json -p {patch}"))
+        });
+        Text {
+            summary: format!("no pod has a container {container}, {}", about.effect()),
+            evidence: vec![format!("The containers of the pods: {}.", list(known))],
+            advice: match near {
+                Some(near) => format!("Use the container {near}."),
+                None => "Use the name of one of the containers.".to_owned(),
+            },
+            commands: command.into_iter().collect(),
+            objects: about.own(),
+        }
+    }
+}
+
+impl Words for ContainerMetricsMissing {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { metric, container, pods, measured, fails } = self;
+        let label = about.label(*metric);
+        let effect = match fails {
+            true => "which fails the metric for all pods",
+            false => "so these pods count as pods without metrics",
+        };
+        let why = |it: &Unmeasured| {
+            let name = &it.pod;
+            let restarts = count(it.restarts, "restart");
+            match &it.waiting {
+                _ if !it.has_container => format!("{name} has no container {container}."),
+                Some(reason) => format!("{container} of {name} waits: {reason}, {restarts}."),
+                None if it.restarts > 0 => format!("{container} of {name} has had {restarts}."),
+                None => format!("{container} of {name} has not been measured."),
+            }
+        };
+        let mut evidence: Vec<String> = pods.iter().take(3).map(why).collect();
+        if *fails {
+            evidence.push("As of Kubernetes 1.33 such a pod fails no metric.".to_owned());
+        }
+        let namespace = about.namespace();
+        let all: Vec<&str> = pods.iter().map(|it| &*it.pod).collect();
+        let command = pods.first().filter(|it| it.has_container).map(|it| {
+            let (pod, container) = (shell_word(&it.pod), shell_word(container));
+            let previous = if it.restarts > 0 { " --previous" } else { "" };
+            format!("kubectl logs {pod} -c {container} {namespace}{previous}")
+        });
+        Text {
+            summary: format!(
+                "the metrics of {} of {} lack the container of {label}, {effect}",
+                pods.len(),
+                count(*measured, "pod")
+            ),
+            evidence,
+            advice: format!("Find out why {container} does not run in {}.", names(&all)),
+            commands: command.into_iter().collect(),
+            objects: all.iter().map(|name| format!("pod/{name}")).collect(),
+        }
+    }
+}
+
+impl Words for StaleSamples {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { metrics, stale, samples, newest, window, doubts_clock } = self;
+        let now = about.now();
+        let labels = about.labels(metrics);
+        let of = match stale == samples {
+            true => format!("all samples of {labels}"),
+            false => format!("{stale} of {samples} samples of {labels}"),
+        };
+        let newest_at = time(now, *newest);
+        let (age, side) = match *newest > now {
+            true => (distance(now, *newest), "after"),
+            false => (distance(*newest, now), "before"),
+        };
+        let evidence = vec![format!(
+            "The newest of them ends at {newest_at}, {age} {side} the time of the pass, {}. Its window \
+             is {}.",
+            time(now, now),
+            duration(*window)
+        )];
+        let group = about.spec(metrics.first().copied().unwrap_or_default()).api_group();
+        let (summary, advice, commands) = match doubts_clock {
+            true => (
+                format!("{of} are {age} {side} the clock of the pass"),
+                "State the time at which the objects were read.".to_owned(),
+                vec![about.kubectl("hpa explain", &format!("-f FILE --now {newest}"))],
+            ),
+            false => (
+                format!("{of} are old: {age} or more, so the answer is that of {newest_at}"),
+                match group {
+                    "metrics.k8s.io" => "Look at metrics-server: it has stopped scraping the pods.",
+                    _ => "Look at the adapter: it has stopped reading new values.",
+                }
+                .to_owned(),
+                vec![
+                    match group {
+                        "metrics.k8s.io" => "kubectl describe apiservice v1beta1.metrics.k8s.io",
+                        _ => "kubectl get apiservices",
+                    }
+                    .to_owned(),
+                ],
+            ),
+        };
+        Text { summary, evidence, advice, commands, objects: Vec::new() }
+    }
+}
+
+impl About<'_> {
+    /// What to predict another target of a metric with.
+    fn with_target(&self, metric: usize, value: &str) -> String {
+        self.predict(&format!("--target {}={value}", self.metric_flag(metric)))
+    }
+}
+
+impl Words for SuspectUnit {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { metric, current, target, ratio, meant, is_fraction } = self;
+        let label = about.label(*metric);
+        let times = match *ratio >= 1.0 {
+            true => format!("{} times its target of {target}", number(ratio.round())),
+            false => format!("1/{} of its target of {target}", number((1.0 / ratio).round())),
+        };
+        let plain = number(target.milli_value() as f64 / 1000.0);
+        let mut evidence = vec![match is_fraction {
+            true => {
+                format!("{target} is {plain} in plain units, while the value is a whole number.")
+            }
+            false => format!("With {meant}, the value would be {} of the target.", {
+                let share = current.milli_value() as f64 / meant.milli_value() as f64;
+                crate::report::words::percent(share)
+            }),
+        }];
+        evidence.extend(about.without().map(|without| format!("With {meant}: {without}.")));
+        Text {
+            summary: format!(
+                "{label} is {}, {times}: the units probably differ",
+                quantity(current)
+            ),
+            evidence,
+            advice: format!("Set the target to {meant}, if that is what is meant."),
+            commands: vec![about.with_target(*metric, &meant.to_string())],
+            objects: about.own(),
+        }
+    }
+}
+
+impl Words for ValueMultiplies {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { metric, current, target, proposals, average } = self;
+        let label = about.label(*metric);
+        let mut steps = proposals
+            .windows(2)
+            .map(|pair| format!("at {} it asks for {}", count(pair[0], "replica"), pair[1]));
+        let mut evidence = vec![format!(
+            "The target {} is for the value in all, so each pass multiplies the ready pods by {} / {}.",
+            quantity(target),
+            quantity(current),
+            quantity(target)
+        )];
+        let further: Vec<String> = steps.by_ref().collect();
+        if !further.is_empty() {
+            evidence.push(format!(
+                "If the value stays at {}, {}.",
+                quantity(current),
+                list(&further)
+            ));
+        }
+        evidence.push(format!(
+            "As a target per replica (AverageValue), {} asks for {}.",
+            quantity(target),
+            count(*average, "replica")
+        ));
+        let mut metrics = about.hpa().spec.metrics.clone();
+        if let Some(of_metric) = metrics[*metric].target_mut() {
+            of_metric.type_ = "AverageValue".to_owned();
+            of_metric.average_value = of_metric.value.take();
+        }
+        Text {
+            summary: format!(
+                "{label} asks for {} now and for more in each pass while it stays at {}",
+                count(proposals.first().copied().unwrap_or_default(), "replica"),
+                quantity(current)
+            ),
+            evidence,
+            advice: format!(
+                "Use averageValue: {} if the metric does not fall with the replicas.",
+                target
+            ),
+            commands: vec![about.patch_spec(&serde_json::json!({ "metrics": metrics }))],
+            objects: about.own(),
+        }
+    }
+}

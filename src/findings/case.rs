@@ -1,8 +1,8 @@
 //! The pass that is looked at, with the questions that several findings ask.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-use super::Alternative;
+use super::{Alternative, Facts, Finding, Severity};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apiserver::default::AdmissionRules;
 use crate::engine;
@@ -13,7 +13,8 @@ use crate::pass::Pass;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::{Surroundings, Workload};
-use crate::snapshot::{MetricAnswer, Scale, Snapshot};
+use crate::snapshot::{Scale, Snapshot};
+use crate::whatif::overrides;
 
 /// A pass that is looked at.
 pub(crate) struct Case<'p> {
@@ -30,16 +31,25 @@ pub struct Next {
 }
 
 /// Who owns a pod, with the owners followed to the top.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Top<'p> {
     /// The target of the HPA.
     Target,
-    /// Another object.
-    Other(&'p OwnerReference),
+    /// Another object, certainly.
+    Other { kind: &'p str, name: &'p str },
     /// No object.
     NoOne,
     /// An owner was not read, so that the way to the top is not known.
     Unknown,
+}
+
+/// The labels that tell the revision of a pod: of a Deployment, a Rollout, and a StatefulSet or DaemonSet.
+const REVISION_LABELS: [&str; 3] =
+    ["pod-template-hash", "rollouts-pod-template-hash", "controller-revision-hash"];
+
+/// The revision of a pod, by its labels.
+pub(crate) fn revision(pod: &Pod) -> Option<&str> {
+    REVISION_LABELS.iter().find_map(|label| pod.labels.get(label))
 }
 
 impl<'p> Case<'p> {
@@ -79,43 +89,86 @@ impl<'p> Case<'p> {
 
     /// The pods that the selector of the target matches.
     pub(crate) fn pods(&self) -> impl Iterator<Item = &'p Pod> {
-        let scale = self.scale();
+        // A missing selector would match all pods, and the pass ends there.
+        let scale = self.scale().filter(|scale| !scale.selector.as_str().is_empty());
         let matches = move |pod: &&Pod| scale.is_some_and(|it| it.selector.matches(&pod.labels));
         self.snapshot().pods.iter().filter(matches)
     }
 
-    /// Who owns a pod. A ReplicaSet that was not read belongs to the Deployment that its name and the
-    /// pod's `pod-template-hash` tell.
+    /// Who owns a pod.
     pub(crate) fn top_owner(&self, pod: &'p Pod) -> Top<'p> {
         let Some(mut owner) = pod.owner.as_deref() else { return Top::NoOne };
-        let target = self.target();
-        let is_target = |kind: &str, name: &str| kind == target.kind && name == target.name;
         // Owners that own each other would be followed for ever.
         for _ in 0..8 {
-            if is_target(&owner.kind, &owner.name) {
+            if self.is_target(&owner.kind, &owner.name) {
                 return Top::Target;
             }
-            match self.surroundings().owner(owner) {
-                Some(workload) => match workload.metadata.controller() {
-                    Some(next) => owner = next,
-                    None => return Top::Other(owner),
-                },
-                None if owner.kind == "ReplicaSet" => {
-                    let hash = pod.labels.get("pod-template-hash").unwrap_or_default();
-                    let suffix = format!("-{hash}");
-                    let deployment = owner.name.strip_suffix(&suffix).filter(|_| !hash.is_empty());
-                    return match deployment {
-                        Some(name) if is_target("Deployment", name) => Top::Target,
-                        _ => Top::Unknown,
-                    };
+            let Some(workload) = self.surroundings().owner(owner) else {
+                return self.unread_owner(owner, pod);
+            };
+            match workload.metadata.controller() {
+                Some(next) => owner = next,
+                // A manifest does not say what will own the object.
+                None if workload.status.is_none() && self.direct_owner().is_none() => {
+                    return Top::Unknown;
                 }
-                None if matches!(&*owner.kind, "Job" | "StatefulSet" | "DaemonSet") => {
-                    return Top::Other(owner);
-                }
-                None => return Top::Unknown,
+                None => return Top::Other { kind: &owner.kind, name: &owner.name },
             }
         }
         Top::Unknown
+    }
+
+    /// What an owner that was not read tells. A ReplicaSet is named after its Deployment or Rollout and
+    /// the hash of the template.
+    fn unread_owner(&self, owner: &'p OwnerReference, pod: &'p Pod) -> Top<'p> {
+        let other = Top::Other { kind: &owner.kind, name: &owner.name };
+        match self.direct_owner() {
+            Some(kind) if owner.kind != kind || self.is_kind(kind) => return other,
+            _ if owner.kind != "ReplicaSet" => return Top::Unknown,
+            _ => {}
+        }
+        let mut hashes = REVISION_LABELS.iter().filter_map(|label| pod.labels.get(label));
+        let maker = hashes.find_map(|hash| owner.name.strip_suffix(hash)?.strip_suffix('-'));
+        let Some(maker) = maker else { return Top::Unknown };
+        let makes = |kind: &str| matches!(kind, "Deployment" | "Rollout");
+        if makes(&self.target().kind) && maker == self.target().name {
+            return Top::Target;
+        }
+        let mut workloads = self.surroundings().workloads.iter();
+        let known = workloads.find(|it| makes(&it.kind) && it.metadata.name == maker);
+        known.map_or(Top::Unknown, |it| Top::Other { kind: &it.kind, name: &it.metadata.name })
+    }
+
+    /// The kind that owns the pods of the target, where the target's kind is one whose pods nothing else
+    /// owns.
+    fn direct_owner(&self) -> Option<&'static str> {
+        ["ReplicaSet", "StatefulSet", "ReplicationController"]
+            .into_iter()
+            .find(|kind| self.is_kind(kind))
+            .or_else(|| {
+                let has_sets = self.is_kind("Deployment") || self.is_kind("Rollout");
+                has_sets.then_some("ReplicaSet")
+            })
+    }
+
+    /// Whether the target is of a kind.
+    pub(crate) fn is_kind(&self, kind: &str) -> bool {
+        self.target().kind.eq_ignore_ascii_case(kind)
+    }
+
+    fn is_target(&self, kind: &str, name: &str) -> bool {
+        self.is_kind(kind) && name == self.target().name
+    }
+
+    /// How long ago a pod started, or was created; none where neither is stated, or the clock is in doubt.
+    pub(crate) fn age(&self, pod: &Pod) -> Option<SignedDuration> {
+        self.since(pod.start_time.or(pod.created)?)
+    }
+
+    /// How long ago something happened; none where the clock is in doubt.
+    pub(crate) fn since(&self, time: Timestamp) -> Option<SignedDuration> {
+        let is_certain = self.pass.input.clock_doubt.is_none();
+        is_certain.then(|| self.snapshot().now.duration_since(time))
     }
 
     /// What a metric proposes on a changed snapshot.
@@ -175,18 +228,37 @@ impl<'p> Case<'p> {
 
     /// What it would come to without some pods, whose metrics go with them.
     pub(crate) fn without_pods(&self, goes: impl Fn(&Pod) -> bool) -> Alternative {
-        self.without(|snapshot| {
-            let gone: Vec<Box<str>> =
-                snapshot.pods.iter().filter(|pod| goes(pod)).map(|pod| pod.name.clone()).collect();
-            let stays = |name: &str| !gone.iter().any(|gone| **gone == *name);
-            snapshot.pods.retain(|pod| stays(&pod.name));
-            snapshot.pod_metrics.retain(|metrics| stays(&metrics.name));
-            for answer in &mut snapshot.metrics {
-                if let MetricAnswer::Pods(values) = answer {
-                    values.retain(|value| stays(&value.pod));
-                }
-            }
-        })
+        self.without(|snapshot| overrides::remove_pods(snapshot, goes))
+    }
+
+    /// What it would come to if some pods had been ready for long, and used the average of the pods that
+    /// count where they have no value.
+    pub(crate) fn if_ready(&self, pods: impl Fn(&Pod) -> bool) -> Alternative {
+        self.without(|snapshot| overrides::make_ready(snapshot, self.decision(), pods))
+    }
+
+    /// What it would come to if there were as many pods as replicas, each more with the average usage of
+    /// those that count.
+    pub(crate) fn with_all_pods(&self, replicas: i32) -> Alternative {
+        self.without(|snapshot| overrides::complete(snapshot, self.decision(), replicas))
+    }
+
+    /// A finding about a trouble, with what the pass would come to without it. It explains the decision if
+    /// that is another.
+    pub(crate) fn weigh(
+        &self,
+        facts: impl Into<Facts>,
+        without: Alternative,
+        otherwise: Severity,
+    ) -> Finding {
+        let answer = self.answer();
+        match (answer.proposal, without.proposal) {
+            // Nothing is left that could be computed.
+            (Some(_), None) => Finding::aside(otherwise, facts),
+            _ if without == answer => Finding::aside(otherwise, facts).without(without),
+            (None, Some(_)) => Finding::explaining(Severity::Error, facts).without(without),
+            _ => Finding::explaining(Severity::Warning, facts).without(without),
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod case;
 pub mod metrics;
+pub mod owners;
 pub mod path;
 pub mod pods;
 pub mod requests;
@@ -136,10 +137,21 @@ catalogue! {
     BlockedByFailedMetric(metrics) = "blocked-by-failed-metric",
     UnknownContainer(metrics) = "unknown-container",
     ContainerMetricsMissing(metrics) = "container-metrics-missing",
-    FinishedPods(pods) = "finished-pods",
     ValueMultiplies(metrics) = "value-multiplies",
     SuspectUnit(metrics) = "suspect-unit",
     StaleSamples(metrics) = "stale-samples",
+    SelectorMissing(owners) = "selector-missing",
+    SelectorMatchesNothing(owners) = "selector-matches-nothing",
+    SharedPods(owners) = "shared-pods",
+    FinishedPods(pods) = "finished-pods",
+    ForeignPods(owners) = "foreign-pods",
+    NeverReady(pods) = "never-ready",
+    UnschedulablePods(pods) = "unschedulable-pods",
+    ReplicasWithoutPods(pods) = "replicas-without-pods",
+    OldRevisionPods(owners) = "old-revision-pods",
+    TerminatingPods(pods) = "terminating-pods",
+    StartingPods(pods) = "starting-pods",
+    UncountedPods(pods) = "uncounted-pods",
     WithinTolerance(path) = "within-tolerance",
     Rounding(path) = "rounding",
     HeldByWindow(path) = "held-by-window",
@@ -247,7 +259,18 @@ pub fn find(pass: &Pass) -> Vec<Finding> {
     found.extend(metrics::value_multiplies(&case));
     found.extend(metrics::suspect_unit(&case));
     found.extend(metrics::stale_samples(&case));
+    found.extend(owners::selector_missing(&case));
+    found.extend(owners::selector_matches_nothing(&case));
+    found.extend(owners::shared(&case));
     found.extend(pods::finished(&case));
+    found.extend(owners::foreign(&case));
+    found.extend(pods::never_ready(&case));
+    found.extend(pods::unschedulable(&case));
+    found.extend(pods::replicas_without_pods(&case));
+    found.extend(owners::old_revision(&case));
+    found.extend(pods::terminating(&case));
+    found.extend(pods::starting(&case));
+    found.extend(pods::uncounted(&case));
     found.extend(path::switched_off(&case));
     found.extend(path::corrected(&case));
     found.extend(path::at_max(&case));

@@ -1,7 +1,23 @@
 //! Findings about pods that count, and should not, or do not count, and should.
 
+use std::collections::HashSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::case::{Top, revision};
 use super::{Case, Finding, Severity};
-use crate::snapshot::pod::Phase;
+use crate::apimachinery::metadata::Condition;
+use crate::engine::decision::{Group, MetricResult, MetricStep, PodRow};
+use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase, Pod};
+
+/// A pod that has neither restarted nor waits for anything unusual may start for so long.
+const LONG_START: SignedDuration = SignedDuration::from_mins(30);
+/// A cluster may add a node for a pending pod within this time.
+const NEW_NODE: SignedDuration = SignedDuration::from_mins(5);
+/// A workload makes its pods within this time, if nothing keeps it from it.
+const CREATION: SignedDuration = SignedDuration::from_mins(2);
+/// How many times as much as other pods a pod uses that is still warming up.
+const WARMING_UP: f64 = 1.5;
 
 /// Pods that have ended match the selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,22 +26,423 @@ pub struct FinishedPods {
     pub succeeded: Vec<Box<str>>,
     /// Those that failed, by name.
     pub failed: Vec<Box<str>>,
+    /// The metrics that take the succeeded ones for pods without metrics, by their place in the spec.
+    pub missing_in: Vec<usize>,
+    /// The first metric that fails, where none does without these pods.
+    pub fails: Option<usize>,
+}
+
+/// Pods do not count, and the pass would end otherwise if they did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UncountedPods {
+    /// These, each with the first metric that leaves it out. Those that have no other finding, and are
+    /// not just starting, come first.
+    pub pods: Vec<Uncounted>,
+    /// How many pods the target has, apart from finished and terminating ones.
+    pub of: usize,
+}
+
+/// How a pod does not count.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Uncounted {
+    /// The metric, by its place in the spec.
+    pub metric: usize,
+    /// Why, and until when.
+    pub row: PodRow,
+}
+
+/// Pods have been starting for longer than is usual.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NeverReady {
+    /// These.
+    pub pods: Vec<StuckPod>,
+    /// All of them are of this revision, while the target has pods of others.
+    pub revision: Option<Box<str>>,
+}
+
+/// A pod that was never ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StuckPod {
+    /// Its name.
+    pub name: Box<str>,
+    /// When it started or, if it has not, was created.
+    pub since: Option<Timestamp>,
+    /// The container that waits or has restarted most.
+    pub container: Option<Box<str>>,
+    /// Why that waits, such as `CrashLoopBackOff`.
+    pub waiting: Option<Box<str>>,
+    /// How often it has restarted.
+    pub restarts: i32,
+}
+
+/// Ready pods that are being deleted count for a metric with one value for all pods.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TerminatingPods {
+    /// These, by name.
+    pub pods: Vec<Box<str>>,
+    /// The first such metric, by its place in the spec.
+    pub metric: usize,
+    /// When the last of them is due to be gone.
+    pub last: Timestamp,
+}
+
+/// Pods that are still starting decide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartingPods {
+    /// These, by name.
+    pub pods: Vec<Box<str>>,
+    /// When the oldest of them started.
+    pub since: Timestamp,
+    /// The metric that counts them, by its place in the spec.
+    pub metric: usize,
+    /// How they count.
+    pub how: Starting,
+}
+
+/// How pods count that are still starting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Starting {
+    /// They are not ready, and count nevertheless.
+    NotReady {
+        /// How many of them have no metric, and count with an assumed value.
+        assumed: usize,
+    },
+    /// They are ready, and use more than the others, on average and in thousandths.
+    Hot {
+        /// What they use.
+        usage: i64,
+        /// What the others use.
+        others: i64,
+    },
+}
+
+/// The target has fewer pods than replicas.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplicasWithoutPods {
+    /// `spec.replicas` of its scale.
+    pub replicas: i32,
+    /// `status.replicas` of its scale.
+    pub pods: i32,
+    /// What the workload says about it.
+    pub failure: Option<Condition>,
+    /// The last event after which there should have been pods.
+    pub since: Option<Timestamp>,
+    /// The metric that counts the pods and not the replicas, by its place in the spec.
+    pub metric: Option<usize>,
+    /// The pod that a StatefulSet waits for before it creates the next one.
+    pub waits_for: Option<Box<str>>,
+}
+
+/// Pods find no node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnschedulablePods {
+    /// These, by name.
+    pub pods: Vec<Box<str>>,
+    /// What the scheduler says about the first.
+    pub message: Box<str>,
+    /// When the oldest was created.
+    pub since: Option<Timestamp>,
 }
 
 /// `finished-pods`
 pub(super) fn finished(case: &Case<'_>) -> Option<Finding> {
-    let of = |phase| {
-        let pods = case.pods().filter(move |pod| pod.phase == phase);
-        pods.map(|pod| pod.name.clone()).collect::<Vec<_>>()
-    };
-    let facts = FinishedPods { succeeded: of(Phase::Succeeded), failed: of(Phase::Failed) };
-    if facts.succeeded.is_empty() && facts.failed.is_empty() {
+    let of = |phase| names(case.pods().filter(move |pod| pod.phase == phase));
+    let (succeeded, failed) = (of(Phase::Succeeded), of(Phase::Failed));
+    if succeeded.is_empty() && failed.is_empty() {
         return None;
     }
-    let without = case.without_pods(|pod| matches!(pod.phase, Phase::Succeeded | Phase::Failed));
-    let finding = match without == case.answer() {
-        true => Finding::aside(Severity::Info, facts),
-        false => Finding::explaining(Severity::Warning, facts),
+    let without = case.without_pods(is_finished);
+    let takes_as_missing = |step: &&MetricStep| {
+        let mut rows = step.pods.iter();
+        rows.any(|row| row.group == Group::Missing && is_finished(pod_of(case, row)))
     };
-    Some(finding.without(without))
+    let missing_in = case.metrics().filter(takes_as_missing).map(|step| step.index).collect();
+    let mut failing = case.metrics().filter(|it| matches!(it.result, MetricResult::Error(_)));
+    let mended = case.answer().proposal.is_none() && without.proposal.is_some();
+    let fails = failing.next().filter(|_| mended).map(|step| step.index);
+    let facts = FinishedPods { succeeded, failed, missing_in, fails };
+    Some(case.weigh(facts, without, Severity::Info))
+}
+
+/// `uncounted-pods`
+pub(super) fn uncounted(case: &Case<'_>) -> Option<Finding> {
+    let mut seen = HashSet::new();
+    let mut pods = Vec::new();
+    for step in case.metrics() {
+        for &row in &step.pods {
+            let leaves_out = matches!(row.group, Group::Unready | Group::Missing);
+            if leaves_out && !is_finished(pod_of(case, &row)) && seen.insert(row.pod) {
+                pods.push(Uncounted { metric: step.index, row });
+            }
+        }
+    }
+    if pods.is_empty() {
+        return None;
+    }
+    let names: HashSet<&str> = pods.iter().map(|it| &*pod_of(case, &it.row).name).collect();
+    let counted = case.if_ready(|pod| names.contains(&*pod.name));
+    if counted == case.answer() || counted.proposal.is_none() {
+        return None;
+    }
+    // Pods that have only just started, and those that another finding is about.
+    let is_explained = |it: &Uncounted| {
+        let pod = pod_of(case, &it.row);
+        is_young(case, pod)
+            || is_stuck(case, pod)
+            || (it.row.group == Group::Missing && is_starting(case, pod))
+            || pod.unschedulable.is_some()
+            || matches!(case.top_owner(pod), Top::Other { .. })
+    };
+    // What no one else explains comes first.
+    pods.sort_by_key(is_explained);
+    let is_ordinary = pods.first().is_some_and(is_explained);
+    let of = case.pods().filter(|pod| is_alive(pod)).count();
+    let mut finding = case.weigh(UncountedPods { pods, of }, counted, Severity::Info);
+    if is_ordinary {
+        finding.severity = Severity::Info;
+    }
+    Some(finding)
+}
+
+/// `never-ready`
+pub(super) fn never_ready(case: &Case<'_>) -> Option<Finding> {
+    let stuck: Vec<&Pod> = case.pods().filter(|pod| is_stuck(case, pod)).collect();
+    let first = stuck.first()?;
+    let stuck_revision = revision(first);
+    let is_same = |pod: &&Pod| revision(pod) == stuck_revision;
+    let is_new = stuck.iter().all(is_same) && !case.pods().all(|pod| is_same(&pod));
+    let about = |pod: &&Pod| {
+        let worst = |waits: bool| {
+            let mut all = pod.statuses.iter().collect::<Vec<_>>();
+            all.retain(|status| !waits || failure(status).is_some());
+            all.into_iter().max_by_key(|status| status.restart_count)
+        };
+        let status = worst(true).or_else(|| worst(false).filter(|it| it.restart_count > 0));
+        StuckPod {
+            name: pod.name.clone(),
+            since: pod.start_time.or(pod.created),
+            container: status.map(|it| it.name.clone()),
+            waiting: status.and_then(failure).map(Into::into),
+            restarts: status.map_or(0, |it| it.restart_count),
+        }
+    };
+    let facts = NeverReady {
+        pods: stuck.iter().map(about).collect(),
+        revision: stuck_revision.filter(|_| is_new).map(Into::into),
+    };
+    let ready = case.if_ready(|pod| stuck.iter().any(|it| it.name == pod.name));
+    Some(case.weigh(facts, ready, Severity::Warning))
+}
+
+/// `terminating-pods`
+pub(super) fn terminating(case: &Case<'_>) -> Option<Finding> {
+    let mut totals = case.metrics().filter(|step| step.is_total());
+    let (metric, pods) = totals.find_map(|step| {
+        let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
+        let pods: Vec<&Pod> = ready
+            .map(|row| pod_of(case, row))
+            .filter(|pod| pod.deletion_timestamp.is_some())
+            .collect();
+        (!pods.is_empty()).then_some((step.index, pods))
+    })?;
+    let last = pods.iter().filter_map(|pod| pod.deletion_timestamp).max()?;
+    let pods = names(pods.into_iter());
+    let facts = TerminatingPods { pods, metric, last };
+    let without = case.without_pods(|pod| pod.deletion_timestamp.is_some());
+    Some(case.weigh(facts, without, Severity::Info))
+}
+
+/// `starting-pods`
+pub(super) fn starting(case: &Case<'_>) -> Option<Finding> {
+    let (step, pods, how) =
+        case.metrics().find_map(|step| not_ready_yet(case, step).or_else(|| hot(case, step)))?;
+    let names: HashSet<&str> = pods.iter().map(|pod| &*pod.name).collect();
+    let without = case.without_pods(|pod| names.contains(&*pod.name));
+    let answer = case.answer();
+    if without == answer || without.proposal.is_none() {
+        return None;
+    }
+    // Pods that use much ask for more replicas, if for anything.
+    let asks_for_fewer = answer.proposal < case.decision().replicas_before();
+    if matches!(how, Starting::Hot { .. }) && (asks_for_fewer || answer.proposal < without.proposal)
+    {
+        return None;
+    }
+    let since = pods.iter().filter_map(|pod| pod.start_time.or(pod.created)).min()?;
+    let facts =
+        StartingPods { pods: self::names(pods.iter().copied()), since, metric: step.index, how };
+    let mut finding = case.weigh(facts, without, Severity::Info);
+    let is_slow = |pod: &&Pod| !is_young(case, pod);
+    if matches!(how, Starting::NotReady { .. }) && !pods.iter().any(is_slow) {
+        finding.severity = Severity::Info;
+    }
+    Some(finding)
+}
+
+/// The pods that a metric counts although they are not ready yet: with their usage, which it does for
+/// all but CPU, or, after a while, with an assumed value.
+fn not_ready_yet<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
+) -> Option<(&'p MetricStep, Vec<&'p Pod>, Starting)> {
+    let counts = |row: &&PodRow| {
+        let pod = pod_of(case, row);
+        row.counted.is_some()
+            && is_starting(case, pod)
+            && match row.group {
+                Group::Ready => true,
+                Group::Missing => !is_young(case, pod),
+                Group::Unready | Group::Ignored => false,
+            }
+    };
+    let rows: Vec<&PodRow> = step.pods.iter().filter(counts).collect();
+    let assumed = rows.iter().filter(|row| row.group == Group::Missing).count();
+    let pods: Vec<&Pod> = rows.into_iter().map(|row| pod_of(case, row)).collect();
+    (!pods.is_empty()).then_some((step, pods, Starting::NotReady { assumed }))
+}
+
+/// The ready pods that have started only lately, where they use much more than the others.
+fn hot<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
+) -> Option<(&'p MetricStep, Vec<&'p Pod>, Starting)> {
+    let period = case.snapshot().controller.cpu_initialization_period;
+    let is_new = |row: &&PodRow| {
+        case.age(pod_of(case, row)).is_some_and(|age| age < period.saturating_mul(2))
+    };
+    let counts = |row: &&PodRow| row.group == Group::Ready && row.value.is_some();
+    let (new, others): (Vec<&PodRow>, Vec<&PodRow>) =
+        step.pods.iter().filter(counts).partition(is_new);
+    // What a pod uses of its request, where that is what counts.
+    let share = |rows: &[&PodRow]| {
+        let sum = |of: fn(&PodRow) -> Option<i64>| {
+            rows.iter().filter_map(|row| of(row)).map(|it| it as f64).sum::<f64>()
+        };
+        let requested = sum(|row| row.request);
+        let all = if requested > 0.0 { requested } else { rows.len() as f64 };
+        sum(|row| row.value) / all
+    };
+    let mean = |rows: &[&PodRow]| {
+        let sum: i128 = rows.iter().filter_map(|row| row.value).map(i128::from).sum();
+        i64::try_from(sum / i128::try_from(rows.len()).unwrap_or(1)).unwrap_or(i64::MAX)
+    };
+    if new.is_empty() || others.is_empty() || share(&new) <= WARMING_UP * share(&others) {
+        return None;
+    }
+    let how = Starting::Hot { usage: mean(&new), others: mean(&others) };
+    Some((step, new.into_iter().map(|row| pod_of(case, row)).collect(), how))
+}
+
+/// `replicas-without-pods`
+pub(super) fn replicas_without_pods(case: &Case<'_>) -> Option<Finding> {
+    let scale = case.scale()?;
+    let (replicas, pods) = (scale.spec_replicas, scale.status_replicas);
+    if pods >= replicas {
+        return None;
+    }
+    let failure = case.workload().and_then(|it| it.condition("ReplicaFailure"));
+    let failure = failure.filter(|condition| condition.status == "True").cloned();
+    let written = case.surroundings().last_replicas_write(case.target()).map(|(_, time)| time);
+    let created = case.pods().filter_map(|pod| pod.created).max();
+    let scaled = case.snapshot().hpa.status.last_scale_time;
+    let since = [written, created, scaled].into_iter().flatten().max();
+    let is_late = since.and_then(|it| case.since(it)).is_some_and(|age| age >= CREATION);
+    // A workload that replaces all of its pods at once waits for the old ones to go.
+    let is_replacing = case.pods().any(|pod| pod.deletion_timestamp.is_some());
+    if failure.is_none() && (!is_late || is_replacing) {
+        return None;
+    }
+    let counts = |step: &&MetricStep| match &step.result {
+        MetricResult::Proposal(proposal) => proposal.counted.is_some(),
+        MetricResult::Error(_) | MetricResult::Unread(_) => false,
+    };
+    let metric = case.decision().winner().filter(counts).map(|step| step.index);
+    let is_unready = |pod: &&Pod| {
+        let ready = pod.ready.map(|ready| ready.status);
+        is_alive(pod) && matches!(ready, Some(ConditionStatus::False))
+    };
+    let mut unready = case.pods().filter(is_unready).filter(|_| case.is_kind("StatefulSet"));
+    let waits_for = unready.next().map(|pod| pod.name.clone());
+    let facts = ReplicasWithoutPods { replicas, pods, failure, since, metric, waits_for };
+    Some(case.weigh(facts, case.with_all_pods(replicas), Severity::Warning))
+}
+
+/// `unschedulable-pods`
+pub(super) fn unschedulable(case: &Case<'_>) -> Option<Finding> {
+    let waits = |pod: &&Pod| is_alive(pod) && pod.unschedulable.is_some();
+    let pods: Vec<&Pod> = case.pods().filter(waits).collect();
+    let message = pods.first()?.unschedulable.clone()?;
+    let ready = case.if_ready(|pod| pods.iter().any(|it| it.name == pod.name));
+    let since = pods.iter().filter_map(|pod| pod.created).min();
+    let facts = UnschedulablePods { pods: names(pods.iter().copied()), message, since };
+    let mut finding = case.weigh(facts, ready, Severity::Warning);
+    if !pods.iter().any(|pod| case.age(pod).is_some_and(|age| age >= NEW_NODE)) {
+        finding.severity = Severity::Info;
+    }
+    Some(finding)
+}
+
+fn names<'p>(pods: impl Iterator<Item = &'p Pod>) -> Vec<Box<str>> {
+    pods.map(|pod| pod.name.clone()).collect()
+}
+
+fn pod_of<'p>(case: &Case<'p>, row: &PodRow) -> &'p Pod {
+    &case.snapshot().pods[row.pod as usize]
+}
+
+fn is_finished(pod: &Pod) -> bool {
+    matches!(pod.phase, Phase::Succeeded | Phase::Failed)
+}
+
+/// Whether a pod is neither finished nor terminating.
+pub(super) fn is_alive(pod: &Pod) -> bool {
+    !is_finished(pod) && pod.deletion_timestamp.is_none()
+}
+
+/// Whether a pod is younger than the period in which CPU samples may be skipped. A pending pod is, if
+/// its age is not known.
+fn is_young(case: &Case<'_>, pod: &Pod) -> bool {
+    let period = case.snapshot().controller.cpu_initialization_period;
+    case.age(pod).map_or(pod.phase == Phase::Pending, |age| age < period)
+}
+
+/// Whether it is certain that a pod has not been ready since it started. Its Ready condition changes
+/// first when the node takes it up.
+fn was_never_ready(case: &Case<'_>, pod: &Pod) -> bool {
+    let delay = case.snapshot().controller.initial_readiness_delay;
+    match (pod.phase, pod.ready, pod.start_time) {
+        (Phase::Pending, ..) => true,
+        (Phase::Running, Some(ready), Some(start)) => {
+            let changed = ready.last_transition_time.duration_since(start).abs();
+            ready.status == ConditionStatus::False && changed <= delay
+        }
+        _ => false,
+    }
+}
+
+/// Why a container waits, other than for its start to be prepared.
+fn failure(status: &ContainerStatus) -> Option<&str> {
+    let reason = &*status.state.waiting.as_ref()?.reason;
+    (!matches!(reason, "" | "ContainerCreating" | "PodInitializing")).then_some(reason)
+}
+
+/// Whether a pod was never ready and is too old for that: older than samples may be skipped, if it
+/// fails visibly, or else much older.
+fn is_stuck(case: &Case<'_>, pod: &Pod) -> bool {
+    if !is_alive(pod) || pod.unschedulable.is_some() || !was_never_ready(case, pod) {
+        return false;
+    }
+    let controller = &case.snapshot().controller;
+    let usual = controller.cpu_initialization_period + controller.initial_readiness_delay;
+    let fails = |it: &ContainerStatus| failure(it).is_some() || it.restart_count > 0;
+    let limit = if pod.statuses.iter().any(fails) { usual } else { usual.max(LONG_START) };
+    case.age(pod).is_some_and(|age| age > limit)
+}
+
+/// Whether a pod has started, was never ready, and may still become so.
+fn is_starting(case: &Case<'_>, pod: &Pod) -> bool {
+    is_alive(pod)
+        && pod.phase == Phase::Running
+        && was_never_ready(case, pod)
+        && !is_stuck(case, pod)
 }

@@ -125,8 +125,8 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
                     Source::Template
                 }
                 (Top::Target, Some(_)) => Source::Injected,
-                (Top::Other(owner), _) => {
-                    Source::Foreign { owner: Some(format!("{}/{}", owner.kind, owner.name)) }
+                (Top::Other { kind, name }, _) => {
+                    Source::Foreign { owner: Some(format!("{kind}/{name}")) }
                 }
                 (Top::NoOne, _) => Source::Foreign { owner: None },
                 (Top::Target, None) | (Top::Unknown, _) => Source::Unknown,

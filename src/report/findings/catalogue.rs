@@ -52,10 +52,67 @@ pub fn entry(code: Code) -> Entry {
              Kubernetes 1.33 one such pod fails the metric for all pods.",
             "Find out why the container does not run.",
         ),
+        Code::SelectorMissing => (
+            "The scale of the target has no selector in its status, or none that can be read, so the \
+             controller cannot find the pods.",
+            "Have the operator of the kind write a selector to the path that `labelSelectorPath` of \
+             its CRD names.",
+        ),
+        Code::SelectorMatchesNothing => (
+            "The target has replicas, and its selector matches no pod, or none that the target owns.",
+            "Have the operator of the kind write a selector that its pods match to the path that \
+             `labelSelectorPath` of its CRD names.",
+        ),
+        Code::SharedPods => (
+            "The selectors of the targets of two HPAs match the same pods. Since Kubernetes 1.26, \
+             neither of them is scaled.",
+            "Use one HPA with both metrics, or give the pods of each target labels of their own.",
+        ),
         Code::FinishedPods => (
             "Pods that have succeeded or failed match the target's selector. Up to Kubernetes 1.37, \
-             a succeeded pod counts as a pod without metrics.",
-            "Delete the finished pods, or give the pods of the target labels of their own.",
+             a succeeded pod counts as a pod without metrics. A finished pod without a request \
+             fails a utilization.",
+            "Delete the finished pods, or give them labels that the selector does not match.",
+        ),
+        Code::ForeignPods => (
+            "Pods are counted that the target does not own, as their owners show, or that it does \
+             not count in its `status.replicas`.",
+            "Give the pods of the target a label of their own, and select by it.",
+        ),
+        Code::NeverReady => (
+            "Pods have never been ready for longer than is usual: for longer than CPU samples may \
+             be skipped if a container waits or restarts, otherwise for more than 30 minutes.",
+            "Find out why the pods do not become ready, or roll back the revision.",
+        ),
+        Code::UnschedulablePods => (
+            "The scheduler finds no node for pending pods of the target.",
+            "Add nodes, or lower the requests of the pods.",
+        ),
+        Code::ReplicasWithoutPods => (
+            "The target has fewer pods than replicas, and nothing has changed for minutes, or it \
+             reports that it cannot create them. Metrics are multiplied by pods, not by replicas.",
+            "Find out what keeps the pods from being created: a quota, or admission.",
+        ),
+        Code::OldRevisionPods => (
+            "Pods of several revisions are counted, as in a rollout or with a canary, and together \
+             they are more than `spec.replicas`.",
+            "Wait for the rollout to end, or use a smaller surge.",
+        ),
+        Code::TerminatingPods => (
+            "Ready pods that are being deleted count for Object and External metrics with a `Value` \
+             target.",
+            "Use an `AverageValue` target, or a shorter termination grace period.",
+        ),
+        Code::StartingPods => (
+            "Pods that have only just started, or are not ready yet, count and change the answer: \
+             they use much more than the other pods, or they are not ready and the metric counts \
+             them nevertheless.",
+            "Add a startup probe, or lengthen the stabilization window of scaling up.",
+        ),
+        Code::UncountedPods => (
+            "Pods that are unready, pending or without metrics do not count with their usage, and \
+             the answer would be another if they did.",
+            "Find out why the pods are not ready, or have no metrics.",
         ),
         Code::Rounding => (
             "A metric is below the tolerance, but its proposal is rounded up to the current \

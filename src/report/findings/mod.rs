@@ -3,6 +3,7 @@
 
 pub(crate) mod catalogue;
 mod metrics;
+mod owners;
 mod path;
 mod pods;
 mod requests;
@@ -74,10 +75,21 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
             Facts::BlockedByFailedMetric(facts) => facts,
             Facts::UnknownContainer(facts) => facts,
             Facts::ContainerMetricsMissing(facts) => facts,
-            Facts::FinishedPods(facts) => facts,
             Facts::ValueMultiplies(facts) => facts,
             Facts::SuspectUnit(facts) => facts,
             Facts::StaleSamples(facts) => facts,
+            Facts::SelectorMissing(facts) => facts,
+            Facts::SelectorMatchesNothing(facts) => facts,
+            Facts::SharedPods(facts) => facts,
+            Facts::FinishedPods(facts) => facts,
+            Facts::ForeignPods(facts) => facts,
+            Facts::NeverReady(facts) => facts,
+            Facts::UnschedulablePods(facts) => facts,
+            Facts::ReplicasWithoutPods(facts) => facts,
+            Facts::OldRevisionPods(facts) => facts,
+            Facts::TerminatingPods(facts) => facts,
+            Facts::StartingPods(facts) => facts,
+            Facts::UncountedPods(facts) => facts,
             Facts::WithinTolerance(facts) => facts,
             Facts::Rounding(facts) => facts,
             Facts::HeldByWindow(facts) => facts,
@@ -210,6 +222,44 @@ impl<'a> About<'a> {
             (None, None) => return None,
         })
     }
+}
+
+impl About<'_> {
+    /// What the trouble does to the answer, to be put behind a sentence: `: 4 replicas instead of 1`;
+    /// empty where it does nothing.
+    fn cost(&self) -> String {
+        let Some(without) = self.finding.without.filter(|_| self.finding.explains) else {
+            return String::new();
+        };
+        let decision = &self.pass.decision;
+        let replicas = (decision.replicas_after(), without.replicas);
+        match (decision.proposal, without.proposal, replicas) {
+            (None, Some(proposal), _) => {
+                format!(": no decision instead of a proposal of {proposal}")
+            }
+            (_, _, (Some(with), Some(without))) if with != without => {
+                format!(": {} instead of {without}", count(with, "replica"))
+            }
+            (Some(with), Some(without), _) => {
+                format!(": a proposal of {with} instead of {without}")
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// A sentence about what the pass would come to without the trouble.
+    fn otherwise(&self, without_it: &str) -> Option<String> {
+        let without = self.without()?;
+        Some(match self.finding.explains {
+            true => format!("{without_it}: {without}."),
+            false => format!("{without_it}, the answer is the same: {without}."),
+        })
+    }
+}
+
+/// `it`, `them`
+fn them(n: usize) -> &'static str {
+    if n == 1 { "it" } else { "them" }
 }
 
 /// The first few of some names.

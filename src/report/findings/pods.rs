@@ -1,8 +1,21 @@
 //! The words of findings about pods.
 
-use super::{About, Text, Words, names};
-use crate::findings::pods::FinishedPods;
-use crate::report::words::count;
+use super::{About, Text, Words, names, them};
+use crate::apimachinery::names::shell_word;
+use crate::engine::decision::{Clause, Fill, MetricResult, Proposal};
+use crate::findings::Severity;
+use crate::findings::pods::{
+    FinishedPods, NeverReady, ReplicasWithoutPods, Starting, StartingPods, StuckPod,
+    TerminatingPods, Uncounted, UncountedPods, UnschedulablePods,
+};
+use crate::report::format_of;
+use crate::report::words::{
+    amount, count, distance, duration, future, list, number, sentence, time,
+};
+use crate::snapshot::pod::{Pod, ZERO_TIME};
+
+/// As many pods are named in a command; more are selected.
+const NAMED: usize = 5;
 
 impl Words for FinishedPods {
     fn text(&self, about: &About<'_>) -> Text {
@@ -10,17 +23,441 @@ impl Words for FinishedPods {
             self.succeeded.iter().chain(&self.failed).map(|name| &**name).collect();
         let pods = count(all.len(), "finished pod");
         let verb = if all.len() == 1 { "matches" } else { "match" };
-        let mut evidence = vec![format!("Finished: {}.", names(&all))];
-        evidence.extend(about.without().map(|without| format!("Without {pods}: {without}.")));
-        let namespace = &about.hpa().namespace;
+        let effect = match (self.fails, &*self.missing_in) {
+            (Some(metric), _) => {
+                format!(", and {} fails because of {}", about.label(metric), them(all.len()))
+            }
+            (None, []) => String::new(),
+            (None, metrics) => {
+                let labels: Vec<String> = metrics.iter().map(|it| about.label(*it)).collect();
+                let counts = if self.succeeded.len() == 1 { "counts" } else { "count" };
+                format!(", and {counts} as missing for {}", list(&labels))
+            }
+        };
+        let of = |names: &[Box<str>], what: &str| {
+            (!names.is_empty()).then(|| format!("{what}: {}.", self::names(names)))
+        };
+        let mut evidence: Vec<String> = Vec::new();
+        evidence.extend(of(&self.succeeded, "Succeeded"));
+        evidence.extend(of(&self.failed, "Failed"));
+        evidence.extend(self.fails.and_then(|metric| failure(about, metric)));
+        evidence.extend(self.missing_in.iter().filter_map(|metric| filled(about, *metric)));
+        if !self.missing_in.is_empty() {
+            evidence.push("Kubernetes 1.38 leaves out succeeded pods.".to_owned());
+        }
+        evidence.extend(about.otherwise(&format!("Without {}", them(all.len()))));
         Text {
-            summary: format!("{pods} {verb} the selector of the target"),
+            summary: format!("{pods} {verb} the selector of the target{effect}{}", about.cost()),
             evidence,
             advice:
                 "Delete the finished pods, or give them labels that the selector does not match."
                     .to_owned(),
-            commands: vec![format!("kubectl delete pod {} -n {namespace}", all.join(" "))],
-            objects: all.iter().map(|name| format!("pod/{name}")).collect(),
+            commands: vec![format!("kubectl delete pod {}", about.pods(&all))],
+            objects: objects(&all),
         }
+    }
+}
+
+impl Words for UncountedPods {
+    fn text(&self, about: &About<'_>) -> Text {
+        let mut causes: Vec<(String, Vec<&str>)> = Vec::new();
+        for uncounted in &self.pods {
+            let name = &*about.pod(uncounted).name;
+            let cause = sentence(&because(about, uncounted));
+            match causes.iter_mut().find(|(known, _)| *known == cause) {
+                Some((_, names)) => names.push(name),
+                None => causes.push((cause, vec![name])),
+            }
+        }
+        let mut evidence: Vec<String> = Vec::new();
+        evidence.extend(causes.iter().map(|(cause, pods)| format!("{cause}: {}.", names(pods))));
+        let mut metrics: Vec<usize> = self.pods.iter().map(|it| it.metric).collect();
+        metrics.dedup();
+        evidence.extend(metrics.iter().filter_map(|metric| filled(about, *metric)));
+        evidence.extend(about.otherwise("If they counted"));
+        let all: Vec<&str> = self.pods.iter().map(|it| &*about.pod(it).name).collect();
+        let (n, of) = (self.pods.len(), count(self.of, "pod"));
+        let verb = if n == 1 { "does" } else { "do" };
+        let first = self.pods.first();
+        let is_ordinary = about.finding.severity == Severity::Info;
+        let advice = match first.map(|it| (it.row.clause, about.pod(it))) {
+            Some((Clause::InitializingNotReady | Clause::InitializingOldSample, _)) => {
+                "Wait until the pods are ready and measured."
+            }
+            Some((Clause::Pending, pod)) if pod.unschedulable.is_some() => {
+                "Add nodes, or lower the requests of the pods."
+            }
+            Some((Clause::Pending, _)) if is_ordinary => "Wait until the pods run.",
+            Some((Clause::Pending, _)) => "Find out what keeps the pods from running.",
+            Some((Clause::NoMetric, _)) if is_ordinary => "Wait until the pods have metrics.",
+            Some((Clause::NoMetric, pod)) if waiting(pod).is_some() => {
+                "Find out why the container does not run."
+            }
+            Some((Clause::NoMetric, _)) => {
+                "Find out why the metrics API has no values of these pods."
+            }
+            _ => "Find out why the pods are not ready; a readiness probe may fail under load.",
+        };
+        Text {
+            summary: format!("{n} of {of} {verb} not count{}", about.cost()),
+            evidence,
+            advice: advice.to_owned(),
+            commands: first.map(|it| about.describe(&about.pod(it).name)).into_iter().collect(),
+            objects: objects(&all),
+        }
+    }
+}
+
+/// What a container waits for, and how often it has restarted.
+fn waiting(pod: &Pod) -> Option<String> {
+    pod.statuses.iter().find_map(|status| {
+        let reason = &status.state.waiting.as_ref()?.reason;
+        let restarts = count(status.restart_count, "restart");
+        Some(format!("{} waits: {reason}, {restarts}", status.name))
+    })
+}
+
+/// Why a pod does not count, as a clause without a subject.
+fn because(about: &About<'_>, uncounted: &Uncounted) -> String {
+    let pod = about.pod(uncounted);
+    let row = &uncounted.row;
+    let until = row.until.map_or_else(String::new, |at| {
+        format!("; until ready, {} at the latest", future(about.now(), at))
+    });
+    let waits = waiting(pod).map_or_else(String::new, |waits| format!(" ({waits})"));
+    let period = duration(about.pass.input.snapshot.controller.cpu_initialization_period);
+    match row.clause {
+        Clause::Pending if pod.unschedulable.is_some() => "pending, without a node".to_owned(),
+        Clause::Pending => format!("pending{waits}"),
+        Clause::NoMetric => format!("without metrics{waits}"),
+        Clause::NoReadiness => "without a Ready condition or start time".to_owned(),
+        Clause::InitializingNotReady => {
+            format!("not ready, and started less than {period} ago{until}")
+        }
+        Clause::InitializingOldSample => match row.sample_from {
+            Some(from) => format!("ready, and without a sample of {} yet", time(about.now(), from)),
+            None => "ready, and without a sample since then".to_owned(),
+        },
+        Clause::NeverReady => format!("not ready since the start{waits}"),
+        _ => match pod.ready {
+            Some(ready) if ready.last_transition_time > ZERO_TIME => {
+                let since = future(about.now(), ready.last_transition_time);
+                format!("not ready since {since}{waits}")
+            }
+            _ => format!("not ready{waits}"),
+        },
+    }
+}
+
+/// What the assumed values of a metric's pods do to its ratio.
+fn filled(about: &About<'_>, metric: usize) -> Option<String> {
+    let label = about.label(metric);
+    let Proposal { ratio, filled, counted, .. } = about.proposal(metric)?;
+    let counted = counted.as_ref()?;
+    let Some(filled) = filled else {
+        return about.step(metric)?.is_total().then(|| {
+            format!(
+                "{label} multiplies its ratio of {} by {}.",
+                number(*ratio),
+                count(counted.ready, "ready pod")
+            )
+        });
+    };
+    let mut assumed = Vec::new();
+    let missing = count(counted.missing, "pod");
+    match (filled.missing, filled.missing_percent) {
+        (Fill::Zero, _) => assumed.push(format!("{missing} without metrics at 0")),
+        (Fill::Target, Some(percent)) => {
+            assumed.push(format!("{missing} without metrics at {percent}% of the request"));
+        }
+        (Fill::Target, None) => assumed.push(format!("{missing} without metrics at the target")),
+        (Fill::None, _) => {}
+    }
+    if filled.unready_as_zero {
+        assumed.push(format!("{} at 0", count(counted.unready, "unready pod")));
+    }
+    let with = list(&assumed);
+    let (before, after) = (number(*ratio), number(filled.ratio));
+    (!assumed.is_empty())
+        .then(|| format!("{label} assumes {with}, which takes its ratio from {before} to {after}."))
+}
+
+/// The error of a metric.
+fn failure(about: &About<'_>, metric: usize) -> Option<String> {
+    match &about.step(metric)?.result {
+        MetricResult::Error(error) => Some(format!("{}: {}.", about.label(metric), error.message)),
+        MetricResult::Proposal(_) | MetricResult::Unread(_) => None,
+    }
+}
+
+impl Words for NeverReady {
+    fn text(&self, about: &About<'_>) -> Text {
+        let all: Vec<&str> = self.pods.iter().map(|pod| &*pod.name).collect();
+        let pods = count(all.len(), "pod");
+        let verb = if all.len() == 1 { "has" } else { "have" };
+        let oldest = self.pods.iter().filter_map(|pod| pod.since).min();
+        let since = oldest
+            .map_or_else(String::new, |since| format!(" in {}", distance(since, about.now())));
+        let state = |pod: &StuckPod| {
+            let container = pod.container.as_deref()?;
+            let restarts = count(pod.restarts, "restart");
+            Some(match &pod.waiting {
+                Some(reason) => format!("container {container} waits: {reason}, {restarts}"),
+                None => format!("container {container} runs after {restarts}"),
+            })
+        };
+        let state = |pod: &StuckPod| state(pod).unwrap_or_else(|| "never ready".to_owned());
+        let mut evidence: Vec<String> = Vec::new();
+        let shown = self.pods.iter().take(3);
+        evidence.extend(shown.map(|pod| {
+            let since = pod.since.map_or_else(String::new, |since| {
+                format!(", since {}", future(about.now(), since))
+            });
+            format!("{}: {}{since}.", pod.name, state(pod))
+        }));
+        evidence.extend(self.revision.as_ref().map(|revision| {
+            format!("All of them are of revision {revision}; the target has pods of others.")
+        }));
+        evidence.extend(about.otherwise(&format!("With {} ready", them(all.len()))));
+        let waiting = self.pods.iter().find_map(|pod| pod.waiting.as_deref());
+        let reason = waiting.map_or_else(String::new, |reason| format!(" ({reason})"));
+        let first = self.pods.iter().find(|pod| pod.restarts > 0).or(self.pods.first());
+        let mut commands = Vec::new();
+        if let Some(pod) = first {
+            commands.push(about.describe(&pod.name));
+            if let Some(container) = pod.container.as_deref().filter(|_| pod.restarts > 0) {
+                commands.push(format!(
+                    "kubectl logs {} {} -c {} --previous",
+                    shell_word(&pod.name),
+                    about.namespace(),
+                    shell_word(container)
+                ));
+            }
+        }
+        let advice = match self.revision {
+            Some(_) => "Mend the revision that does not become ready, or roll it back.",
+            None => "Find out why the pods do not become ready.",
+        };
+        Text {
+            summary: format!("{pods} {verb} not become ready{since}{reason}{}", about.cost()),
+            evidence,
+            advice: advice.to_owned(),
+            commands,
+            objects: objects(&all),
+        }
+    }
+}
+
+impl Words for TerminatingPods {
+    fn text(&self, about: &About<'_>) -> Text {
+        let pods = count(self.pods.len(), "terminating pod");
+        let (verb, counts) = match self.pods.len() {
+            1 => ("is", "counts"),
+            _ => ("are", "count"),
+        };
+        let label = about.label(self.metric);
+        let mut evidence = Vec::new();
+        evidence.extend(filled(about, self.metric));
+        evidence.push(format!(
+            "{pods} {verb} among them, due to be gone by {}: {}.",
+            future(about.now(), self.last),
+            names(&self.pods)
+        ));
+        evidence.extend(about.otherwise(&format!("Without {}", them(self.pods.len()))));
+        Text {
+            summary: format!("{pods} still {counts} as ready for {label}{}", about.cost()),
+            evidence,
+            advice: "Use an AverageValue target, which does not depend on pods, or shorten \
+                     terminationGracePeriodSeconds."
+                .to_owned(),
+            commands: about.list_pods("").into_iter().collect(),
+            objects: objects(&self.pods),
+        }
+    }
+}
+
+impl Words for StartingPods {
+    fn text(&self, about: &About<'_>) -> Text {
+        let n = self.pods.len();
+        let (label, pods, effect) =
+            (about.label(self.metric), count(n, "starting pod"), about.cost());
+        let since = future(about.now(), self.since);
+        let mut evidence = vec![match n {
+            1 => format!("Started {since}: {}.", names(&self.pods)),
+            _ => format!("The first started {since}: {}.", names(&self.pods)),
+        }];
+        let window = serde_json::json!({
+            "behavior": {"scaleUp": {"stabilizationWindowSeconds": 300}}
+        });
+        let longer_window = vec![about.patch_spec(&window)];
+        let (summary, advice, commands) = match self.how {
+            Starting::NotReady { assumed } => {
+                let counts = if n == 1 { "counts" } else { "count" };
+                let summary = format!("{pods} {counts} for {label} before the first readiness");
+                match assumed {
+                    0 => (
+                        summary,
+                        "Lengthen the scale-up window to cover the start of the pods.",
+                        longer_window,
+                    ),
+                    _ => {
+                        evidence.extend(filled(about, self.metric));
+                        (
+                            summary,
+                            "Have the pods start faster, or wait until they are ready.",
+                            about.list_pods("").into_iter().collect(),
+                        )
+                    }
+                }
+            }
+            Starting::Hot { usage, others } => {
+                let format = about.step(self.metric).map(format_of).unwrap_or_default();
+                let (usage, others) = (amount(usage, format), amount(others, format));
+                let uses = if n == 1 { "uses" } else { "use" };
+                (
+                    format!("{pods} {uses} {usage} of {label} on average, and the others {others}"),
+                    "Add a startup probe that ends when the pod is warm, or lengthen the scale-up \
+                     window.",
+                    longer_window,
+                )
+            }
+        };
+        evidence.extend(about.otherwise(&format!("Without {}", them(n))));
+        Text {
+            summary: format!("{summary}{effect}"),
+            evidence,
+            advice: advice.to_owned(),
+            commands,
+            objects: objects(&self.pods),
+        }
+    }
+}
+
+impl Words for ReplicasWithoutPods {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { replicas, pods, .. } = self;
+        let target = about.hpa().reference();
+        let mut evidence = Vec::new();
+        if let Some(failure) = &self.failure {
+            evidence.push(format!("{target}: {}: {}.", failure.reason, failure.message));
+        }
+        evidence.extend(
+            self.since.map(|since| {
+                format!("No pod has been created since {}.", future(about.now(), since))
+            }),
+        );
+        if let Some(metric) = self.metric
+            && let Some(counted) = about.proposal(metric).and_then(|it| it.counted)
+        {
+            evidence.push(format!(
+                "{} reckons with the {} that it finds, not with {replicas} replicas.",
+                about.label(metric),
+                count(counted.ready + counted.unready + counted.missing, "pod")
+            ));
+        }
+        let all = count(*replicas, "pod");
+        evidence.extend(about.otherwise(&format!("With {all} of the same usage")));
+        if let Some(pod) = &self.waits_for {
+            evidence.push(format!(
+                "A StatefulSet creates its pods one after another, unless podManagementPolicy is \
+                 Parallel, and {pod} is not ready."
+            ));
+        }
+        Text {
+            summary: format!(
+                "{target} has {} for {}, and creates no more{}",
+                count(*pods, "pod"),
+                count(*replicas, "replica"),
+                about.cost()
+            ),
+            evidence,
+            advice: "Find out what keeps the pods from being created: a quota, or admission."
+                .to_owned(),
+            commands: vec![
+                format!("kubectl describe resourcequota {}", about.namespace()),
+                format!(
+                    "kubectl get events {} --field-selector=reason=FailedCreate",
+                    about.namespace()
+                ),
+            ],
+            objects: vec![about.target()],
+        }
+    }
+}
+
+impl Words for UnschedulablePods {
+    fn text(&self, about: &About<'_>) -> Text {
+        let n = self.pods.len();
+        let pods = count(n, "pod");
+        let verb = if n == 1 { "has found" } else { "have found" };
+        let since = self
+            .since
+            .map_or_else(String::new, |since| format!(" for {}", distance(since, about.now())));
+        let mut evidence = vec![format!("Pending{since}: {}.", names(&self.pods))];
+        let message = self.message.trim_end_matches('.');
+        if !message.is_empty() {
+            evidence.push(format!("The scheduler says: {message}."));
+        }
+        evidence.extend(about.otherwise(&format!("With {} running", them(n))));
+        Text {
+            summary: format!("{pods} {verb} no node{since}{}", about.cost()),
+            evidence,
+            advice: "Add nodes, or lower the requests of the pods.".to_owned(),
+            commands: self.pods.first().map(|name| about.describe(name)).into_iter().collect(),
+            objects: objects(&self.pods),
+        }
+    }
+}
+
+fn objects<N: AsRef<str>>(pods: &[N]) -> Vec<String> {
+    pods.iter().map(|name| format!("pod/{}", name.as_ref())).collect()
+}
+
+impl<'a> About<'a> {
+    fn pod(&self, uncounted: &Uncounted) -> &'a Pod {
+        &self.pass.input.snapshot.pods[uncounted.row.pod as usize]
+    }
+
+    fn proposal(&self, metric: usize) -> Option<&'a Proposal> {
+        match &self.step(metric)?.result {
+            MetricResult::Proposal(proposal) => Some(proposal),
+            MetricResult::Error(_) | MetricResult::Unread(_) => None,
+        }
+    }
+
+    /// `kubectl describe pod NAME -n NAMESPACE`
+    fn describe(&self, pod: &str) -> String {
+        format!("kubectl describe pod {} {}", shell_word(pod), self.namespace())
+    }
+
+    /// These pods as kubectl takes them, with their namespace: by name or, where they are many finished
+    /// ones, by the selector of the target and their phase.
+    fn pods(&self, names: &[&str]) -> String {
+        let selector = self.selector().filter(|_| names.len() > NAMED);
+        let names = names.iter().map(|name| shell_word(name)).collect::<Vec<_>>().join(" ");
+        match selector {
+            Some(selector) => format!(
+                "{} -l {selector} --field-selector=status.phase!=Pending,status.phase!=Running,\
+                 status.phase!=Unknown",
+                self.namespace()
+            ),
+            None => format!("{names} {}", self.namespace()),
+        }
+    }
+
+    /// The selector of the target, for a shell.
+    fn selector(&self) -> Option<String> {
+        let scale = self.pass.input.snapshot.scale.as_ref().ok()?;
+        Some(shell_word(scale.selector.as_str()))
+    }
+
+    /// `kubectl get pods -n NAMESPACE -l SELECTOR`, with what follows.
+    pub(super) fn list_pods(&self, rest: &str) -> Option<String> {
+        let selector = self.selector()?;
+        Some(
+            format!("kubectl get pods {} -l {selector} {rest}", self.namespace())
+                .trim_end()
+                .to_owned(),
+        )
     }
 }

@@ -253,6 +253,60 @@ fn put(snapshot: &mut Snapshot, name: &str, state: State) {
     }
 }
 
+/// Takes some pods away, and their values with them.
+pub(crate) fn remove_pods(snapshot: &mut Snapshot, goes: impl Fn(&Pod) -> bool) {
+    let goes = snapshot.pods.iter().filter(|pod| goes(pod));
+    let gone: HashSet<Box<str>> = goes.map(|pod| pod.name.clone()).collect();
+    snapshot.pods.retain(|pod| !gone.contains(&pod.name));
+    forget(snapshot, |pod| gone.contains(pod));
+}
+
+/// Makes some pods ready, and so for long. One that lacks a value of a metric gives way to one that uses
+/// the average of those that count, where there are any.
+pub(crate) fn make_ready(
+    snapshot: &mut Snapshot,
+    decision: &Decision,
+    wanted: impl Fn(&Pod) -> bool,
+) {
+    let lacks = decision.metrics().filter(|step| !step.is_total()).flat_map(|step| &step.pods);
+    let lacks = lacks.filter(|row| row.value.is_none());
+    let lacks = lacks.filter_map(|row| snapshot.pods.get(row.pod as usize));
+    let lacks: HashSet<Box<str>> =
+        lacks.filter(|pod| wanted(pod)).map(|pod| pod.name.clone()).collect();
+    let counted = counted(snapshot, decision);
+    for pod in snapshot.pods.iter_mut().filter(|pod| wanted(pod)) {
+        be_ready(pod);
+    }
+    let is_counted = |pod: &&Pod| counted.first() == Some(&pod.name);
+    if let Some(model) = snapshot.pods.iter().find(is_counted).cloned() {
+        remove_pods(snapshot, |pod| lacks.contains(&pod.name));
+        add(snapshot, &model, &counted, lacks.len());
+    }
+}
+
+/// Gives the target as many pods as it has replicas.
+pub(crate) fn complete(snapshot: &mut Snapshot, decision: &Decision, replicas: i32) {
+    // Without a pod to go by, there is nothing to add.
+    let _ = scale_to(snapshot, replicas, decision, &mut Vec::new());
+}
+
+/// The pods of the target that count with a value for each metric.
+fn counted(snapshot: &Snapshot, decision: &Decision) -> Vec<Box<str>> {
+    let uncounted = uncounted(snapshot, decision);
+    let pods = of_target(snapshot).unwrap_or_default().into_iter().map(|pod| pod.name.clone());
+    pods.filter(|name| !uncounted.contains(name)).collect()
+}
+
+/// Makes a pod ready, and so for long.
+fn be_ready(pod: &mut Pod) {
+    pod.phase = Phase::Running;
+    pod.start_time = Some(Timestamp::UNIX_EPOCH);
+    pod.ready = Some(ReadyCondition {
+        status: ConditionStatus::True,
+        last_transition_time: Timestamp::UNIX_EPOCH,
+    });
+}
+
 /// Takes the values of some pods away.
 fn forget(snapshot: &mut Snapshot, gone: impl Fn(&str) -> bool) {
     snapshot.pod_metrics.retain(|item| !gone(&item.name));
@@ -348,12 +402,7 @@ fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Box<str>], count: usize)
     for (place, name) in names.into_iter().enumerate() {
         let mut pod = Pod { name: name.clone(), ..model.clone() };
         if !is_ready(model) {
-            pod.phase = Phase::Running;
-            pod.start_time = Some(Timestamp::UNIX_EPOCH);
-            pod.ready = Some(ReadyCondition {
-                status: ConditionStatus::True,
-                last_transition_time: Timestamp::UNIX_EPOCH,
-            });
+            be_ready(&mut pod);
         }
         snapshot.pods.push(pod);
         if let Some((first, averages)) = &usage {

@@ -1,0 +1,359 @@
+//! Findings about the selector of the target, and whose pods it matches.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::case::{Top, revision};
+use super::pods::is_alive;
+use super::{Case, Finding, Severity};
+use crate::apimachinery::annotations::REVISION;
+use crate::engine::decision::{Block, Group, MetricResult, Path};
+use crate::snapshot::pod::Pod;
+
+/// The scale of the target has no selector, or none that can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SelectorMissing {
+    /// The selector that cannot be read; empty where there is none.
+    pub selector: String,
+}
+
+/// The selector matches none of the target's pods.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SelectorMatchesNothing {
+    /// The selector.
+    pub selector: String,
+    /// `status.replicas` of the scale: how many pods the target says it has.
+    pub replicas: i32,
+    /// Pods that the target owns, by name, as far as they are known.
+    pub own: Vec<Box<str>>,
+    /// The labels that the selector wants and the first of them lacks.
+    pub lacking: Vec<Lacking>,
+    /// The pods of other owners that it matches, by name.
+    pub others: Vec<Box<str>>,
+}
+
+/// A label that a pod does not have as it is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lacking {
+    /// The key.
+    pub key: Box<str>,
+    /// The value that is wanted.
+    pub wanted: Box<str>,
+    /// The value that it has.
+    pub found: Option<Box<str>>,
+}
+
+/// The selectors of several HPAs match the same pods.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedPods {
+    /// The other HPAs.
+    pub others: Vec<Sharing>,
+    /// The pods that one of them matches, too, by name.
+    pub pods: Vec<Box<str>>,
+    /// Whether the version refuses to scale for that.
+    pub is_refused: bool,
+}
+
+/// Another HPA that matches the same pods.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sharing {
+    /// Its name.
+    pub name: String,
+    /// Its target, as `Kind/name`.
+    pub target: String,
+    /// The selector of its target.
+    pub selector: String,
+}
+
+/// Pods count that the target does not own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignPods {
+    /// These, by owner.
+    pub of: Vec<OwnedPods>,
+    /// Their part of what a metric measures.
+    pub share: Option<Share>,
+}
+
+/// The pods of an owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedPods {
+    /// The owner.
+    pub owner: Owner,
+    /// Its pods, by name.
+    pub pods: Vec<Box<str>>,
+}
+
+/// Whose pods these are.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Owner {
+    /// Those of this object, `Kind/name`, at the top of their owners.
+    Object(String),
+    /// Those of this object, which may have owners of its own; the target does not count them in
+    /// `status.replicas`.
+    NotCounted(String),
+    /// No one's.
+    NoOne,
+}
+
+/// A part of what a metric measures, in thousandths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// The metric, by its place in the spec.
+    pub metric: usize,
+    /// What these pods use.
+    pub theirs: i64,
+    /// What all counted pods use.
+    pub all: i64,
+}
+
+/// Pods of several revisions count, and together they are more than the replicas.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OldRevisionPods {
+    /// The revisions, the current one first, if it is known.
+    pub revisions: Vec<Revision>,
+    /// `spec.replicas` of the scale.
+    pub replicas: i32,
+    /// As many pods of other revisions as there are pods beyond the replicas, by name.
+    pub beyond: Vec<Box<str>>,
+}
+
+/// The pods of a revision that count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    /// The hash of the template.
+    pub hash: Box<str>,
+    /// How many pods.
+    pub pods: usize,
+    /// Whether it is known to be the current one.
+    pub is_current: bool,
+}
+
+/// `selector-missing`
+pub(super) fn selector_missing(case: &Case<'_>) -> Option<Finding> {
+    let selector = &case.scale()?.selector;
+    let is_usable = !selector.as_str().is_empty() && selector.parsed().is_ok();
+    if is_usable || case.decision().block() != Some(Block::Selector) {
+        return None;
+    }
+    let facts = SelectorMissing { selector: selector.as_str().to_owned() };
+    Some(Finding::explaining(Severity::Error, facts))
+}
+
+/// `selector-matches-nothing`
+pub(super) fn selector_matches_nothing(case: &Case<'_>) -> Option<Finding> {
+    let scale = case.scale()?;
+    let spec = &case.snapshot().hpa.spec;
+    let looks = |index: usize| spec.metrics[index].needs_pods();
+    let mut looked = case.metrics().filter(|step| looks(step.index));
+    let is_known = looked.any(|step| !matches!(step.result, MetricResult::Unread(_)));
+    if !is_known || scale.status_replicas <= 0 {
+        return None;
+    }
+    if case.pods().any(|pod| !matches!(case.top_owner(pod), Top::Other { .. })) {
+        return None;
+    }
+    let is_own = |pod: &&Pod| case.top_owner(pod) == Top::Target && is_alive(pod);
+    let own: Vec<&Pod> = case.snapshot().pods.iter().filter(is_own).collect();
+    let others: Vec<_> = case.pods().map(|pod| pod.name.clone()).collect();
+    if !others.is_empty() && own.is_empty() {
+        return None;
+    }
+    let wanted = scale.selector.parsed().map(|it| it.example()).unwrap_or_default();
+    let lacking = own.first().map_or_else(Vec::new, |pod| {
+        let lacks = |(key, wanted): (&str, &str)| {
+            let found = pod.labels.get(key);
+            let lacking =
+                Lacking { key: key.into(), wanted: wanted.into(), found: found.map(Into::into) };
+            (found != Some(wanted)).then_some(lacking)
+        };
+        wanted.iter().filter_map(lacks).collect()
+    });
+    let facts = SelectorMatchesNothing {
+        selector: scale.selector.as_str().to_owned(),
+        replicas: scale.status_replicas,
+        own: own.iter().map(|pod| pod.name.clone()).collect(),
+        lacking,
+        others,
+    };
+    let severity = match case.decision().block() {
+        Some(_) => Severity::Error,
+        None => Severity::Warning,
+    };
+    Some(Finding::explaining(severity, facts))
+}
+
+/// `shared-pods`
+pub(super) fn shared(case: &Case<'_>) -> Option<Finding> {
+    let is_refused = case.decision().block() == Some(Block::Selector);
+    if !is_refused && case.decision().path() != Some(Path::Metrics) {
+        return None;
+    }
+    let matches = |pod: &Pod| {
+        let mut others = case.snapshot().other_hpas.iter();
+        others.any(|other| other.scale.selector.matches(&pod.labels))
+    };
+    let pods: Vec<&Pod> = case.pods().filter(|pod| matches(pod)).collect();
+    let mut others = Vec::new();
+    for other in &case.snapshot().other_hpas {
+        if pods.iter().any(|pod| other.scale.selector.matches(&pod.labels)) {
+            others.push(Sharing {
+                name: other.hpa.name.clone(),
+                target: other.hpa.reference(),
+                selector: other.scale.selector.as_str().to_owned(),
+            });
+        }
+    }
+    if others.is_empty() {
+        return None;
+    }
+    let pods = pods.into_iter().map(|pod| pod.name.clone()).collect();
+    let facts = SharedPods { others, pods, is_refused };
+    Some(match is_refused {
+        true => Finding::explaining(Severity::Error, facts),
+        false => Finding::aside(Severity::Warning, facts),
+    })
+}
+
+/// `foreign-pods`
+pub(super) fn foreign(case: &Case<'_>) -> Option<Finding> {
+    let counts = |step| {
+        let step: &crate::engine::decision::MetricStep = step;
+        step.pods.iter().filter(|row| row.group != Group::Ignored).map(|row| row.pod)
+    };
+    let counted: HashSet<u32> = case.metrics().flat_map(counts).collect();
+    let pods: Vec<(&Pod, Top<'_>)> = (0u32..)
+        .zip(&case.snapshot().pods)
+        .filter(|(place, _)| counted.contains(place))
+        .map(|(_, pod)| (pod, case.top_owner(pod)))
+        .collect();
+    // Pods of no one may come from an input that states no owners.
+    let states_owners = pods.iter().any(|(_, top)| *top == Top::Target);
+    let mut of: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();
+    for (pod, top) in &pods {
+        let owner = match top {
+            Top::Other { kind, name } => Owner::Object(format!("{kind}/{name}")),
+            Top::NoOne if states_owners => Owner::NoOne,
+            Top::Target | Top::NoOne | Top::Unknown => continue,
+        };
+        of.entry(owner).or_default().push(pod.name.clone());
+    }
+    if pods.iter().all(|(_, top)| *top == Top::Unknown) {
+        of = not_counted_by_target(case, &pods);
+    }
+    if of.is_empty() {
+        return None;
+    }
+    let names: HashSet<Box<str>> = of.values().flatten().cloned().collect();
+    let of = of.into_iter().map(|(owner, pods)| OwnedPods { owner, pods }).collect();
+    let facts = ForeignPods { of, share: share(case, &names) };
+    let without = case.without_pods(|pod| names.contains(&pod.name));
+    Some(case.weigh(facts, without, Severity::Warning))
+}
+
+/// The pods that the target itself does not count in `status.replicas`, where the pods of exactly one
+/// owner make up that number, and nothing has changed lately.
+fn not_counted_by_target(
+    case: &Case<'_>,
+    pods: &[(&Pod, Top<'_>)],
+) -> BTreeMap<Owner, Vec<Box<str>>> {
+    let mut of: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();
+    let period = case.snapshot().controller.cpu_initialization_period;
+    for (pod, _) in pods {
+        let is_settled = is_alive(pod) && case.age(pod).is_some_and(|age| age > period);
+        let Some(owner) = pod.owner.as_deref().filter(|_| is_settled) else {
+            return BTreeMap::new();
+        };
+        let owner = Owner::NotCounted(format!("{}/{}", owner.kind, owner.name));
+        of.entry(owner).or_default().push(pod.name.clone());
+    }
+    let scale = case.scale().filter(|scale| scale.spec_replicas == scale.status_replicas);
+    let replicas = scale.and_then(|scale| usize::try_from(scale.status_replicas).ok());
+    let before = of.len();
+    of.retain(|_, pods| Some(pods.len()) != replicas);
+    if of.len() + 1 == before { of } else { BTreeMap::new() }
+}
+
+/// What some pods use of what the first metric that has values of pods measures.
+fn share(case: &Case<'_>, names: &HashSet<Box<str>>) -> Option<Share> {
+    case.metrics().find_map(|step| {
+        let counted = step.pods.iter().filter(|row| row.group == Group::Ready);
+        let (mut theirs, mut all) = (0i64, 0i64);
+        for row in counted {
+            let value = row.value?;
+            all = all.checked_add(value)?;
+            if names.contains(&case.snapshot().pods[row.pod as usize].name) {
+                theirs = theirs.checked_add(value)?;
+            }
+        }
+        (theirs > 0).then_some(Share { metric: step.index, theirs, all })
+    })
+}
+
+/// `old-revision-pods`
+pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
+    let scale = case.scale()?;
+    let replicas = usize::try_from(scale.spec_replicas).ok()?;
+    let ready = case.metrics().flat_map(|step| &step.pods);
+    let ready: HashSet<u32> =
+        ready.filter(|row| row.group == Group::Ready).map(|row| row.pod).collect();
+    let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
+    for (_, pod) in (0u32..).zip(&case.snapshot().pods).filter(|(place, _)| ready.contains(place)) {
+        let is_foreign = matches!(case.top_owner(pod), Top::Other { .. });
+        if let Some(hash) = revision(pod).filter(|_| !is_foreign && is_alive(pod)) {
+            of.entry(hash).or_default().push(pod);
+        }
+    }
+    let all: usize = of.values().map(Vec::len).sum();
+    let excess = all.checked_sub(replicas).filter(|excess| *excess > 0 && of.len() > 1)?;
+    let current = current_revision(case, &of);
+    let main = current.or_else(|| main_revision(&of, replicas))?;
+    let mut others: Vec<&Pod> =
+        of.iter().filter(|(hash, _)| **hash != main).flat_map(|(_, pods)| pods.clone()).collect();
+    others.sort_by_key(|pod| (pod.created, &pod.name));
+    let beyond: Vec<Box<str>> = others.iter().take(excess).map(|pod| pod.name.clone()).collect();
+    let mut revisions: Vec<Revision> = of
+        .iter()
+        .map(|(hash, pods)| Revision {
+            hash: (*hash).into(),
+            pods: pods.len(),
+            is_current: current == Some(hash),
+        })
+        .collect();
+    revisions.sort_by_key(|it| (!it.is_current, std::cmp::Reverse(it.pods)));
+    let without = case.without_pods(|pod| beyond.contains(&pod.name));
+    let facts = OldRevisionPods { revisions, replicas: scale.spec_replicas, beyond };
+    Some(case.weigh(facts, without, Severity::Info))
+}
+
+/// The revision that the target makes pods of now: what its status says, or its newest ReplicaSet.
+fn current_revision<'p>(case: &Case<'p>, of: &BTreeMap<&'p str, Vec<&'p Pod>>) -> Option<&'p str> {
+    let workload = case.workload()?;
+    let status = workload.status.as_ref();
+    let stated = status.into_iter().flat_map(|it| [&*it.update_revision, &*it.current_pod_hash]);
+    if let Some(hash) = stated.into_iter().find(|hash| !hash.is_empty()) {
+        return Some(hash);
+    }
+    let owned = case.surroundings().workloads.iter().filter(|it| {
+        let owner = it.metadata.controller();
+        it.kind == "ReplicaSet"
+            && owner.is_some_and(|it| it.kind == workload.kind && it.name == workload.metadata.name)
+    });
+    let number = |it: &&crate::snapshot::surroundings::Workload| {
+        it.metadata.annotations.get(REVISION)?.parse::<u64>().ok()
+    };
+    let newest = owned.filter_map(|it| Some((number(&it)?, it))).max_by_key(|(number, _)| *number);
+    if let Some(hash) = newest.and_then(|(_, it)| it.metadata.labels.get("pod-template-hash")) {
+        return Some(hash);
+    }
+    let updated = usize::try_from(status?.updated_replicas?).ok()?;
+    let mut of_that_many = of.iter().filter(|(_, pods)| pods.len() == updated);
+    let (hash, _) = of_that_many.next()?;
+    of_that_many.next().is_none().then_some(*hash)
+}
+
+/// The revision that the replicas are of, by all appearances: it has as many pods, or the newest, or the
+/// most.
+fn main_revision<'p>(of: &BTreeMap<&'p str, Vec<&'p Pod>>, replicas: usize) -> Option<&'p str> {
+    let newest = |pods: &[&Pod]| pods.iter().map(|pod| pod.created).max();
+    let main = of.iter().max_by_key(|(_, pods)| (pods.len() == replicas, newest(pods), pods.len()));
+    main.map(|(hash, _)| *hash)
+}

@@ -1,0 +1,229 @@
+//! The words of findings about the selector of the target, and whose pods it matches.
+
+use super::{About, Text, Words, names, them};
+use crate::findings::owners::{
+    ForeignPods, OldRevisionPods, OwnedPods, Owner, SelectorMatchesNothing, SelectorMissing,
+    SharedPods,
+};
+use crate::report::format_of;
+use crate::report::words::{amount, count, list, percent};
+
+/// What to do about a selector that does not do `what` it should.
+fn selector_advice(about: &About<'_>, what: &str) -> String {
+    let target = &about.hpa().spec.scale_target_ref;
+    match target.group() {
+        "" | "apps" => format!("Have {} select {what}.", about.hpa().reference()),
+        _ => format!(
+            "Have the operator of {} write a selector of {what} to the path that labelSelectorPath \
+             of its CRD names.",
+            target.kind
+        ),
+    }
+}
+
+impl About<'_> {
+    /// Shows the selector of the scale.
+    fn show_selector(&self) -> String {
+        let (target, namespace) = (self.target(), self.namespace());
+        format!(
+            "kubectl get {target} {namespace} --subresource=scale \
+             -o jsonpath='{{.status.selector}}'"
+        )
+    }
+}
+
+impl Words for SelectorMissing {
+    fn text(&self, about: &About<'_>) -> Text {
+        let target = about.hpa().reference();
+        let summary = match &*self.selector {
+            "" => format!("the scale of {target} has no selector, so the HPA cannot find its pods"),
+            selector => format!("the selector of {target} cannot be read: {selector}"),
+        };
+        Text {
+            summary,
+            evidence: vec![
+                "The controller takes the selector from status.selector of the scale, and looks \
+                 at no metric without it."
+                    .to_owned(),
+            ],
+            advice: selector_advice(about, "its pods"),
+            commands: vec![about.show_selector()],
+            objects: vec![about.target()],
+        }
+    }
+}
+
+impl Words for SelectorMatchesNothing {
+    fn text(&self, about: &About<'_>) -> Text {
+        let target = about.hpa().reference();
+        let replicas = count(self.replicas, "replica");
+        let mut evidence = vec![format!("Selector: {}.", self.selector)];
+        if !self.own.is_empty() {
+            evidence.push(format!("Pods of {target}: {}.", names(&self.own)));
+        }
+        for lacking in &self.lacking {
+            let (key, wanted) = (&lacking.key, &lacking.wanted);
+            evidence.push(match &lacking.found {
+                Some(found) => format!("They have {key}={found} instead of {key}={wanted}."),
+                None => format!("They have no label {key}, which has to be {wanted}."),
+            });
+        }
+        let summary = match &*self.others {
+            [] => format!(
+                "the selector of {target} matches no pod, although it says it has {replicas}"
+            ),
+            others => {
+                evidence.push(format!("It matches pods of others: {}.", names(others)));
+                format!("the selector of {target} matches none of its pods, but those of others")
+            }
+        };
+        Text {
+            summary,
+            evidence,
+            advice: selector_advice(about, "its pods"),
+            commands: vec![
+                about.show_selector(),
+                format!("kubectl get pods {} --show-labels", about.namespace()),
+            ],
+            objects: vec![about.target()],
+        }
+    }
+}
+
+impl Words for SharedPods {
+    fn text(&self, about: &About<'_>) -> Text {
+        let others: Vec<&str> = self.others.iter().map(|other| &*other.name).collect();
+        let hpas = if others.len() == 1 { "HPA" } else { "HPAs" };
+        let pods = count(self.pods.len(), "pod");
+        let own = about.hpa().reference();
+        let mut evidence = Vec::new();
+        let selector = about.pass.input.snapshot.scale.as_ref().ok();
+        evidence.extend(selector.map(|it| format!("{own}: {}.", it.selector.as_str())));
+        evidence.extend(
+            self.others.iter().map(|other| {
+                format!("{} of HPA {}: {}.", other.target, other.name, other.selector)
+            }),
+        );
+        evidence.push(format!("Both match {}.", names(&self.pods)));
+        if self.is_refused {
+            evidence.push(
+                "The controller scales none of the HPAs whose selectors match the same pods."
+                    .to_owned(),
+            );
+        }
+        let advice = match self.others.iter().any(|other| other.target == own) {
+            true => "Keep one HPA for the target, and give it the metrics of both.",
+            false => {
+                "Give the pods of each target labels of their own, and its selector with them."
+            }
+        };
+        let effect = if self.is_refused { ", so it cannot scale" } else { "" };
+        let belong = if self.pods.len() == 1 { "belongs" } else { "belong" };
+        Text {
+            summary: format!(
+                "{pods} {belong} to this HPA and to {hpas} {}{effect}",
+                names(&others)
+            ),
+            evidence,
+            advice: advice.to_owned(),
+            commands: about.list_pods("--show-labels").into_iter().collect(),
+            objects: others.iter().map(|name| format!("hpa/{name}")).collect(),
+        }
+    }
+}
+
+impl Words for ForeignPods {
+    fn text(&self, about: &About<'_>) -> Text {
+        let all: Vec<&str> = self.of.iter().flat_map(|of| &of.pods).map(|name| &**name).collect();
+        let pods = count(all.len(), "pod");
+        let target = about.hpa().reference();
+        let owners: Vec<String> = self.of.iter().map(|of| of.owner.words()).collect();
+        let mut evidence: Vec<String> = self
+            .of
+            .iter()
+            .map(|OwnedPods { owner, pods }| format!("Of {}: {}.", owner.words(), names(pods)))
+            .collect();
+        let counted = self.of.iter().any(|of| matches!(of.owner, Owner::NotCounted(_)));
+        if counted && let Ok(scale) = &about.pass.input.snapshot.scale {
+            evidence.push(format!(
+                "{target} does not count {}: its status.replicas is {}.",
+                them(all.len()),
+                scale.status_replicas
+            ));
+        }
+        if let Some(share) = self.share
+            && let Some(step) = about.step(share.metric)
+        {
+            let format = format_of(step);
+            let use_ = if all.len() == 1 { "It uses" } else { "They use" };
+            evidence.push(format!(
+                "{use_} {} of the {} that {} counts ({}).",
+                amount(share.theirs, format),
+                amount(share.all, format),
+                about.label(share.metric),
+                percent(share.theirs as f64 / share.all as f64)
+            ));
+        }
+        evidence.extend(about.otherwise(&format!("Without {}", them(all.len()))));
+        let counted = if all.len() == 1 { "is counted" } else { "are counted" };
+        let (owners, effect) = (list(&owners), about.cost());
+        Text {
+            summary: format!("{pods} of {owners} {counted} for {target}{effect}"),
+            evidence,
+            advice: format!("Give the pods of {target} a label of their own, and select by it."),
+            commands: about.list_pods("--show-labels").into_iter().collect(),
+            objects: all.iter().map(|name| format!("pod/{name}")).collect(),
+        }
+    }
+}
+
+impl Owner {
+    fn words(&self) -> String {
+        match self {
+            Self::Object(object) | Self::NotCounted(object) => object.clone(),
+            Self::NoOne => "no owner".to_owned(),
+        }
+    }
+}
+
+impl Words for OldRevisionPods {
+    fn text(&self, about: &About<'_>) -> Text {
+        let all: usize = self.revisions.iter().map(|it| it.pods).sum();
+        let each: Vec<String> = self
+            .revisions
+            .iter()
+            .map(|it| {
+                let current = if it.is_current { " (current)" } else { "" };
+                format!("{} of {}{current}", it.pods, it.hash)
+            })
+            .collect();
+        let beyond = count(self.beyond.len(), "pod");
+        let mut evidence = vec![format!("Pods by revision: {}.", list(&each))];
+        evidence.extend(about.otherwise(&format!("Without the {beyond} beyond spec.replicas")));
+        let target = about.target();
+        let is_deployment = target.starts_with("deployment/");
+        let command = match is_deployment {
+            true => Some(format!("kubectl rollout status {target} {}", about.namespace())),
+            false => about.list_pods("--show-labels"),
+        };
+        let advice = match is_deployment {
+            true => {
+                "Wait for the rollout to end; a smaller maxSurge counts fewer pods beyond the \
+                     replicas."
+            }
+            false => "Wait for the rollout to end, or keep fewer pods of other revisions.",
+        };
+        Text {
+            summary: format!(
+                "{all} pods of {} revisions are counted for {}{}",
+                self.revisions.len(),
+                count(self.replicas, "replica"),
+                about.cost()
+            ),
+            evidence,
+            advice: advice.to_owned(),
+            commands: command.into_iter().collect(),
+            objects: vec![target],
+        }
+    }
+}

@@ -30,7 +30,7 @@ use crate::error::Error;
 use crate::render::style::clean;
 use crate::render::{page, structured};
 use crate::report::Explanation;
-use crate::report::apply::ApplyResult;
+use crate::report::apply::{ApplyResult, question};
 use crate::report::concern;
 use crate::report::page::Page;
 use crate::snapshot::input::Options;
@@ -138,7 +138,7 @@ impl Run<'_> {
             if let (true, Some(change)) = (writes, plan.applied.change) {
                 match &agreed {
                     None if asks => {
-                        if self.ask(&plan).await? {
+                        if self.ask(&plan, change).await? {
                             agreed = Some(Agreed::to(&plan, change));
                             is_told = true;
                             self.session.allow(ROUNDS);
@@ -179,13 +179,14 @@ impl Run<'_> {
     }
 
     /// Shows the plan and asks whether to write it.
-    async fn ask(&self, plan: &Plan) -> Result<bool, Error> {
+    async fn ask(&self, plan: &Plan, change: Change) -> Result<bool, Error> {
         let explanation = Explanation::new(&plan.pass);
         let page = Page::of_plan(&explanation, &plan.applied, self.terminal.symbols());
         self.tell(&page::page(&page, &self.terminal.layout()));
         // What was typed before it could be read is no answer to it.
         forget_typed();
-        self.tell("\nWrite it? [y/N] ");
+        let question = clean(&question(&explanation, change), self.terminal.ascii);
+        self.tell(&format!("\n{question} [y/N] "));
         let begun = Instant::now();
         let (sender, answer) = oneshot::channel();
         // Where a signal comes first, the thread goes with the program.

@@ -13,6 +13,7 @@ use crate::apply::{Applied, ApplyOutcome, Change, Extra, WaitEnd, Waited};
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::write::settle::Told;
 use crate::error::Error;
+use crate::findings::Severity;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
 use crate::snapshot::note::Note;
@@ -290,7 +291,9 @@ impl Page {
         let words = Words { explanation, wide: false, symbols };
         let metrics = [Part::Table(words.metric_table())];
         let metrics = Section::new("", Detail::Always, metrics).unless_empty();
-        let mut sections = Vec::from_iter(metrics);
+        // An ordinary rule at work does not speak against writing its result.
+        let mut sections = Vec::from_iter(words.findings_of(Severity::Warning));
+        sections.extend(metrics);
         sections.extend(words.path());
         sections.extend(words.rests_on(Vec::new()));
         sections.extend(written(explanation, applied, symbols));
@@ -333,6 +336,12 @@ fn coming(applied: &Applied) -> Option<Section> {
     let labels = [label].into_iter().chain(std::iter::repeat("")).map(str::to_owned);
     let lines = Part::Pairs(labels.zip(lines).collect());
     Section::new("NEXT PASS OF THE CONTROLLER", Detail::Always, [lines]).unless_empty()
+}
+
+/// What is asked before a change is written.
+pub(crate) fn question(explanation: &Explanation<'_>, change: Change) -> String {
+    let Change { from, to } = change;
+    format!("Scale {} from {from} to {to}?", name(explanation))
 }
 
 /// `deployment.apps/web`, as kubectl names a target.

@@ -15,9 +15,12 @@ use jiff::Timestamp;
 
 use super::section::{Detail, Part, Section, Table};
 use super::words::{count, list};
+use verdict::Headline;
+
 use super::{Explanation, basis};
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{MetricStep, Step};
+use crate::findings::Severity;
 use crate::memory::Knowledge;
 use crate::memory::ground::Ground;
 use crate::snapshot::Scale;
@@ -106,11 +109,23 @@ impl Words<'_> {
             title: self.title(),
             subtitle: self.subtitle(),
             tone: headline.tone(),
-            verdict: headline.text(self.symbols).to_uppercase(),
+            verdict: self.headline(headline).to_uppercase(),
             why,
             observed: None,
             wide: self.wide,
             sections,
+        }
+    }
+
+    /// What happens; where the controller cannot decide, with what is found to be the cause.
+    fn headline(&self, headline: Headline) -> String {
+        let text = headline.text(self.symbols);
+        let first = self.explanation.findings.first();
+        match (headline, first.filter(|first| first.severity < Severity::Info)) {
+            (Headline::Undecided(_) | Headline::CannotRead, Some(first)) => {
+                format!("{text}: {}", first.code.as_str().replace('-', " "))
+            }
+            _ => text,
         }
     }
 

@@ -827,7 +827,7 @@ fn on_a_terminal_it_asks() {
         let mut has_typed = false;
         while let Ok(read @ 1..) = output.read(&mut bytes) {
             shown.extend_from_slice(&bytes[..read]);
-            if !has_typed && String::from_utf8_lossy(&shown).contains("Write it? [y/N] ") {
+            if !has_typed && String::from_utf8_lossy(&shown).contains("? [y/N] ") {
                 has_typed = true;
                 input.write_all(typed.as_bytes()).expect("it listens");
             }

@@ -1,6 +1,7 @@
 //! What is wrong, and what to do about it.
 
 use super::Words;
+use crate::findings::Severity;
 use crate::report::section::{Detail, Part, Remark, Section};
 
 /// As many are read at a glance.
@@ -9,7 +10,13 @@ const SHOWN: usize = 3;
 impl Words<'_> {
     /// The most important findings; all of them with their evidence if `wide`.
     pub(in crate::report) fn findings(&self) -> Option<Section> {
-        let findings = &self.explanation.findings;
+        self.findings_of(Severity::Info)
+    }
+
+    /// The most important findings that are at least so severe.
+    pub(in crate::report) fn findings_of(&self, least: Severity) -> Option<Section> {
+        let findings = self.explanation.findings.iter().filter(|it| it.severity <= least);
+        let findings: Vec<_> = findings.collect();
         let shown = if self.wide { findings.len() } else { SHOWN };
         let remarks = findings.iter().take(shown).map(|finding| {
             let text = finding.text();

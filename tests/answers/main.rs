@@ -8,6 +8,7 @@ mod admission;
 mod apply;
 mod comparison;
 mod expectations;
+mod findings;
 mod memory;
 mod predict;
 mod properties;

@@ -1,7 +1,7 @@
 //! The words of findings: a summary, the evidence in this HPA's numbers, one remedy, and commands that
 //! work when pasted. The facts come from [`crate::findings`].
 
-pub(crate) mod catalogue;
+pub mod catalogue;
 mod metrics;
 mod owners;
 mod path;

@@ -1,0 +1,176 @@
+//! Findings: states rebuilt from users' threads, with the codes that answer them (`tests/cases`), and the
+//! page that documents the codes.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use jiff::Timestamp;
+use kubectl_hpa::findings::{Code, Severity};
+use kubectl_hpa::pass::Pass;
+use kubectl_hpa::render::layout::Layout;
+use kubectl_hpa::render::page::page;
+use kubectl_hpa::report::Explanation;
+use kubectl_hpa::report::findings::FindingView;
+use kubectl_hpa::report::findings::catalogue::entry;
+use kubectl_hpa::report::page::{Page, Symbols};
+use kubectl_hpa::saved;
+use kubectl_hpa::snapshot::input::Options;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A state, and what there is to find in it.
+#[derive(Deserialize)]
+struct Case {
+    /// What people asked.
+    thread: String,
+    /// The name of the HPA.
+    hpa: String,
+    /// A List for `-f`.
+    state: Value,
+    /// The codes that must appear, one of them first; if there are none, nothing above `info` may.
+    findings: Vec<String>,
+}
+
+/// All cases, by file.
+fn cases() -> BTreeMap<PathBuf, Case> {
+    let files = fs::read_dir(root().join("tests/cases")).expect("cases");
+    let files = files.map(|file| file.expect("a file").path());
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).expect("a case");
+        let case = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        (path, case)
+    };
+    files.map(read).collect()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+impl Case {
+    /// The pass, or the error that stands for it.
+    fn pass(&self) -> Result<Pass, String> {
+        let options = Options { name: self.hpa.clone(), ..Options::default() };
+        let input = saved::read(&self.state.to_string(), &options, Timestamp::UNIX_EPOCH);
+        let with_hint = |e: kubectl_hpa::error::Error| {
+            format!("{} {}", e.message, e.hint.unwrap_or_default())
+        };
+        input.map(Pass::run).map_err(with_hint)
+    }
+
+    /// What is wrong with what was found.
+    fn fault(&self) -> Option<String> {
+        let found: Vec<String> = match self.pass() {
+            // An HPA that does not exist is answered by an error, which names the code.
+            Err(message) => {
+                self.findings.iter().filter(|code| message.contains(&**code)).cloned().collect()
+            }
+            Ok(pass) => {
+                let counts = |finding: &&FindingView| {
+                    !self.findings.is_empty() || finding.severity != Severity::Info
+                };
+                let findings = Explanation::new(&pass).findings;
+                let codes = findings.iter().filter(counts).map(|it| it.code.as_str().to_owned());
+                codes.collect()
+            }
+        };
+        let has_all = self.findings.iter().all(|code| found.contains(code));
+        let first = found.first().is_none_or(|first| self.findings.contains(first));
+        (!has_all || !first).then(|| format!("found {found:?}, expected {:?}", self.findings))
+    }
+}
+
+#[test]
+fn each_thread_is_answered() {
+    let faults: Vec<String> = cases()
+        .iter()
+        .filter_map(|(path, case)| {
+            let fault = case.fault()?;
+            Some(format!("{} ({}): {fault}", path.display(), case.thread))
+        })
+        .collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn half_of_the_screens_fit_24_lines() {
+    let layout = Layout { width: Some(80), ..Layout::default() };
+    let mut lines: Vec<usize> = cases()
+        .values()
+        .filter_map(|case| case.pass().ok())
+        .map(|pass| {
+            let page_of = Page::new(&Explanation::new(&pass), false, Symbols::UNICODE);
+            page(&page_of, &layout).lines().count()
+        })
+        .collect();
+    lines.sort_unstable();
+    let median = lines[lines.len() / 2];
+    assert!(median <= 24, "{median} of {lines:?}");
+}
+
+/// The page that lists the codes, with an example of each from a case.
+fn documentation() -> String {
+    let mut text = "\
+# Findings
+
+`kubectl hpa explain` and `predict` say first what is wrong, and which ordinary rule of the controller explains
+the answer. A report shows the three most important findings; `-o wide` shows all of them with their evidence and
+with commands to paste, and `-o json` has them in `findings`.
+
+A finding rests on evidence: what could not be read leads to no finding, so the absence of one says nothing.
+What the answer would be without the trouble is computed by running the controller's algorithm on a changed
+state. `error` means that nothing can be computed or written, `warning` that somebody should act, and `info`
+that an ordinary rule is at work. What explains the present decision comes first, then the more severe, then
+what costs more replicas.
+
+`--fail-on CODE` makes `explain`, its list, and `predict` exit with code 3 if there is such a finding; it also
+takes a severity, for all findings at least as severe. `--ignore CODE` leaves a finding out.
+
+This page is generated from the program's own texts.
+"
+    .to_owned();
+    let mut examples = BTreeMap::new();
+    for case in cases().values() {
+        let Ok(pass) = case.pass() else { continue };
+        let explanation = Explanation::new(&pass);
+        for finding in &explanation.findings {
+            examples.entry(finding.code).or_insert_with(|| example(&explanation, finding.code));
+        }
+    }
+    for &code in Code::ALL {
+        let entry = entry(code);
+        let _ = write!(text, "\n## `{}`\n\n{}\n\n{}\n", code.as_str(), entry.when, entry.advice);
+        if let Some(example) = examples.get(&code) {
+            let _ = write!(text, "\n```text\n{example}```\n");
+        }
+    }
+    text
+}
+
+/// What a report says of one finding.
+fn example(explanation: &Explanation<'_>, code: Code) -> String {
+    let layout = Layout { width: Some(100), ..Layout::default() };
+    let mut all = Page::new(explanation, true, Symbols::UNICODE);
+    all.sections.retain(|section| section.title == "FINDINGS");
+    let text = page(&all, &layout);
+    let start = format!("  {}: ", code.as_str());
+    let mut lines = text.lines().skip_while(|line| !line.starts_with(&start));
+    let mut example = format!("{}\n", lines.next().unwrap_or_default().trim_start());
+    for line in lines.take_while(|line| line.starts_with("    ")) {
+        example += &format!("{}\n", &line[2..]);
+    }
+    example
+}
+
+#[test]
+fn the_documentation_is_current() {
+    let path = root().join("docs/findings.md");
+    let text = documentation();
+    if env::var_os("UPDATE_FINDINGS").is_some() {
+        fs::write(&path, &text).expect("docs can be written");
+    }
+    let there = fs::read_to_string(&path).expect("docs/findings.md");
+    assert!(there == text, "docs/findings.md is stale: run with UPDATE_FINDINGS=1");
+}

@@ -11,11 +11,11 @@ use kubectl_hpa::render::github::annotations;
 use kubectl_hpa::render::junit::junit;
 use kubectl_hpa::render::layout::Layout;
 use kubectl_hpa::render::markdown::markdown;
-use kubectl_hpa::render::page::{page, table};
+use kubectl_hpa::render::page::{page, rows};
 use kubectl_hpa::render::structured;
 use kubectl_hpa::render::svg::svg;
 use kubectl_hpa::report::Explanation;
-use kubectl_hpa::report::list::{self, ExplanationList};
+use kubectl_hpa::report::list::{ExplanationList, overview};
 use kubectl_hpa::report::page::{Page, Symbols};
 use kubectl_hpa::report::prediction::Prediction;
 use kubectl_hpa::report::timeline::Played;
@@ -57,7 +57,7 @@ pub fn snapshot(data: &[u8]) {
     let list = ExplanationList(explained.collect());
     assert_structured(&list);
     for (layout, ..) in layouts() {
-        assert_harmless(&table(&list::table(&list, true, true), None, &layout));
+        assert_harmless(&rows(&overview(&list, true, true), None, &layout));
     }
 }
 
@@ -116,7 +116,7 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
         None => None,
     };
     gate.check(&snapshot.hpa.spec)?;
-    let (expectations, _) = gate.judge(&Facts::of(&assumed));
+    let (expectations, _) = gate.judge(&Facts::of(&assumed), []);
     let curve = curve.map(|wanted| wanted.place(snapshot)).transpose()?;
     let thresholds = thresholds(&assumed, curve);
     assert_reported(&snapshot.hpa.key(), &expectations);

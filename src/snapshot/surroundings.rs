@@ -180,7 +180,8 @@ pub struct ScaledObject {
 impl ScaledObject {
     /// The annotation that pauses it altogether, if there is one. KEDA then takes its HPA away.
     pub fn paused_by(&self) -> Option<&'static str> {
-        let stated = self.metadata.annotations.get(KEDA_PAUSED_REPLICAS).map(|_| KEDA_PAUSED_REPLICAS);
+        let stated =
+            self.metadata.annotations.get(KEDA_PAUSED_REPLICAS).map(|_| KEDA_PAUSED_REPLICAS);
         stated.or_else(|| self.is_set(KEDA_PAUSED).then_some(KEDA_PAUSED))
     }
 

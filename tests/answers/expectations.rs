@@ -7,7 +7,8 @@ use crate::common::{self, build, recorded};
 use comrak::Arena;
 use comrak::nodes::NodeValue;
 use jiff::Timestamp;
-use kubectl_hpa::args::{ExpectArgs, FailOn, Overrides};
+use kubectl_hpa::args::{Condition, ExpectArgs, FailOn, Overrides};
+use kubectl_hpa::findings::Severity;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::github::annotations;
 use kubectl_hpa::render::junit::junit;
@@ -16,7 +17,7 @@ use kubectl_hpa::render::style::clean;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::{Page, Symbols, Tone};
 use kubectl_hpa::report::prediction::Prediction;
-use kubectl_hpa::report::section::{Detail, Part, Section, StepLine, Table};
+use kubectl_hpa::report::section::{Detail, Part, Remark, Section, StepLine, Table};
 use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file;
 use kubectl_hpa::snapshot::input::{Input, Options};
@@ -54,13 +55,13 @@ fn with_facts<T>(input: &Input, of: impl FnOnce(&Facts<'_>, &Explanation<'_>) ->
 fn judge(input: &Input, args: &ExpectArgs) -> (Vec<Expectation>, Verdict) {
     let gate = Gate::new(args).expect("expressions");
     gate.check(&input.snapshot.hpa.spec).expect("metrics that there are");
-    with_facts(input, |facts, _| gate.judge(facts))
+    with_facts(input, |facts, _| gate.judge(facts, []))
 }
 
-fn expect(expressions: &[&str], fail_on: &[FailOn]) -> ExpectArgs {
+fn expect(expressions: &[&str], fail_on: &[Condition]) -> ExpectArgs {
     ExpectArgs {
         expect: expressions.iter().map(|&text| text.to_owned()).collect(),
-        fail_on: fail_on.to_vec(),
+        fail_on: fail_on.iter().copied().map(FailOn::Condition).collect(),
         ..ExpectArgs::default()
     }
 }
@@ -137,7 +138,7 @@ fn facts_are_those_of_the_controller() {
 
 #[test]
 fn each_expectation_is_true_false_or_unknown() {
-    use FailOn::{Change, Limited, Maxed, MetricsMissing, ScaleDown, ScaleUp, Stale, Warnings};
+    use Condition::{Change, Limited, Maxed, MetricsMissing, ScaleDown, ScaleUp, Stale, Warnings};
     let all = [ScaleDown, ScaleUp, Change, Limited, Maxed, MetricsMissing, Stale, Warnings];
     let truths = |input: &Input, args: &ExpectArgs| {
         let (expectations, verdict) = judge(input, args);
@@ -182,7 +183,7 @@ fn what_stays_because_nothing_was_measured_does_not_pass() {
     let unmeasured = files(&["examples/nginx/hpa.yaml", "examples/nginx/state.yaml"]);
     let verdict = |args: &ExpectArgs| judge(&unmeasured, args).1.exit_code();
     assert_eq!(verdict(&expect(&["desired <= 20"], &[])), 4);
-    assert_eq!(verdict(&expect(&[], &[FailOn::ScaleDown])), 4);
+    assert_eq!(verdict(&expect(&[], &[Condition::ScaleDown])), 4);
     assert_eq!(verdict(&expect(&["blocked or desired <= 20"], &[])), 0);
     assert_eq!(verdict(&expect(&["not blocked", "desired <= 20"], &[])), 3);
     assert_eq!(verdict(&ExpectArgs { exit_code: true, ..ExpectArgs::default() }), 4);
@@ -228,7 +229,7 @@ fn a_blocked_answer_leaves_the_replicas_unknown_whatever_blocks_it() {
     ] {
         let all = expect(
             &["blocked", "desired <= 20", "delta < 20"],
-            &[FailOn::Change, FailOn::Maxed, FailOn::ScaleDown],
+            &[Condition::Change, Condition::Maxed, Condition::ScaleDown],
         );
         let (expectations, _) = judge(&input, &all);
         let truth = |name: &str| {
@@ -266,7 +267,7 @@ fn what_only_the_history_leaves_open_names_the_flags_that_tell() {
 
 #[test]
 fn json_has_each_value_or_why_there_is_none() {
-    let args = expect(&["metric.cpu.desired < 3 and delta < 3"], &[FailOn::Limited]);
+    let args = expect(&["metric.cpu.desired < 3 and delta < 3"], &[Condition::Limited]);
     let (expectations, _) = judge(&open(), &args);
     assert_eq!(
         serde_json::to_value(&expectations).expect("JSON"),
@@ -296,7 +297,7 @@ fn json_has_each_value_or_why_there_is_none() {
 }
 
 fn three() -> ExpectArgs {
-    expect(&["desired <= 10", "recommended > 0"], &[FailOn::Limited])
+    expect(&["desired <= 10", "recommended > 0"], &[Condition::Limited])
 }
 
 #[test]
@@ -307,7 +308,7 @@ fn markdown_for_a_pull_request() {
     let assumptions = Assumptions::read(&typed).expect("overrides");
     let applied = assumptions.apply(observed.input.clone(), &observed.decision);
     let (input, overrides) = applied.expect("an input");
-    let expected = expect(&["desired <= 10", "recommended > 8"], &[FailOn::Limited]);
+    let expected = expect(&["desired <= 10", "recommended > 8"], &[Condition::Limited]);
     let (expectations, _) = judge(&input, &expected);
     let assumed = Pass::run(input);
     let prediction = Prediction::new(
@@ -404,10 +405,18 @@ fn saying(text: &str) -> (Page, Vec<Expectation>) {
     let table = Table { columns, rows: vec![vec![say(), say()]] };
     let pairs = || Part::Pairs(vec![(say(), say())]);
     let step = StepLine { replicas: 2, text: say(), reason: Some("TooFewReplicas") };
+    let remark = Remark {
+        severity: Severity::Warning,
+        code: "at-max",
+        summary: say(),
+        sentences: vec![say()],
+        commands: vec![say()],
+    };
     let bodies = [
         vec![pairs()],
         vec![Part::Table(table.clone()), pairs(), Part::Text(vec![say(), say()])],
         vec![Part::Steps(vec![step]), Part::Records(table)],
+        vec![Part::Findings(vec![remark])],
     ];
     let section = |body| Section { title: say(), detail: Detail::Always, body };
     let page = Page {
@@ -418,6 +427,7 @@ fn saying(text: &str) -> (Page, Vec<Expectation>) {
         verdict: say(),
         why: vec![say()],
         observed: None,
+        wide: true,
         sections: bodies.into_iter().map(section).collect(),
     };
     let field = Field::Metric(say(), MetricField::Value);

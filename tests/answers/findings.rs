@@ -39,7 +39,8 @@ fn cases() -> BTreeMap<PathBuf, Case> {
     let files = files.map(|file| file.expect("a file").path());
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).expect("a case");
-        let case = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let case =
+            serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         (path, case)
     };
     files.map(read).collect()
@@ -54,9 +55,8 @@ impl Case {
     fn pass(&self) -> Result<Pass, String> {
         let options = Options { name: self.hpa.clone(), ..Options::default() };
         let input = saved::read(&self.state.to_string(), &options, Timestamp::UNIX_EPOCH);
-        let with_hint = |e: kubectl_hpa::error::Error| {
-            format!("{} {}", e.message, e.hint.unwrap_or_default())
-        };
+        let with_hint =
+            |e: kubectl_hpa::error::Error| format!("{} {}", e.message, e.hint.unwrap_or_default());
         input.map(Pass::run).map_err(with_hint)
     }
 

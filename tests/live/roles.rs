@@ -114,9 +114,10 @@ fn rights(file: &str) -> Vec<Right> {
                     resource: resource.clone(),
                     verb: verb.clone(),
                     name: rule.resource_names.first().cloned(),
-                    namespace: (resource != OF_THE_CLUSTER).then(|| {
-                        role.metadata.namespace.clone().unwrap_or("default".to_owned())
-                    }),
+                    namespace:
+                        (resource != OF_THE_CLUSTER).then(|| {
+                            role.metadata.namespace.clone().unwrap_or("default".to_owned())
+                        }),
                 }));
             }
         }

@@ -54,10 +54,15 @@ const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 fn what_surrounds_a_pass_takes_no_round() {
     let plain: Change = |_| {};
     let owned: Change = |cluster| {
-        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", super::NAME], |hpa| {
-            hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
+        cluster.edit(
+            "autoscaling/v2",
+            "HorizontalPodAutoscaler",
+            ["default", super::NAME],
+            |hpa| {
+                hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
                 "kind": "ScaledObject", "name": "web", "uid": "1", "controller": true}]);
-        });
+            },
+        );
     };
     let failing: Change = |cluster| {
         cluster.fault(When::on(POD_METRICS), Fault::Unavailable(None));

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use kubectl_hpa::args::{FailOn, command_line};
+use kubectl_hpa::args::{Condition, command_line};
 use kubectl_hpa::whatif::expect::fields;
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ fn expectations_are_described() {
     let fields: Vec<String> = fields(&["NAME"]).iter().map(ToString::to_string).collect();
     names("docs/expectations.md", fields.iter().map(String::as_str));
     let values: Vec<_> =
-        FailOn::value_variants().iter().map(|it| it.to_possible_value().unwrap()).collect();
+        Condition::value_variants().iter().map(|it| it.to_possible_value().unwrap()).collect();
     names("docs/expectations.md", values.iter().map(clap::builder::PossibleValue::get_name));
 }
 

@@ -106,7 +106,10 @@ pub async fn fetch_all(
         observed.surroundings = surroundings.of(&observed.hpa.namespace);
         if let Ok(scale) = &observed.scale {
             // Those of other pods play no part, and there may be many.
-            observed.surroundings.workloads.retain(|it| scale.selector.matches(&it.metadata.labels));
+            observed
+                .surroundings
+                .workloads
+                .retain(|it| scale.selector.matches(&it.metadata.labels));
         }
         observed.control_plane.clone_from(&control_plane);
         observed.notes.extend(notes.iter().cloned());

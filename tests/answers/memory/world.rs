@@ -167,6 +167,7 @@ impl World {
             resource_version: String::new(),
             deletion_timestamp: None,
             labels: Labels::default(),
+            owner: None,
             written: Written {
                 created: Some(whole(start)),
                 spec: Some(whole(start)),

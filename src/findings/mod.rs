@@ -164,6 +164,22 @@ catalogue! {
     SwitchedOff(path) = "switched-off",
 }
 
+impl Facts {
+    /// The metrics whose failure they explain, by their places in the spec.
+    pub(crate) fn failed_metrics(&self) -> Vec<usize> {
+        match self {
+            Self::MetricsApiUnavailable(facts) => facts.metrics.clone(),
+            Self::MissingRequest(facts) => vec![facts.metric],
+            Self::MetricNotFound(facts) => vec![facts.metric],
+            Self::MetricFailing(facts) => vec![facts.metric],
+            Self::MetricEmpty(facts) => vec![facts.metric],
+            Self::UnknownContainer(facts) => vec![facts.metric],
+            Self::ContainerMetricsMissing(facts) => vec![facts.metric],
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// What `--fail-on` asks about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watched {

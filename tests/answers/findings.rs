@@ -1,13 +1,14 @@
 //! Findings: states rebuilt from users' threads, with the codes that answer them (`tests/cases`), and the
 //! page that documents the codes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use jiff::Timestamp;
-use kubectl_hpa::findings::{Code, Severity};
+use kubectl_hpa::engine::decision::MetricResult;
+use kubectl_hpa::findings::{self, Code, Severity};
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::layout::Layout;
 use kubectl_hpa::render::page::page;
@@ -16,9 +17,11 @@ use kubectl_hpa::report::findings::FindingView;
 use kubectl_hpa::report::findings::catalogue::entry;
 use kubectl_hpa::report::page::{Page, Symbols};
 use kubectl_hpa::saved;
-use kubectl_hpa::snapshot::input::Options;
+use kubectl_hpa::snapshot::input::{Input, Options};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::common::{self, build, recorded};
 
 /// A state, and what there is to find in it.
 #[derive(Deserialize)]
@@ -108,6 +111,105 @@ fn half_of_the_screens_fit_24_lines() {
     lines.sort_unstable();
     let median = lines[lines.len() / 2];
     assert!(median <= 24, "{median} of {lines:?}");
+}
+
+/// The findings of an input, as `-o json` prints them.
+fn found(input: &Input) -> Value {
+    let (_, explanation) = common::explain(input);
+    explanation["findings"].clone()
+}
+
+#[test]
+fn a_pass_without_an_answer_has_a_finding_that_says_so() {
+    let mut silent = Vec::new();
+    let mut blocked = 0;
+    for (case, input) in recorded::inputs() {
+        let pass = Pass::run(input.clone());
+        let worst = findings::find(&pass).iter().map(|finding| finding.severity).min();
+        let is_blocked = pass.decision.block().is_some();
+        let failed = pass.decision.metrics().any(|it| matches!(it.result, MetricResult::Error(_)));
+        blocked += usize::from(is_blocked);
+        if (is_blocked || failed) && worst.is_none_or(|worst| worst > Severity::Warning) {
+            silent.push(format!("{}: {:?}, {worst:?}", case.name, pass.decision.block()));
+        }
+    }
+    assert!(blocked > 50, "{blocked} passes are blocked");
+    assert!(silent.is_empty(), "{} without a finding:\n{}", silent.len(), silent.join("\n"));
+}
+
+/// All integers in a text, apart from those that are part of a name.
+fn integers(text: &str) -> Vec<i64> {
+    let words = text.split(|c: char| c.is_whitespace() || ",;()".contains(c));
+    words.filter_map(|word| word.trim_end_matches('.').parse().ok()).collect()
+}
+
+/// All integers of a document.
+fn integers_of(value: &Value, all: &mut BTreeSet<i64>) {
+    match value {
+        Value::Number(number) => all.extend(number.as_i64()),
+        Value::String(text) => all.extend(integers(text)),
+        Value::Array(items) => {
+            all.insert(items.len() as i64);
+            items.iter().for_each(|item| integers_of(item, all));
+        }
+        Value::Object(fields) => fields.values().for_each(|field| integers_of(field, all)),
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+#[test]
+fn the_replicas_in_a_summary_are_those_of_the_trace() {
+    const OF_REPLICAS: [&str; 8] = [
+        "at-max",
+        "at-min",
+        "above-max",
+        "below-min",
+        "rate-limited",
+        "direction-disabled",
+        "held-by-window",
+        "blocked-by-failed-metric",
+    ];
+    let mut seen = BTreeMap::new();
+    for (case, input) in recorded::inputs() {
+        let (_, explanation) = common::explain(input);
+        let mut known = BTreeSet::new();
+        integers_of(&explanation["trace"], &mut known);
+        integers_of(&explanation["hpa"]["spec"], &mut known);
+        for finding in explanation["findings"].as_array().expect("a list") {
+            let (code, summary) = (&finding["code"], finding["summary"].as_str().expect("a text"));
+            let Some(code) = OF_REPLICAS.into_iter().find(|known| *code == **known) else {
+                continue;
+            };
+            *seen.entry(code).or_insert(0) += 1;
+            let unknown: Vec<i64> =
+                integers(summary).into_iter().filter(|number| !known.contains(number)).collect();
+            assert!(unknown.is_empty(), "{}: {summary} has {unknown:?}", case.name);
+        }
+    }
+    assert!(seen.len() >= 6, "{seen:?}");
+}
+
+#[test]
+fn what_does_not_belong_to_the_target_changes_no_finding() {
+    for (path, case) in cases() {
+        let options = Options { name: case.hpa.clone(), ..Options::default() };
+        let read = |state: &Value| saved::read(&state.to_string(), &options, Timestamp::UNIX_EPOCH);
+        let Ok(before) = read(&case.state) else { continue };
+        let namespace = &before.snapshot.hpa.namespace;
+        let mut state = case.state.clone();
+        let items = state["items"].as_array_mut().expect("items");
+        let pod = |namespace: &str, labels: Value| {
+            let pod = build::with(build::pod("stranger"), &json!({"metadata": {"labels": null}}));
+            let metadata = json!({"namespace": namespace, "labels": labels});
+            build::with(pod, &json!({"metadata": metadata, "status": {"phase": "Pending"}}))
+        };
+        let labels = items.iter().find(|item| item["kind"] == "Pod");
+        let labels = labels.map_or(Value::Null, |pod| pod["metadata"]["labels"].clone());
+        items.push(pod(namespace, json!({"no-one": "selects-it"})));
+        items.push(pod("elsewhere", labels));
+        let after = read(&state).unwrap_or_else(|e| panic!("{}: {e:?}", path.display()));
+        assert_eq!(found(&before), found(&after), "{}", path.display());
+    }
 }
 
 /// The page that lists the codes, with an example of each from a case.

@@ -25,6 +25,9 @@ pub struct FindingView {
     pub code: Code,
     /// How bad it is.
     pub severity: Severity,
+    /// The metrics whose failure it explains, by their places in the spec.
+    #[serde(skip)]
+    pub(super) failed: Vec<usize>,
     #[serde(flatten)]
     text: Text,
 }
@@ -102,7 +105,9 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
             Facts::SwitchedOff(facts) => facts,
         };
         let text = words.text(&about);
-        FindingView { code: finding.code(), severity: finding.severity, text }
+        let Finding { facts, severity, .. } = finding;
+        let failed = facts.failed_metrics();
+        FindingView { code: facts.code(), severity: *severity, failed, text }
     };
     findings.iter().map(view).collect()
 }

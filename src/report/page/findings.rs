@@ -5,7 +5,7 @@ use crate::findings::Severity;
 use crate::report::section::{Detail, Part, Remark, Section};
 
 /// As many are read at a glance.
-const SHOWN: usize = 3;
+pub(super) const SHOWN: usize = 3;
 
 impl Words<'_> {
     /// The most important findings; all of them with their evidence if `wide`.

@@ -1,6 +1,7 @@
 //! The metrics: what each says, what it asks for, and the formula between the two.
 
 use super::Words;
+use super::findings::SHOWN;
 use crate::engine::decision::{
     Because, Fill, Filled, Group, MetricResult, MetricStep, PodCounts, Proposal, Step,
 };
@@ -90,7 +91,7 @@ impl Words<'_> {
     /// How each metric came to its number, or why it came to none.
     fn metric_details(&self) -> Vec<(String, String)> {
         self.metric_steps()
-            .filter(|metric| self.wide || needs_words(metric))
+            .filter(|metric| self.wide || self.needs_words(metric))
             .map(|metric| {
                 let detail = match &metric.result {
                     MetricResult::Proposal(proposal) => {
@@ -119,6 +120,22 @@ impl Words<'_> {
                 (self.label(metric), detail)
             })
             .collect()
+    }
+
+    /// Whether ratio, pods and proposal do not explain each other, and no finding explains a failure.
+    fn needs_words(&self, metric: &MetricStep) -> bool {
+        let shown = self.explanation.findings.iter().take(SHOWN);
+        match &metric.result {
+            MetricResult::Proposal(proposal) => {
+                proposal.filled.is_some()
+                    || proposal.replicas == i32::MIN
+                    || matches!(proposal.because, Because::FromZero)
+            }
+            MetricResult::Error(_) => {
+                !shown.into_iter().any(|finding| finding.failed.contains(&metric.index))
+            }
+            MetricResult::Unread(_) => true,
+        }
     }
 
     fn formula(&self, metric: &MetricStep, proposal: &Proposal) -> String {
@@ -228,18 +245,6 @@ pub(in crate::report) fn current_and_target(metric: &MetricStep) -> String {
     };
     let average = if average { " (avg)" } else { "" };
     format!("{}: {current}/{target}{average}", Words::short_label(metric))
-}
-
-/// Whether ratio, pods and proposal do not explain each other.
-fn needs_words(metric: &MetricStep) -> bool {
-    match &metric.result {
-        MetricResult::Proposal(proposal) => {
-            proposal.filled.is_some()
-                || proposal.replicas == i32::MIN
-                || matches!(proposal.because, Because::FromZero)
-        }
-        MetricResult::Error(_) | MetricResult::Unread(_) => true,
-    }
 }
 
 fn target(metric: &MetricStep) -> String {

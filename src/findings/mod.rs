@@ -137,8 +137,13 @@ catalogue! {
     BlockedByFailedMetric(metrics) = "blocked-by-failed-metric",
     UnknownContainer(metrics) = "unknown-container",
     ContainerMetricsMissing(metrics) = "container-metrics-missing",
+    DilutedByContainer(requests) = "diluted-by-container",
+    ResizeInProgress(requests) = "resize-in-progress",
+    RequestsDifferFromTemplate(requests) = "requests-differ-from-template",
     ValueMultiplies(metrics) = "value-multiplies",
     SuspectUnit(metrics) = "suspect-unit",
+    MemoryBaseline(requests) = "memory-baseline",
+    UnreachableTarget(requests) = "unreachable-target",
     StaleSamples(metrics) = "stale-samples",
     SelectorMissing(owners) = "selector-missing",
     SelectorMatchesNothing(owners) = "selector-matches-nothing",
@@ -272,8 +277,13 @@ pub fn find(pass: &Pass) -> Vec<Finding> {
     found.extend(metrics::blocked_by_failed(&case));
     found.extend(metrics::unknown_container(&case));
     found.extend(metrics::container_metrics_missing(&case));
+    found.extend(requests::diluted(&case));
+    found.extend(requests::resize(&case));
+    found.extend(requests::differ_from_template(&case));
     found.extend(metrics::value_multiplies(&case));
     found.extend(metrics::suspect_unit(&case));
+    found.extend(requests::memory_baseline(&case));
+    found.extend(requests::unreachable_target(&case));
     found.extend(metrics::stale_samples(&case));
     found.extend(owners::selector_missing(&case));
     found.extend(owners::selector_matches_nothing(&case));

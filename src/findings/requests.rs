@@ -1,14 +1,20 @@
 //! Findings about the requests of pods, which a utilization is a share of, and about targets that the
 //! usage of a pod cannot reach or cannot leave.
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::case::Top;
-use super::{Case, Finding, Severity};
-use crate::engine::decision::{Block, MetricResult, MetricStep};
+use super::{Alternative, Case, Finding, Severity};
+use crate::apimachinery::annotations::VPA_UPDATES;
+use crate::apimachinery::metadata::Condition;
+use crate::apimachinery::quantity::Amount;
+use crate::engine::decision::{Block, Group, MetricResult, MetricStep, PodRow};
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::{ContainerResourceMetricSource, MetricSource, MetricSpec};
-use crate::snapshot::pod::Pod;
+use crate::snapshot::hpa::MetricValueStatus;
+use crate::snapshot::pod::{Container, Pod, Requests};
+use crate::snapshot::surroundings::VerticalPodAutoscaler;
 
 /// Containers of counted pods have no request for the resource of a metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +59,135 @@ pub enum Source {
     Unknown,
 }
 
+/// Containers use very different shares of their requests, so that the share of the pod says little.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DilutedByContainer {
+    /// The place of the metric in the spec, counted from 0.
+    pub metric: usize,
+    /// The containers, that with the highest usage first.
+    pub shares: Vec<Share>,
+    /// How many pods these are the sums of.
+    pub pods: usize,
+    /// What the metric asks for.
+    pub proposal: i32,
+    /// What a ContainerResource metric for the first container asks for, with the same target.
+    pub alone: i32,
+}
+
+/// The usage of a container next to its request, both summed over the counted pods in milli-units.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    /// The container.
+    pub container: Box<str>,
+    /// The usage.
+    pub usage: i64,
+    /// The requests.
+    pub request: i64,
+    /// Whether the requests count, which those of sidecars do as of 1.29.
+    pub is_counted: bool,
+}
+
+impl Share {
+    /// The one over the other.
+    pub fn of_request(&self) -> f64 {
+        self.usage as f64 / self.request as f64
+    }
+}
+
+/// The requests that a utilization is computed with are not those in effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResizeInProgress {
+    /// The place of the first metric that counts with them, counted from 0.
+    pub metric: usize,
+    /// The resource.
+    pub resource: String,
+    /// The containers.
+    pub containers: Vec<Resized>,
+    /// What is said of the resize of the first of their pods.
+    pub condition: Option<Condition>,
+}
+
+/// A container whose request in its spec is not the one in effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resized {
+    /// The pod.
+    pub pod: Box<str>,
+    /// The container.
+    pub container: Box<str>,
+    /// The request in the spec, in milli-units, which the controller counts with.
+    pub spec: i64,
+    /// The request in effect, in milli-units.
+    pub in_effect: i64,
+}
+
+/// Pods request something else than the template of the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestsDifferFromTemplate {
+    /// The place of the first metric that counts with them, counted from 0.
+    pub metric: usize,
+    /// The resource.
+    pub resource: String,
+    /// The containers.
+    pub containers: Vec<Differing>,
+    /// How many pods of the target there are.
+    pub pods: usize,
+    /// The VerticalPodAutoscaler of the target, if there is one that changes pods.
+    pub vpa: Option<String>,
+    /// How many pods say that a VerticalPodAutoscaler has changed them.
+    pub updated: usize,
+    /// The target in the share that the template's requests give it, per pod and in milli-units.
+    pub average: Option<i64>,
+}
+
+/// A container whose request is not that of the template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Differing {
+    /// Its name.
+    pub container: Box<str>,
+    /// The request in the template, in milli-units, if it states one.
+    pub template: Option<i64>,
+    /// The lowest request of it in a pod.
+    pub least: i64,
+    /// The highest.
+    pub most: i64,
+    /// The number of pods in which it differs.
+    pub pods: usize,
+}
+
+/// Each pod uses more memory than the target, however many pods there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryBaseline {
+    /// The place of the metric in the spec, counted from 0.
+    pub metric: usize,
+    /// The lowest usage of a pod, in milli-units.
+    pub least: i64,
+    /// The highest.
+    pub most: i64,
+    /// The target for a pod; the highest, where requests differ.
+    pub target: i64,
+    /// The number of pods.
+    pub pods: usize,
+    /// When the oldest pod was started.
+    pub oldest: Timestamp,
+    /// When the newest pod was started.
+    pub newest: Timestamp,
+    /// The highest share of its request that a pod uses, rounded up, where the target is one.
+    pub percent: Option<i64>,
+}
+
+/// A pod that uses all that its limits allow does not exceed the target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnreachableTarget {
+    /// The place of the metric in the spec, counted from 0.
+    pub metric: usize,
+    /// What the status would report if each pod used all that its limits allow.
+    pub full: MetricValueStatus,
+    /// The tolerance above the target.
+    pub tolerance: f64,
+    /// The highest target in percent that can be exceeded, where the target is one.
+    pub reachable: Option<i32>,
+}
+
 /// The containers that make a pod's request an error for lack of one.
 fn unrequested<'p>(
     pod: &'p Pod,
@@ -60,7 +195,7 @@ fn unrequested<'p>(
     only: Option<&'p str>,
     rules: &Rules,
 ) -> Vec<&'p str> {
-    let has_request = |requests: &crate::snapshot::pod::Requests| requests.get(resource).is_some();
+    let has_request = |requests: &Requests| requests.get(resource).is_some();
     let containers = || pod.containers.iter().chain(&pod.init_containers);
     if counts_as_whole(pod, only, rules) {
         let any = has_request(&pod.requests) || containers().any(|it| has_request(&it.requests));
@@ -174,14 +309,357 @@ fn requested(case: &Case<'_>, step: &MetricStep) -> Option<String> {
 /// Makes a Resource metric one of a single container.
 fn look_at(snapshot: &mut Snapshot, metric: usize, container: &str) {
     let spec = &mut snapshot.hpa.spec.metrics[metric];
-    let MetricSource::Resource(source) = spec.source() else { return };
-    *spec = MetricSpec {
-        type_: "ContainerResource".to_owned(),
-        container_resource: Some(ContainerResourceMetricSource {
-            name: source.name.clone(),
-            target: source.target.clone(),
-            container: container.to_owned(),
-        }),
-        ..MetricSpec::default()
+    *spec = spec.of_container(container);
+}
+
+/// The metrics that are compared with a share of requests, by resource.
+fn utilizations<'p>(case: &Case<'p>) -> impl Iterator<Item = (&'p MetricStep, i32)> {
+    case.metrics().filter(|step| step.is_resource()).filter_map(|step| {
+        let percent = step.target.average_utilization?;
+        step.target.average_value.is_none().then_some((step, percent))
+    })
+}
+
+/// The pods that count with their usage in a metric.
+fn counted<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
+) -> impl Iterator<Item = (&'p PodRow, &'p Pod)> {
+    let pods = &case.snapshot().pods;
+    let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
+    ready.filter_map(move |row| Some((row, pods.get(row.pod as usize)?)))
+}
+
+/// A finding that explains the pass if it comes to something else without the trouble.
+fn compared(
+    case: &Case<'_>,
+    facts: impl Into<super::Facts>,
+    otherwise: Severity,
+    without: Alternative,
+) -> Finding {
+    let finding = match without == case.answer() {
+        true => Finding::aside(otherwise, facts),
+        false => Finding::explaining(Severity::Warning, facts),
     };
+    finding.without(without)
+}
+
+/// `diluted-by-container`
+pub(super) fn diluted(case: &Case<'_>) -> Vec<Finding> {
+    let metrics = utilizations(case).filter(|(step, _)| step.container.is_none());
+    metrics.filter_map(|(step, _)| diluted_metric(case, step)).collect()
+}
+
+fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
+    /// Shares that are no further apart say the same.
+    const SPREAD: f64 = 2.0;
+    let proposal = step.proposal()?.replicas;
+    let shares = shares(case, step)?;
+    let all = shares.iter().map(Share::of_request);
+    let (least, most) = all.fold((f64::MAX, 0.0_f64), |(a, b), it| (a.min(it), b.max(it)));
+    let any_uncounted = shares.iter().any(|it| !it.is_counted);
+    if shares.len() < 2 || !(any_uncounted || most >= least * SPREAD) {
+        return None;
+    }
+    let (metric, container) = (step.index, shares.first()?.container.clone());
+    let alone = case.proposal_of(metric, |it| look_at(it, metric, &container))?;
+    if alone == proposal {
+        return None;
+    }
+    let without = case.without(|it| look_at(it, metric, &container));
+    let current = case.decision().replicas_before()?;
+    let turns = alone.cmp(&current) != proposal.cmp(&current);
+    let pods = counted(case, step).count();
+    let facts = DilutedByContainer { metric, shares, pods, proposal, alone };
+    Some(match turns || any_uncounted {
+        true => compared(case, facts, Severity::Warning, without),
+        false => Finding::aside(Severity::Info, facts).without(without),
+    })
+}
+
+/// The shares by container, the highest usage first; none where not all of them are known.
+fn shares(case: &Case<'_>, step: &MetricStep) -> Option<Vec<Share>> {
+    let rules = case.rules();
+    let mut shares: Vec<Share> = Vec::new();
+    for (_, pod) in counted(case, step) {
+        if counts_as_whole(pod, None, &rules) {
+            return None;
+        }
+        let metrics = case.snapshot().pod_metrics.iter().find(|it| it.name == pod.name)?;
+        let sidecars = pod.init_containers.iter().filter(|it| it.restart_always);
+        let sidecars = sidecars.map(|it| (it, rules.sidecars));
+        for (container, is_counted) in pod.containers.iter().map(|it| (it, true)).chain(sidecars) {
+            let usage = metrics.usage(&step.name, Some(&container.name));
+            let request = container.requests.get(&step.name).map(Amount::milli_value);
+            let (Some(usage), Some(request)) = (usage, request.filter(|it| *it > 0)) else {
+                continue;
+            };
+            match shares.iter_mut().find(|it| it.container == container.name) {
+                Some(share) => {
+                    share.usage = share.usage.saturating_add(usage);
+                    share.request = share.request.saturating_add(request);
+                }
+                None => {
+                    let container = container.name.clone();
+                    shares.push(Share { container, usage, request, is_counted });
+                }
+            }
+        }
+    }
+    shares.sort_by_key(|share| std::cmp::Reverse(share.usage));
+    Some(shares)
+}
+
+/// `resize-in-progress`
+pub(super) fn resize(case: &Case<'_>) -> Option<Finding> {
+    let rules = case.rules();
+    let (step, containers) = utilizations(case).find_map(|(step, _)| {
+        let mut containers = Vec::new();
+        for pod in case.pods() {
+            for container in counted_containers(pod, step.container.as_deref(), &rules) {
+                let requests = pod.status_of(&container.name).and_then(|it| it.requests.as_ref());
+                let in_effect = requests.and_then(|it| it.get(&step.name));
+                let (Some(spec), Some(in_effect)) = (container.requests.get(&step.name), in_effect)
+                else {
+                    continue;
+                };
+                if spec != in_effect {
+                    containers.push(Resized {
+                        pod: pod.name.clone(),
+                        container: container.name.clone(),
+                        spec: spec.milli_value(),
+                        in_effect: in_effect.milli_value(),
+                    });
+                }
+            }
+        }
+        (!containers.is_empty()).then_some((step, containers))
+    })?;
+    let pod = case.pods().find(|pod| containers.first().is_some_and(|it| it.pod == pod.name))?;
+    let condition = pod.resizes.first().cloned();
+    let without = case.without(|snapshot| {
+        for pod in &mut snapshot.pods {
+            let statuses = std::mem::take(&mut pod.statuses);
+            for container in pod.containers.iter_mut().chain(&mut pod.init_containers) {
+                let status = statuses.iter().find(|it| it.name == container.name);
+                let requests = status.and_then(|it| it.requests.as_ref());
+                if let Some(in_effect) = requests.and_then(|it| it.get(&step.name)) {
+                    set_request(container, &step.name, in_effect);
+                }
+            }
+        }
+    });
+    let (metric, resource) = (step.index, step.name.clone());
+    let facts = ResizeInProgress { metric, resource, containers, condition };
+    Some(compared(case, facts, Severity::Info, without))
+}
+
+/// Changes a request that a container has.
+fn set_request(container: &mut Container, resource: &str, request: &Amount) {
+    let own = container.requests.0.iter_mut().find(|(name, _)| name == resource);
+    if let Some((_, own)) = own {
+        own.clone_from(request);
+    }
+}
+
+/// `requests-differ-from-template`
+pub(super) fn differ_from_template(case: &Case<'_>) -> Option<Finding> {
+    let workload = case.workload()?;
+    let template = workload.template.as_deref()?;
+    let rules = case.rules();
+    let own: Vec<&Pod> = case.pods().filter(|pod| case.top_owner(pod) == Top::Target).collect();
+    let is_vpa = |it: &&VerticalPodAutoscaler| {
+        let reference = &it.spec.target_ref;
+        (&reference.kind, &reference.name) == (&case.target().kind, &case.target().name)
+            && it.spec.update_policy.update_mode != "Off"
+    };
+    let vpa = case.surroundings().vertical_pod_autoscalers.iter().find(is_vpa);
+    let is_updated = |pod: &&&Pod| pod.annotations.get(VPA_UPDATES).is_some();
+    let updated = own.iter().filter(is_updated).count();
+    let is_from_vpa = vpa.is_some() || updated > 0;
+    let (step, percent, containers) = utilizations(case).find_map(|(step, percent)| {
+        let mut containers: Vec<Differing> = Vec::new();
+        for pod in &own {
+            for container in counted_containers(pod, step.container.as_deref(), &rules) {
+                let Some(request) = container.requests.get(&step.name) else { continue };
+                let mut all = template.containers.iter().chain(&template.init_containers);
+                // An injected container has its request from whatever injects it.
+                let Some(own) = all.find(|it| it.name == container.name) else { continue };
+                let wanted = own.requests.get(&step.name);
+                // Defaults of the namespace fill in what the template leaves open.
+                if wanted == Some(request) || (wanted.is_none() && !is_from_vpa) {
+                    continue;
+                }
+                let request = request.milli_value();
+                match containers.iter_mut().find(|it| it.container == container.name) {
+                    Some(known) => {
+                        known.least = known.least.min(request);
+                        known.most = known.most.max(request);
+                        known.pods += 1;
+                    }
+                    None => containers.push(Differing {
+                        container: container.name.clone(),
+                        template: wanted.map(Amount::milli_value),
+                        least: request,
+                        most: request,
+                        pods: 1,
+                    }),
+                }
+            }
+        }
+        (!containers.is_empty()).then_some((step, percent, containers))
+    })?;
+    // During a rollout, pods of the earlier template are as they should be.
+    let is_everywhere = containers.iter().any(|it| it.pods == own.len());
+    if !(is_from_vpa || is_everywhere) {
+        return None;
+    }
+    let requests = counted_containers(template, step.container.as_deref(), &rules)
+        .map(|it| it.requests.get(&step.name).map(Amount::milli_value));
+    let request = requests.sum::<Option<i64>>().filter(|it| *it > 0);
+    let average = request.and_then(|it| Some(it.checked_mul(percent.into())? / 100));
+    let names: Vec<&str> = own.iter().map(|pod| &*pod.name).collect();
+    let without = case.without(|snapshot| {
+        for pod in snapshot.pods.iter_mut().filter(|pod| names.contains(&&*pod.name)) {
+            for container in pod.containers.iter_mut().chain(&mut pod.init_containers) {
+                let mut all = template.containers.iter().chain(&template.init_containers);
+                let own = all.find(|it| it.name == container.name);
+                if let Some(wanted) = own.and_then(|it| it.requests.get(&step.name)) {
+                    set_request(container, &step.name, wanted);
+                }
+            }
+        }
+    });
+    let facts = RequestsDifferFromTemplate {
+        metric: step.index,
+        resource: step.name.clone(),
+        containers,
+        pods: own.len(),
+        vpa: vpa.map(|it| it.metadata.name.clone()),
+        updated,
+        average,
+    };
+    let otherwise = if is_from_vpa { Severity::Warning } else { Severity::Info };
+    Some(compared(case, facts, otherwise, without))
+}
+
+/// `memory-baseline`
+pub(super) fn memory_baseline(case: &Case<'_>) -> Option<Finding> {
+    /// Pods that use about the same: the lowest of them this share of the highest.
+    const ALIKE: f64 = 0.8;
+    /// A pod that runs for this long has what it needs.
+    const SETTLED: SignedDuration = SignedDuration::from_mins(10);
+    let memory = |step: &&MetricStep| step.name == "memory" && step.is_resource();
+    let step = case.metrics().find(memory)?;
+    let proposal = step.proposal().filter(|it| it.ratio > 1.0 + step.tolerance.up)?;
+    let counts = proposal.counted?;
+    if counts.ready < 2 || counts.unready + counts.missing + counts.strangers > 0 {
+        return None;
+    }
+    let target = &step.target;
+    let (mut usages, mut targets, mut starts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut percent: Option<i64> = None;
+    for (row, pod) in counted(case, step) {
+        let usage = row.value?;
+        let wanted = match (&target.average_value, target.average_utilization, row.request) {
+            (Some(average), ..) => average.milli_value(),
+            (None, Some(share), Some(request)) if request > 0 => {
+                let used = usage as f64 / request as f64 * 100.0;
+                percent = percent.max(Some(used.ceil() as i64));
+                (request as f64 * f64::from(share) / 100.0) as i64
+            }
+            _ => return None,
+        };
+        if usage as f64 <= wanted as f64 * (1.0 + step.tolerance.up) {
+            return None;
+        }
+        usages.push(usage);
+        targets.push(wanted);
+        starts.push(pod.start_time?);
+    }
+    let (least, most) = (*usages.iter().min()?, *usages.iter().max()?);
+    let (oldest, newest) = (*starts.iter().min()?, *starts.iter().max()?);
+    let now = case.snapshot().now;
+    let is_settled = now.duration_since(newest) >= SETTLED;
+    let is_alike = least as f64 >= most as f64 * ALIKE;
+    // Later pods have not relieved the earlier ones, or no further pods have been allowed for long.
+    let have_not_helped = now.duration_since(oldest) >= now.duration_since(newest) * 2;
+    let is_at_max = case.decision().replicas_before()? >= case.snapshot().hpa.spec.max_replicas;
+    if !is_settled || !is_alike || !(have_not_helped || is_at_max) {
+        return None;
+    }
+    let target = *targets.iter().max()?;
+    let (metric, pods) = (step.index, usages.len());
+    let facts = MemoryBaseline { metric, least, most, target, pods, oldest, newest, percent };
+    let decides = case.decision().winner().is_some_and(|winner| winner.index == metric);
+    Some(match decides {
+        true => Finding::explaining(Severity::Warning, facts),
+        false => Finding::aside(Severity::Warning, facts),
+    })
+}
+
+/// `unreachable-target`
+pub(super) fn unreachable_target(case: &Case<'_>) -> Vec<Finding> {
+    case.metrics()
+        .filter(|step| step.is_resource())
+        .filter_map(|step| unreachable_metric(case, step))
+        .collect()
+}
+
+fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
+    /// Pods that use this share of what their limits allow are held back by them.
+    const NEAR: f64 = 0.9;
+    let proposal = step.proposal()?;
+    let limits = limits(case, step)?;
+    let decision = case.decide(|snapshot| {
+        for metrics in &mut snapshot.pod_metrics {
+            let own = limits.iter().filter(|(pod, ..)| *pod == &*metrics.name);
+            for (_, container, limit) in own {
+                let usage = metrics.containers.iter_mut().find(|it| *it.name == **container);
+                let usage = usage.and_then(|it| {
+                    it.usage.iter_mut().find(|(resource, _)| *resource == step.name)
+                });
+                if let Some((_, usage)) = usage {
+                    *usage = *limit;
+                }
+            }
+        }
+    });
+    let full = decision.metric(step.index)?.proposal()?;
+    let (rules, tolerance) = (case.rules(), &step.tolerance);
+    let exceeds = |ratio: f64| ratio > 1.0 && !rules.is_within(tolerance, ratio);
+    if exceeds(full.ratio) {
+        return None;
+    }
+    let percent = full.current.average_utilization;
+    let reachable = percent.zip(step.target.average_utilization).and_then(|(full, target)| {
+        (1..target).rev().find(|target| exceeds(f64::from(full) / f64::from(*target)))
+    });
+    let stays = proposal.replicas <= case.decision().replicas_before()?;
+    let is_near = proposal.ratio >= full.ratio * NEAR;
+    let full = full.current.clone();
+    let facts = UnreachableTarget { metric: step.index, full, tolerance: tolerance.up, reachable };
+    Some(match stays && is_near {
+        true => Finding::explaining(Severity::Warning, facts),
+        false => Finding::aside(Severity::Warning, facts),
+    })
+}
+
+/// The limits of each container whose usage counts, by pod; none where one of them has no limit, or where
+/// pods without usage are filled in.
+fn limits<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<(&'p str, &'p str, i64)>> {
+    let mut limits = Vec::new();
+    for (_, pod) in counted(case, step) {
+        let metrics = case.snapshot().pod_metrics.iter().find(|it| it.name == pod.name)?;
+        for usage in &metrics.containers {
+            if step.container.as_ref().is_some_and(|only| **only != *usage.name) {
+                continue;
+            }
+            let mut all = pod.containers.iter().chain(&pod.init_containers);
+            let container = all.find(|it| it.name == usage.name)?;
+            let limit = container.limits.get(&step.name)?.milli_value();
+            limits.push((&*pod.name, &*container.name, limit));
+        }
+    }
+    (!limits.is_empty()).then_some(limits)
 }

@@ -304,6 +304,18 @@ impl MetricSpec {
         short_label(self.name(), self.container(), object.as_deref())
     }
 
+    /// The metric of one container with the target of a Resource metric; any other is as it was.
+    pub(crate) fn of_container(&self, container: &str) -> Self {
+        let MetricSource::Resource(source) = self.source() else { return self.clone() };
+        let ResourceMetricSource { name, target } = source.clone();
+        let container = container.to_owned();
+        Self {
+            type_: "ContainerResource".to_owned(),
+            container_resource: Some(ContainerResourceMetricSource { name, target, container }),
+            ..Self::default()
+        }
+    }
+
     /// The metric that older APIs express as a CPU percentage.
     pub(crate) fn cpu_utilization(percentage: i32) -> Self {
         Self {

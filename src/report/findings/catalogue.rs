@@ -158,6 +158,22 @@ pub fn entry(code: Code) -> Entry {
              up.",
             "Scale the target to 1.",
         ),
+        Code::DilutedByContainer => (
+            "The containers of the pods use very different shares of their requests, so the share of the \
+             pod as a whole hides how busy one of them is. Before Kubernetes 1.29 the usage of native \
+             sidecars counts and their requests do not.",
+            "Use a ContainerResource metric for the container that does the work.",
+        ),
+        Code::ResizeInProgress => (
+            "The requests in the spec of pods are not those in effect, because a resize in place is \
+             pending. The controller computes the utilization with those of the spec.",
+            "Wait until the resize is done, or use a target of type AverageValue.",
+        ),
+        Code::RequestsDifferFromTemplate => (
+            "The requests of the pods are not those of the target's template, for instance because a \
+             VerticalPodAutoscaler sets them. The utilization changes with the requests.",
+            "Use a target of type AverageValue, or let the VerticalPodAutoscaler control another resource.",
+        ),
         Code::ValueMultiplies => (
             "An Object or External metric has a target of type Value, which multiplies the ready pods by \
              value over target in each pass. A value that does not fall with the replicas, such as the \
@@ -168,6 +184,16 @@ pub fn entry(code: Code) -> Entry {
             "A value is off its target by about a factor of 1000 or 1024, or one of their powers, or the \
              target is a fraction and the value a whole number, so the units probably differ.",
             "Set the target in the unit of the value.",
+        ),
+        Code::MemoryBaseline => (
+            "Each pod uses more memory than the target and about as much as the others, although pods were \
+             added or the replicas have been at `maxReplicas` for long. More replicas do not lower it.",
+            "Raise the memory request or the target, or scale on a metric that falls with the replicas.",
+        ),
+        Code::UnreachableTarget => (
+            "Pods that use all that their limits allow are not above the target and its tolerance, so the \
+             metric never asks for more replicas.",
+            "Lower the target, or raise the limits.",
         ),
         Code::StaleSamples => (
             "Samples are older than twice their window, so the pass answers what was true then; or they are \

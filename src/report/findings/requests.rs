@@ -1,10 +1,16 @@
 //! The words of findings about requests.
 
+use serde_json::json;
+
 use super::{About, Text, Words, names};
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::findings::requests::{MissingRequest, Source, Unrequested};
-use crate::report::words::{amount, count};
+use crate::findings::requests::{
+    Differing, DilutedByContainer, MemoryBaseline, MissingRequest, RequestsDifferFromTemplate,
+    ResizeInProgress, Source, UnreachableTarget, Unrequested,
+};
+use crate::report::words::{amount, count, distance, percent, quantity, time, value};
+use crate::snapshot::hpa::MetricTarget;
 
 /// The annotations by which the request of an injected container is set: those of its cpu and its memory.
 const INJECTORS: [(&str, &str, &str); 4] = [
@@ -66,7 +72,7 @@ impl MissingRequest {
             Source::Injected => {
                 let annotation = annotation(&lacking.container, resource)?;
                 let request = self.request(about, lacking)?.to_string();
-                let patch = serde_json::json!({"spec": {"template": {"metadata": {
+                let patch = json!({"spec": {"template": {"metadata": {
                     "annotations": {annotation: request}}}}});
                 let patch = shell_word(&patch.to_string());
                 Some(format!("kubectl patch {target} {namespace} --type=merge -p {patch}"))
@@ -151,6 +157,255 @@ impl Words for MissingRequest {
             advice,
             commands: containers.iter().filter_map(|it| self.command(about, it)).collect(),
             objects: pods.iter().map(|name| format!("pod/{name}")).collect(),
+        }
+    }
+}
+
+/// How amounts of a metric of a resource are written.
+fn milli(value: i64, resource: &str) -> String {
+    amount(value, format_of(resource))
+}
+
+impl Words for DilutedByContainer {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { metric, shares, pods, proposal, alone } = self;
+        let label = about.label(*metric);
+        let resource = about.spec(*metric).name();
+        let pods = count(*pods, "pod");
+        let mut evidence: Vec<String> = shares
+            .iter()
+            .map(|share| {
+                let not = match share.is_counted {
+                    true => "",
+                    false => ", a request that does not count before Kubernetes 1.29",
+                };
+                format!(
+                    "{} uses {} of {}, {}, in {pods}{not}.",
+                    share.container,
+                    milli(share.usage, resource),
+                    milli(share.request, resource),
+                    percent(share.of_request())
+                )
+            })
+            .collect();
+        let Some(busiest) = shares.first() else { return Text::default() };
+        let container = &busiest.container;
+        evidence.push(format!(
+            "{label} asks for {proposal}; a ContainerResource metric for {container} with the same \
+             target asks for {alone}."
+        ));
+        evidence
+            .extend(about.without().map(|without| format!("With ContainerResource: {without}.")));
+        let mut metrics = about.hpa().spec.metrics.clone();
+        metrics[*metric] = metrics[*metric].of_container(container);
+        let whole = about
+            .step(*metric)
+            .and_then(|step| step.proposal()?.current.average_utilization)
+            .map_or_else(String::new, |percent| format!(" at {percent}%"));
+        Text {
+            summary: format!(
+                "{label} is{whole} over all containers, while {container} uses {} of its request",
+                percent(busiest.of_request())
+            ),
+            evidence,
+            advice: format!("Use a ContainerResource metric for {container}."),
+            commands: match about.pass.input.snapshot.controller.gates.container_metrics {
+                true => vec![about.patch_spec(&json!({ "metrics": metrics }))],
+                false => Vec::new(),
+            },
+            objects: about.own(),
+        }
+    }
+}
+
+impl Words for ResizeInProgress {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { metric, resource, containers, condition } = self;
+        let label = about.label(*metric);
+        let mut evidence: Vec<String> = containers
+            .iter()
+            .take(3)
+            .map(|it| {
+                let (spec, in_effect) = (milli(it.spec, resource), milli(it.in_effect, resource));
+                let (container, pod) = (&it.container, &it.pod);
+                format!("{container} of {pod} requests {spec}; {in_effect} is in effect.")
+            })
+            .collect();
+        evidence.extend(condition.as_ref().map(|condition| {
+            let since = condition
+                .last_transition_time
+                .map_or_else(String::new, |since| format!(" since {}", time(about.now(), since)));
+            let said = [&*condition.reason, &*condition.message];
+            let said: Vec<&str> = said.into_iter().filter(|it| !it.is_empty()).collect();
+            format!("{}{since}: {}.", condition.type_, said.join(": "))
+        }));
+        evidence.extend(
+            about.without().map(|without| format!("With the requests in effect: {without}.")),
+        );
+        let mut pods: Vec<&str> = containers.iter().map(|it| &*it.pod).collect();
+        pods.dedup();
+        Text {
+            summary: format!(
+                "{label} is a share of requests that are not in effect yet in {}: a resize is pending",
+                count(pods.len(), "pod")
+            ),
+            evidence,
+            advice: "Wait until the resize is done, or use an AverageValue target.".to_owned(),
+            commands: pods
+                .first()
+                .map(|pod| {
+                    format!("kubectl describe pod {} {}", shell_word(pod), about.namespace())
+                })
+                .into_iter()
+                .collect(),
+            objects: pods.iter().map(|name| format!("pod/{name}")).collect(),
+        }
+    }
+}
+
+impl Words for RequestsDifferFromTemplate {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { metric, resource, containers, pods, vpa, updated, average } = self;
+        let label = about.label(*metric);
+        let request = |it: &Differing| match it.least == it.most {
+            true => milli(it.least, resource),
+            false => format!("{} to {}", milli(it.least, resource), milli(it.most, resource)),
+        };
+        let wanted = |it: &Differing| match it.template {
+            Some(template) => milli(template, resource),
+            None => "nothing".to_owned(),
+        };
+        let mut evidence: Vec<String> = containers
+            .iter()
+            .map(|it| {
+                format!(
+                    "{} requests {} in {} of {pods} pods, and {} in the template.",
+                    it.container,
+                    request(it),
+                    it.pods,
+                    wanted(it)
+                )
+            })
+            .collect();
+        evidence.extend(vpa.as_ref().map(|vpa| {
+            format!("The VerticalPodAutoscaler {vpa} sets requests of {}.", about.hpa().reference())
+        }));
+        if *updated > 0 {
+            evidence.push(format!(
+                "{} carry the annotation of a VerticalPodAutoscaler that has changed them.",
+                count(*updated, "pod")
+            ));
+        }
+        evidence.extend(
+            about.without().map(|without| format!("With the template's requests: {without}.")),
+        );
+        let Some(first) = containers.first() else { return Text::default() };
+        let average = average.map(|average| milli(average, resource));
+        let is_from_vpa = vpa.is_some() || *updated > 0;
+        let other = match is_from_vpa {
+            true => format!(", or let the VerticalPodAutoscaler leave {resource} alone"),
+            false => String::new(),
+        };
+        let command = average.as_ref().map(|average| {
+            let mut metrics = about.hpa().spec.metrics.clone();
+            if let Some(target) = metrics[*metric].target_mut() {
+                *target = MetricTarget {
+                    type_: "AverageValue".to_owned(),
+                    average_value: Quantity::parse(average).ok(),
+                    ..MetricTarget::default()
+                };
+            }
+            about.patch_spec(&json!({ "metrics": metrics }))
+        });
+        let mut objects = vec![about.hpa().reference().to_lowercase()];
+        objects.extend(vpa.as_ref().map(|vpa| format!("verticalpodautoscaler/{vpa}")));
+        let who = if is_from_vpa { "a VerticalPodAutoscaler" } else { "something else" };
+        Text {
+            summary: format!(
+                "{label} is a share of requests that {who} sets: {} instead of {} in {}",
+                request(first),
+                wanted(first),
+                first.container
+            ),
+            evidence,
+            advice: match average {
+                Some(average) => format!("Use averageValue: {average} instead{other}."),
+                None => format!("Use an AverageValue target instead{other}."),
+            },
+            commands: command.into_iter().collect(),
+            objects,
+        }
+    }
+}
+
+impl Words for MemoryBaseline {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { metric, least, most, target, pods, oldest, newest, percent } = self;
+        let now = about.now();
+        let of = |milli: i64| amount(milli, Format::BinarySI);
+        let usage = match least == most {
+            true => of(*least),
+            false => format!("{} to {}", of(*least), of(*most)),
+        };
+        let ages = match oldest == newest {
+            true => format!("They were started {} ago.", distance(*oldest, now)),
+            false => format!(
+                "The oldest was started {} ago, the newest {} ago.",
+                distance(*oldest, now),
+                distance(*newest, now)
+            ),
+        };
+        Text {
+            summary: format!(
+                "each of {} uses {usage} of memory, above the target of {}: more pods do not lower it",
+                count(*pods, "pod"),
+                of(*target)
+            ),
+            evidence: vec![format!("{ages} All use about the same.")],
+            advice:
+                "Raise the memory request or the target, or use a metric that follows the load."
+                    .to_owned(),
+            commands: percent
+                .map(|percent| {
+                    let metric = about.metric_flag(*metric);
+                    about.predict(&format!("--target {metric}={percent}%"))
+                })
+                .into_iter()
+                .collect(),
+            objects: about.own(),
+        }
+    }
+}
+
+impl Words for UnreachableTarget {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { metric, full, tolerance, reachable } = self;
+        let label = about.label(*metric);
+        let target = about.target_of(*metric);
+        let wanted = match (&target.average_value, target.average_utilization) {
+            (None, Some(percent)) => format!("{percent}%"),
+            (Some(average), _) => quantity(average),
+            (None, None) => String::new(),
+        };
+        let metric = about.metric_flag(*metric);
+        Text {
+            summary: format!(
+                "the limits allow {label} to reach {}, and it must exceed {wanted} to add replicas",
+                value(full)
+            ),
+            evidence: vec![format!(
+                "The tolerance above the target of {wanted} is {}.",
+                percent(*tolerance)
+            )],
+            advice: match reachable {
+                Some(reachable) => format!("Lower the target to {reachable}% or less."),
+                None => "Lower the target, or raise the limits.".to_owned(),
+            },
+            commands: reachable
+                .map(|percent| about.predict(&format!("--target {metric}={percent}%")))
+                .into_iter()
+                .collect(),
+            objects: about.own(),
         }
     }
 }

@@ -641,3 +641,6 @@ fn grow(snapshot: &mut Snapshot, replicas: i32) {
             .map(|number| Pod { name: format!("{}-{number}", ready.name).into(), ..ready.clone() }),
     );
 }
+
+#[cfg(test)]
+mod tests;

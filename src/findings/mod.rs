@@ -10,6 +10,8 @@ pub mod owners;
 pub mod path;
 pub mod pods;
 pub mod requests;
+#[cfg(test)]
+mod testing;
 
 use serde::{Serialize, Serializer};
 

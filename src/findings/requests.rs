@@ -70,8 +70,10 @@ pub struct DilutedByContainer {
     pub pods: usize,
     /// What the metric asks for.
     pub proposal: i32,
-    /// What a ContainerResource metric for the first container asks for, with the same target.
+    /// What the first container asks for alone, with the same target.
     pub alone: i32,
+    /// What the metric asks for if the requests of sidecars count, where they do not.
+    pub with_sidecars: Option<i32>,
 }
 
 /// The usage of a container next to its request, both summed over the counted pods in milli-units.
@@ -362,19 +364,46 @@ fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
         return None;
     }
     let (metric, container) = (step.index, shares.first()?.container.clone());
-    let alone = case.proposal_of(metric, |it| look_at(it, metric, &container))?;
-    if alone == proposal {
+    let alone = case.proposal_of(metric, |it| keep_only(it, &container))?;
+    let with_sidecars = match any_uncounted {
+        true => Some(case.proposal_of(metric, count_sidecars)?),
+        false => None,
+    };
+    if [Some(alone), with_sidecars].into_iter().flatten().all(|asked| asked == proposal) {
         return None;
     }
-    let without = case.without(|it| look_at(it, metric, &container));
+    let without = match case.snapshot().controller.gates.container_metrics {
+        true => case.without(|it| look_at(it, metric, &container)),
+        false if any_uncounted => case.without(count_sidecars),
+        false => case.without(|it| keep_only(it, &container)),
+    };
     let current = case.decision().replicas_before()?;
     let turns = alone.cmp(&current) != proposal.cmp(&current);
     let pods = counted(case, step).count();
-    let facts = DilutedByContainer { metric, shares, pods, proposal, alone };
+    let facts = DilutedByContainer { metric, shares, pods, proposal, alone, with_sidecars };
     Some(match turns || any_uncounted {
         true => compared(case, facts, Severity::Warning, without),
         false => Finding::aside(Severity::Info, facts).without(without),
     })
+}
+
+/// Leaves only one container in the pods and their metrics.
+fn keep_only(snapshot: &mut Snapshot, container: &str) {
+    for pod in &mut snapshot.pods {
+        pod.containers.retain(|it| *it.name == *container);
+        pod.init_containers.retain(|it| *it.name == *container);
+    }
+    for metrics in &mut snapshot.pod_metrics {
+        metrics.containers.retain(|it| *it.name == *container);
+    }
+}
+
+/// Makes the requests of sidecars count as those of other containers.
+fn count_sidecars(snapshot: &mut Snapshot) {
+    for pod in &mut snapshot.pods {
+        let init_containers = std::mem::take(&mut pod.init_containers);
+        pod.containers.extend(init_containers.into_iter().filter(|it| it.restart_always));
+    }
 }
 
 /// The shares by container, the highest usage first; none where not all of them are known.
@@ -663,3 +692,6 @@ fn limits<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<(&'p str, &'p
     }
     (!limits.is_empty()).then_some(limits)
 }
+
+#[cfg(test)]
+mod tests;

@@ -168,7 +168,7 @@ fn milli(value: i64, resource: &str) -> String {
 
 impl Words for DilutedByContainer {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, shares, pods, proposal, alone } = self;
+        let Self { metric, shares, pods, proposal, alone, with_sidecars } = self;
         let label = about.label(*metric);
         let resource = about.spec(*metric).name();
         let pods = count(*pods, "pod");
@@ -191,11 +191,17 @@ impl Words for DilutedByContainer {
         let Some(busiest) = shares.first() else { return Text::default() };
         let container = &busiest.container;
         evidence.push(format!(
-            "{label} asks for {proposal}; a ContainerResource metric for {container} with the same \
-             target asks for {alone}."
+            "{label} asks for {proposal}; {container} alone asks for {alone} with the same target."
         ));
-        evidence
-            .extend(about.without().map(|without| format!("With ContainerResource: {without}.")));
+        evidence.extend(with_sidecars.map(|asked| {
+            format!("With the requests of the sidecars it asks for {asked}, as of Kubernetes 1.29.")
+        }));
+        let has_container_metrics = about.pass.input.snapshot.controller.gates.container_metrics;
+        if has_container_metrics {
+            evidence.extend(
+                about.without().map(|without| format!("With ContainerResource: {without}.")),
+            );
+        }
         let mut metrics = about.hpa().spec.metrics.clone();
         metrics[*metric] = metrics[*metric].of_container(container);
         let whole = about
@@ -208,8 +214,16 @@ impl Words for DilutedByContainer {
                 percent(busiest.of_request())
             ),
             evidence,
-            advice: format!("Use a ContainerResource metric for {container}."),
-            commands: match about.pass.input.snapshot.controller.gates.container_metrics {
+            advice: match (has_container_metrics, with_sidecars) {
+                (true, _) => format!("Use a ContainerResource metric for {container}."),
+                (false, Some(_)) => {
+                    "Upgrade to Kubernetes 1.29, which counts the requests of sidecars.".to_owned()
+                }
+                (false, None) => {
+                    format!("Lower the requests of the containers other than {container}.")
+                }
+            },
+            commands: match has_container_metrics {
                 true => vec![about.patch_spec(&json!({ "metrics": metrics }))],
                 false => Vec::new(),
             },

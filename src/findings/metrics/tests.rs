@@ -1,0 +1,380 @@
+//! For each code a state in which it appears, and near misses in which it does not. What is expected
+//! follows from the controller's rules, by hand.
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use super::super::testing::{Told, only, state, told, with};
+use super::super::{Code, Severity};
+use super::{
+    BlockedByFailedMetric, ContainerMetricsMissing, MetricEmpty, MetricFailing, MetricNotFound,
+    MetricsApiUnavailable, StaleSamples, SuspectUnit, Unavailable, UnavailableService,
+    UnknownContainer, Unmeasured, ValueMultiplies,
+};
+use crate::apimachinery::metadata::Condition;
+use crate::apimachinery::quantity::Quantity;
+use crate::build;
+
+fn cpu() -> Value {
+    build::resource("cpu", &build::utilization(50))
+}
+
+fn queue(target: &Value) -> Value {
+    build::external("queue", target)
+}
+
+fn container(name: &str) -> Value {
+    json!({"type": "ContainerResource", "containerResource": {
+        "name": "cpu", "container": name, "target": build::utilization(50)}})
+}
+
+/// The state with a request that fails.
+fn failing(items: &[Value], api: &str, message: &str) -> Vec<Value> {
+    let errors = json!([{ "api": api, "message": message }]);
+    with(items, "ControllerState", &json!({ "errors": errors }))
+}
+
+fn api_service(group: &str, status: &str) -> Value {
+    json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        "metadata": {"name": format!("v1beta1.{group}")},
+        "status": {"conditions": [{"type": "Available", "status": status,
+            "reason": "FailedDiscoveryCheck", "message": "no response"}]}})
+}
+
+fn check(table: Vec<(&str, Code, Vec<Value>, Option<Told>)>) {
+    for (about, code, items, want) in table {
+        assert_eq!(told(code, &items), want, "{} {about}", code.as_str());
+    }
+}
+
+fn quantity(text: &str) -> Quantity {
+    Quantity::parse(text).unwrap()
+}
+
+/// The API of a metric does not answer.
+const DOWN: &str = "the server is currently unable to handle the request (get pods.metrics.k8s.io)";
+const UNSERVED: &str =
+    "the server could not find the requested resource (get q.external.metrics.k8s.io)";
+
+#[test]
+fn an_api_that_does_not_answer() {
+    let plain = state(&[cpu()], &["50m"]);
+    let external = state(&[queue(&build::average("10"))], &["50m"]);
+    let unavailable = |group, why, message: &str, service| {
+        let message = message.to_owned();
+        let metrics = vec![0];
+        let facts = MetricsApiUnavailable { group, metrics, why, message, service };
+        Some((Severity::Error, true, facts.into()))
+    };
+    let code = Code::MetricsApiUnavailable;
+    let broken = |message| {
+        let mut items = failing(&plain, "resource", message);
+        items.push(api_service("metrics.k8s.io", "False"));
+        items
+    };
+    let service = Some(UnavailableService {
+        name: "v1beta1.metrics.k8s.io".to_owned(),
+        available: Condition {
+            type_: "Available".to_owned(),
+            status: "False".to_owned(),
+            reason: "FailedDiscoveryCheck".to_owned(),
+            message: "no response".to_owned(),
+            last_transition_time: None,
+        },
+    });
+    let custom = json!({"type": "Pods", "pods": {
+        "metric": {"name": "rps"}, "target": build::average("10")}});
+    let custom = state(&[custom], &["50m"]);
+    let not_served = "no custom metrics API (custom.metrics.k8s.io) registered";
+    let stale = "no known available metric versions found";
+    check(vec![
+        ("answers", code, plain.clone(), None),
+        (
+            "answers 503",
+            code,
+            failing(&plain, "resource", DOWN),
+            unavailable("metrics.k8s.io", Unavailable::Failing, DOWN, None),
+        ),
+        (
+            "has an APIService that is not available",
+            code,
+            broken("proxy error"),
+            unavailable("metrics.k8s.io", Unavailable::Failing, "proxy error", service),
+        ),
+        (
+            "is not served",
+            code,
+            failing(&external, "external", UNSERVED),
+            unavailable("external.metrics.k8s.io", Unavailable::Unserved, UNSERVED, None),
+        ),
+        (
+            "is not registered",
+            code,
+            failing(&custom, "custom", not_served),
+            unavailable("custom.metrics.k8s.io", Unavailable::Unserved, not_served, None),
+        ),
+        (
+            "is stale",
+            code,
+            failing(&custom, "custom", stale),
+            unavailable("custom.metrics.k8s.io", Unavailable::Stale, stale, None),
+        ),
+        ("reports a metric's error", code, failing(&external, "external", "timeout"), None),
+    ]);
+    // Two metrics of an API are one finding; with a third that asks for more, the pass goes on.
+    let metrics = [cpu(), container("app"), queue(&build::average("1"))];
+    let mut items = failing(&state(&metrics, &["50m"]), "resource", DOWN);
+    items.push(build::queue(&["5"]));
+    let finding = only(code, &items).unwrap();
+    assert_eq!((finding.severity, finding.explains), (Severity::Warning, false));
+    let super::super::Facts::MetricsApiUnavailable(facts) = finding.facts else { panic!() };
+    assert_eq!(facts.metrics, [0, 1]);
+}
+
+#[test]
+fn a_metric_that_has_no_value() {
+    let external = state(&[queue(&build::average("10"))], &["50m"]);
+    let unknown = "the server could not find the metric queue for pods";
+    let backend =
+        "rpc error: code = Unknown desc = error when getting metric values: connection reset";
+    let not_found = |message: &str, near: Option<&str>| {
+        let (message, near) = (message.to_owned(), near.map(str::to_owned));
+        Some((Severity::Error, true, MetricNotFound { metric: 0, message, near }.into()))
+    };
+    let available = {
+        let mut items = failing(&external, "external", UNSERVED);
+        items.push(api_service("external.metrics.k8s.io", "True"));
+        items
+    };
+    let near = {
+        let metrics =
+            [queue(&build::average("10")), build::external("queues", &build::average("10"))];
+        let errors = json!([{"api": "external", "metric": "queue", "message": UNSERVED}]);
+        let patch = json!({ "errors": errors });
+        let mut items = with(&state(&metrics, &["50m", "50m"]), "ControllerState", &patch);
+        let value = json!({"metricName": "queues", "value": "10"});
+        items.push(build::external_values([value]));
+        items
+    };
+    let empty =
+        |selector: &str| MetricEmpty { metric: 0, selector: selector.to_owned(), pods: None };
+    let selected = {
+        let mut metric = queue(&build::average("10"));
+        metric["external"]["metric"]["selector"] = json!({"matchLabels": {"name": "a"}});
+        let mut items = state(&[metric], &["50m"]);
+        let value = json!({"metricName": "queue", "metricLabels": {"name": "b"}, "value": "10"});
+        items.push(build::external_values([value]));
+        items
+    };
+    let measured =
+        |items: &[Value]| items.iter().filter(|it| it["kind"] != "PodMetrics").cloned().collect();
+    let unmeasured: Vec<Value> = measured(&state(&[cpu()], &["50m"]));
+    let no_pods: Vec<Value> = unmeasured.iter().filter(|it| it["kind"] != "Pod").cloned().collect();
+    let of_pods =
+        MetricEmpty { metric: 0, selector: String::new(), pods: Some("app=web".to_owned()) };
+    let error = |facts: MetricEmpty| Some((Severity::Error, true, facts.into()));
+    let failed = MetricFailing { metric: 0, message: backend.to_owned() };
+    let (unknown_code, failing_code) = (Code::MetricNotFound, Code::MetricFailing);
+    check(vec![
+        (
+            "says the API",
+            unknown_code,
+            failing(&external, "external", unknown),
+            not_found(unknown, None),
+        ),
+        ("says an API that is served", unknown_code, available, not_found(UNSERVED, None)),
+        ("has a near name", unknown_code, near, not_found(UNSERVED, Some("queues"))),
+        ("is of the backend", unknown_code, failing(&external, "external", backend), None),
+        (
+            "is of the backend",
+            failing_code,
+            failing(&external, "external", backend),
+            Some((Severity::Error, true, failed.into())),
+        ),
+        ("is of the name", failing_code, failing(&external, "external", unknown), None),
+        ("has no values", Code::MetricEmpty, external.clone(), error(empty(""))),
+        ("has values of other labels", Code::MetricEmpty, selected, error(empty("name=a"))),
+        ("has no pod metrics", Code::MetricEmpty, unmeasured, error(of_pods)),
+        ("has no pods", Code::MetricEmpty, no_pods, None),
+        ("has a value", Code::MetricEmpty, [external, vec![build::queue(&["0"])]].concat(), None),
+    ]);
+}
+
+#[test]
+fn a_failed_metric_that_keeps_replicas() {
+    let metrics = [cpu(), queue(&build::average("10"))];
+    let code = Code::BlockedByFailedMetric;
+    let blocked = BlockedByFailedMetric { failed: vec![1], highest: 0, proposal: 1, replicas: 3 };
+    check(vec![
+        (
+            "asks for fewer",
+            code,
+            state(&metrics, &["10m"; 3]),
+            Some((Severity::Error, true, blocked.into())),
+        ),
+        ("asks for more", code, state(&metrics, &["90m"; 3]), None),
+        ("asks for nothing", code, state(&metrics[1..], &["10m"; 3]), None),
+        ("is not there", code, state(&metrics[..1], &["10m"; 3]), None),
+    ]);
+    let finding = only(code, &state(&metrics, &["10m"; 3])).unwrap();
+    assert_eq!(finding.without.and_then(|it| it.proposal), Some(1));
+}
+
+#[test]
+fn a_container_without_metrics() {
+    let named = |name: &str| state(&[container(name)], &["50m", "50m"]);
+    let unknown = UnknownContainer {
+        metric: 0,
+        container: "ap".to_owned(),
+        known: vec!["app".to_owned()],
+        near: Some("app".to_owned()),
+    };
+    let crashing = |version: &str| {
+        let mut items = named("app");
+        let at = items.iter().position(|it| it["metadata"]["name"] == "web-1").unwrap();
+        items[at]["status"]["containerStatuses"] = json!([{"name": "app", "restartCount": 14,
+            "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]);
+        items[at + 1]["containers"] = json!([{"name": "proxy", "usage": {"cpu": "5m"}}]);
+        with(&items, "ControllerState", &json!({ "kubernetesVersion": version }))
+    };
+    let lacking = |fails| ContainerMetricsMissing {
+        metric: 0,
+        container: "app".to_owned(),
+        pods: vec![Unmeasured {
+            pod: "web-1".into(),
+            has_container: true,
+            waiting: Some("CrashLoopBackOff".into()),
+            restarts: 14,
+        }],
+        measured: 2,
+        fails,
+    };
+    let code = Code::ContainerMetricsMissing;
+    check(vec![
+        (
+            "has another name",
+            Code::UnknownContainer,
+            named("ap"),
+            Some((Severity::Error, true, unknown.into())),
+        ),
+        ("is there", Code::UnknownContainer, named("app"), None),
+        (
+            "fails the metric before 1.33",
+            code,
+            crashing("v1.30.5"),
+            Some((Severity::Error, true, lacking(true).into())),
+        ),
+        (
+            "leaves out the pod as of 1.33",
+            code,
+            crashing("v1.36.2"),
+            Some((Severity::Warning, false, lacking(false).into())),
+        ),
+        ("is measured", code, named("app"), None),
+        ("is unknown", code, named("ap"), None),
+    ]);
+}
+
+#[test]
+fn samples_that_are_old() {
+    let fresh = state(&[cpu()], &["50m", "50m"]);
+    let at = |seconds: i64| {
+        let time =
+            build::NOW.parse::<jiff::Timestamp>().unwrap() - SignedDuration::from_secs(seconds);
+        (time, with(&fresh, "PodMetrics", &json!({"timestamp": time.to_string()})))
+    };
+    let (newest, old) = at(31);
+    let (_, young) = at(30);
+    let mixed = {
+        let mut items = fresh.clone();
+        items.last_mut().unwrap()["timestamp"] = json!(newest.to_string());
+        items
+    };
+    let facts = |stale| StaleSamples {
+        metrics: vec![0],
+        stale,
+        samples: 2,
+        newest,
+        window: SignedDuration::from_secs(15),
+        doubts_clock: false,
+    };
+    let code = Code::StaleSamples;
+    check(vec![
+        ("more than two windows", code, old, Some((Severity::Warning, true, facts(2).into()))),
+        ("two windows", code, young, None),
+        ("one pod", code, mixed, Some((Severity::Warning, false, facts(1).into()))),
+    ]);
+    // Samples from after the pass say that its time is wrong.
+    let (_, ahead) = at(-3600);
+    let finding = only(code, &ahead).unwrap();
+    assert_eq!((finding.severity, finding.explains), (Severity::Info, false));
+}
+
+#[test]
+fn a_value_and_a_target_in_different_units() {
+    let external = |target: &str, value: &str| {
+        [state(&[queue(&build::average(target))], &["50m"]), vec![build::queue(&[value])]].concat()
+    };
+    let memory = |target: &str, usage: &str| {
+        let metric = build::resource("memory", &build::average(target));
+        let containers = json!([{"name": "app", "usage": {"cpu": "1m", "memory": usage}}]);
+        with(&state(&[metric], &["50m"]), "PodMetrics", &json!({ "containers": containers }))
+    };
+    let cores = |target: &str, usage: &str| {
+        state(&[build::resource("cpu", &build::average(target))], &[usage])
+    };
+    let meant = |items: &[Value]| {
+        let finding = only(Code::SuspectUnit, items)?;
+        assert_eq!(finding.severity, Severity::Warning);
+        let super::super::Facts::SuspectUnit(facts) = finding.facts else { panic!() };
+        let SuspectUnit { meant, is_fraction, .. } = facts;
+        Some((meant.to_string(), is_fraction, finding.explains))
+    };
+    for (items, want) in [
+        (external("30m", "25"), Some(("30", true, true))),
+        (external("500", "600k"), Some(("500k", false, true))),
+        (memory("500", "300Mi"), Some(("500Mi", false, true))),
+        (cores("50", "60m"), Some(("50m", false, true))),
+        // A heavy load, an idle one, a rate, and a target that pods do use.
+        (external("30", "900"), None),
+        (external("100", "0"), None),
+        (external("500m", "750m"), None),
+        (memory("500Mi", "1Gi"), None),
+        (cores("100m", "1m"), None),
+    ] {
+        let want = want.map(|(text, fraction, explains)| (text.to_owned(), fraction, explains));
+        assert_eq!(meant(&items), want, "{}", items[0]["spec"]["metrics"]);
+    }
+}
+
+#[test]
+fn a_value_that_multiplies() {
+    let external = |target: &Value, value: &str| {
+        let items = state(&[queue(target)], &["50m"; 3]);
+        [items, vec![build::queue(&[value])]].concat()
+    };
+    let multiplies = |value: &str, proposals: &[i32], average| ValueMultiplies {
+        metric: 0,
+        current: quantity(value),
+        target: quantity("75"),
+        proposals: proposals.to_vec(),
+        average,
+    };
+    let code = Code::ValueMultiplies;
+    check(vec![
+        (
+            "three times the target",
+            code,
+            external(&build::value("75"), "225"),
+            Some((Severity::Warning, true, multiplies("225", &[9, 27], 3).into())),
+        ),
+        (
+            "a little more than the target",
+            code,
+            external(&build::value("75"), "90"),
+            Some((Severity::Info, true, multiplies("90", &[4, 5, 6, 8], 2).into())),
+        ),
+        ("less than the target", code, external(&build::value("75"), "25"), None),
+        ("an average", code, external(&build::average("75"), "225"), None),
+    ]);
+}

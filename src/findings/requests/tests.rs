@@ -1,0 +1,321 @@
+//! For each code a state in which it appears, and near misses in which it does not. What is expected
+//! follows from the controller's rules, by hand.
+
+use serde_json::{Value, json};
+
+use super::super::testing::{Told, only, state, told, with};
+use super::super::{Code, Facts, Severity};
+use super::{
+    Differing, DilutedByContainer, MemoryBaseline, MissingRequest, RequestsDifferFromTemplate,
+    ResizeInProgress, Resized, Share, Source, UnreachableTarget, Unrequested,
+};
+use crate::build;
+
+const MI: i64 = 1024 * 1024 * 1000;
+
+fn cpu(percent: i32) -> Value {
+    build::resource("cpu", &build::utilization(percent))
+}
+
+fn check(table: Vec<(&str, Code, Vec<Value>, Option<Told>)>) {
+    for (about, code, items, want) in table {
+        assert_eq!(told(code, &items), want, "{} {about}", code.as_str());
+    }
+}
+
+/// A Deployment whose pods they are, by the ReplicaSet's name, with these containers in its template.
+fn owned(items: &[Value], containers: &Value) -> Vec<Value> {
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d", "controller": true}]);
+    let labels = json!({"app": "web", "pod-template-hash": "5d"});
+    let mut items =
+        with(items, "Pod", &json!({"metadata": {"labels": labels, "ownerReferences": owner}}));
+    items.push(json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+            "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers}}},
+    }));
+    items
+}
+
+/// Pods with a further container, which the resource metrics know too.
+fn with_container(items: &[Value], container: &Value, app: &str, usage: &str) -> Vec<Value> {
+    let containers = json!([build::requesting("app", "100m"), container]);
+    let items = with(items, "Pod", &json!({"spec": {"containers": containers}}));
+    let name = &container["name"];
+    let usages =
+        json!([{"name": "app", "usage": {"cpu": app}}, {"name": name, "usage": {"cpu": usage}}]);
+    with(&items, "PodMetrics", &json!({ "containers": usages }))
+}
+
+#[test]
+fn requests_that_are_missing() {
+    let two = state(&[cpu(50)], &["50m", "50m"]);
+    let bare = json!({"name": "proxy"});
+    let sidecar = with_container(&two, &bare, "50m", "9m");
+    let pods: Vec<Box<str>> = vec!["web-0".into(), "web-1".into()];
+    let lacking = |container: &str, source, pods: &[Box<str>], usage| Unrequested {
+        container: container.into(),
+        source,
+        pods: pods.to_vec(),
+        usage,
+    };
+    let missing = |containers, instead: Option<&str>| {
+        let (resource, instead) = ("cpu".to_owned(), instead.map(str::to_owned));
+        let facts = MissingRequest { metric: 0, resource, containers, instead };
+        Some((Severity::Error, true, facts.into()))
+    };
+    let app = json!([build::requesting("app", "100m")]);
+    let both = json!([build::requesting("app", "100m"), bare]);
+    let job = {
+        let owner =
+            json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "seed", "controller": true}]);
+        let patch = json!({"metadata": {"ownerReferences": owner},
+            "spec": {"containers": [{"name": "seed"}]}, "status": {"phase": "Succeeded"}});
+        [owned(&two, &app), vec![build::with(build::pod("seed-x"), &patch)]].concat()
+    };
+    let of_job = Source::Foreign { owner: Some("Job/seed".to_owned()) };
+    let code = Code::MissingRequest;
+    let all = |source| vec![lacking("proxy", source, &pods, Some(9))];
+    check(vec![
+        ("of no container", code, owned(&two, &app), None),
+        (
+            "of an injected container",
+            code,
+            owned(&sidecar, &app),
+            missing(all(Source::Injected), Some("app")),
+        ),
+        (
+            "of a container of the template",
+            code,
+            owned(&sidecar, &both),
+            missing(all(Source::Template), None),
+        ),
+        (
+            "of a pod without an owner",
+            code,
+            sidecar.clone(),
+            missing(all(Source::Foreign { owner: None }), None),
+        ),
+        (
+            "of a pod of another owner",
+            code,
+            job,
+            missing(vec![lacking("seed", of_job, &["seed-x".into()], None)], None),
+        ),
+        (
+            "where the target is an amount",
+            code,
+            with(
+                &sidecar,
+                "HorizontalPodAutoscaler",
+                &json!({"spec": {
+                "metrics": [build::resource("cpu", &build::average("50m"))]}}),
+            ),
+            None,
+        ),
+    ]);
+    // 50m of 100m is on target for the container alone.
+    let finding = only(code, &owned(&sidecar, &app)).unwrap();
+    assert_eq!(finding.without.and_then(|it| it.proposal), Some(2));
+}
+
+#[test]
+fn shares_that_differ_by_container() {
+    let two = state(&[cpu(70)], &["50m", "50m"]);
+    let idle = with_container(&two, &build::requesting("proxy", "1"), "98m", "20m");
+    let busy = with_container(&two, &build::requesting("proxy", "100m"), "65m", "65m");
+    let share = |container: &str, usage, request, is_counted| Share {
+        container: container.into(),
+        usage,
+        request,
+        is_counted,
+    };
+    let diluted = |shares, proposal, alone, with_sidecars| {
+        let facts =
+            DilutedByContainer { metric: 0, shares, pods: 2, proposal, alone, with_sidecars };
+        Some((Severity::Warning, true, facts.into()))
+    };
+    let native = |version: &str| {
+        let sidecar =
+            build::with(build::requesting("proxy", "100m"), &json!({"restartPolicy": "Always"}));
+        let usages = json!([{"name": "app", "usage": {"cpu": "80m"}}, {"name": "proxy", "usage": {"cpu": "2m"}}]);
+        let items = with(&two, "Pod", &json!({"spec": {"initContainers": [sidecar]}}));
+        let items = with(&items, "PodMetrics", &json!({ "containers": usages }));
+        with(&items, "ControllerState", &json!({ "kubernetesVersion": version }))
+    };
+    let natives =
+        |is_counted| vec![share("app", 160, 200, true), share("proxy", 4, 200, is_counted)];
+    let code = Code::DilutedByContainer;
+    check(vec![
+        (
+            "by an idle container",
+            code,
+            idle,
+            diluted(vec![share("app", 196, 200, true), share("proxy", 40, 2000, true)], 1, 3, None),
+        ),
+        ("not at all", code, busy, None),
+        ("with one container", code, two.clone(), None),
+        // 82% of 70% of two pods, and 41% with the requests of the sidecars.
+        (
+            "by sidecars that do not count",
+            code,
+            native("v1.28.15"),
+            diluted(natives(false), 3, 3, Some(2)),
+        ),
+        ("by sidecars that count", code, native("v1.36.2"), diluted(natives(true), 2, 3, None)),
+    ]);
+}
+
+#[test]
+fn requests_that_are_being_resized() {
+    let resizing = |in_effect: &str| {
+        let statuses = json!([{"name": "app", "resources": {"requests": {"cpu": in_effect}}}]);
+        let items = state(&[cpu(60)], &["90m", "90m"]);
+        let containers = json!([build::requesting("app", "400m")]);
+        let patch =
+            json!({"spec": {"containers": containers}, "status": {"containerStatuses": statuses}});
+        with(&items, "Pod", &patch)
+    };
+    let resized =
+        |pod: &str| Resized { pod: pod.into(), container: "app".into(), spec: 400, in_effect: 100 };
+    let facts = ResizeInProgress {
+        metric: 0,
+        resource: "cpu".to_owned(),
+        containers: vec![resized("web-0"), resized("web-1")],
+        condition: None,
+    };
+    let code = Code::ResizeInProgress;
+    check(vec![
+        (
+            "to four times as much",
+            code,
+            resizing("100m"),
+            Some((Severity::Warning, true, facts.into())),
+        ),
+        ("and have been", code, resizing("400m"), None),
+        ("unlike amounts", code, state(&[cpu(60)], &["90m", "90m"]), None),
+    ]);
+    // 90% of 60%.
+    let finding = only(code, &resizing("100m")).unwrap();
+    assert_eq!(finding.without.and_then(|it| it.proposal), Some(3));
+}
+
+#[test]
+fn requests_that_are_not_the_templates() {
+    let two = state(&[cpu(70)], &["90m", "90m"]);
+    let template = json!([build::requesting("app", "500m")]);
+    let vpa = |mode: &str| {
+        json!({"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                "updatePolicy": {"updateMode": mode}}})
+    };
+    let facts = |vpa: Option<&str>| RequestsDifferFromTemplate {
+        metric: 0,
+        resource: "cpu".to_owned(),
+        containers: vec![Differing {
+            container: "app".into(),
+            template: Some(500),
+            least: 100,
+            most: 100,
+            pods: 2,
+        }],
+        pods: 2,
+        vpa: vpa.map(str::to_owned),
+        updated: 0,
+        average: Some(350),
+    };
+    let told = |vpa| Some((Severity::Warning, true, facts(vpa).into()));
+    let differing = owned(&two, &template);
+    let mut rollout = differing.clone();
+    let at = rollout.iter().position(|it| it["metadata"]["name"] == "web-1" && it["kind"] == "Pod");
+    rollout[at.unwrap()]["spec"]["containers"] = template;
+    let with_vpa = |mode| [differing.clone(), vec![vpa(mode)]].concat();
+    let code = Code::RequestsDifferFromTemplate;
+    let same = json!([build::requesting("app", "100m")]);
+    check(vec![
+        ("but a VerticalPodAutoscaler's", code, with_vpa("Auto"), told(Some("web"))),
+        ("but not a VerticalPodAutoscaler's", code, with_vpa("Off"), told(None)),
+        ("in some pods of a rollout", code, rollout, None),
+        ("but defaults", code, owned(&two, &json!([{"name": "app"}])), None),
+        ("", code, owned(&two, &same), None),
+    ]);
+    // 18% of 70% of two pods.
+    let finding = only(code, &with_vpa("Auto")).unwrap();
+    assert_eq!(finding.without.and_then(|it| it.proposal), Some(1));
+}
+
+#[test]
+fn memory_that_more_pods_do_not_lower() {
+    let pods = |usages: [&str; 2], newest: &str, replicas_most: i32| {
+        let metric = build::resource("memory", &build::utilization(80));
+        let requests = json!([{"name": "app", "resources": {"requests": {"memory": "100Mi"}}}]);
+        let items = state(&[metric], &["1m", "1m"]);
+        let mut items = with(&items, "Pod", &json!({"spec": {"containers": requests}}));
+        for (number, usage) in usages.iter().enumerate() {
+            let at = items.iter().position(|it| it["metadata"]["name"] == format!("web-{number}"));
+            items[at.unwrap() + 1]["containers"] =
+                json!([{"name": "app", "usage": {"memory": usage}}]);
+        }
+        let at = items.iter().position(|it| it["metadata"]["name"] == "web-1").unwrap();
+        items[at]["status"]["startTime"] = json!(newest);
+        with(&items, "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": replicas_most}}))
+    };
+    let (early, late, just) =
+        ("2026-11-21T05:00:00Z", "2026-11-21T05:40:00Z", "2026-11-21T05:55:00Z");
+    let facts = |newest: &str| MemoryBaseline {
+        metric: 0,
+        least: 95 * MI,
+        most: 96 * MI,
+        target: 80 * MI,
+        pods: 2,
+        oldest: early.parse().unwrap(),
+        newest: newest.parse().unwrap(),
+        percent: Some(96),
+    };
+    let told = |newest| Some((Severity::Warning, true, facts(newest).into()));
+    let code = Code::MemoryBaseline;
+    check(vec![
+        ("where a later pod uses as much", code, pods(["95Mi", "96Mi"], late, 20), told(late)),
+        ("at the most replicas", code, pods(["95Mi", "96Mi"], early, 2), told(early)),
+        ("where all pods are as old", code, pods(["95Mi", "96Mi"], early, 20), None),
+        ("where a pod is new", code, pods(["95Mi", "96Mi"], just, 20), None),
+        ("where a later pod uses less", code, pods(["120Mi", "60Mi"], late, 20), None),
+        ("within the tolerance", code, pods(["85Mi", "86Mi"], late, 20), None),
+    ]);
+}
+
+#[test]
+fn a_target_that_limits_keep_out_of_reach() {
+    let limited = |percent: i32, limit: Option<&str>, usage: &str| {
+        let mut container = build::requesting("app", "100m");
+        if let Some(limit) = limit {
+            container["resources"]["limits"] = json!({ "cpu": limit });
+        }
+        let items = state(&[cpu(percent)], &[usage, usage]);
+        with(&items, "Pod", &json!({"spec": {"containers": [container]}}))
+    };
+    let told = |items: &[Value]| {
+        let finding = only(Code::UnreachableTarget, items)?;
+        assert_eq!(finding.severity, Severity::Warning);
+        let Facts::UnreachableTarget(UnreachableTarget { full, reachable, .. }) = finding.facts
+        else {
+            panic!()
+        };
+        Some((full.average_utilization, reachable, finding.explains))
+    };
+    for (about, items, want) in [
+        ("above the limits", limited(120, Some("100m"), "99m"), Some((Some(100), Some(90), true))),
+        (
+            "within the tolerance",
+            limited(95, Some("100m"), "30m"),
+            Some((Some(100), Some(90), false)),
+        ),
+        ("below the limits", limited(90, Some("100m"), "99m"), None),
+        ("with higher limits", limited(120, Some("200m"), "99m"), None),
+        ("without limits", limited(120, None, "99m"), None),
+    ] {
+        assert_eq!(told(&items), want, "{about}");
+    }
+}

@@ -1,0 +1,58 @@
+//! What is found in small states, for the tests of the groups.
+
+use serde_json::{Value, json};
+
+use super::{Code, Facts, Finding, Severity, find};
+use crate::build;
+use crate::pass::Pass;
+use crate::saved::assemble::assemble;
+use crate::saved::file::read_text;
+use crate::saved::objects::Objects;
+use crate::snapshot::input::Options;
+
+/// What is found about the HPA `web` of these objects.
+pub(super) fn found(items: &[Value]) -> Vec<Finding> {
+    let mut objects = Objects::default();
+    read_text(&build::list(items.iter().cloned()), "state", &mut objects).unwrap();
+    let options = Options { name: "web".to_owned(), ..Options::default() };
+    let input = assemble(objects, &options, build::NOW.parse().unwrap()).unwrap();
+    find(&Pass::run(input))
+}
+
+/// The finding of a code, which is there at most once.
+pub(super) fn only(code: Code, items: &[Value]) -> Option<Finding> {
+    let mut all = found(items).into_iter().filter(|finding| finding.code() == code);
+    let finding = all.next();
+    assert_eq!(all.next(), None, "{} is there once", code.as_str());
+    finding
+}
+
+/// How bad a finding is, whether it explains the pass, and its facts.
+pub(super) type Told = (Severity, bool, Facts);
+
+/// What is told of a code in a state.
+pub(super) fn told(code: Code, items: &[Value]) -> Option<Told> {
+    only(code, items).map(|finding| (finding.severity, finding.explains, finding.facts))
+}
+
+/// An HPA with these metrics, the scale of its target, and pods that each use so much CPU of the 100m
+/// that they request.
+pub(super) fn state(metrics: &[Value], cpu: &[&str]) -> Vec<Value> {
+    let spec = json!({ "maxReplicas": 20, "metrics": metrics });
+    let replicas = i32::try_from(cpu.len()).unwrap();
+    let mut items = vec![build::hpa(&spec), build::scale(replicas), build::state(&json!({}))];
+    for (number, cpu) in cpu.iter().enumerate() {
+        let name = format!("web-{number}");
+        items.extend([build::pod(&name), build::pod_metrics(&name, cpu)]);
+    }
+    items
+}
+
+/// The same with a patch of the objects of a kind.
+pub(super) fn with(items: &[Value], kind: &str, patch: &Value) -> Vec<Value> {
+    let change = |item: &Value| match item["kind"] == kind {
+        true => build::with(item.clone(), patch),
+        false => item.clone(),
+    };
+    items.iter().map(change).collect()
+}

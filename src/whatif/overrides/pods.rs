@@ -284,10 +284,12 @@ pub(crate) fn make_ready(
     }
 }
 
-/// Gives the target as many pods as it has replicas.
+/// Gives the target as many pods as it has replicas, unless they are more than can be assumed, or there is
+/// no pod to go by.
 pub(crate) fn complete(snapshot: &mut Snapshot, decision: &Decision, replicas: i32) {
-    // Without a pod to go by, there is nothing to add.
-    let _ = scale_to(snapshot, replicas, decision, &mut Vec::new());
+    if usize::try_from(replicas).is_ok_and(|count| count <= MAX_PODS) {
+        let _ = scale_to(snapshot, replicas, decision, &mut Vec::new());
+    }
 }
 
 /// The pods of the target that count with a value for each metric.

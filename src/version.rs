@@ -25,6 +25,11 @@ impl Version {
         Self { minor: CONFIRMED, stated: None }
     }
 
+    /// All versions whose rules are known, the oldest first.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        (OLDEST..=CONFIRMED).map(|minor| Self { minor, stated: None })
+    }
+
     /// The minor version. It may be newer than all that is known.
     pub fn minor(&self) -> u32 {
         self.minor

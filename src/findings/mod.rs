@@ -5,7 +5,9 @@
 //! A finding needs evidence: what could not be read leads to no finding, and its absence says nothing.
 
 mod case;
+pub(crate) mod last_pass;
 pub mod metrics;
+pub mod outside;
 pub mod owners;
 pub mod path;
 pub mod pods;
@@ -131,6 +133,12 @@ macro_rules! catalogue {
 }
 
 catalogue! {
+    TargetNotFound(outside) = "target-not-found",
+    ControllerSilent(outside) = "controller-silent",
+    OtherWriter(outside) = "other-writer",
+    PausedByKeda(outside) = "paused-by-keda",
+    FieldIgnored(outside) = "field-ignored",
+    DiffersFromStatus(outside) = "differs-from-status",
     MissingRequest(requests) = "missing-request",
     MetricsApiUnavailable(metrics) = "metrics-api-unavailable",
     MetricNotFound(metrics) = "metric-not-found",
@@ -274,6 +282,12 @@ impl Serialize for Code {
 pub fn find(pass: &Pass) -> Vec<Finding> {
     let case = Case::new(pass);
     let mut found: Vec<Finding> = Vec::new();
+    found.extend(outside::target_not_found(&case));
+    found.extend(outside::controller_silent(&case));
+    found.extend(outside::other_writer(&case));
+    found.extend(outside::paused_by_keda(&case));
+    found.extend(outside::field_ignored(&case));
+    found.extend(outside::differs_from_status(&case));
     found.extend(requests::missing(&case));
     found.extend(metrics::without_value(&case));
     found.extend(metrics::blocked_by_failed(&case));

@@ -230,7 +230,10 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<R
             (named == name).then_some(Value::Metric(value))
         };
         let mut row = row(Item::CurrentMetrics, Some(index), &name, value(last), value(now));
-        row.differs = !alike(last, now);
+        row.differs = match (last, now) {
+            (Some(last), Some(now)) => !last.agrees_with(now),
+            (last, now) => last.is_some() || now.is_some(),
+        };
         row.measured = row.now.as_ref().and_then(|_| measured(snapshot, index));
         rows.push(row);
     }
@@ -256,21 +259,6 @@ fn list_of(status: &HpaStatus) -> &[MetricStatus] {
 
 fn condition<'a>(status: &'a HpaStatus, type_: &str) -> Option<&'a Condition> {
     status.conditions.iter().find(|condition| condition.type_ == type_)
-}
-
-/// Whether two statuses of a metric say the same. `autoscaling/v1` keeps no average beside a
-/// utilization.
-fn alike(last: Option<&MetricStatus>, now: Option<&MetricStatus>) -> bool {
-    let (Some(last), Some(now)) = (last, now) else {
-        return last.is_none() && now.is_none();
-    };
-    match (&last.resource, &now.resource) {
-        (Some(last), Some(now)) if last.current.average_value.is_none() => {
-            let utilization = |it: &MetricValueStatus| it.average_utilization;
-            last.name == now.name && utilization(&last.current) == utilization(&now.current)
-        }
-        _ => last == now,
-    }
 }
 
 /// When the samples behind a metric were taken, where the API says so.

@@ -43,6 +43,15 @@ pub struct Hpa {
     pub status: HpaStatus,
 }
 
+impl Hpa {
+    /// KEDA's ScaledObject that controls it.
+    pub(crate) fn scaled_object(&self) -> Option<&OwnerReference> {
+        self.owner.as_ref().filter(|owner| {
+            owner.kind == "ScaledObject" && names::group(&owner.api_version) == "keda.sh"
+        })
+    }
+}
+
 #[cfg(test)]
 impl Hpa {
     /// The HPA of unit tests, with these fields of its spec and this status.
@@ -532,6 +541,18 @@ impl MetricStatus {
     /// What the metric said; none where there is nothing of its type.
     pub fn current(&self) -> Option<&MetricValueStatus> {
         self.labelled().map(|(_, current)| current)
+    }
+
+    /// Whether two statuses of a metric say the same. `autoscaling/v1` keeps no average beside a
+    /// utilization.
+    pub(crate) fn agrees_with(&self, now: &Self) -> bool {
+        match (&self.resource, &now.resource) {
+            (Some(last), Some(now)) if last.current.average_value.is_none() => {
+                let utilization = |it: &MetricValueStatus| it.average_utilization;
+                last.name == now.name && utilization(&last.current) == utilization(&now.current)
+            }
+            _ => self == now,
+        }
     }
 
     /// The same with what the metric is called, without its selector.

@@ -9,7 +9,7 @@ use super::Snapshot;
 use super::basis::{Basis, ClockSource};
 use super::clock::{Clock, ClockDoubt};
 use super::controller::KnownSettings;
-use super::evidence::Evidence;
+use super::evidence::{Evidence, Lease};
 use super::hpa::{Hpa, MetricSpec};
 use super::memory::Memory;
 use super::note::Note;
@@ -65,6 +65,20 @@ impl Input {
         let unknown =
             |basis: &Basis| matches!(basis, Basis::Clock { source: ClockSource::System, .. });
         !self.basis.iter().any(unknown)
+    }
+
+    /// Whether it is known to be several sync periods ago.
+    pub(crate) fn is_several_passes_ago(&self, time: Timestamp) -> bool {
+        /// A running controller has had this many passes before it is taken for slow.
+        const SEVERAL: i32 = 4;
+        let several = self.snapshot.controller.sync_period * SEVERAL;
+        self.knows_time() && self.snapshot.now.duration_since(time) >= several
+    }
+
+    /// The lease of the controller manager, if it is known to have run out.
+    pub(crate) fn lapsed_lease(&self) -> Option<Lease> {
+        let lapsed = |lease: &Lease| lease.has_lapsed(self.snapshot.now) && self.knows_time();
+        self.evidence.lease.filter(lapsed)
     }
 
     /// Looks for what speaks against the clock of saved objects.

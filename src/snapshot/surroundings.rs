@@ -30,11 +30,8 @@ pub struct Surroundings {
 impl Surroundings {
     /// The workload that a reference means.
     pub fn workload(&self, reference: &CrossVersionObjectReference) -> Option<&Workload> {
-        self.workloads.iter().find(|workload| {
-            workload.metadata.name == reference.name
-                && workload.kind.eq_ignore_ascii_case(&reference.kind)
-                && workload.group == reference.group()
-        })
+        let is_it = |it: &&Workload| it.metadata.name == reference.name && it.is_kind_of(reference);
+        self.workloads.iter().find(is_it)
     }
 
     /// The workload that an owner reference means.
@@ -108,6 +105,25 @@ impl Workload {
     /// `status.replicas`; none where the object carries no status.
     pub fn status_replicas(&self) -> Option<i32> {
         self.status.as_ref().map(|status| status.replicas)
+    }
+
+    /// Whether a scale is made of it.
+    pub(crate) fn is_scalable(&self) -> bool {
+        self.kind != "Job"
+    }
+
+    /// Whether a reference is to something of its kind.
+    pub(crate) fn is_kind_of(&self, reference: &CrossVersionObjectReference) -> bool {
+        self.kind.eq_ignore_ascii_case(&reference.kind) && self.group == reference.group()
+    }
+
+    /// A reference to it.
+    pub(crate) fn to_reference(&self) -> CrossVersionObjectReference {
+        CrossVersionObjectReference {
+            kind: self.kind.clone(),
+            name: self.metadata.name.clone(),
+            api_version: self.api_version(),
+        }
     }
 
     /// Group and version that the kind is written in.

@@ -207,9 +207,11 @@ impl Fetch<'_> {
             Some(found) => found?,
             None => self.custom_scale(&hpa, &discovery).await?,
         };
-        if let Ok(scale) = &found.scale {
-            Wish::replica_sets(&hpa, scale.selector.as_str()).into_iter().for_each(wish);
-        }
+        let behind = match &found.scale {
+            Ok(scale) => Wish::replica_sets(&hpa, scale.selector.as_str()),
+            Err(_) => Wish::in_place_of_target(&hpa),
+        };
+        behind.into_iter().for_each(wish);
         let needed = without_pods(hpa, now, found, notes);
         let mut needed = self.with_pods(needed, &discovery, &custom, &wishes).await?;
         needed.hpa.spec.metrics.truncate(own);

@@ -12,7 +12,6 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::right::missing;
 use super::{Fetch, JSON};
-use crate::apimachinery::names;
 use crate::cluster::Failure;
 use crate::cluster::fetch::discovery::{Resource, built_in, segment};
 use crate::saved::assemble::{is_built_in, surroundings};
@@ -24,8 +23,8 @@ use crate::snapshot::surroundings::Surroundings;
 /// How many of them are asked for at once.
 const AT_ONCE: usize = 4;
 
-/// As many ReplicaSets of a whole namespace are looked at.
-const REPLICA_SETS: usize = 500;
+/// As many objects of a whole namespace are looked at.
+const MANY: usize = 500;
 
 /// Where wishes are put.
 pub(super) type Wishes = UnboundedSender<Wish>;
@@ -42,13 +41,15 @@ impl Wish {
     /// The target of an HPA, if it is of a kind that is looked at.
     fn target(hpa: &Hpa) -> Option<Self> {
         let target = &hpa.spec.scale_target_ref;
-        let resource = match (target.group(), &*target.kind) {
-            ("argoproj.io", "Rollout") => Resource::new("argoproj.io", "v1alpha1", "rollouts"),
-            (group, kind) if is_built_in(group, kind) => built_in(group, kind)?,
-            _ => return None,
-        };
-        let path = resource.path(&hpa.namespace, &target.name);
+        let path = resource(target)?.path(&hpa.namespace, &target.name);
         Some(Self { path, adds: "other-writer, old-revision-pods and others" })
+    }
+
+    /// What there is of the kind of a target that is not there.
+    pub(super) fn in_place_of_target(hpa: &Hpa) -> Option<Self> {
+        let path = resource(&hpa.spec.scale_target_ref)?.path(&hpa.namespace, "");
+        let path = format!("{}?limit={MANY}", path.trim_end_matches('/'));
+        Some(Self { path, adds: "target-not-found" })
     }
 
     /// The ReplicaSets behind the pods of a selector.
@@ -60,16 +61,13 @@ impl Wish {
 
     /// The ReplicaSets of a namespace.
     pub(super) fn all_replica_sets(namespace: &str) -> Self {
-        let path = format!("{}?limit={REPLICA_SETS}", replica_sets(namespace));
+        let path = format!("{}?limit={MANY}", replica_sets(namespace));
         Self { path, ..OF_PODS }
     }
 
     /// What the HPA itself tells to look for: its target, and what else scales or sizes that.
     pub(super) fn of(hpa: &Hpa) -> impl Iterator<Item = Self> {
-        let keda = hpa.owner.as_ref().filter(|owner| {
-            owner.kind == "ScaledObject" && names::group(&owner.api_version) == "keda.sh"
-        });
-        let beside = match keda {
+        let beside = match hpa.scaled_object() {
             Some(owner) => {
                 let path = format!("{}/{}", scaled_objects(&hpa.namespace), segment(&owner.name));
                 Self { path, ..OF_KEDA }
@@ -116,6 +114,15 @@ impl Wish {
 
 const OF_PODS: Wish = Wish { path: String::new(), adds: "foreign-pods and old-revision-pods" };
 const OF_KEDA: Wish = Wish { path: String::new(), adds: "paused-by-keda" };
+
+/// The resource of a target, if it is of a kind that is looked at.
+fn resource(target: &CrossVersionObjectReference) -> Option<Resource> {
+    match (target.group(), &*target.kind) {
+        ("argoproj.io", "Rollout") => Some(Resource::new("argoproj.io", "v1alpha1", "rollouts")),
+        (group, kind) if is_built_in(group, kind) => built_in(group, kind),
+        _ => None,
+    }
+}
 
 /// Whether the pods of a target belong to its ReplicaSets.
 pub(super) fn has_replica_sets(target: &CrossVersionObjectReference) -> bool {

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Code, Item, Measured, Moment, Reason, Row, condition, list_of};
 use crate::engine::decision::{Decision, MetricStep, Step};
+use crate::findings::last_pass::LastPass;
 use crate::memory::Remembered;
 use crate::outlook::{AtBound, Outlook, Range};
 use crate::report::words::{count, distance, list};
@@ -45,9 +46,6 @@ impl BearsOn {
 
 /// The conditions of stabilization and rate limits.
 const LIMITS: [&str; 2] = ["AbleToScale", "ScalingLimited"];
-
-/// A running controller has had this many passes before it is taken for slow.
-const SEVERAL: i32 = 4;
 
 /// The resource metrics API shows a sample at most this long after it was taken.
 const PUBLISHED_WITHIN: SignedDuration = SignedDuration::from_secs(60);
@@ -127,27 +125,18 @@ impl<'a> ReasonFinder<'a> {
         self.reasons.iter().any(|reason| reason.code == code)
     }
 
-    /// Whether it is known to be several sync periods ago.
-    fn is_long_ago(&self, time: Timestamp) -> bool {
-        let several = self.input.snapshot.controller.sync_period * SEVERAL;
-        self.input.knows_time() && self.now().duration_since(time) >= several
-    }
-
     fn since(&self, time: Timestamp) -> Since {
         match self.input.snapshot.hpa.written.status {
             Some(written) if time.as_second() > written.as_second() => {
                 let unseen = self.has(Code::ControllerNotRunning);
-                if !unseen && self.is_long_ago(time) { Since::Old } else { Since::Recent }
+                if !unseen && self.input.is_several_passes_ago(time) { Since::Old } else { Since::Recent }
             }
             _ => Since::Before,
         }
     }
 
     fn lease(&mut self) {
-        let Some(lease) = self.input.evidence.lease else {
-            return;
-        };
-        if lease.has_lapsed(self.now()) && self.input.knows_time() {
+        if let Some(lease) = self.input.lapsed_lease() {
             let ago = distance(lease.renewed, self.now());
             let message = format!("the controller manager's lease was last renewed {ago} ago");
             self.push(Code::ControllerNotRunning, BearsOn::All, message);
@@ -159,7 +148,7 @@ impl<'a> ReasonFinder<'a> {
         if let Some(created) = self.input.snapshot.hpa.written.created {
             let age = distance(created, self.now());
             message += &format!(", and the HPA was created {age} ago");
-            if self.is_long_ago(created) {
+            if self.input.is_several_passes_ago(created) {
                 message += ": the controller is slow, blocked or down";
             }
         }
@@ -197,23 +186,14 @@ impl<'a> ReasonFinder<'a> {
         let Ok(scale) = &self.input.snapshot.scale else {
             return;
         };
-        let HpaStatus { current_replicas: from, desired_replicas: to, .. } = *self.then;
-        let able = condition(self.then, "AbleToScale").map_or("", |able| &*able.reason);
         let now = scale.spec_replicas;
-        // Statuses of autoscaling/v1 may lack the condition.
-        let scaled = from != to && (able == "SucceededRescale" || able.is_empty() && now == to);
-        let left_at = if scaled { to } else { from };
-        // A pass that could not read the scale leaves the count as it was.
-        if able == "FailedGetScale" {
+        let Some(last @ LastPass { from, to, scaled }) = LastPass::of(self.then, now) else {
             return;
-        }
+        };
+        let left_at = last.left();
         if now != left_at {
-            let event = self.input.evidence.events.iter().find_map(|event| {
-                let own = event.is_about(&self.input.snapshot.hpa)
-                    && event.reason == "SuccessfulRescale"
-                    && event.message.starts_with(&format!("New size: {now};"));
-                event.last.filter(|last| own && self.since(*last) != Since::Before)
-            });
+            let mut events = self.input.scaled_to(now);
+            let event = events.find(|time| self.since(*time) != Since::Before);
             let who = match event {
                 Some(last) => format!(
                     "the controller scaled it, according to its event {} ago",
@@ -302,7 +282,7 @@ impl<'a> ReasonFinder<'a> {
             let metrics = &self.input.snapshot.metrics;
             let prompt = matches!(metrics.get(index), Some(MetricAnswer::PodMetrics));
             match self.since(time) {
-                Since::Old if prompt && self.is_long_ago(time + PUBLISHED_WITHIN) => {
+                Since::Old if prompt && self.input.is_several_passes_ago(time + PUBLISHED_WITHIN) => {
                     old.push((format!("{name} was measured"), time));
                     continue;
                 }
@@ -400,7 +380,7 @@ impl<'a> ReasonFinder<'a> {
             }
             (Some(Some(reason)), Some(false), _) => {
                 // No pass has changed the status since, so that the hold went on.
-                let ended = self.hold_ends(reason).filter(|ended| self.is_long_ago(*ended));
+                let ended = self.hold_ends(reason).filter(|ended| self.input.is_several_passes_ago(*ended));
                 if let Some(ended) = ended {
                     self.old.push((format!("a hold ({reason}) should have expired"), ended));
                     return;

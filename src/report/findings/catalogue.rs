@@ -14,6 +14,35 @@ pub struct Entry {
 /// What is to be known of a code.
 pub fn entry(code: Code) -> Entry {
     let (when, advice) = match code {
+        Code::TargetNotFound => (
+            "The target of the HPA, its kind or its scale does not exist.",
+            "Correct `scaleTargetRef`, or create the target.",
+        ),
+        Code::ControllerSilent => (
+            "The controller makes no passes: the lease of the controller manager has run out, the \
+             HPA controller is switched off, or no status has been written in several sync periods.",
+            "Look at the controller manager.",
+        ),
+        Code::OtherWriter => (
+            "The target has other replicas than the last pass left, or the controller scales to the \
+             same number over and over: something else sets the replicas, too.",
+            "Take `replicas` out of the manifest, and leave it to the HPA alone.",
+        ),
+        Code::PausedByKeda => (
+            "An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA \
+             removes the HPA of a ScaledObject that is paused altogether.",
+            "Remove the annotation from the ScaledObject.",
+        ),
+        Code::FieldIgnored => (
+            "The API server drops a field of the spec, or the controller ignores it, as the version \
+             does not have it or its feature gate is off.",
+            "Use a version that has the field, switch on its feature gate, or remove the field.",
+        ),
+        Code::DiffersFromStatus => (
+            "The controller came to other replicas than this pass, by the same values and with a \
+             history that makes no difference.",
+            "State the flags and the version of the controller.",
+        ),
         Code::MissingRequest => (
             "The target of a metric is a share of the requests, and a container of a pod that the \
              selector matches has no request for the resource. One such container fails the metric for \

@@ -3,6 +3,7 @@
 
 pub mod catalogue;
 mod metrics;
+mod outside;
 mod owners;
 mod path;
 mod pods;
@@ -70,6 +71,12 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
     let view = |finding: &Finding| {
         let about = About { pass, finding };
         let words: &dyn Words = match &finding.facts {
+            Facts::TargetNotFound(facts) => facts,
+            Facts::ControllerSilent(facts) => facts,
+            Facts::OtherWriter(facts) => facts,
+            Facts::PausedByKeda(facts) => facts,
+            Facts::FieldIgnored(facts) => facts,
+            Facts::DiffersFromStatus(facts) => facts,
             Facts::MissingRequest(facts) => facts,
             Facts::MetricsApiUnavailable(facts) => facts,
             Facts::MetricNotFound(facts) => facts,

@@ -344,7 +344,7 @@ fn update(
             controller.version
         ))
         .hint(format!(
-            "remove it, or use --feature-gates {gate}=true or another --kubernetes-version"
+            "field-ignored: remove it, or use --feature-gates {gate}=true or another --kubernetes-version"
         )));
     }
     let updated = admit::update(&snapshot.hpa, spec, version, rules, snapshot.now);

@@ -1,0 +1,60 @@
+//! What the last pass did, by the status and the events that it left.
+
+use jiff::Timestamp;
+
+use crate::snapshot::evidence::Event;
+use crate::snapshot::hpa::{Hpa, HpaStatus};
+use crate::snapshot::input::Input;
+
+/// The replicas that a pass found and left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LastPass {
+    /// What it found.
+    pub(crate) from: i32,
+    /// What it wanted.
+    pub(crate) to: i32,
+    /// Whether it scaled.
+    pub(crate) scaled: bool,
+}
+
+impl LastPass {
+    /// That of a status, with the replicas that there are now; none where there was no pass, or where it
+    /// could not read the scale, which leaves the count as it was.
+    pub(crate) fn of(status: &HpaStatus, now: i32) -> Option<Self> {
+        let (from, to) = (status.current_replicas, status.desired_replicas);
+        let able = status.conditions.iter().find(|it| it.type_ == "AbleToScale");
+        let able = able.map_or("", |it| &*it.reason);
+        // Statuses of autoscaling/v1 may lack the condition.
+        let scaled = from != to && (able == "SucceededRescale" || able.is_empty() && now == to);
+        let any = *status != HpaStatus::default() && able != "FailedGetScale";
+        any.then_some(Self { from, to, scaled })
+    }
+
+    /// What it left.
+    pub(crate) fn left(self) -> i32 {
+        if self.scaled { self.to } else { self.from }
+    }
+}
+
+impl Event {
+    /// Whether it says that the controller has scaled the target of an HPA.
+    pub(crate) fn is_rescale_of(&self, hpa: &Hpa) -> bool {
+        self.is_about(hpa) && self.reason == "SuccessfulRescale"
+    }
+
+    /// The replicas to which the controller has scaled.
+    pub(crate) fn new_size(&self) -> Option<i32> {
+        self.message.strip_prefix("New size: ")?.split(';').next()?.parse().ok()
+    }
+}
+
+impl Input {
+    /// When the controller has last scaled to so many replicas, by its events.
+    pub(crate) fn scaled_to(&self, replicas: i32) -> impl Iterator<Item = Timestamp> {
+        let hpa = &self.snapshot.hpa;
+        let events = self.evidence.events.iter();
+        let own =
+            events.filter(move |it| it.is_rescale_of(hpa) && it.new_size() == Some(replicas));
+        own.filter_map(|it| it.last)
+    }
+}

@@ -1,0 +1,501 @@
+//! Findings about what acts on the HPA, its target or its controller from outside of the pass: a target
+//! that is not there, KEDA, the API server, somebody else who sets replicas, and a controller that does
+//! not pass or does not decide as we do.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::last_pass::LastPass;
+use super::{Case, Finding, Severity};
+use crate::apimachinery::annotations::{
+    ARGO_CD, HELM_RELEASE, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT,
+};
+use crate::apimachinery::managed_fields::ManagedFieldsEntry;
+use crate::apimachinery::names::nearest;
+use crate::engine;
+use crate::engine::decision::{Because, Decision, Direction, MetricResult, Path, Step};
+use crate::snapshot::controller::Gates;
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaStatus};
+use crate::snapshot::note::Note;
+use crate::snapshot::surroundings::Workload;
+use crate::snapshot::{ScaleError, Snapshot};
+use crate::version::{Stage, Version};
+
+/// The target or its scale does not exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetNotFound {
+    /// What is missing.
+    pub missing: Missing,
+    /// What the API server says.
+    pub error: String,
+    /// What may be meant.
+    pub meant: Option<CrossVersionObjectReference>,
+}
+
+/// What is missing of a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// No kind of that name is served in that group.
+    Kind,
+    /// There is no such object.
+    Object,
+    /// The kind has no scale.
+    Scale,
+}
+
+/// KEDA is told not to scale.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PausedByKeda {
+    /// The name of the ScaledObject.
+    pub object: String,
+    /// The annotations that say so; none where the ScaledObject was not read.
+    pub annotations: Vec<&'static str>,
+    /// The directions that are disabled in the HPA.
+    pub disabled: Vec<Direction>,
+}
+
+/// Fields of the spec are dropped or ignored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldIgnored {
+    /// Where they stand.
+    pub paths: Vec<String>,
+    /// Whether the API server drops them; otherwise it has kept them, and the controller ignores them.
+    pub dropped: bool,
+    /// The gate that they need.
+    pub gate: &'static str,
+    /// Whether the gate can be set in this version.
+    pub settable: bool,
+    /// The first version in which it is on.
+    pub on_in: Option<u32>,
+}
+
+/// Something else sets the replicas of the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherWriter {
+    /// The replicas now.
+    pub now: i32,
+    /// What the last pass left, where that is something else.
+    pub left: Option<i32>,
+    /// Who set them last, if the target tells.
+    pub writer: Option<Writer>,
+    /// What the controller has put back again and again.
+    pub again: Option<Again>,
+    /// The replicas after this pass.
+    pub after: Option<i32>,
+    /// Until when what this pass recommends keeps the replicas, where the controller left fewer.
+    pub held_until: Option<Timestamp>,
+}
+
+/// Who set the replicas.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Writer {
+    /// The field manager.
+    pub manager: String,
+    /// When.
+    pub time: Option<Timestamp>,
+    /// In which way.
+    pub by: By,
+}
+
+/// The ways in which replicas are set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum By {
+    /// The scale subresource, as `kubectl scale` and other autoscalers do.
+    Scale,
+    /// A manifest that Argo CD applies.
+    ArgoCd,
+    /// A manifest of a Helm release.
+    Helm,
+    /// Any other manifest.
+    Manifest,
+}
+
+/// Scaling to the same count over and over, with nothing of the controller's in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Again {
+    /// The replicas.
+    pub replicas: i32,
+    /// How often.
+    pub count: i32,
+    /// The first time.
+    pub first: Timestamp,
+    /// The last time.
+    pub last: Timestamp,
+}
+
+/// The controller makes no passes over the HPA.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ControllerSilent {
+    /// The lease of the controller manager has run out.
+    Lapsed {
+        /// When it was last renewed.
+        renewed: Timestamp,
+    },
+    /// It has written no status in several sync periods.
+    NeverPassed {
+        /// When the HPA was created.
+        created: Timestamp,
+    },
+    /// The HPA controller is switched off.
+    Off {
+        /// The pod of the controller manager.
+        pod: String,
+    },
+}
+
+/// The controller came to other replicas than this pass, by the same values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DiffersFromStatus {
+    /// What the controller wants.
+    pub last: i32,
+    /// What this pass wants.
+    pub now: i32,
+    /// When the controller wrote that.
+    pub written: Timestamp,
+    /// The settings, each of which would explain it.
+    pub would_explain: Vec<Setting>,
+}
+
+/// A setting of the controller.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Setting {
+    /// The tolerance.
+    Tolerance(f64),
+    /// How long recommendations keep the replicas from going down.
+    DownscaleStabilization(SignedDuration),
+    /// The version.
+    Version(Version),
+}
+
+/// A pass does not take longer from reading the scale to writing its status.
+const SETTLED: SignedDuration = SignedDuration::from_secs(60);
+
+/// The `selectPolicy` that keeps a direction from being scaled in.
+const DISABLED: &str = "Disabled";
+
+/// `target-not-found`
+pub(super) fn target_not_found(case: &Case<'_>) -> Option<Finding> {
+    let target = case.target();
+    let (missing, error) = match &case.snapshot().scale {
+        Err(ScaleError::Mapping(error)) if error.starts_with("no matches for kind") => {
+            (Missing::Kind, error)
+        }
+        Err(ScaleError::Get(error)) if error.ends_with("not found") => (Missing::Object, error),
+        Err(ScaleError::Get(error)) if error.contains("could not find the requested resource") => {
+            (Missing::Scale, error)
+        }
+        _ => return None,
+    };
+    let known = || case.surroundings().workloads.iter().filter(|it| it.is_scalable());
+    let is_own = |it: &Workload| it.kind == target.kind && it.group == target.group();
+    let same_name = known().find(|it| {
+        it.metadata.name == target.name && !is_own(it) && it.metadata.controller().is_none()
+    });
+    let of_kind = || known().filter(|it| it.is_kind_of(target));
+    let near = nearest(&target.name, of_kind().map(|it| &*it.metadata.name));
+    let near = of_kind().find(|it| Some(&*it.metadata.name) == near);
+    let meant = same_name.or(near.filter(|_| missing == Missing::Object));
+    let facts = TargetNotFound {
+        missing,
+        error: error.clone(),
+        meant: meant.map(Workload::to_reference),
+    };
+    Some(Finding::explaining(Severity::Error, facts))
+}
+
+/// `paused-by-keda`
+pub(super) fn paused_by_keda(case: &Case<'_>) -> Option<Finding> {
+    let hpa = &case.snapshot().hpa;
+    let owner = hpa.scaled_object()?;
+    let object = case.surroundings().scaled_objects.iter();
+    let object = object.into_iter().find(|it| it.metadata.name == owner.name);
+    let set = |annotation| object.filter(|it| it.is_set(annotation)).map(|_| annotation);
+    let whole = object.and_then(|it| it.paused_by());
+    let each = [whole, set(KEDA_PAUSED_SCALE_IN), set(KEDA_PAUSED_SCALE_OUT)];
+    let annotations: Vec<&'static str> = each.into_iter().flatten().collect();
+    let disabled = disabled(hpa);
+    // A ScaledObject may state `selectPolicy` itself.
+    if annotations.is_empty() && (object.is_some() || disabled.is_empty()) {
+        return None;
+    }
+    let without = case.without(|snapshot| {
+        let behavior = snapshot.hpa.spec.behavior.iter_mut();
+        for rules in behavior.flat_map(|it| [&mut it.scale_up, &mut it.scale_down]).flatten() {
+            rules.select_policy = rules.select_policy.take().filter(|policy| policy != DISABLED);
+        }
+    });
+    let facts = PausedByKeda { object: owner.name.clone(), annotations, disabled };
+    Some(match without == case.answer() {
+        true => Finding::aside(Severity::Warning, facts),
+        false => Finding::explaining(Severity::Warning, facts).without(without),
+    })
+}
+
+/// The directions that an HPA disables.
+fn disabled(hpa: &Hpa) -> Vec<Direction> {
+    let behavior = hpa.spec.behavior.iter();
+    let rules =
+        behavior.flat_map(|it| [(Direction::Up, &it.scale_up), (Direction::Down, &it.scale_down)]);
+    let disabled = rules.filter(|(_, rules)| {
+        rules.as_ref().is_some_and(|it| it.select_policy.as_deref() == Some(DISABLED))
+    });
+    disabled.map(|(direction, _)| direction).collect()
+}
+
+/// `field-ignored`
+pub(super) fn field_ignored(case: &Case<'_>) -> Vec<Finding> {
+    const TOLERANCE: &str = "HPAConfigurableTolerance";
+    let mut found: Vec<FieldIgnored> = Vec::new();
+    for note in &case.pass.input.notes {
+        let (path, gate, dropped) = match note {
+            Note::FieldDropped { path, gate } => (path.clone(), *gate, true),
+            Note::ToleranceIgnored { direction, .. } => {
+                (format!("spec.behavior.{direction}.tolerance"), TOLERANCE, false)
+            }
+            _ => continue,
+        };
+        match found.iter_mut().find(|it| it.gate == gate && it.dropped == dropped) {
+            Some(facts) => facts.paths.push(path),
+            None => found.push(FieldIgnored {
+                paths: vec![path],
+                dropped,
+                gate,
+                settable: Stage::of(gate, &case.snapshot().controller.version).is_settable(),
+                on_in: Version::all().find(|it| Stage::of(gate, it).is_on()).map(|it| it.minor()),
+            }),
+        }
+    }
+    let finding = |facts: FieldIgnored| {
+        // A version without the gate has no rule for two tolerances.
+        if facts.dropped || !facts.settable {
+            return Finding::aside(Severity::Warning, facts);
+        }
+        let without = case.without(|snapshot| {
+            snapshot.controller.gates = Gates {
+                configurable_tolerance: true,
+                ..snapshot.controller.gates
+            };
+        });
+        match without == case.answer() {
+            true => Finding::aside(Severity::Warning, facts),
+            false => Finding::explaining(Severity::Warning, facts).without(without),
+        }
+    };
+    found.into_iter().map(finding).collect()
+}
+
+/// `other-writer`
+pub(super) fn other_writer(case: &Case<'_>) -> Option<Finding> {
+    let hpa = &case.snapshot().hpa;
+    let now = case.scale()?.spec_replicas;
+    let last = LastPass::of(&hpa.status, now)?;
+    // Switching on and off is something else.
+    if now == 0 || last.left() == 0 {
+        return None;
+    }
+    let managed = case.workload().map_or(&[][..], |target| &target.metadata.managed_fields);
+    let writer = managed.iter().filter(|it| it.owns_replicas).max_by_key(|it| it.time);
+    let by_controller = writer.is_some_and(is_of_controller)
+        || case.pass.input.scaled_to(now).any(|time| hpa.written.status.is_none_or(|it| time > it));
+    let differs = now != last.left() && !by_controller;
+    let again = again(case);
+    if !differs && again.is_none() {
+        return None;
+    }
+    // What was written long before the last pass is what that pass found.
+    let is_later = |it: &&ManagedFieldsEntry| match (it.time, hpa.written.status) {
+        (Some(time), Some(status)) => !differs || status.duration_since(time) < SETTLED,
+        _ => true,
+    };
+    let writer = writer.filter(|it| !is_of_controller(it)).filter(is_later);
+    let after = case.decision().replicas_after();
+    let corrects = matches!(case.decision().path(), Some(Path::AboveMax | Path::BelowMin));
+    let fought = again.is_some();
+    let facts = OtherWriter {
+        now,
+        left: differs.then(|| last.left()),
+        writer: writer.map(|it| Writer {
+            manager: it.manager.clone(),
+            time: it.time,
+            by: by(it, case.workload()),
+        }),
+        again,
+        after,
+        held_until: (after == Some(now) && now > last.left()).then(|| held_until(case)).flatten(),
+    };
+    // What is corrected once is explained by the correction.
+    Some(match corrects && !fought {
+        true => Finding::aside(Severity::Warning, facts),
+        false => Finding::explaining(Severity::Warning, facts),
+    })
+}
+
+/// Until when the recommendation of this pass keeps the controller from scaling down.
+fn held_until(case: &Case<'_>) -> Option<Timestamp> {
+    let window = case.decision().trace.iter().find_map(|step| match step {
+        Step::Stabilize { down_window, .. } => Some(*down_window),
+        _ => None,
+    })?;
+    case.snapshot().now.checked_add(window).ok()
+}
+
+fn is_of_controller(entry: &ManagedFieldsEntry) -> bool {
+    entry.is_of_scale() && entry.manager == "kube-controller-manager"
+}
+
+fn by(entry: &ManagedFieldsEntry, target: Option<&Workload>) -> By {
+    let annotated = |key| target.is_some_and(|it| it.metadata.annotations.get(key).is_some());
+    let manager = &*entry.manager;
+    match () {
+        () if entry.is_of_scale() => By::Scale,
+        () if manager.starts_with("argocd") || annotated(ARGO_CD) => By::ArgoCd,
+        () if manager.starts_with("helm") || annotated(HELM_RELEASE) => By::Helm,
+        () => By::Manifest,
+    }
+}
+
+/// Looks for events that show the controller scaling to one count over and over. If it had itself gone
+/// elsewhere in between, there would be about as many events about that.
+fn again(case: &Case<'_>) -> Option<Again> {
+    /// Events that are further apart are forgotten in between.
+    const KEPT: SignedDuration = SignedDuration::from_mins(30);
+    /// So often is no coincidence.
+    const SEVERAL: i32 = 3;
+    let input = &case.pass.input;
+    let hpa = &case.snapshot().hpa;
+    let events = || input.evidence.events.iter().filter(|it| it.is_rescale_of(hpa));
+    let most = events().max_by_key(|it| it.count)?;
+    let (first, last, count) = (most.first?, most.last?, most.count);
+    let replicas = most.new_size()?;
+    let of_size = |size| events().filter(move |it| (it.new_size() == Some(replicas)) == size);
+    let others: i32 = of_size(false).map(|it| it.count.max(1)).sum();
+    let is_recent = case.snapshot().now.duration_since(last) < KEPT;
+    let is_dense = last.duration_since(first) < KEPT * (count - 1).max(1);
+    (count >= SEVERAL && others < count - 1 && is_recent && is_dense)
+        .then_some(Again { replicas, count, first, last })
+}
+
+/// `controller-silent`
+pub(super) fn controller_silent(case: &Case<'_>) -> Option<Finding> {
+    let input = &case.pass.input;
+    let hpa = &case.snapshot().hpa;
+    let off = input.notes.iter().find_map(|note| match note {
+        Note::ControllerOff { pod } => Some(ControllerSilent::Off { pod: pod.clone() }),
+        _ => None,
+    });
+    let lapsed = || {
+        let renewed = input.lapsed_lease()?.renewed;
+        // Another controller manager may have another lease.
+        let is_later = hpa.written.status.is_some_and(|it| it > renewed && !hpa.written.by_us);
+        (!is_later).then_some(ControllerSilent::Lapsed { renewed })
+    };
+    let never = || {
+        let created = hpa.written.created.filter(|it| input.is_several_passes_ago(*it))?;
+        let never = hpa.uid.is_some() && hpa.status == HpaStatus::default();
+        never.then_some(ControllerSilent::NeverPassed { created })
+    };
+    let facts = off.or_else(lapsed).or_else(never)?;
+    Some(Finding::explaining(Severity::Error, facts))
+}
+
+/// `differs-from-status`
+pub(super) fn differs_from_status(case: &Case<'_>) -> Option<Finding> {
+    let pass = case.pass;
+    let hpa = &case.snapshot().hpa;
+    let scale = case.scale()?;
+    let status = case.decision().outcome.status.as_ref()?;
+    let (last, now) = (hpa.status.desired_replicas, status.desired_replicas);
+    let written = hpa.written.status?;
+    let same_metrics = match (&hpa.status.current_metrics, &status.current_metrics) {
+        (Some(then), Some(now)) => {
+            then.len() == now.len()
+                && then.iter().zip(now).all(|(then, now)| {
+                    then.labelled().is_some() && then.agrees_with(now)
+                })
+        }
+        _ => false,
+    };
+    let pods_changed = case.pods().any(|pod| {
+        let ready = pod.ready.map(|it| it.last_transition_time);
+        [pod.start_time, ready].into_iter().flatten().any(|time| time > written)
+    });
+    // A pass that scales leaves the values from before in its status.
+    let stood_still = hpa.status.current_replicas == last && scale.spec_replicas == last;
+    let is_comparable = last != now
+        && stood_still
+        && same_metrics
+        && !pods_changed
+        && !hpa.written.by_us
+        && hpa.written.spec.is_none_or(|it| it <= written)
+        && pass.input.lapsed_lease().is_none()
+        && !pass.depends_on_history();
+    if !is_comparable {
+        return None;
+    }
+    let would_explain = would_explain(case, last);
+    (!would_explain.is_empty()).then(|| {
+        let facts = DiffersFromStatus { last, now, written, would_explain };
+        Finding::aside(Severity::Warning, facts)
+    })
+}
+
+/// Nobody sets a larger one, so that something else is the cause.
+const LARGEST_TOLERANCE: f64 = 0.3;
+
+/// The assumed settings that would bring a pass to so many replicas.
+fn would_explain(case: &Case<'_>, wanted: i32) -> Vec<Setting> {
+    let Case { pass } = case;
+    let comes_to_it = |decision: &Decision| {
+        decision.outcome.status.as_ref().is_some_and(|it| it.desired_replicas == wanted)
+    };
+    let memory = &pass.remembered.likely;
+    let run = |change: &dyn Fn(&mut Snapshot)| {
+        let mut snapshot = case.snapshot().clone();
+        change(&mut snapshot);
+        comes_to_it(&engine::reconcile(&snapshot, memory))
+    };
+    let tolerance = || {
+        let MetricResult::Proposal(proposal) = &case.decision().winner()?.result else {
+            return None;
+        };
+        let percent = (proposal.ratio - 1.0).abs() * 100.0;
+        // The next whole percent beyond the border.
+        let percent = match proposal.because {
+            Because::WithinTolerance | Because::FilledWithinTolerance => percent.ceil() - 1.0,
+            _ => percent.floor() + 1.0,
+        };
+        let tolerance = percent / 100.0;
+        let explains = tolerance <= LARGEST_TOLERANCE
+            && run(&|snapshot| snapshot.controller.tolerance = tolerance);
+        explains.then_some(Setting::Tolerance(tolerance))
+    };
+    let stabilization = || {
+        let mut windows = [0, 1, 2, 3, 10, 15, 30].map(SignedDuration::from_mins).into_iter();
+        let explains = |window: &SignedDuration| {
+            run(&|snapshot| snapshot.controller.downscale_stabilization = *window)
+        };
+        windows.find(explains).map(Setting::DownscaleStabilization)
+    };
+    let version = || {
+        let own = &case.snapshot().controller.version;
+        let mut others = Version::all().filter(|it| it.minor() != own.minor());
+        let explains = |it: &Version| {
+            comes_to_it(&engine::reconcile_in(it, case.snapshot(), memory))
+        };
+        others.find(explains).map(Setting::Version)
+    };
+    let known = &pass.input.known.flags;
+    let mut settings = Vec::new();
+    if known.tolerance.is_none() {
+        settings.extend(tolerance());
+    }
+    if known.downscale_stabilization.is_none() {
+        settings.extend(stabilization());
+    }
+    if case.snapshot().controller.version.stated().is_none() {
+        settings.extend(version());
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,333 @@
+use serde_json::{Value, json};
+
+use super::super::{Code, Facts, Finding, Severity};
+use super::{Again, By, ControllerSilent, Missing, Setting};
+use crate::build;
+use crate::engine::decision::Direction;
+use crate::pass::Pass;
+use crate::saved::assemble::assemble;
+use crate::saved::file;
+use crate::saved::objects::Objects;
+use crate::snapshot::input::Options;
+
+/// The finding of a code over these objects, if there is one.
+fn find(code: Code, items: &[Value]) -> Option<Finding> {
+    let mut objects = Objects::default();
+    file::read_text(&build::list(items.iter().cloned()), "test", &mut objects).expect("objects");
+    let options = Options { name: "web".to_owned(), ..Options::default() };
+    let now = build::NOW.parse().expect("a time");
+    let input = assemble(objects, &options, now).expect("an input");
+    super::super::find(&Pass::run(input)).into_iter().find(|it| it.code() == code)
+}
+
+fn state() -> Value {
+    build::state(&json!({"memory": "unknown"}))
+}
+
+/// An HPA for `replicas` of 50 % CPU each, at its target, as the last pass left it.
+fn settled(replicas: i32) -> Value {
+    let metric = build::resource("cpu", &build::utilization(50));
+    build::with(
+        build::hpa(&json!({"metrics": [metric], "minReplicas": 2})),
+        &json!({
+            "metadata": {"managedFields": [
+                {"manager": "kube-controller-manager", "subresource": "status",
+                    "time": "2026-11-21T05:59:51Z"},
+            ]},
+            "status": {
+                "currentReplicas": replicas, "desiredReplicas": replicas,
+                "conditions": [
+                    {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"},
+                    {"type": "ScalingActive", "status": "True", "reason": "ValidMetricFound"},
+                    {"type": "ScalingLimited", "status": "False", "reason": "DesiredWithinRange"},
+                ],
+                "currentMetrics": [{"type": "Resource", "resource": {"name": "cpu",
+                    "current": {"averageUtilization": 50, "averageValue": "50m"}}}],
+            },
+        }),
+    )
+}
+
+/// Pods and what they use.
+fn pods(count: usize, cpu: &str) -> Vec<Value> {
+    let name = |number: usize| format!("web-{number}");
+    let both = |number| [build::pod(&name(number)), build::pod_metrics(&name(number), cpu)];
+    (0..count).flat_map(both).collect()
+}
+
+/// The target, whose replicas somebody has set.
+fn deployment(replicas: i32, managed: &Value, annotations: &Value) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default", "annotations": annotations,
+            "managedFields": managed},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}},
+        "status": {"replicas": replicas},
+    })
+}
+
+fn writes(manager: &str, subresource: &str) -> Value {
+    json!([{"manager": manager, "subresource": subresource, "time": "2026-11-21T05:59:55Z",
+        "fieldsV1": {"f:spec": {"f:replicas": {}}}}])
+}
+
+fn rescale(size: i32, count: i32) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Event",
+        "metadata": {"name": format!("web.{size}"), "namespace": "default"},
+        "involvedObject": {"kind": "HorizontalPodAutoscaler", "namespace": "default", "name": "web"},
+        "reason": "SuccessfulRescale", "message": format!("New size: {size}; reason: cpu above target"),
+        "count": count,
+        "firstTimestamp": "2026-11-21T05:00:00Z", "lastTimestamp": "2026-11-21T05:59:48Z",
+    })
+}
+
+fn with_pods(items: impl IntoIterator<Item = Value>, count: usize, cpu: &str) -> Vec<Value> {
+    items.into_iter().chain(pods(count, cpu)).collect()
+}
+
+#[test]
+fn a_target_that_is_not_there() {
+    let deployment = |name: &str| build::with(deployment(3, &json!([]), &json!({})), &json!({"metadata": {"name": name}}));
+    let stateful_set = build::with(deployment("web"), &json!({"kind": "StatefulSet"}));
+    let to = |reference: Value| build::hpa(&json!({"scaleTargetRef": reference}));
+    for (hpa, objects, want) in [
+        (to(json!({})), vec![deployment("weg")], Some((Missing::Object, Some("Deployment/weg")))),
+        (to(json!({})), vec![deployment("other-thing")], Some((Missing::Object, None))),
+        (to(json!({})), vec![stateful_set], Some((Missing::Object, Some("StatefulSet/web")))),
+        (
+            to(json!({"apiVersion": "extensions/v1beta1"})),
+            vec![deployment("web")],
+            Some((Missing::Kind, Some("Deployment/web"))),
+        ),
+        (to(json!({"kind": "DaemonSet"})), vec![], Some((Missing::Scale, None))),
+        (to(json!({})), vec![deployment("web")], None),
+    ] {
+        let items: Vec<Value> = [state(), hpa.clone()].into_iter().chain(objects).collect();
+        let found = find(Code::TargetNotFound, &items);
+        let got = found.as_ref().map(|it| {
+            assert_eq!((it.severity, it.explains), (Severity::Error, true));
+            let Facts::TargetNotFound(facts) = &it.facts else { panic!("{it:?}") };
+            (facts.missing, facts.meant.as_ref().map(ToString::to_string))
+        });
+        let want = want.map(|(missing, meant)| (missing, meant.map(str::to_owned)));
+        assert_eq!(got, want, "{hpa}");
+    }
+    // An input that lacks the target says nothing of the cluster.
+    assert_eq!(find(Code::TargetNotFound, &[build::hpa(&json!({}))]), None);
+}
+
+#[test]
+fn a_scaled_object_that_is_paused() {
+    let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
+        "uid": "1", "controller": true}]);
+    let owned = |behavior: Value| {
+        let metric = build::resource("cpu", &build::utilization(50));
+        let spec = json!({"metrics": [metric], "behavior": behavior});
+        build::with(build::hpa(&spec), &json!({"metadata": {"ownerReferences": owner}}))
+    };
+    let disabled = json!({"scaleUp": {"selectPolicy": "Disabled"}});
+    let object = |annotations: Value| {
+        vec![json!({
+            "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+            "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
+        })]
+    };
+    let out = "autoscaling.keda.sh/paused-scale-out";
+    let plain = build::with(owned(disabled.clone()), &json!({"metadata": {"ownerReferences": null}}));
+    for (hpa, objects, cpu, want) in [
+        (owned(disabled.clone()), object(json!({out: "true"})), "100m", Some((true, vec![out]))),
+        // It explains nothing where the metrics ask for no more.
+        (owned(disabled.clone()), object(json!({out: "true"})), "50m", Some((false, vec![out]))),
+        (owned(disabled.clone()), vec![], "100m", Some((true, vec![]))),
+        // Its own behavior.
+        (owned(disabled.clone()), object(json!({out: "false"})), "100m", None),
+        (owned(json!(null)), vec![], "100m", None),
+        (plain, object(json!({out: "true"})), "100m", None),
+    ] {
+        let items = [state(), hpa, build::scale(4)].into_iter().chain(objects);
+        let found = find(Code::PausedByKeda, &with_pods(items, 4, cpu));
+        let got = found.map(|it| {
+            assert_eq!(it.severity, Severity::Warning);
+            let Facts::PausedByKeda(facts) = &it.facts else { panic!("{it:?}") };
+            assert_eq!((&*facts.object, &facts.disabled[..]), ("web", &[Direction::Up][..]));
+            (it.explains, facts.annotations.clone())
+        });
+        assert_eq!(got, want);
+    }
+}
+
+#[test]
+fn a_field_that_the_version_does_not_have() {
+    let tolerant = |uid: Option<&str>| {
+        let metric = build::resource("cpu", &build::utilization(50));
+        let behavior = json!({"scaleUp": {"tolerance": "0.01"}});
+        let hpa = build::hpa(&json!({"metrics": [metric], "behavior": behavior}));
+        build::with(hpa, &json!({"metadata": {"uid": uid}}))
+    };
+    // 54 % is within the tolerance of 10 %, and not within one of 1 %.
+    for (version, gate, hpa, want) in [
+        ("v1.34.2", None, tolerant(Some("u")), Some((false, true, true))),
+        ("v1.34.2", None, tolerant(None), Some((true, true, false))),
+        ("v1.32.1", None, tolerant(None), Some((true, false, false))),
+        ("v1.34.2", Some(true), tolerant(Some("u")), None),
+        ("v1.36.2", None, tolerant(Some("u")), None),
+        ("v1.36.2", Some(false), tolerant(Some("u")), Some((false, true, true))),
+        ("v1.34.2", None, settled(4), None),
+    ] {
+        let gates = gate.map_or(json!({}), |on: bool| json!({"HPAConfigurableTolerance": on}));
+        let state = build::state(&json!({
+            "memory": "unknown", "kubernetesVersion": version, "featureGates": gates,
+        }));
+        let items = with_pods([state, hpa, build::scale(4)], 4, "54m");
+        let got = find(Code::FieldIgnored, &items).map(|it| {
+            assert_eq!(it.severity, Severity::Warning);
+            let Facts::FieldIgnored(facts) = &it.facts else { panic!("{it:?}") };
+            assert_eq!(facts.paths, ["spec.behavior.scaleUp.tolerance"]);
+            assert_eq!(facts.on_in, Some(35));
+            let more = it.without.and_then(|it| it.replicas) == Some(5);
+            assert_eq!(more, it.explains);
+            (facts.dropped, facts.settable, it.explains)
+        });
+        assert_eq!(got, want, "{version} {gate:?}");
+    }
+}
+
+#[test]
+fn replicas_that_somebody_else_set() {
+    let argo = json!({"argocd.argoproj.io/tracking-id": "web"});
+    let helm = json!({"meta.helm.sh/release-name": "shop"});
+    let none = json!({});
+    let by_hand = writes("kubectl", "scale");
+    let controller = writes("kube-controller-manager", "scale");
+    for (left, now, managed, annotations, want) in [
+        (3, 8, &by_hand, &none, Some(Some(By::Scale))),
+        (9, 5, &writes("argocd-controller", ""), &argo, Some(Some(By::ArgoCd))),
+        (9, 5, &writes("helm", ""), &helm, Some(Some(By::Helm))),
+        (9, 5, &writes("kubectl-client-side-apply", ""), &none, Some(Some(By::Manifest))),
+        (9, 5, &json!([]), &none, Some(None)),
+        // The controller itself, which has not written its status yet.
+        (3, 8, &controller, &none, None),
+        (5, 5, &by_hand, &none, None),
+        // Switched off and on.
+        (3, 0, &by_hand, &none, None),
+        (0, 3, &by_hand, &none, None),
+    ] {
+        let target = deployment(now, managed, annotations);
+        let items = with_pods([state(), settled(left), target], 5, "50m");
+        let got = find(Code::OtherWriter, &items).map(|it| {
+            assert_eq!((it.severity, it.explains), (Severity::Warning, true));
+            let Facts::OtherWriter(facts) = it.facts else { panic!("{it:?}") };
+            assert_eq!((facts.now, facts.left), (now, Some(left)));
+            facts.writer.map(|it| it.by)
+        });
+        assert_eq!(got, want, "{left} {now} {managed}");
+    }
+    // An event of the controller about the same count, after the status.
+    let later = build::with(rescale(8, 1), &json!({"lastTimestamp": "2026-11-21T05:59:58Z"}));
+    let target = deployment(8, &json!([]), &none);
+    let items = with_pods([state(), settled(3), target.clone(), later], 5, "50m");
+    assert_eq!(find(Code::OtherWriter, &items), None);
+    // What a pass corrects once is explained by the correction.
+    let target = deployment(1, &by_hand, &none);
+    let items = with_pods([state(), settled(3), target], 1, "50m");
+    assert!(find(Code::OtherWriter, &items).is_some_and(|it| !it.explains));
+}
+
+#[test]
+fn replicas_that_go_to_and_fro() {
+    let target = deployment(4, &json!([]), &json!({}));
+    for (events, want) in [
+        (vec![rescale(4, 20)], Some(20)),
+        (vec![rescale(4, 20), rescale(3, 2)], Some(20)),
+        // The controller's own doing.
+        (vec![rescale(4, 20), rescale(3, 19)], None),
+        (vec![rescale(4, 2)], None),
+        (vec![], None),
+    ] {
+        let items = [state(), settled(4), target.clone()].into_iter().chain(events.clone());
+        let got = find(Code::OtherWriter, &with_pods(items, 4, "50m")).map(|it| {
+            let Facts::OtherWriter(facts) = it.facts else { panic!("{it:?}") };
+            let Again { replicas, count, .. } = facts.again.expect("to and fro");
+            assert_eq!((replicas, facts.left), (4, None));
+            count
+        });
+        assert_eq!(got, want, "{events:?}");
+    }
+}
+
+#[test]
+fn a_controller_that_makes_no_passes() {
+    let lease = |renewed: &str| {
+        json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
+            "spec": {"leaseDurationSeconds": 15, "holderIdentity": "a",
+                "acquireTime": "2026-11-21T01:00:00.000000Z", "renewTime": renewed},
+        })
+    };
+    let created = |time: &str| {
+        build::with(build::hpa(&json!({})), &json!({"metadata": {"creationTimestamp": time}}))
+    };
+    let earlier = build::with(
+        settled(4),
+        &json!({"metadata": {"managedFields": [
+            {"manager": "kube-controller-manager", "subresource": "status",
+                "time": "2026-11-21T04:59:00Z"},
+        ]}}),
+    );
+    let lapsed = "2026-11-21T05:00:00.000000Z";
+    for (hpa, lease, want) in [
+        (earlier.clone(), vec![lease(lapsed)], Some("lapsed")),
+        (earlier, vec![lease("2026-11-21T05:59:58.000000Z")], None),
+        // It has written a status since, so that its lease is another one.
+        (settled(4), vec![lease(lapsed)], None),
+        (created("2026-11-21T05:50:00Z"), vec![], Some("never")),
+        (created("2026-11-21T05:59:40Z"), vec![], None),
+    ] {
+        let items = [state(), hpa.clone(), build::scale(4)].into_iter().chain(lease);
+        let got = find(Code::ControllerSilent, &with_pods(items, 4, "50m")).map(|it| {
+            assert_eq!((it.severity, it.explains), (Severity::Error, true));
+            match it.facts {
+                Facts::ControllerSilent(ControllerSilent::Lapsed { .. }) => "lapsed",
+                Facts::ControllerSilent(ControllerSilent::NeverPassed { .. }) => "never",
+                other => panic!("{other:?}"),
+            }
+        });
+        assert_eq!(got, want, "{hpa}");
+    }
+}
+
+#[test]
+fn a_controller_that_decides_otherwise() {
+    let values = |utilization: i32, desired: i32| {
+        let value = format!("{utilization}m");
+        build::with(
+            settled(4),
+            &json!({"status": {"desiredReplicas": desired, "currentMetrics": [{"type": "Resource",
+                "resource": {"name": "cpu", "current": {
+                    "averageUtilization": utilization, "averageValue": value}}}]}}),
+        )
+    };
+    // At 58 % of 50 %, a controller with the default tolerance goes to 5.
+    for (hpa, cpu, flags, want) in [
+        (values(58, 4), "58m", json!({}), Some(vec![Setting::Tolerance(0.17)])),
+        (values(58, 4), "58m", json!({"tolerance": 0.1}), None),
+        // Other values, or a pass that has scaled.
+        (values(57, 4), "58m", json!({}), None),
+        (values(58, 5), "58m", json!({}), None),
+        // No one sets such a tolerance.
+        (values(90, 4), "90m", json!({}), None),
+        (values(50, 4), "50m", json!({}), None),
+    ] {
+        let state = build::state(&json!({"recommendations": [], "flags": flags}));
+        let items = with_pods([state, hpa.clone(), build::scale(4)], 4, cpu);
+        let got = find(Code::DiffersFromStatus, &items).map(|it| {
+            assert_eq!((it.severity, it.explains), (Severity::Warning, false));
+            let Facts::DiffersFromStatus(facts) = it.facts else { panic!("{it:?}") };
+            assert_eq!((facts.last, facts.now), (4, 5));
+            facts.would_explain
+        });
+        assert_eq!(got, want, "{hpa}");
+    }
+}

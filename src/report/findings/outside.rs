@@ -1,0 +1,361 @@
+//! The words of findings about what acts from outside of the pass.
+
+use serde_json::json;
+
+use super::{About, Text, Words};
+use crate::apimachinery::names::shell_word;
+use crate::engine::decision::Direction;
+use crate::findings::outside::{
+    Again, By, ControllerSilent, DiffersFromStatus, FieldIgnored, Missing, OtherWriter,
+    PausedByKeda, Setting, TargetNotFound, Writer,
+};
+use crate::report::words::{count, distance, duration, future, list, number, time};
+use crate::saved::assemble::resource_of;
+use crate::snapshot::evidence::{LEASE_NAME, LEASE_NAMESPACE};
+use crate::version::Version;
+
+impl Words for TargetNotFound {
+    fn text(&self, about: &About<'_>) -> Text {
+        let target = &about.hpa().spec.scale_target_ref;
+        let summary = match self.missing {
+            Missing::Kind => format!(
+                "the API server has no kind {} in the group {:?}, so nothing can be computed",
+                target.kind,
+                target.group()
+            ),
+            Missing::Object => {
+                format!("the target {target} does not exist, so nothing can be computed")
+            }
+            Missing::Scale => {
+                format!("the target {target} has no scale, so nothing can be computed")
+            }
+        };
+        let mut evidence = vec![format!("The API server says: {}.", self.error)];
+        let resource = shell_word(&resource_of(target.group(), &target.kind));
+        let mut commands = vec![match self.missing {
+            Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".to_owned(),
+            Missing::Object => format!("kubectl get {resource} {}", about.namespace()),
+        }];
+        let mut objects = about.own();
+        let advice = match &self.meant {
+            Some(meant) => {
+                let version = &meant.api_version;
+                evidence.push(format!("There is {meant} ({version})."));
+                objects.push(format!("{}/{}", meant.kind.to_lowercase(), meant.name));
+                let patch = json!({"scaleTargetRef": {
+                    "apiVersion": version, "kind": meant.kind, "name": meant.name,
+                }});
+                commands.insert(0, about.patch_spec(&patch));
+                format!("Point spec.scaleTargetRef at {meant} ({version}), if it is meant.")
+            }
+            None if self.missing == Missing::Scale => {
+                "Point spec.scaleTargetRef at an object that has the subresource scale.".to_owned()
+            }
+            None => "Correct spec.scaleTargetRef, or create the target.".to_owned(),
+        };
+        Text { summary, evidence, advice, commands, objects }
+    }
+}
+
+impl Words for PausedByKeda {
+    fn text(&self, about: &About<'_>) -> Text {
+        let object = format!("ScaledObject/{}", self.object);
+        let name = shell_word(&self.object);
+        let namespace = about.namespace();
+        let verb = |direction: &Direction| match direction {
+            Direction::Up => "out".to_owned(),
+            Direction::Down => "in".to_owned(),
+        };
+        let directions: Vec<String> = self.disabled.iter().map(verb).collect();
+        let directions = directions.join(" and ");
+        let annotations: Vec<String> =
+            self.annotations.iter().map(|it| (*it).to_owned()).collect();
+        let mut evidence = Vec::new();
+        if !directions.is_empty() {
+            let fields = self.disabled.iter().map(|direction| match direction {
+                Direction::Up => "spec.behavior.scaleUp.selectPolicy".to_owned(),
+                Direction::Down => "spec.behavior.scaleDown.selectPolicy".to_owned(),
+            });
+            let fields: Vec<String> = fields.collect();
+            let verb = if fields.len() == 1 { "is" } else { "are" };
+            evidence.push(format!("In the HPA, {} {verb} Disabled.", list(&fields)));
+        }
+        evidence.extend(about.without().map(|it| format!("Without the pause: {it}.")));
+        let summary = match (annotations.is_empty(), directions.is_empty()) {
+            (true, _) => format!(
+                "KEDA owns this HPA and has disabled scaling {directions}, as it does where \
+                 {object} is paused"
+            ),
+            (false, true) => format!("{object} is paused by {}", list(&annotations)),
+            (false, false) => format!(
+                "{object} is paused by {}, so scaling {directions} is disabled",
+                list(&annotations)
+            ),
+        };
+        let (advice, commands) = if annotations.is_empty() {
+            let keys: Vec<String> =
+                directions.split(" and ").map(|it| format!("paused-scale-{it}")).collect();
+            (
+                format!(
+                    "Take the annotation autoscaling.keda.sh/{} off {object}, if it has it; a \
+                     selectPolicy of its own would do the same.",
+                    keys.join(" and autoscaling.keda.sh/")
+                ),
+                vec![format!("kubectl get scaledobject {name} {namespace} -o yaml")],
+            )
+        } else {
+            (
+                format!("Take {} off {object}.", list(&annotations)),
+                annotations
+                    .iter()
+                    .map(|it| format!("kubectl annotate scaledobject {name} {namespace} {it}-"))
+                    .collect(),
+            )
+        };
+        let objects = [vec![format!("scaledobject/{}", self.object)], about.own()].concat();
+        Text { summary, evidence, advice, commands, objects }
+    }
+}
+
+impl Words for FieldIgnored {
+    fn text(&self, about: &About<'_>) -> Text {
+        let version = &about.pass.input.snapshot.controller.version;
+        let paths = list(&self.paths);
+        let (who, verb) = match self.dropped {
+            true => ("the API server", "drops"),
+            false => ("the controller", "ignores"),
+        };
+        let gate = self.gate;
+        let why = match self.settable {
+            true => format!("the feature gate {gate} is off"),
+            false => format!("{version} does not have it"),
+        };
+        let mut evidence = Vec::new();
+        if let Some(minor) = self.on_in {
+            evidence.push(format!("It works by default in Kubernetes 1.{minor} and newer."));
+        }
+        evidence.extend(about.without().map(|it| format!("With it: {it}.")));
+        let mut commands = Vec::new();
+        if self.settable {
+            commands.push(about.kubectl("hpa explain", &format!("--feature-gates {gate}=true")));
+        }
+        let fields = if self.paths.len() == 1 { "the field" } else { "the fields" };
+        let advice = match (self.settable, self.on_in) {
+            (true, _) => format!(
+                "Set --feature-gates={gate}=true on the API server and the controller manager, or \
+                 remove {fields}."
+            ),
+            (false, Some(minor)) => format!("Upgrade to Kubernetes 1.{minor}, or remove {fields}."),
+            (false, None) => format!("Remove {fields}."),
+        };
+        Text {
+            summary: format!("{who} ({version}) {verb} {paths}: {why}"),
+            evidence,
+            advice,
+            commands,
+            objects: about.own(),
+        }
+    }
+}
+
+impl Words for OtherWriter {
+    fn text(&self, about: &About<'_>) -> Text {
+        let now = about.now();
+        let replicas = |n| count(n, "replica");
+        let who = match &self.writer {
+            Some(writer) => writer.name(),
+            None => "something else".to_owned(),
+        };
+        let ago = self.writer.as_ref().and_then(|it| it.time);
+        let ago = ago.map_or_else(String::new, |it| format!(" {} ago", distance(it, now)));
+        let summary = match (self.left, self.again) {
+            (Some(left), _) => {
+                let set = replicas(self.now);
+                format!("{who} set {set}{ago}, though the last pass had left {left}")
+            }
+            (None, Some(Again { replicas: to, count, first, .. })) => {
+                let (to, since) = (replicas(to), distance(first, now));
+                format!("{who} keeps changing the replicas: the controller put back {to} {count} times in {since}")
+            }
+            (None, None) => format!("{who} sets the replicas, too"),
+        };
+        let mut evidence = Vec::new();
+        if let Some(Writer { manager, time: at, by }) = &self.writer {
+            let through = if *by == By::Scale { " through the subresource scale" } else { "" };
+            let at = at.map_or_else(String::new, |at| format!(" at {}", time(now, at)));
+            let last = if self.left.is_some() { "set" } else { "also sets" };
+            evidence
+                .push(format!("The field manager {manager} {last} spec.replicas{at}{through}."));
+        }
+        if let Some(Again { replicas: to, count, first, last }) = self.again {
+            evidence.push(format!(
+                "The controller has scaled to {} {count} times since {}, the last time at {}, and \
+                 its events do not show it scaling elsewhere in between.",
+                replicas(to),
+                time(now, first),
+                time(now, last)
+            ));
+        }
+        if let Some(after) = self.after.filter(|after| *after != self.now) {
+            evidence.push(format!("The next pass changes {} to {after}.", self.now));
+        } else if let Some(until) = self.held_until {
+            evidence.push(format!(
+                "This pass recommends {}, which the controller does not go below until {}; then it \
+                 follows its metrics again.",
+                self.now,
+                future(now, until)
+            ));
+        }
+        let (target, namespace) = (about.target(), about.namespace());
+        let fields = format!("kubectl get {target} {namespace} -o yaml --show-managed-fields");
+        let (advice, commands) = match self.writer.as_ref().map(|it| &it.by) {
+            Some(By::Scale) => (
+                "Leave the replicas to the HPA: to keep more or fewer, change minReplicas or \
+                 maxReplicas."
+                    .to_owned(),
+                vec![
+                    about.predict("--for 10m"),
+                    about.patch_spec(&json!({"minReplicas": self.now})),
+                ],
+            ),
+            Some(By::ArgoCd) => (
+                "Take replicas out of the manifest that Argo CD applies, or let it ignore \
+                 /spec/replicas (ignoreDifferences with RespectIgnoreDifferences=true)."
+                    .to_owned(),
+                vec![fields],
+            ),
+            Some(By::Helm) => (
+                "Take replicas out of the chart's manifest where an HPA scales it.".to_owned(),
+                vec![fields],
+            ),
+            Some(By::Manifest) => (
+                "Take replicas out of the manifest, and first out of the last applied one, so that \
+                 it is not reset to 1."
+                    .to_owned(),
+                vec![format!("kubectl apply edit-last-applied {target} {namespace}"), fields],
+            ),
+            None => (
+                "Find out what sets the replicas, and leave them to the HPA: take replicas out of \
+                 manifests."
+                    .to_owned(),
+                vec![fields],
+            ),
+        };
+        Text { summary, evidence, advice, commands, objects: vec![target] }
+    }
+}
+
+impl Writer {
+    /// What it is called, with what it is known as.
+    fn name(&self) -> String {
+        let manager = &self.manager;
+        match self.by {
+            By::Scale if manager == "kubectl" => "kubectl scale".to_owned(),
+            By::ArgoCd => format!("Argo CD ({manager})"),
+            By::Helm => format!("Helm ({manager})"),
+            By::Scale | By::Manifest => manager.clone(),
+        }
+    }
+}
+
+impl Words for ControllerSilent {
+    fn text(&self, about: &About<'_>) -> Text {
+        let now = about.now();
+        let period = duration(about.pass.input.snapshot.controller.sync_period);
+        let lease = format!("kubectl get lease {LEASE_NAME} -n {LEASE_NAMESPACE} -o yaml");
+        let pods = format!(
+            "kubectl get pods -n {LEASE_NAMESPACE} -l component=kube-controller-manager"
+        );
+        let (summary, evidence, advice, commands) = match self {
+            Self::Lapsed { renewed } => {
+                let ago = distance(*renewed, now);
+                (
+                    format!(
+                        "the controller manager's lease was last renewed {ago} ago, so nothing is \
+                         scaled"
+                    ),
+                    format!(
+                        "A running controller manager renews its lease every few seconds and makes \
+                         a pass every {period}; the last renewal was at {}.",
+                        time(now, *renewed)
+                    ),
+                    "Look at the controller manager: nobody leads.".to_owned(),
+                    vec![lease, pods],
+                )
+            }
+            Self::NeverPassed { created } => (
+                format!(
+                    "the HPA was created {} ago, and the controller has written no status yet",
+                    distance(*created, now)
+                ),
+                format!("A running controller makes a pass every {period}."),
+                "Look at the controller manager: is it running, and is the HPA controller on?"
+                    .to_owned(),
+                vec![lease, pods],
+            ),
+            Self::Off { pod } => (
+                "the HPA controller is switched off by --controllers, so nothing is scaled"
+                    .to_owned(),
+                format!("The flag is that of pod {LEASE_NAMESPACE}/{pod}."),
+                "Take the HPA controller out of --controllers of the controller manager.".to_owned(),
+                vec![format!(
+                    "kubectl get pod {} -n {LEASE_NAMESPACE} -o yaml",
+                    shell_word(pod)
+                )],
+            ),
+        };
+        let objects = match self {
+            Self::Off { pod } => vec![format!("pod/{pod}")],
+            _ => vec![format!("lease/{LEASE_NAME}")],
+        };
+        Text { summary, evidence: vec![evidence], advice, commands, objects }
+    }
+}
+
+impl Words for DiffersFromStatus {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { last, now, written, would_explain } = self;
+        let word = |setting: &Setting| match setting {
+            Setting::Tolerance(tolerance) => format!("a tolerance of {}", number(*tolerance)),
+            Setting::DownscaleStabilization(window) => {
+                format!("a downscale stabilization of {}", duration(*window))
+            }
+            Setting::Version(version) => format!("the rules of {version}"),
+        };
+        let settings: Vec<String> = would_explain.iter().map(word).collect();
+        let mut evidence = vec![format!(
+            "The status of {} has the same values, and the controller's history makes no difference.",
+            time(about.now(), *written)
+        )];
+        if !settings.is_empty() {
+            let each = if settings.len() == 1 { "" } else { " Each of these would do." };
+            evidence.push(format!("{last} would follow from {}.{each}", list(&settings)));
+        }
+        let flag = |setting: &Setting| match setting {
+            Setting::Tolerance(tolerance) => format!("--tolerance {}", number(*tolerance)),
+            Setting::DownscaleStabilization(window) => {
+                format!("--downscale-stabilization {}", duration(*window))
+            }
+            Setting::Version(version) => format!("--kubernetes-version {}", stated(version)),
+        };
+        Text {
+            summary: format!(
+                "the controller wanted {}, and this pass wants {now} by the same values: the \
+                 controller's settings are not the assumed ones",
+                count(*last, "replica")
+            ),
+            evidence,
+            advice: "State the flags and the version of the controller.".to_owned(),
+            commands: would_explain
+                .iter()
+                .map(|it| about.kubectl("hpa explain", &flag(it)))
+                .collect(),
+            objects: about.own(),
+        }
+    }
+}
+
+/// A version as the command line takes it.
+fn stated(version: &Version) -> String {
+    format!("v1.{}", version.minor())
+}

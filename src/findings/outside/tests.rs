@@ -311,7 +311,7 @@ fn a_controller_that_decides_otherwise() {
     };
     // At 58 % of 50 %, a controller with the default tolerance goes to 5.
     for (hpa, cpu, flags, want) in [
-        (values(58, 4), "58m", json!({}), Some(vec![Setting::Tolerance(0.17)])),
+        (values(58, 4), "58m", json!({}), Some(vec![Setting::Tolerance(0.16)])),
         (values(58, 4), "58m", json!({"tolerance": 0.1}), None),
         // Other values, or a pass that has scaled.
         (values(57, 4), "58m", json!({}), None),

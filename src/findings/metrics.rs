@@ -444,6 +444,8 @@ pub(super) fn container_metrics_missing(case: &Case<'_>) -> Vec<Finding> {
 
 /// `stale-samples`
 pub(super) fn stale_samples(case: &Case<'_>) -> Vec<Finding> {
+    /// Pipelines that work may be late by this much.
+    const LATE: SignedDuration = SignedDuration::from_mins(2);
     let snapshot = case.snapshot();
     let mut found: Vec<(&str, StaleSamples)> = Vec::new();
     let doubts_clock = case.pass.input.clock_doubt.is_some_and(|doubt| doubt.why != Why::Old);
@@ -485,8 +487,9 @@ pub(super) fn stale_samples(case: &Case<'_>) -> Vec<Finding> {
     let winner = case.decision().winner().map(|step| step.index);
     let finding = |(_, facts): (&str, StaleSamples)| {
         let decides = winner.is_some_and(|winner| facts.metrics.contains(&winner));
+        let is_late = snapshot.now.duration_since(facts.newest) <= LATE;
         match facts.stale == facts.samples && decides {
-            _ if facts.doubts_clock => Finding::aside(Severity::Info, facts),
+            _ if facts.doubts_clock || is_late => Finding::aside(Severity::Info, facts),
             true => Finding::explaining(Severity::Warning, facts),
             false => Finding::aside(Severity::Warning, facts),
         }
@@ -527,6 +530,8 @@ pub(super) fn suspect_unit(case: &Case<'_>) -> Vec<Finding> {
 fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     /// A value may be off by this factor besides its unit.
     const OFF: f64 = 2.0;
+    /// A ratio up to this is one of percents to a fraction.
+    const PERCENTS: f64 = 100.0 * OFF;
     let proposal = step.proposal()?;
     let target = amount(&step.target)?;
     let current = proposal.current.average_value.as_ref().or(proposal.current.value.as_ref())?;
@@ -535,26 +540,30 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
         return None;
     }
     let ratio = value as f64 / wanted as f64;
-    let is_near = |power: f64| (power / OFF..=power * OFF).contains(&ratio);
-    let times = |power: i64, format| Some(Quantity::from_milli(wanted.checked_mul(power)?, format));
+    let is_near = |power: i64| (1.0 / OFF..=OFF).contains(&(ratio / power as f64));
     let is_fraction = wanted < 1000
         && !step.is_resource()
         && is_whole(step)
-        && (100.0..=10_000.0).contains(&ratio);
-    let meant = if is_fraction {
-        times(1000, Format::DecimalSI)
-    } else if step.name == "memory" && step.is_resource() {
-        let power = (1..=3).map(|exponent| 1024i64.pow(exponent)).find(|it| is_near(*it as f64))?;
-        times(power, Format::BinarySI)
-    } else if step.name == "cpu" && step.is_resource() {
+        && (100.0 / OFF..=10_000.0).contains(&ratio);
+    let (powers, format): (&[i64], _) = match &*step.name {
+        _ if is_fraction && ratio <= PERCENTS => (&[100], Format::DecimalSI),
+        _ if is_fraction => (&[1000], Format::DecimalSI),
+        "memory" if step.is_resource() => (&[1 << 10, 1 << 20, 1 << 30], Format::BinarySI),
+        // Many more messages than one replica should have are a long queue.
+        _ if step.is_total() => (&[1_000_000, 1_000_000_000], Format::DecimalSI),
+        _ => (&[1000, 1_000_000, 1_000_000_000], Format::DecimalSI),
+    };
+    let power = powers.iter().find(|power| is_fraction || is_near(**power));
+    let meant = match power {
+        Some(power) => wanted.checked_mul(*power)?,
         // Cores where thousandths of a core are meant.
-        let is_beyond = requests_at_most(case, step, wanted / 10);
-        let is_near = (0.25..=OFF).contains(&(ratio * 1000.0));
-        (is_near && is_beyond).then(|| Quantity::from_milli(wanted / 1000, Format::DecimalSI))
-    } else {
-        let power = [1_000, 1_000_000, 1_000_000_000].into_iter().find(|it| is_near(*it as f64))?;
-        times(power, Format::DecimalSI)
-    }?;
+        None if step.name == "cpu" && step.is_resource() => {
+            let is_near = (0.5 / OFF..=OFF).contains(&(ratio * 1000.0));
+            (is_near && requests_at_most(case, step, wanted / 10)).then_some(wanted / 1000)?
+        }
+        None => return None,
+    };
+    let meant = Quantity::from_milli(meant, format);
     let (metric, current, target) = (step.index, current.clone(), target.clone());
     Some(SuspectUnit { metric, current, target, ratio, meant, is_fraction })
 }

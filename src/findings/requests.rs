@@ -355,6 +355,8 @@ pub(super) fn diluted(case: &Case<'_>) -> Vec<Finding> {
 fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     /// Shares that are no further apart say the same.
     const SPREAD: f64 = 2.0;
+    /// The busiest container is this much busier than the pod.
+    const FAR: f64 = 1.5;
     let proposal = step.proposal()?.replicas;
     let shares = shares(case, step)?;
     let all = shares.iter().map(Share::of_request);
@@ -378,7 +380,9 @@ fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
         false => case.without(|it| keep_only(it, &container)),
     };
     let current = case.decision().replicas_before()?;
-    let turns = alone.cmp(&current) != proposal.cmp(&current);
+    let whole = f64::from(step.proposal()?.current.average_utilization?) / 100.0;
+    let is_far = shares.first()?.of_request() >= whole * FAR;
+    let turns = is_far && alone.cmp(&current) != proposal.cmp(&current);
     let pods = counted(case, step).count();
     let facts = DilutedByContainer { metric, shares, pods, proposal, alone, with_sidecars };
     Some(match turns || any_uncounted {

@@ -283,7 +283,8 @@ fn samples_that_are_old() {
             build::NOW.parse::<jiff::Timestamp>().unwrap() - SignedDuration::from_secs(seconds);
         (time, with(&fresh, "PodMetrics", &json!({"timestamp": time.to_string()})))
     };
-    let (newest, old) = at(31);
+    let (newest, old) = at(121);
+    let (_, late) = at(31);
     let (_, young) = at(30);
     let mixed = {
         let mut items = fresh.clone();
@@ -300,10 +301,12 @@ fn samples_that_are_old() {
     };
     let code = Code::StaleSamples;
     check(vec![
-        ("more than two windows", code, old, Some((Severity::Warning, true, facts(2).into()))),
+        ("more than two minutes", code, old, Some((Severity::Warning, true, facts(2).into()))),
         ("two windows", code, young, None),
         ("one pod", code, mixed, Some((Severity::Warning, false, facts(1).into()))),
     ]);
+    let finding = only(code, &late).unwrap();
+    assert_eq!((finding.severity, finding.explains), (Severity::Info, false));
     // Samples from after the pass say that its time is wrong.
     let (_, ahead) = at(-3600);
     let finding = only(code, &ahead).unwrap();
@@ -332,11 +335,13 @@ fn a_value_and_a_target_in_different_units() {
     };
     for (items, want) in [
         (external("30m", "25"), Some(("30", true, true))),
-        (external("500", "600k"), Some(("500k", false, true))),
+        (external("800m", "75"), Some(("80", true, true))),
+        (external("500", "600M"), Some(("500M", false, true))),
         (memory("500", "300Mi"), Some(("500Mi", false, true))),
         (cores("50", "60m"), Some(("50m", false, true))),
-        // A heavy load, an idle one, a rate, and a target that pods do use.
+        // A heavy load, a long queue, an idle one, a rate, and a target that pods do use.
         (external("30", "900"), None),
+        (external("5", "5k"), None),
         (external("100", "0"), None),
         (external("500m", "750m"), None),
         (memory("500Mi", "1Gi"), None),

@@ -177,7 +177,7 @@ impl Words for DilutedByContainer {
             .map(|share| {
                 let not = match share.is_counted {
                     true => "",
-                    false => ", a request that does not count before Kubernetes 1.29",
+                    false => ", a request that does not count",
                 };
                 format!(
                     "{} uses {} of {}, {}, in {pods}{not}.",
@@ -193,9 +193,9 @@ impl Words for DilutedByContainer {
         evidence.push(format!(
             "{label} asks for {proposal}; {container} alone asks for {alone} with the same target."
         ));
-        evidence.extend(with_sidecars.map(|asked| {
-            format!("With the requests of the sidecars it asks for {asked}, as of Kubernetes 1.29.")
-        }));
+        if with_sidecars.is_some() {
+            evidence.push("The requests of sidecars count as of Kubernetes 1.29.".to_owned());
+        }
         let has_container_metrics = about.pass.input.snapshot.controller.gates.container_metrics;
         if has_container_metrics {
             evidence.extend(
@@ -209,19 +209,22 @@ impl Words for DilutedByContainer {
             .and_then(|step| step.proposal()?.current.average_utilization)
             .map_or_else(String::new, |percent| format!(" at {percent}%"));
         Text {
-            summary: format!(
-                "{label} is{whole} over all containers, while {container} uses {} of its request",
-                percent(busiest.of_request())
-            ),
+            summary: match with_sidecars {
+                Some(asked) => format!(
+                    "{label} counts the usage of sidecars and not their requests: it asks for \
+                     {proposal}, and for {asked} with them"
+                ),
+                None => format!(
+                    "{label} is{whole} over all containers, while {container} uses {} of its request",
+                    percent(busiest.of_request())
+                ),
+            },
             evidence,
-            advice: match (has_container_metrics, with_sidecars) {
-                (true, _) => format!("Use a ContainerResource metric for {container}."),
-                (false, Some(_)) => {
-                    "Upgrade to Kubernetes 1.29, which counts the requests of sidecars.".to_owned()
-                }
-                (false, None) => {
-                    format!("Lower the requests of the containers other than {container}.")
-                }
+            advice: match has_container_metrics {
+                true => format!("Use a ContainerResource metric for {container}."),
+                false => format!(
+                    "Upgrade to Kubernetes 1.30, and use a ContainerResource metric for {container}."
+                ),
             },
             commands: match has_container_metrics {
                 true => vec![about.patch_spec(&json!({ "metrics": metrics }))],
@@ -260,7 +263,7 @@ impl Words for ResizeInProgress {
         pods.dedup();
         Text {
             summary: format!(
-                "{label} is a share of requests that are not in effect yet in {}: a resize is pending",
+                "{label} is a share of requests that are not yet in effect in {}",
                 count(pods.len(), "pod")
             ),
             evidence,

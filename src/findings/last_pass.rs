@@ -53,8 +53,7 @@ impl Input {
     pub(crate) fn scaled_to(&self, replicas: i32) -> impl Iterator<Item = Timestamp> {
         let hpa = &self.snapshot.hpa;
         let events = self.evidence.events.iter();
-        let own =
-            events.filter(move |it| it.is_rescale_of(hpa) && it.new_size() == Some(replicas));
+        let own = events.filter(move |it| it.is_rescale_of(hpa) && it.new_size() == Some(replicas));
         own.filter_map(|it| it.last)
     }
 }

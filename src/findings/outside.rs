@@ -194,11 +194,8 @@ pub(super) fn target_not_found(case: &Case<'_>) -> Option<Finding> {
     let near = nearest(&target.name, of_kind().map(|it| &*it.metadata.name));
     let near = of_kind().find(|it| Some(&*it.metadata.name) == near);
     let meant = same_name.or(near.filter(|_| missing == Missing::Object));
-    let facts = TargetNotFound {
-        missing,
-        error: error.clone(),
-        meant: meant.map(Workload::to_reference),
-    };
+    let facts =
+        TargetNotFound { missing, error: error.clone(), meant: meant.map(Workload::to_reference) };
     Some(Finding::explaining(Severity::Error, facts))
 }
 
@@ -270,10 +267,8 @@ pub(super) fn field_ignored(case: &Case<'_>) -> Vec<Finding> {
             return Finding::aside(Severity::Warning, facts);
         }
         let without = case.without(|snapshot| {
-            snapshot.controller.gates = Gates {
-                configurable_tolerance: true,
-                ..snapshot.controller.gates
-            };
+            snapshot.controller.gates =
+                Gates { configurable_tolerance: true, ..snapshot.controller.gates };
         });
         match without == case.answer() {
             true => Finding::aside(Severity::Warning, facts),
@@ -370,8 +365,12 @@ fn again(case: &Case<'_>) -> Option<Again> {
     let others: i32 = of_size(false).map(|it| it.count.max(1)).sum();
     let is_recent = case.snapshot().now.duration_since(last) < KEPT;
     let is_dense = last.duration_since(first) < KEPT * (count - 1).max(1);
-    (count >= SEVERAL && others < count - 1 && is_recent && is_dense)
-        .then_some(Again { replicas, count, first, last })
+    (count >= SEVERAL && others < count - 1 && is_recent && is_dense).then_some(Again {
+        replicas,
+        count,
+        first,
+        last,
+    })
 }
 
 /// `controller-silent`
@@ -408,9 +407,10 @@ pub(super) fn differs_from_status(case: &Case<'_>) -> Option<Finding> {
     let same_metrics = match (&hpa.status.current_metrics, &status.current_metrics) {
         (Some(then), Some(now)) => {
             then.len() == now.len()
-                && then.iter().zip(now).all(|(then, now)| {
-                    then.labelled().is_some() && then.agrees_with(now)
-                })
+                && then
+                    .iter()
+                    .zip(now)
+                    .all(|(then, now)| then.labelled().is_some() && then.agrees_with(now))
         }
         _ => false,
     };
@@ -478,9 +478,8 @@ fn would_explain(case: &Case<'_>, wanted: i32) -> Vec<Setting> {
     let version = || {
         let own = &case.snapshot().controller.version;
         let mut others = Version::all().filter(|it| it.minor() != own.minor());
-        let explains = |it: &Version| {
-            comes_to_it(&engine::reconcile_in(it, case.snapshot(), memory))
-        };
+        let explains =
+            |it: &Version| comes_to_it(&engine::reconcile_in(it, case.snapshot(), memory));
         others.find(explains).map(Setting::Version)
     };
     let known = &pass.input.known.flags;

@@ -207,6 +207,23 @@ impl ScaledObject {
         self.metadata.annotations.get(annotation).is_some_and(|value| !no.contains(&value))
     }
 
+    /// Why it has no HPA, if it is paused.
+    pub(crate) fn why_no_hpa(&self) -> Option<String> {
+        let annotation = self.paused_by()?;
+        let Metadata { name, namespace, annotations, .. } = &self.metadata;
+        let value = annotations.get(annotation).unwrap_or_default();
+        let flag = match namespace {
+            Some(namespace) => format!(" -n {}", names::shell_word(namespace)),
+            None => String::new(),
+        };
+        Some(format!(
+            "paused-by-keda: ScaledObject/{name} has the annotation {annotation}={value}, so KEDA \
+             has taken the HPA away; `kubectl annotate scaledobject {}{flag} {annotation}-` brings \
+             it back",
+            names::shell_word(name)
+        ))
+    }
+
     /// Whether a name is that of its HPA, of itself, or of what it scales.
     fn is_called(&self, name: &str) -> bool {
         let Metadata { name: own, .. } = &self.metadata;
@@ -219,24 +236,10 @@ impl ScaledObject {
 
 /// Why there is no HPA of a name, where one of these ScaledObjects is paused and has had it.
 pub(crate) fn paused<'s>(
-    mut objects: impl Iterator<Item = &'s ScaledObject>,
+    objects: impl Iterator<Item = &'s ScaledObject>,
     name: &str,
 ) -> Option<String> {
-    let (object, annotation) = objects.find_map(|object| {
-        let annotation = object.paused_by()?;
-        object.is_called(name).then_some((object, annotation))
-    })?;
-    let Metadata { name, namespace, annotations, .. } = &object.metadata;
-    let value = annotations.get(annotation).unwrap_or_default();
-    let flag = match namespace {
-        Some(namespace) => format!(" -n {}", names::shell_word(namespace)),
-        None => String::new(),
-    };
-    Some(format!(
-        "paused-by-keda: ScaledObject/{name} has the annotation {annotation}={value}, so KEDA has taken \
-         the HPA away; `kubectl annotate scaledobject {}{flag} {annotation}-` brings it back",
-        names::shell_word(name)
-    ))
+    objects.filter(|object| object.is_called(name)).find_map(ScaledObject::why_no_hpa)
 }
 
 /// The spec of a [`ScaledObject`].

@@ -116,6 +116,52 @@ fn what_surrounds_a_pass_is_left_out_where_it_may_not_be_read() {
     }
 }
 
+/// The findings of an answer, by code.
+fn finding(answer: &serde_json::Value, code: &str) -> serde_json::Value {
+    let mut findings = answer["findings"].as_array().into_iter().flatten();
+    findings.find(|finding| finding["code"] == code).cloned().unwrap_or_default()
+}
+
+/// Where the target is not there, its kind is looked through for what may be meant.
+#[test]
+fn what_may_be_meant_is_named_where_the_target_is_gone() {
+    let mut cluster = recorded();
+    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", super::NAME], |hpa| {
+        hpa["spec"]["scaleTargetRef"]["name"] = json!("nginx-deploymnt");
+    });
+    let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
+    let found = finding(&answer, "target-not-found");
+    let advice =
+        "Point spec.scaleTargetRef at Deployment/nginx-deployment (apps/v1), if it is meant.";
+    assert_eq!(found["advice"], advice, "{answer:#}");
+}
+
+/// What KEDA's ScaledObject says is read where it owns the HPA.
+#[test]
+fn a_direction_that_is_paused_is_told_of() {
+    let mut cluster = recorded();
+    let kind = "ScaledObject";
+    cluster.unscalable_kind("keda.sh/v1alpha1", kind, "scaledobjects").put(json!({
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": kind,
+        "metadata": {"name": "web", "namespace": "default",
+            "annotations": {"autoscaling.keda.sh/paused-scale-in": "true"}},
+    }));
+    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", super::NAME], |hpa| {
+        hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
+            "kind": kind, "name": "web", "uid": "1", "controller": true}]);
+        hpa["spec"]["behavior"]["scaleDown"]["selectPolicy"] = json!("Disabled");
+    });
+    let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
+    let found = finding(&answer, "paused-by-keda");
+    let summary = "ScaledObject/web is paused by autoscaling.keda.sh/paused-scale-in, so scaling in \
+                   is disabled";
+    assert_eq!(found["summary"], summary, "{answer:#}");
+    let command =
+        "kubectl annotate scaledobject web -n default autoscaling.keda.sh/paused-scale-in-";
+    assert_eq!(found["commands"], json!([command]));
+}
+
 /// Where KEDA has taken the HPA away, that is said in place of the names of others.
 #[test]
 fn a_paused_scaled_object_is_told_of_where_its_hpa_is_gone() {

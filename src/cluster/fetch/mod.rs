@@ -81,11 +81,15 @@ pub async fn fetch(
     let worth =
         |needed: &Result<_, Absent>| needed.as_ref().map_or_else(|absent| absent.no_hpa, |_| true);
     let needed = graceful(asked.needed(name, also, wishes), more, worth).await;
-    let surroundings = surroundings.of(namespace);
+    let mut surroundings = surroundings.of(namespace);
     let needed = needed.map_err(|absent| match absent.no_hpa {
         true => optional.about_absence([namespace, name], absent.error, &surroundings),
         false => absent.error,
     })?;
+    if needed.scale.is_err() {
+        // What may be meant instead of the target is known by its name.
+        surroundings.workloads.iter_mut().for_each(|workload| workload.template = None);
+    }
     let mut notes = needed.notes;
     let (version, others) = optional.take(&mut notes);
     let (evidence, control_plane) = optional.controller.take(session, &mut notes);

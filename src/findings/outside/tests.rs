@@ -4,19 +4,24 @@ use super::super::{Code, Facts, Finding, Severity};
 use super::{Again, By, ControllerSilent, Missing, Setting};
 use crate::build;
 use crate::engine::decision::Direction;
+use crate::error::Error;
 use crate::pass::Pass;
 use crate::saved::assemble::assemble;
 use crate::saved::file;
 use crate::saved::objects::Objects;
-use crate::snapshot::input::Options;
+use crate::snapshot::input::{Input, Options};
+
+/// The input that these objects are.
+fn input(items: &[Value]) -> Result<Input, Error> {
+    let mut objects = Objects::default();
+    file::read_text(&build::list(items.iter().cloned()), "test", &mut objects)?;
+    let options = Options { name: "web".to_owned(), ..Options::default() };
+    assemble(objects, &options, build::NOW.parse().expect("a time"))
+}
 
 /// The finding of a code over these objects, if there is one.
 fn find(code: Code, items: &[Value]) -> Option<Finding> {
-    let mut objects = Objects::default();
-    file::read_text(&build::list(items.iter().cloned()), "test", &mut objects).expect("objects");
-    let options = Options { name: "web".to_owned(), ..Options::default() };
-    let now = build::NOW.parse().expect("a time");
-    let input = assemble(objects, &options, now).expect("an input");
+    let input = input(items).expect("an input");
     super::super::find(&Pass::run(input)).into_iter().find(|it| it.code() == code)
 }
 
@@ -88,7 +93,9 @@ fn with_pods(items: impl IntoIterator<Item = Value>, count: usize, cpu: &str) ->
 
 #[test]
 fn a_target_that_is_not_there() {
-    let deployment = |name: &str| build::with(deployment(3, &json!([]), &json!({})), &json!({"metadata": {"name": name}}));
+    let deployment = |name: &str| {
+        build::with(deployment(3, &json!([]), &json!({})), &json!({"metadata": {"name": name}}))
+    };
     let stateful_set = build::with(deployment("web"), &json!({"kind": "StatefulSet"}));
     let to = |reference: Value| build::hpa(&json!({"scaleTargetRef": reference}));
     for (hpa, objects, want) in [
@@ -134,7 +141,8 @@ fn a_scaled_object_that_is_paused() {
         })]
     };
     let out = "autoscaling.keda.sh/paused-scale-out";
-    let plain = build::with(owned(disabled.clone()), &json!({"metadata": {"ownerReferences": null}}));
+    let plain =
+        build::with(owned(disabled.clone()), &json!({"metadata": {"ownerReferences": null}}));
     for (hpa, objects, cpu, want) in [
         (owned(disabled.clone()), object(json!({out: "true"})), "100m", Some((true, vec![out]))),
         // It explains nothing where the metrics ask for no more.
@@ -154,6 +162,41 @@ fn a_scaled_object_that_is_paused() {
             (it.explains, facts.annotations.clone())
         });
         assert_eq!(got, want);
+    }
+}
+
+#[test]
+fn an_hpa_that_keda_has_taken_away() {
+    let object = |name: &str, key: &str, value: &str| {
+        json!({
+            "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+            "metadata": {"name": name, "namespace": "shop", "annotations": {key: value}},
+            "spec": {"scaleTargetRef": {"name": "web"}},
+        })
+    };
+    let (paused, replicas) = ("autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-replicas");
+    let other = build::with(
+        object("other", paused, "true"),
+        &json!({"spec": {"scaleTargetRef": {"name": "other"}}}),
+    );
+    for (object, want) in [
+        (
+            object("web", paused, "true"),
+            Some("ScaledObject/web has the annotation autoscaling.keda.sh/paused=true,"),
+        ),
+        (
+            object("for-web", replicas, "0"),
+            Some("scaledobject for-web -n shop autoscaling.keda.sh/paused-replicas-`"),
+        ),
+        (object("web", paused, "false"), None),
+        (object("web", "autoscaling.keda.sh/paused-scale-in", "true"), None),
+        (other, None),
+    ] {
+        let hint = input(&[state(), object.clone()]).expect_err("no HPA").hint.unwrap_or_default();
+        let told =
+            want.is_some_and(|want| hint.starts_with("paused-by-keda: ") && hint.contains(want));
+        assert_eq!(told, want.is_some(), "{object}: {hint}");
+        assert_eq!(hint.contains("paused-by-keda"), want.is_some(), "{object}: {hint}");
     }
 }
 

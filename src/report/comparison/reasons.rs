@@ -129,7 +129,11 @@ impl<'a> ReasonFinder<'a> {
         match self.input.snapshot.hpa.written.status {
             Some(written) if time.as_second() > written.as_second() => {
                 let unseen = self.has(Code::ControllerNotRunning);
-                if !unseen && self.input.is_several_passes_ago(time) { Since::Old } else { Since::Recent }
+                if !unseen && self.input.is_several_passes_ago(time) {
+                    Since::Old
+                } else {
+                    Since::Recent
+                }
             }
             _ => Since::Before,
         }
@@ -282,7 +286,9 @@ impl<'a> ReasonFinder<'a> {
             let metrics = &self.input.snapshot.metrics;
             let prompt = matches!(metrics.get(index), Some(MetricAnswer::PodMetrics));
             match self.since(time) {
-                Since::Old if prompt && self.input.is_several_passes_ago(time + PUBLISHED_WITHIN) => {
+                Since::Old
+                    if prompt && self.input.is_several_passes_ago(time + PUBLISHED_WITHIN) =>
+                {
                     old.push((format!("{name} was measured"), time));
                     continue;
                 }
@@ -380,7 +386,8 @@ impl<'a> ReasonFinder<'a> {
             }
             (Some(Some(reason)), Some(false), _) => {
                 // No pass has changed the status since, so that the hold went on.
-                let ended = self.hold_ends(reason).filter(|ended| self.input.is_several_passes_ago(*ended));
+                let ended =
+                    self.hold_ends(reason).filter(|ended| self.input.is_several_passes_ago(*ended));
                 if let Some(ended) = ended {
                     self.old.push((format!("a hold ({reason}) should have expired"), ended));
                     return;

@@ -12,6 +12,7 @@ use crate::findings::outside::{
 use crate::report::words::{count, distance, duration, future, list, number, time};
 use crate::saved::assemble::resource_of;
 use crate::snapshot::evidence::{LEASE_NAME, LEASE_NAMESPACE};
+use crate::snapshot::hpa::HpaSpec;
 use crate::version::Version;
 
 impl Words for TargetNotFound {
@@ -68,8 +69,7 @@ impl Words for PausedByKeda {
         };
         let directions: Vec<String> = self.disabled.iter().map(verb).collect();
         let directions = directions.join(" and ");
-        let annotations: Vec<String> =
-            self.annotations.iter().map(|it| (*it).to_owned()).collect();
+        let annotations: Vec<String> = self.annotations.iter().map(|it| (*it).to_owned()).collect();
         let mut evidence = Vec::new();
         if !directions.is_empty() {
             let fields = self.disabled.iter().map(|direction| match direction {
@@ -175,7 +175,9 @@ impl Words for OtherWriter {
             }
             (None, Some(Again { replicas: to, count, first, .. })) => {
                 let (to, since) = (replicas(to), distance(first, now));
-                format!("{who} keeps changing the replicas: the controller put back {to} {count} times in {since}")
+                format!(
+                    "{who} keeps changing the replicas: the controller put back {to} {count} times in {since}"
+                )
             }
             (None, None) => format!("{who} sets the replicas, too"),
         };
@@ -213,10 +215,7 @@ impl Words for OtherWriter {
                 "Leave the replicas to the HPA: to keep more or fewer, change minReplicas or \
                  maxReplicas."
                     .to_owned(),
-                vec![
-                    about.predict("--for 10m"),
-                    about.patch_spec(&json!({"minReplicas": self.now})),
-                ],
+                vec![about.predict("--for 10m"), about.patch_spec(&self.bounds(about))],
             ),
             Some(By::ArgoCd) => (
                 "Take replicas out of the manifest that Argo CD applies, or let it ignore \
@@ -245,6 +244,22 @@ impl Words for OtherWriter {
     }
 }
 
+impl OtherWriter {
+    /// The bounds that keep these replicas.
+    fn bounds(&self, about: &About<'_>) -> serde_json::Value {
+        let HpaSpec { min_replicas, max_replicas, .. } = about.hpa().spec;
+        let (now, min) = (self.now, min_replicas.unwrap_or(1));
+        match self.left {
+            Some(left) if left > now && min > now => {
+                json!({"minReplicas": now, "maxReplicas": now})
+            }
+            Some(left) if left > now => json!({"maxReplicas": now}),
+            _ if max_replicas < now => json!({"minReplicas": now, "maxReplicas": now}),
+            _ => json!({"minReplicas": now}),
+        }
+    }
+}
+
 impl Writer {
     /// What it is called, with what it is known as.
     fn name(&self) -> String {
@@ -263,9 +278,8 @@ impl Words for ControllerSilent {
         let now = about.now();
         let period = duration(about.pass.input.snapshot.controller.sync_period);
         let lease = format!("kubectl get lease {LEASE_NAME} -n {LEASE_NAMESPACE} -o yaml");
-        let pods = format!(
-            "kubectl get pods -n {LEASE_NAMESPACE} -l component=kube-controller-manager"
-        );
+        let pods =
+            format!("kubectl get pods -n {LEASE_NAMESPACE} -l component=kube-controller-manager");
         let (summary, evidence, advice, commands) = match self {
             Self::Lapsed { renewed } => {
                 let ago = distance(*renewed, now);
@@ -297,11 +311,9 @@ impl Words for ControllerSilent {
                 "the HPA controller is switched off by --controllers, so nothing is scaled"
                     .to_owned(),
                 format!("The flag is that of pod {LEASE_NAMESPACE}/{pod}."),
-                "Take the HPA controller out of --controllers of the controller manager.".to_owned(),
-                vec![format!(
-                    "kubectl get pod {} -n {LEASE_NAMESPACE} -o yaml",
-                    shell_word(pod)
-                )],
+                "Take the HPA controller out of --controllers of the controller manager."
+                    .to_owned(),
+                vec![format!("kubectl get pod {} -n {LEASE_NAMESPACE} -o yaml", shell_word(pod))],
             ),
         };
         let objects = match self {

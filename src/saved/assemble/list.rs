@@ -14,6 +14,7 @@ use crate::snapshot::input::{Input, Options};
 use crate::snapshot::memory::Memory;
 use crate::snapshot::pod::Meta;
 use crate::snapshot::settings::controller_settings;
+use crate::snapshot::surroundings::ScaledObject;
 
 /// Everything for the passes of all HPAs of a namespace, or of every one, whose labels a selector
 /// matches; by namespace and name. `clock` is as for [`super::assemble`].
@@ -29,7 +30,11 @@ pub fn assemble_all(
     clock: Timestamp,
 ) -> Result<Vec<Listed<Input>>, Error> {
     if objects.hpas.is_empty() {
-        return Err(Error::usage("the input has no HorizontalPodAutoscaler"));
+        let error = Error::usage("the input has no HorizontalPodAutoscaler");
+        return Err(match objects.scaled_objects.iter().find_map(ScaledObject::why_no_hpa) {
+            Some(hint) => error.hint(hint),
+            None => error,
+        });
     }
     let state = objects.state.as_ref();
     let control_plane = &objects.control_plane;

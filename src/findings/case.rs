@@ -1,5 +1,7 @@
 //! The pass that is looked at, with the questions that several findings ask.
 
+use std::cell::OnceCell;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Alternative, Facts, Finding, Severity};
@@ -19,6 +21,8 @@ use crate::whatif::overrides;
 /// A pass that is looked at.
 pub(crate) struct Case<'p> {
     pub(crate) pass: &'p Pass,
+    /// Whether some pods are the target's by the names of their ReplicaSets.
+    has_own_by_name: OnceCell<bool>,
 }
 
 /// What follows a pass.
@@ -52,9 +56,15 @@ pub(crate) fn revision(pod: &Pod) -> Option<&str> {
     REVISION_LABELS.iter().find_map(|label| pod.labels.get(label))
 }
 
+/// What made the ReplicaSet of a pod, if its name tells.
+fn maker_of<'p>(owner: &'p OwnerReference, pod: &Pod) -> Option<&'p str> {
+    let mut hashes = REVISION_LABELS.iter().filter_map(|label| pod.labels.get(label));
+    hashes.find_map(|hash| owner.name.strip_suffix(hash)?.strip_suffix('-'))
+}
+
 impl<'p> Case<'p> {
     pub(crate) fn new(pass: &'p Pass) -> Self {
-        Self { pass }
+        Self { pass, has_own_by_name: OnceCell::new() }
     }
 
     pub(crate) fn snapshot(&self) -> &'p Snapshot {
@@ -127,16 +137,22 @@ impl<'p> Case<'p> {
             _ if owner.kind != "ReplicaSet" => return Top::Unknown,
             _ => {}
         }
-        let mut hashes = REVISION_LABELS.iter().filter_map(|label| pod.labels.get(label));
-        let maker = hashes.find_map(|hash| owner.name.strip_suffix(hash)?.strip_suffix('-'));
-        let Some(maker) = maker else { return Top::Unknown };
+        let Some(maker) = maker_of(owner, pod) else { return Top::Unknown };
         let makes = |kind: &str| matches!(kind, "Deployment" | "Rollout");
         if makes(&self.target().kind) && maker == self.target().name {
             return Top::Target;
         }
         let mut workloads = self.surroundings().workloads.iter();
-        let known = workloads.find(|it| makes(&it.kind) && it.metadata.name == maker);
-        known.map_or(Top::Unknown, |it| Top::Other { kind: &it.kind, name: &it.metadata.name })
+        if let Some(known) = workloads.find(|it| makes(&it.kind) && it.metadata.name == maker) {
+            return Top::Other { kind: &known.kind, name: &known.metadata.name };
+        }
+        // A target that has been given the pods of another has none of its own beside them.
+        let is_own = |pod: &Pod| {
+            let owner = pod.owner.as_deref();
+            owner.is_some_and(|it| maker_of(it, pod) == Some(&*self.target().name))
+        };
+        let has_own = || makes(&self.target().kind) && self.pods().any(is_own);
+        if *self.has_own_by_name.get_or_init(has_own) { other } else { Top::Unknown }
     }
 
     /// The kind that owns the pods of the target, where the target's kind is one whose pods nothing else

@@ -309,7 +309,10 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
     let mut others: Vec<&Pod> =
         of.iter().filter(|(hash, _)| **hash != main).flat_map(|(_, pods)| pods.clone()).collect();
     others.sort_by_key(|pod| (pod.created, &pod.name));
-    let beyond: Vec<Box<str>> = others.iter().take(excess).map(|pod| pod.name.clone()).collect();
+    let beyond: HashSet<Box<str>> =
+        others.iter().take(excess).map(|pod| pod.name.clone()).collect();
+    let without = case.without_pods(|pod| beyond.contains(&pod.name));
+    let beyond = others.into_iter().take(excess).map(|pod| pod.name.clone()).collect();
     let mut revisions: Vec<Revision> = of
         .iter()
         .map(|(hash, pods)| Revision {
@@ -319,7 +322,6 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
         })
         .collect();
     revisions.sort_by_key(|it| (!it.is_current, std::cmp::Reverse(it.pods)));
-    let without = case.without_pods(|pod| beyond.contains(&pod.name));
     let facts = OldRevisionPods { revisions, replicas: scale.spec_replicas, beyond };
     Some(case.weigh(facts, without, Severity::Info))
 }
@@ -357,3 +359,6 @@ fn main_revision<'p>(of: &BTreeMap<&'p str, Vec<&'p Pod>>, replicas: usize) -> O
     let main = of.iter().max_by_key(|(_, pods)| (pods.len() == replicas, newest(pods), pods.len()));
     main.map(|(hash, _)| *hash)
 }
+
+#[cfg(test)]
+mod tests;

@@ -148,7 +148,8 @@ pub struct UnschedulablePods {
 pub(super) fn finished(case: &Case<'_>) -> Option<Finding> {
     let of = |phase| names(case.pods().filter(move |pod| pod.phase == phase));
     let (succeeded, failed) = (of(Phase::Succeeded), of(Phase::Failed));
-    if succeeded.is_empty() && failed.is_empty() {
+    let looks_at_metrics = case.metrics().next().is_some();
+    if !looks_at_metrics || (succeeded.is_empty() && failed.is_empty()) {
         return None;
     }
     let without = case.without_pods(is_finished);
@@ -181,7 +182,14 @@ pub(super) fn uncounted(case: &Case<'_>) -> Option<Finding> {
     }
     let names: HashSet<&str> = pods.iter().map(|it| &*pod_of(case, &it.row).name).collect();
     let counted = case.if_ready(|pod| names.contains(&*pod.name));
-    if counted == case.answer() || counted.proposal.is_none() {
+    let answer = case.answer();
+    let none_counts = |step: &MetricStep| {
+        let is_ready = |row: &PodRow| row.group == Group::Ready;
+        matches!(step.result, MetricResult::Error(_)) && !step.pods.iter().any(is_ready)
+    };
+    let keeps_from_answer = answer.proposal.is_none()
+        && pods.iter().any(|it| case.decision().metric(it.metric).is_some_and(none_counts));
+    if counted == answer && !keeps_from_answer {
         return None;
     }
     // Pods that have only just started, and those that another finding is about.
@@ -197,11 +205,16 @@ pub(super) fn uncounted(case: &Case<'_>) -> Option<Finding> {
     pods.sort_by_key(is_explained);
     let is_ordinary = pods.first().is_some_and(is_explained);
     let of = case.pods().filter(|pod| is_alive(pod)).count();
-    let mut finding = case.weigh(UncountedPods { pods, of }, counted, Severity::Info);
-    if is_ordinary {
-        finding.severity = Severity::Info;
-    }
-    Some(finding)
+    let facts = UncountedPods { pods, of };
+    Some(match counted.proposal {
+        None if keeps_from_answer => Finding::explaining(Severity::Error, facts),
+        None => return None,
+        // As long as there is an answer, that is an ordinary rule at work.
+        Some(_) if is_ordinary && answer.proposal.is_some() => {
+            Finding::explaining(Severity::Info, facts).without(counted)
+        }
+        Some(_) => case.weigh(facts, counted, Severity::Info),
+    })
 }
 
 /// `never-ready`
@@ -230,7 +243,8 @@ pub(super) fn never_ready(case: &Case<'_>) -> Option<Finding> {
         pods: stuck.iter().map(about).collect(),
         revision: stuck_revision.filter(|_| is_new).map(Into::into),
     };
-    let ready = case.if_ready(|pod| stuck.iter().any(|it| it.name == pod.name));
+    let names: HashSet<&str> = stuck.iter().map(|pod| &*pod.name).collect();
+    let ready = case.if_ready(|pod| names.contains(&*pod.name));
     Some(case.weigh(facts, ready, Severity::Warning))
 }
 
@@ -372,7 +386,7 @@ pub(super) fn unschedulable(case: &Case<'_>) -> Option<Finding> {
     let waits = |pod: &&Pod| is_alive(pod) && pod.unschedulable.is_some();
     let pods: Vec<&Pod> = case.pods().filter(waits).collect();
     let message = pods.first()?.unschedulable.clone()?;
-    let ready = case.if_ready(|pod| pods.iter().any(|it| it.name == pod.name));
+    let ready = case.if_ready(|pod| waits(&pod));
     let since = pods.iter().filter_map(|pod| pod.created).min();
     let facts = UnschedulablePods { pods: names(pods.iter().copied()), message, since };
     let mut finding = case.weigh(facts, ready, Severity::Warning);
@@ -446,3 +460,6 @@ fn is_starting(case: &Case<'_>, pod: &Pod) -> bool {
         && was_never_ready(case, pod)
         && !is_stuck(case, pod)
 }
+
+#[cfg(test)]
+mod tests;

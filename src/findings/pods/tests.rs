@@ -1,0 +1,386 @@
+//! For each code a state in which it appears, and near misses in which it does not. What is expected
+//! follows from the controller's rules, by hand.
+
+use serde_json::{Value, json};
+
+use super::super::testing::{Told, only, state, told, with};
+use super::super::{Alternative, Code, Facts, Severity};
+use super::{
+    FinishedPods, NeverReady, ReplicasWithoutPods, Starting, StartingPods, StuckPod,
+    TerminatingPods, UnschedulablePods,
+};
+use crate::apimachinery::metadata::Condition;
+use crate::build;
+use crate::engine::decision::{Clause, Group};
+
+fn cpu() -> Value {
+    build::resource("cpu", &build::utilization(50))
+}
+
+fn rps() -> Value {
+    json!({"type": "Pods", "pods": {"metric": {"name": "rps"}, "target": build::average("10")}})
+}
+
+/// The state with a change to the objects of a kind and a name.
+fn with_one(items: &[Value], kind: &str, name: &str, patch: &Value) -> Vec<Value> {
+    let change = |item: &Value| match item["kind"] == kind && item["metadata"]["name"] == name {
+        true => build::with(item.clone(), patch),
+        false => item.clone(),
+    };
+    items.iter().map(change).collect()
+}
+
+/// The state with a change to some of its pods.
+fn with_pods(items: &[Value], names: &[&str], patch: &Value) -> Vec<Value> {
+    names.iter().fold(items.to_vec(), |items, name| with_one(&items, "Pod", name, patch))
+}
+
+/// The state without the metrics of a pod.
+fn unmeasured(items: Vec<Value>, name: &str) -> Vec<Value> {
+    let is_its = |item: &Value| item["kind"] == "PodMetrics" && item["metadata"]["name"] == name;
+    items.into_iter().filter(|item| !is_its(item)).collect()
+}
+
+/// A pod that has not been ready since it started.
+fn unready_since(start: &str) -> Value {
+    json!({
+        "metadata": {"creationTimestamp": start},
+        "status": {"startTime": start, "conditions": [
+            {"type": "Ready", "status": "False", "lastTransitionTime": start}]},
+    })
+}
+
+fn waiting(reason: &str, restarts: i32) -> Value {
+    json!({"status": {"containerStatuses": [
+        {"name": "app", "restartCount": restarts, "state": {"waiting": {"reason": reason}}}]}})
+}
+
+/// The values of `rps` for the pods from the first on.
+fn values(values: &[i64]) -> Value {
+    let item = |(number, value)| {
+        json!({
+            "describedObject": {"kind": "Pod", "namespace": "default", "name": format!("web-{number}"),
+                "apiVersion": "/v1"},
+            "metric": {"name": "rps"}, "timestamp": "2026-11-21T05:59:50Z", "value": format!("{value}"),
+        })
+    };
+    let items: Vec<Value> = (0..).zip(values).map(item).collect();
+    json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList", "items": items})
+}
+
+fn check(table: Vec<(&str, Code, Vec<Value>, Option<Told>)>) {
+    for (about, code, items, want) in table {
+        assert_eq!(told(code, &items), want, "{} {about}", code.as_str());
+    }
+}
+
+fn boxed(names: &[&str]) -> Vec<Box<str>> {
+    names.iter().map(|name| (*name).into()).collect()
+}
+
+#[test]
+fn finished_pods() {
+    let two = unmeasured(state(&[cpu()], &["30m", "0"]), "web-1");
+    let is = |phase: &str| with_pods(&two, &["web-1"], &json!({"status": {"phase": phase}}));
+    let facts = |succeeded: &[&str], failed: &[&str], missing_in: &[usize], fails| {
+        let (succeeded, failed) = (boxed(succeeded), boxed(failed));
+        FinishedPods { succeeded, failed, missing_in: missing_in.to_vec(), fails }.into()
+    };
+    let new =
+        |items: &[Value]| with(items, "ControllerState", &json!({"kubernetesVersion": "v1.38.0"}));
+    let no_request = json!({"spec": {"containers": [{"name": "app"}]}});
+    let code = Code::FinishedPods;
+    check(vec![
+        ("runs", code, is("Running"), None),
+        // 30 % alone ask for 1; with the other at its request, 65 % are 3.
+        (
+            "succeeded",
+            code,
+            is("Succeeded"),
+            Some((Severity::Warning, true, facts(&["web-1"], &[], &[0], None))),
+        ),
+        (
+            "succeeded, in a version that leaves it out",
+            code,
+            new(&is("Succeeded")),
+            Some((Severity::Info, false, facts(&["web-1"], &[], &[], None))),
+        ),
+        (
+            "failed",
+            code,
+            is("Failed"),
+            Some((Severity::Info, false, facts(&[], &["web-1"], &[], None))),
+        ),
+        (
+            "failed without a request",
+            code,
+            with_pods(&is("Failed"), &["web-1"], &no_request),
+            Some((Severity::Error, true, facts(&[], &["web-1"], &[], Some(0)))),
+        ),
+    ]);
+}
+
+/// How the pods of `uncounted-pods` do not count, with the rest of the finding.
+fn uncounted(items: &[Value]) -> Option<(Severity, Vec<(Group, Clause)>, Option<Alternative>)> {
+    let finding = only(Code::UncountedPods, items)?;
+    assert!(finding.explains);
+    let Facts::UncountedPods(facts) = finding.facts else { panic!("{:?}", finding.facts) };
+    let rows = facts.pods.iter().map(|it| (it.row.group, it.row.clause)).collect();
+    Some((finding.severity, rows, finding.without))
+}
+
+#[test]
+fn uncounted_pods() {
+    let answer = |proposal, replicas| {
+        Some(Alternative { proposal: Some(proposal), replicas: Some(replicas) })
+    };
+    let four = state(&[cpu()], &["80m", "80m", "80m", "80m"]);
+    assert_eq!(uncounted(&four), None);
+    // 1.6 over 4 pods is 7; with one at 0 it is 1.2 over 4, which is 5.
+    let one = unmeasured(four.clone(), "web-3");
+    let missing = (Group::Missing, Clause::NoMetric);
+    assert_eq!(uncounted(&one), Some((Severity::Warning, vec![missing], answer(7, 7))));
+    let young = with_pods(&four, &["web-3"], &unready_since("2026-11-21T05:59:00Z"));
+    let starts = (Group::Unready, Clause::InitializingNotReady);
+    assert_eq!(uncounted(&young), Some((Severity::Info, vec![starts], answer(7, 7))));
+    // Pods that were ready once count for CPU, ready or not.
+    let flaps = json!({"status": {"conditions": [
+        {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:59:00Z"}]}});
+    assert_eq!(uncounted(&with_pods(&four, &["web-3"], &flaps)), None);
+    let queue = build::external("queue", &build::value("10"));
+    let mut queue = state(&[queue], &["80m", "80m"]);
+    queue.push(build::queue(&["20"]));
+    assert_eq!(uncounted(&queue), None);
+    let none_ready = with_pods(&queue, &["web-0", "web-1"], &flaps);
+    let not_ready = (Group::Unready, Clause::NotReady);
+    let want = (Severity::Warning, vec![not_ready; 2], answer(4, 4));
+    assert_eq!(uncounted(&none_ready), Some(want));
+    // Nothing can be computed while all pods start.
+    let start = unready_since("2026-11-21T05:59:00Z");
+    let all = with_pods(&four, &["web-0", "web-1", "web-2", "web-3"], &start);
+    assert_eq!(uncounted(&all), Some((Severity::Error, vec![starts; 4], answer(7, 7))));
+    // Without a difference to the answer, there is nothing to say: 100 % on the way down, as before.
+    let low = unmeasured(state(&[cpu()], &["50m", "50m", "50m"]), "web-2");
+    assert_eq!(uncounted(&low), None);
+}
+
+#[test]
+fn pods_that_were_never_ready() {
+    let items = state(&[cpu()], &["80m", "80m", "80m"]);
+    let unready = |start| with_pods(&items, &["web-2"], &unready_since(start));
+    let stuck = |since: &str, container: Option<(&str, i32)>| {
+        let pods = vec![StuckPod {
+            name: "web-2".into(),
+            since: Some(since.parse().unwrap()),
+            container: container.map(|_| "app".into()),
+            waiting: container.map(|(reason, _)| reason.into()),
+            restarts: container.map_or(0, |(_, restarts)| restarts),
+        }];
+        let facts = NeverReady { pods, revision: None };
+        Some((Severity::Warning, true, facts.into()))
+    };
+    let (late, early) = ("2026-11-21T05:50:00Z", "2026-11-21T05:00:00Z");
+    let crashes = waiting("CrashLoopBackOff", 7);
+    let was_ready = json!({"status": {"conditions": [
+        {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:20:00Z"}]}});
+    let code = Code::NeverReady;
+    check(vec![
+        ("are ready", code, items.clone(), None),
+        ("may still become ready", code, unready(late), None),
+        ("take too long", code, unready(early), stuck(early, None)),
+        (
+            "crash",
+            code,
+            with_pods(&unready(late), &["web-2"], &crashes),
+            stuck(late, Some(("CrashLoopBackOff", 7))),
+        ),
+        (
+            "crash, but have only just started",
+            code,
+            with_pods(&unready("2026-11-21T05:57:00Z"), &["web-2"], &crashes),
+            None,
+        ),
+        (
+            "are being prepared",
+            code,
+            with_pods(&unready(late), &["web-2"], &waiting("ContainerCreating", 0)),
+            None,
+        ),
+        (
+            "crash, and were ready once",
+            code,
+            with_pods(&with_pods(&items, &["web-2"], &was_ready), &["web-2"], &crashes),
+            None,
+        ),
+    ]);
+    let revision = |name: &str, hash: &str| json!({"metadata": {"name": name, "labels": {"pod-template-hash": hash}}});
+    let rollout = with_one(&unready(early), "Pod", "web-0", &revision("web-0", "old"));
+    let rollout = with_one(&rollout, "Pod", "web-2", &revision("web-2", "new"));
+    let Some((_, _, Facts::NeverReady(facts))) = told(code, &rollout) else { panic!("no finding") };
+    assert_eq!(facts.revision.as_deref(), Some("new"));
+}
+
+#[test]
+fn terminating_pods() {
+    let queue = |target: &Value| {
+        let mut items = state(&[build::external("queue", target)], &["1m", "1m", "1m"]);
+        items.push(build::queue(&["20"]));
+        items
+    };
+    let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
+    let unready = json!({"status": {"conditions": [
+        {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:59:00Z"}]}});
+    let value = queue(&build::value("10"));
+    let terminates = with_pods(&value, &["web-2"], &deleted);
+    let facts = TerminatingPods {
+        pods: boxed(&["web-2"]),
+        metric: 0,
+        last: "2026-11-21T06:00:20Z".parse().unwrap(),
+    };
+    let code = Code::TerminatingPods;
+    check(vec![
+        ("stay", code, value.clone(), None),
+        ("count", code, terminates.clone(), Some((Severity::Warning, true, facts.into()))),
+        ("are not ready", code, with_pods(&terminates, &["web-2"], &unready), None),
+        (
+            "make no difference to an average",
+            code,
+            with_pods(&queue(&build::average("10")), &["web-2"], &deleted),
+            None,
+        ),
+    ]);
+}
+
+#[test]
+fn starting_pods() {
+    let started = |start: &str, ready: &str| {
+        json!({
+            "metadata": {"creationTimestamp": start},
+            "status": {"startTime": start, "conditions": [
+                {"type": "Ready", "status": "True", "lastTransitionTime": ready}]},
+        })
+    };
+    let warm = state(&[cpu()], &["50m", "50m", "150m"]);
+    let start = "2026-11-21T05:57:00Z";
+    let new = |items| with_pods(items, &["web-2"], &started(start, "2026-11-21T05:57:10Z"));
+    let facts = |since: &str, how| {
+        let since = since.parse().unwrap();
+        StartingPods { pods: boxed(&["web-2"]), since, metric: 0, how }.into()
+    };
+    let hot = facts(start, Starting::Hot { usage: 150, others: 50 });
+    let mut queue = state(&[rps()], &["1m", "1m", "1m"]);
+    queue.push(values(&[15]));
+    let slow = "2026-11-21T05:45:00Z";
+    let assumed = StartingPods {
+        pods: boxed(&["web-1", "web-2"]),
+        since: slow.parse().unwrap(),
+        metric: 0,
+        how: Starting::NotReady { assumed: 2 },
+    };
+    // 1.5 times one pod are 2; with two more at 0, the ratio is 0.5, and the 3 stay.
+    let two = |start| with_pods(&queue, &["web-1", "web-2"], &unready_since(start));
+    let mut counted = state(&[rps()], &["1m", "1m", "1m"]);
+    counted.push(values(&[10, 10, 30]));
+    let unready = |items: &[Value], start| with_pods(items, &["web-2"], &unready_since(start));
+    let used = facts(slow, Starting::NotReady { assumed: 0 });
+    let briefly = facts(start, Starting::NotReady { assumed: 0 });
+    let code = Code::StartingPods;
+    check(vec![
+        ("use more, but are old", code, warm.clone(), None),
+        ("use more", code, new(&warm), Some((Severity::Warning, true, hot))),
+        ("use as much", code, new(&state(&[cpu()], &["80m", "80m", "80m"])), None),
+        ("have no metrics for long", code, two(slow), {
+            Some((Severity::Warning, true, assumed.into()))
+        }),
+        ("have no metrics yet", code, two(start), None),
+        ("count without being ready", code, unready(&counted, slow), {
+            Some((Severity::Warning, true, used))
+        }),
+        ("count before they are ready", code, unready(&counted, start), {
+            Some((Severity::Info, true, briefly))
+        }),
+        ("count and are ready", code, counted.clone(), None),
+    ]);
+}
+
+#[test]
+fn replicas_without_pods() {
+    let three = state(&[cpu()], &["80m", "80m", "80m"]);
+    let lacks = with(&three, "Scale", &json!({"spec": {"replicas": 6}}));
+    let scaled = |at: &str| {
+        with(&lacks, "HorizontalPodAutoscaler", &json!({"status": {"lastScaleTime": at}}))
+    };
+    let long_ago = "2026-11-21T05:50:00Z";
+    let facts = |failure, since: Option<&str>| ReplicasWithoutPods {
+        replicas: 6,
+        pods: 3,
+        failure,
+        since: since.map(|it| it.parse().unwrap()),
+        metric: Some(0),
+        waits_for: None,
+    };
+    let deployment = |status: &str| {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": 6, "selector": {"matchLabels": {"app": "web"}}},
+            "status": {"replicas": 3, "conditions": [{"type": "ReplicaFailure", "status": status,
+                "reason": "FailedCreate", "message": "exceeded quota"}]}})
+    };
+    let fails = |status| [&lacks[..], &[deployment(status)]].concat();
+    let failure = Condition {
+        type_: "ReplicaFailure".to_owned(),
+        status: "True".to_owned(),
+        reason: "FailedCreate".to_owned(),
+        message: "exceeded quota".to_owned(),
+        last_transition_time: None,
+    };
+    let warning = |facts: ReplicasWithoutPods| Some((Severity::Warning, true, facts.into()));
+    let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
+    let code = Code::ReplicasWithoutPods;
+    check(vec![
+        ("are all there", code, three.clone(), None),
+        ("since an unknown time", code, lacks.clone(), None),
+        ("were scaled just now", code, scaled("2026-11-21T05:59:00Z"), None),
+        ("for minutes", code, scaled(long_ago), warning(facts(None, Some(long_ago)))),
+        ("are being replaced", code, with_pods(&scaled(long_ago), &["web-2"], &deleted), None),
+        ("fail", code, fails("True"), warning(facts(Some(failure), None))),
+        ("no longer fail", code, fails("False"), None),
+    ]);
+}
+
+#[test]
+fn unschedulable_pods() {
+    let items = unmeasured(state(&[cpu()], &["80m", "80m", "80m"]), "web-2");
+    let pending = |created: &str, reason: &str| {
+        let pod = json!({
+            "metadata": {"creationTimestamp": created},
+            "status": {"phase": "Pending", "startTime": null, "conditions": [
+                {"type": "PodScheduled", "status": "False", "reason": reason,
+                    "message": "0/3 nodes are available"}]},
+        });
+        with_pods(&items, &["web-2"], &pod)
+    };
+    let facts = |since: &str| {
+        let message = "0/3 nodes are available".into();
+        let since = Some(since.parse().unwrap());
+        UnschedulablePods { pods: boxed(&["web-2"]), message, since }.into()
+    };
+    let (late, early) = ("2026-11-21T05:59:00Z", "2026-11-21T05:45:00Z");
+    let code = Code::UnschedulablePods;
+    check(vec![
+        ("run", code, items.clone(), None),
+        (
+            "wait",
+            code,
+            pending(early, "Unschedulable"),
+            Some((Severity::Warning, true, facts(early))),
+        ),
+        (
+            "have waited briefly",
+            code,
+            pending(late, "Unschedulable"),
+            Some((Severity::Info, true, facts(late))),
+        ),
+        ("are gated", code, pending(early, "SchedulingGated"), None),
+    ]);
+}

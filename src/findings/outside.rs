@@ -443,7 +443,7 @@ const LARGEST_TOLERANCE: f64 = 0.3;
 
 /// The assumed settings that would bring a pass to so many replicas.
 fn would_explain(case: &Case<'_>, wanted: i32) -> Vec<Setting> {
-    let Case { pass } = case;
+    let pass = case.pass;
     let comes_to_it = |decision: &Decision| {
         decision.outcome.status.as_ref().is_some_and(|it| it.desired_replicas == wanted)
     };

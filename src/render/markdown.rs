@@ -84,13 +84,12 @@ fn section(out: &mut String, section: &Section) {
             }
             Part::Findings(remarks) => {
                 for Remark { code: of, summary, sentences, commands, .. } in remarks {
-                    let _ = writeln!(out, "- **{}**: {}", prose(of), prose(summary));
+                    let _ = write!(out, "- **{}**: {}\n\n", prose(of), prose(summary));
                     let commands = commands.iter().map(|command| code(command));
                     for line in sentences.iter().map(|text| prose(text)).chain(commands) {
-                        let _ = writeln!(out, "  {line}");
+                        let _ = write!(out, "  {line}\n\n");
                     }
                 }
-                out.push('\n');
             }
             Part::Text(sentences) => {
                 for sentence in sentences {

@@ -340,6 +340,11 @@ Not certain: the controller's history is unknown, and the pass may end anywhere 
 | FAILS | recommended <code>&#62;</code> 8: recommended is 8 |
 | UNKNOWN | not limited (<code>--fail-on</code> limited): limited is unknown (it depends on the controller's history); use <code>--history</code> none, or <code>--observe</code> 5m35s in a cluster, to resolve this |
 
+**FINDINGS**
+
+- **uncounted-pods**: 4 of 8 pods do not count: 8 replicas instead of 10
+  Wait until the pods run.
+
 | METRIC | CURRENT | TARGET | RATIO | COUNTED | PROPOSES |  |
 | --- | --: | --: | --: | --- | --: | --- |
 | cpu | 30% (6m) | 20% | 1.5 | 4 ready, 4 unready | 8 | highest |
@@ -348,14 +353,32 @@ Not certain: the controller's history is unknown, and the pass may end anywhere 
 
 | REPLICAS | FROM PROPOSAL TO REPLICAS |  |
 | --: | --- | --- |
-| 8 | highest proposal: cpu |  |
-| 8 | stabilization: no higher known recommendation in the last 5m |  |
-| 8 | rate limit: at most max(2 × 8, 4) = 16 in one pass |  |
-| 8 | bounds: 2 to 10 |  |
+| 8 | highest proposal: cpu; stabilization, rate limits and bounds leave it |  |
 
 | CHANGES |  |
 | --- | --- |
 | cpu | adds replicas above 45%; proposes fewer up to 17%, but removes none before <code>07&#58;11&#58;59Z</code> (in 5m): stabilization holds 8; tolerance 18% to 45%; proposes maxReplicas (10) above 45%; proposes minReplicas (2) up to 10%; not certain: based on the most likely history |
+
+Assuming the time of the system clock, the rules of v1.37.0 and the current replicas as the only recommendation (<code>-o</code> wide for more).
+
+<details><summary>Details</summary>
+
+**PODS FOR cpu**
+
+| POD | USAGE | REQUEST | GROUP | COUNTED | BECAUSE |
+| --- | --: | --: | --- | --: | --- |
+| <code>nginx-deployment-596d9ffddd-2bqvw</code> | &#45; | 20m | unready | 0 | is pending; until it runs |
+| <code>nginx-deployment-596d9ffddd-hjz8c</code> | &#45; | 20m | unready | 0 | is pending; until it runs |
+| <code>nginx-deployment-596d9ffddd-kd5ls</code> | &#45; | 20m | unready | 0 | is pending; until it runs |
+| <code>nginx-deployment-596d9ffddd-zq7nf</code> | &#45; | 20m | unready | 0 | is pending; until it runs |
+
+**CONDITIONS AND EVENTS**
+
+|  |  |  |  |
+| --- | --- | --- | --- |
+| AbleToScale | True | ReadyForNewScale | recommended size matches current size |
+| ScalingActive | True | ValidMetricFound | the HPA was able to successfully calculate a replica count from cpu resource utilization (percentage of request) |
+| ScalingLimited | False | DesiredWithinRange | the desired count is within the acceptable range |
 
 | ASSUMED |  |
 | --- | --- |
@@ -364,6 +387,8 @@ Not certain: the controller's history is unknown, and the pass may end anywhere 
 | feature gates | <code>HPAScaleToZero=true</code>, <code>PodLevelResources=true</code>, <code>HPAGeneration=true</code>, <code>HPAOptimizedSelectorStore=true</code>, <code>StaleControllerConsistencyHPA=true</code> (the defaults) |
 | version | v1.37.0 (the newest confirmed rules) |
 | history | unknown: the current replicas are assumed to be the only recommendation (no evidence of others) |
+
+</details>
 
 rules of v1.37.0, at <code>2026-11-21T07&#58;06&#58;59Z</code>
 "#);

@@ -37,7 +37,7 @@ fn the_lowest_proposal_is_a_lower_bound() {
 #[test]
 fn a_curve_is_drawn() {
     let (_, page, _) = predict("C.UTF-8", &["--curve", "cpu"]);
-    assert_snapshot!(part(&page, "CHANGES\n", "CONDITIONS"), @"
+    assert_snapshot!(part(&page, "CHANGES\n", "Assuming"), @"
       cpu  adds replicas above 22%; proposes fewer up to 10%, but removes none at any value: already at minReplicas (2); tolerance 18% to 22%; proposes maxReplicas (10) above 90%
 
     REPLICAS OVER cpu
@@ -59,7 +59,7 @@ fn a_curve_is_drawn() {
            cpu, as a percentage of requests
     ");
     let (_, page, _) = predict("C", &["--curve", "cpu"]);
-    assert_snapshot!(part(&page, "CHANGES\n", "CONDITIONS"), @"
+    assert_snapshot!(part(&page, "CHANGES\n", "Assuming"), @"
       cpu  adds replicas above 22%; proposes fewer up to 10%, but removes none at any value: already at minReplicas (2); tolerance 18% to 22%; proposes maxReplicas (10) above 90%
 
     REPLICAS OVER cpu

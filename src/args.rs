@@ -5,6 +5,7 @@ mod apply;
 mod connection;
 mod expect;
 mod form;
+mod named;
 mod predict;
 mod typing;
 
@@ -22,6 +23,7 @@ pub use apply::{Apply, ApplyOutput, DryRun, How};
 pub use connection::ConnectionFlags;
 pub use expect::{Condition, ExpectArgs, FailOn, Report};
 pub use form::Form;
+pub use named::{Named, Request, Target};
 pub use predict::{Overrides, Predict, PredictOutput, TimelineArgs, Validate};
 pub use typing::Typing;
 
@@ -164,12 +166,15 @@ pub enum Output {
 
 /// `explain`.
 #[derive(Debug, Args)]
+#[command(override_usage = "kubectl hpa explain [OPTIONS] [[TYPE] NAME... | TYPE/NAME...]")]
 #[command(after_help = "\
 Examples:
-  # Explain one HPA
+  # Explain one HPA, by its name or by its target
   kubectl hpa explain web -n shop
+  kubectl hpa explain deploy/web -n shop
 
-  # List the HPAs of a namespace, of all namespaces, or with a label
+  # List two HPAs, those of a namespace, of all namespaces, or with a label
+  kubectl hpa explain web api -n shop
   kubectl hpa explain -n shop
   kubectl hpa explain -A
   kubectl hpa explain -A -l team=checkout -o wide
@@ -186,8 +191,10 @@ Examples:
   # Explain them as of a given time, as JSON
   kubectl hpa explain web -f state.yaml --now 2026-11-21T06:00:00Z -o json")]
 pub struct Explain {
-    /// The HorizontalPodAutoscaler, as NAME or hpa/NAME; if omitted, list all of them
-    pub name: Option<String>,
+    /// HPAs, as NAME or NAMESPACE/NAME, or their targets, as TYPE/NAME or TYPE NAME (deploy/web);
+    /// several are listed; if omitted, list all HPAs
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
 
     /// List the HPAs of all namespaces
     #[arg(short = 'A', long)]

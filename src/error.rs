@@ -90,3 +90,13 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// The first few of a list that may be long.
+pub(crate) fn listed(all: &[String]) -> String {
+    const SHOWN: usize = 10;
+    let shown = all[..all.len().min(SHOWN)].join(", ");
+    match all.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

@@ -216,6 +216,18 @@ fn too_long(bytes: usize) -> String {
     format!("must be no more than {bytes} bytes")
 }
 
+/// The resource of a kind, in lower case; guessed as Kubernetes does it (`UnsafeGuessKindToResource`).
+pub(crate) fn plural(kind: &str) -> String {
+    let singular = kind.to_lowercase();
+    if singular.ends_with('s') {
+        format!("{singular}es")
+    } else if let Some(stem) = singular.strip_suffix('y') {
+        format!("{stem}ies")
+    } else {
+        format!("{singular}s")
+    }
+}
+
 /// A text as one word of a POSIX shell, quoted unless it is plain.
 pub(crate) fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);

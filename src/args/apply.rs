@@ -12,6 +12,7 @@ use crate::numbers::{NoDuration, parse_duration};
 
 /// `apply`.
 #[derive(Debug, Args)]
+#[command(override_usage = "kubectl hpa apply [OPTIONS] <[TYPE] NAME | TYPE/NAME>")]
 // `apply` reads no files and works on the current state; --now is accepted only to explain that.
 #[command(mut_arg("now", |arg| arg.hide(true)))]
 #[command(mut_arg("namespace", |arg| arg.help("Namespace of the HPA")))]
@@ -34,8 +35,9 @@ Examples:
   # While no controller is running, also write the status and send the event
   kubectl hpa apply web -n shop --yes --write-status --event")]
 pub struct Apply {
-    /// The HorizontalPodAutoscaler, as NAME or hpa/NAME
-    pub name: String,
+    /// The HPA, as NAME or NAMESPACE/NAME, or its target, as TYPE/NAME or TYPE NAME (deploy/web)
+    #[arg(value_name = "NAME", required = true)]
+    pub names: Vec<String>,
 
     /// Output format; the default is the plan and its result
     #[arg(short = 'o', long, value_enum, value_name = "FORMAT")]

@@ -9,6 +9,7 @@ use crate::numbers::parse_duration;
 
 /// `predict`.
 #[derive(Debug, Args)]
+#[command(override_usage = "kubectl hpa predict [OPTIONS] [[TYPE] NAME | TYPE/NAME]")]
 #[command(after_help = "\
 VALUE is one of these:
   80%             a percentage of the request
@@ -48,8 +49,10 @@ Examples:
   kubectl hpa predict web -f state.yaml \\
     --set behavior.scaleDown.stabilizationWindowSeconds=60")]
 pub struct Predict {
-    /// The HorizontalPodAutoscaler, as NAME or hpa/NAME
-    pub name: String,
+    /// The HPA, as NAME or NAMESPACE/NAME, or its target, as TYPE/NAME or TYPE NAME (deploy/web);
+    /// may be omitted if there is only one HPA in the input or namespace
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
 
     /// Read saved objects instead of a cluster: a file, a directory, or - for stdin; repeatable
     #[arg(short = 'f', long = "filename", value_name = "FILE", conflicts_with = "observe")]

@@ -9,6 +9,7 @@ use super::ConnectionFlags;
 /// What has been typed so far.
 #[derive(Debug)]
 pub struct Typing {
+    verb: String,
     /// Flags and positional words before the last, by their names in the definition.
     before: Vec<(String, String)>,
     /// What the last word can be.
@@ -35,7 +36,7 @@ impl Typing {
         let (last, earlier) =
             words.split_last().map_or(("", words), |(last, rest)| (&**last, rest));
         let mut command = root;
-        let mut places = command.get_positionals();
+        let mut place = command.get_positionals().next();
         let mut before = Vec::new();
         let mut pending: Option<&Arg> = None;
         let mut flags_end = false;
@@ -54,12 +55,13 @@ impl Typing {
                 // An unknown flag, taken to have no value.
             } else if let Some(verb) = command.find_subcommand(word) {
                 command = verb;
-                places = command.get_positionals();
-            } else if let Some(place) = places.next() {
+                place = command.get_positionals().next();
+            } else if let Some(place) = place {
                 before.push((id(place), word.clone()));
             }
         }
         let typing = |wanted, lead: &str, stem: &str| Self {
+            verb: command.get_name().to_owned(),
             before: before.clone(),
             wanted,
             lead: lead.to_owned(),
@@ -80,11 +82,15 @@ impl Typing {
                 _ => typing(Wanted::Known(flags(command)), "", last),
             };
         }
-        let place = places.next();
         if !flags_end && command.has_subcommands() {
             return typing(Wanted::Known(verbs(command)), "", last);
         }
         typing(place.map_or(Wanted::Known(Vec::new()), value_of), "", last)
+    }
+
+    /// The verb; the program's name before there is one.
+    pub fn verb(&self) -> &str {
+        &self.verb
     }
 
     /// The flag or positional argument whose value is typed, by its name in the definition.
@@ -226,24 +232,25 @@ mod tests {
     #[test]
     fn the_words_before_say_what_the_last_one_is() {
         for (line, id, lead, stem) in [
-            ("explain ", Some("name"), "", ""),
-            ("explain we", Some("name"), "", "we"),
-            ("explain -A we", Some("name"), "", "we"),
-            ("explain web ", None, "", ""),
+            ("explain ", Some("names"), "", ""),
+            ("explain we", Some("names"), "", "we"),
+            ("explain -A we", Some("names"), "", "we"),
+            ("explain web ", Some("names"), "", ""),
+            ("install-links ", None, "", ""),
             ("explain -n ", Some("namespace"), "", ""),
             ("explain -n sh", Some("namespace"), "", "sh"),
             ("explain -nsh", Some("namespace"), "-n", "sh"),
             ("explain -Ansh", Some("namespace"), "-An", "sh"),
             ("explain --namespace=sh", Some("namespace"), "", "sh"),
-            ("explain --no-such ", Some("name"), "", ""),
+            ("explain --no-such ", Some("names"), "", ""),
             ("explain -n shop -o ", Some("output"), "", ""),
             ("explain -v ", Some("verbosity"), "", ""),
-            ("explain --insecure-skip-tls-verify ", Some("name"), "", ""),
-            ("explain -- -x", Some("name"), "", "-x"),
+            ("explain --insecure-skip-tls-verify ", Some("names"), "", ""),
+            ("explain -- -x", Some("names"), "", "-x"),
             ("explain -", None, "", "-"),
             ("--color always explain --context ", Some("context"), "", ""),
             ("predict web --metric queue", Some("metrics"), "", "queue"),
-            ("predict --cpu -10% we", Some("name"), "", "we"),
+            ("predict --cpu -10% we", Some("names"), "", "we"),
             ("no-such-verb ", None, "", ""),
             ("", None, "", ""),
         ] {
@@ -268,9 +275,9 @@ mod tests {
 
     #[test]
     fn what_was_typed_before_is_known() {
-        let typing = typing("explain -f a -f b -n shop --context=test --token t -v 3 web -o ");
+        let typing = typing("explain -f a -f b -n shop --context=test --token t -v 3 web api -o ");
         assert_eq!(typing.typed("filenames").collect::<Vec<_>>(), ["a", "b"]);
-        assert_eq!(typing.typed("name").collect::<Vec<_>>(), ["web"]);
+        assert_eq!(typing.typed("names").collect::<Vec<_>>(), ["web", "api"]);
         let flags = typing.connection().unwrap();
         assert_eq!(flags.namespace.as_deref(), Some("shop"));
         assert_eq!(flags.context.as_deref(), Some("test"));

@@ -12,13 +12,14 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
 use self::plan::Plan;
-use super::explain::{hpa_name, options};
 use super::interrupt::Interrupts;
+use super::named::name;
 use super::progress::shown;
+use super::state::options;
 use super::{Answer, Terminal, connected_whatever};
 use crate::apply::gate::{Code, Concern};
 use crate::apply::{ApplyOutcome, Change, Extra, WaitEnd, Waited, moved};
-use crate::args::{Apply, ApplyOutput, DryRun, How};
+use crate::args::{Apply, ApplyOutput, DryRun, How, Request};
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::write::hpa;
 use crate::cluster::write::hpa::{Happened, Read};
@@ -61,10 +62,12 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
         return Err(Error::usage("cannot ask for confirmation: stdin or stderr is not a terminal")
             .hint("use --yes to write without confirmation, or --dry-run to write nothing"));
     }
-    let options =
-        Options { name: hpa_name(&args.name)?, ..options(&args.controller, &args.connection) };
-    let (plan, mut messages, warned) = connected_whatever(&args.connection, async |session| {
+    let request = Request::read(&args.names, &args.connection)?;
+    let options = options(&args.controller, &request.connection, request.one("apply")?);
+    let (plan, mut messages, warned) = connected_whatever(&request.connection, async |session| {
         let interrupts = Interrupts::listen(session)?;
+        let name = interrupts.before(name(session, &options)).await??;
+        let options = Options { name, target: None, ..options.clone() };
         let run = Run { session, args, options: &options, terminal, interrupts };
         run.attempts(asks).await
     })?;

@@ -10,15 +10,16 @@ use std::time::Duration;
 use clap::Command;
 
 use super::Answer;
-use super::explain::bare_name;
+use super::named;
 use crate::apiserver::convert::hpa_from_json;
-use crate::args::Typing;
+use crate::args::{ConnectionFlags, ControllerArgs, Named, Request, Typing};
 use crate::cluster::fetch::complete as fetch;
 use crate::cluster::{self, Environment, connect};
 use crate::render::style::clean;
 use crate::saved::file;
 use crate::saved::objects::Objects;
 use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSpec};
+use crate::snapshot::input::Options;
 use crate::version::GATES;
 use crate::whatif::expect::fields;
 
@@ -41,7 +42,7 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
     command.build();
     let mut typing = Typing::read(&command, words);
     match typing.id() {
-        Some("name") => typing.settle(|letter| letter == '/'),
+        Some("names") => typing.settle(|letter| letter == '/'),
         Some("fail_on" | "feature_gates") => typing.settle(|letter| letter == ','),
         Some("pods") => typing.settle(|letter| letter == ':'),
         Some("expect") => typing.settle(|letter| letter == ' ' || letter == '('),
@@ -76,7 +77,7 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
 fn candidates(typing: &Typing) -> Vec<Candidate> {
     let mut known = typing.known().to_vec();
     let more = match typing.id() {
-        Some("name") => hpas(typing).iter().map(described).collect(),
+        Some("names") => names(typing),
         Some("namespace") => namespaces(typing),
         Some("context") => named(typing).contexts.into_iter().map(plain).collect(),
         Some("cluster") => named(typing).clusters.into_iter().map(plain).collect(),
@@ -127,12 +128,13 @@ fn described(hpa: &Hpa) -> Candidate {
 }
 
 /// What is asked of a cluster.
-enum Question<'q> {
+enum Question {
     Namespaces,
     Hpas,
-    Hpa(&'q str),
-    /// The pods of an HPA's target.
-    Pods(&'q str),
+    /// The HPA that is meant.
+    Hpa(Options),
+    /// The pods of its target.
+    Pods(Options),
 }
 
 /// What it answers; nothing where it does not.
@@ -144,21 +146,24 @@ struct Found {
 }
 
 /// Asks the cluster that is meant, without a word.
-fn ask(typing: &Typing, question: &Question<'_>) -> Found {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let (Some(flags), Ok(runtime)) = (typing.connection(), runtime) else {
+fn ask(flags: &ConnectionFlags, question: &Question) -> Found {
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return Found::default();
     };
     let environment = Environment { silent: true, ..Environment::of_process(true) };
     let answer = async {
-        let session = connect(&flags, &environment).await.ok()?;
+        let session = connect(flags, &environment).await.ok()?;
         let mut found = Found::default();
         match question {
             Question::Namespaces => found.names = fetch::namespaces(&session).await.ok()?,
             Question::Hpas => found.hpas = fetch::hpas(&session).await.ok()?,
-            Question::Hpa(name) => found.hpas = vec![fetch::hpa(&session, name).await?],
-            Question::Pods(name) => {
-                let pods = fetch::pods(&session, name).await?;
+            Question::Hpa(options) => {
+                let name = named::name(&session, options).await.ok()?;
+                found.hpas = vec![fetch::hpa(&session, &name).await?];
+            }
+            Question::Pods(options) => {
+                let name = named::name(&session, options).await.ok()?;
+                let pods = fetch::pods(&session, &name).await?;
                 found.names = pods.into_iter().map(|pod| pod.name.into()).collect();
             }
         }
@@ -190,11 +195,42 @@ fn decoded(objects: &Objects, namespace: Option<&str>) -> Vec<Hpa> {
     wanted.filter_map(|hpa| Some(hpa_from_json(&hpa.json).ok()?.into_hpa())).collect()
 }
 
-fn hpas(typing: &Typing) -> Vec<Hpa> {
-    match read(typing) {
-        Some(objects) => decoded(&objects, typing.typed("namespace").last()),
-        None => ask(typing, &Question::Hpas).hpas,
+/// What the line names, and this word.
+fn request(typing: &Typing, word: Option<&str>) -> Option<Request> {
+    let words = typing.typed("names").chain(word).map(str::to_owned);
+    Request::read(&words.collect::<Vec<_>>(), &typing.connection()?).ok()
+}
+
+/// The names that are possible where one is typed: of HPAs, or of the targets of its type that HPAs
+/// have.
+fn names(typing: &Typing) -> Vec<Candidate> {
+    // Any name shows which type and namespace it is of.
+    let Some(request) = request(typing, Some(&format!("{}x", typing.lead()))) else {
+        return Vec::new();
+    };
+    let Some(last) = request.named.last() else { return Vec::new() };
+    if typing.verb() != "explain" && request.named.len() > 1 {
+        return Vec::new();
     }
+    let hpas = match read(typing) {
+        Some(objects) => decoded(&objects, request.connection.namespace.as_deref()),
+        None => ask(&request.connection, &Question::Hpas).hpas,
+    };
+    let mut candidates: Vec<Candidate> = match last {
+        Named::Hpa(_) => hpas.iter().map(described).collect(),
+        Named::Target(target) => {
+            let own = hpas.iter().filter(|hpa| {
+                let own = &hpa.spec.scale_target_ref;
+                target.is_of(own.group(), &own.kind)
+            });
+            own.map(|hpa| (hpa.spec.scale_target_ref.name.clone(), format!("hpa/{}", hpa.name)))
+                .collect()
+        }
+    };
+    candidates.dedup_by(|a, b| a.0 == b.0);
+    let is_typed = |name: &str| typing.typed("names").any(|word| word == name);
+    candidates.retain(|(name, _)| !is_typed(&format!("{}{name}", typing.lead())));
+    candidates
 }
 
 fn namespaces(typing: &Typing) -> Vec<Candidate> {
@@ -206,7 +242,9 @@ fn namespaces(typing: &Typing) -> Vec<Candidate> {
             names.dedup();
             names
         }
-        None => ask(typing, &Question::Namespaces).names,
+        None => typing
+            .connection()
+            .map_or_else(Vec::new, |flags| ask(&flags, &Question::Namespaces).names),
     };
     names.into_iter().map(plain).collect()
 }
@@ -216,15 +254,26 @@ fn named(typing: &Typing) -> cluster::Names {
     cluster::names(file, &Environment::of_process(true)).unwrap_or_default()
 }
 
+/// The HPA of files that is meant.
+fn meant(objects: &Objects, request: &Request) -> Option<Hpa> {
+    let hpas = decoded(objects, request.connection.namespace.as_deref());
+    let mut meant =
+        hpas.into_iter().filter(|hpa| request.named.first().is_none_or(|it| hpa.is(it)));
+    let hpa = meant.next()?;
+    meant.next().is_none().then_some(hpa)
+}
+
+fn options(request: &Request) -> Options {
+    let controller = ControllerArgs::default();
+    super::state::options(&controller, &request.connection, request.named.first())
+}
+
 /// The metrics of the HPA that the line names.
 fn metrics(typing: &Typing) -> Vec<MetricSpec> {
-    let Some(name) = typing.typed("name").next().map(bare_name) else { return Vec::new() };
+    let Some(request) = request(typing, None) else { return Vec::new() };
     let hpa = match read(typing) {
-        Some(objects) => {
-            let hpas = decoded(&objects, typing.typed("namespace").last());
-            hpas.into_iter().find(|hpa| hpa.name == name)
-        }
-        None => ask(typing, &Question::Hpa(name)).hpas.pop(),
+        Some(objects) => meant(&objects, &request),
+        None => ask(&request.connection, &Question::Hpa(options(&request))).hpas.pop(),
     };
     hpa.map(|hpa| hpa.spec.metrics).unwrap_or_default()
 }
@@ -265,20 +314,17 @@ fn containers(typing: &Typing) -> Vec<Candidate> {
 
 /// The pods of the target of the HPA that the line names. In files, those of its namespace.
 fn pods(typing: &Typing) -> Vec<String> {
-    let Some(name) = typing.typed("name").next().map(bare_name) else { return Vec::new() };
+    let Some(request) = request(typing, None) else { return Vec::new() };
     match read(typing) {
         Some(objects) => {
-            let hpas = decoded(&objects, typing.typed("namespace").last());
-            let Some(hpa) = hpas.into_iter().find(|hpa| hpa.name == name) else {
-                return Vec::new();
-            };
+            let Some(hpa) = meant(&objects, &request) else { return Vec::new() };
             let pods = objects
                 .pods
                 .into_iter()
                 .filter(|pod| pod.namespace.as_deref().is_none_or(|own| own == hpa.namespace));
             pods.map(|pod| pod.name.into()).collect()
         }
-        None => ask(typing, &Question::Pods(name)).names,
+        None => ask(&request.connection, &Question::Pods(options(&request))).names,
     }
 }
 
@@ -331,7 +377,15 @@ mod tests {
             ("explain -f examples/shop ca", "cart\tDeployment/cart\n:4\n"),
             ("explain -f examples/shop hpa/ca", "hpa/cart\tDeployment/cart\n:4\n"),
             ("explain -f examples/shop -n sh", "shop\n:4\n"),
-            ("explain -f examples/shop cart ", ":4\n"),
+            ("explain -f examples/shop deploy/ca", "deploy/cart\thpa/cart\n:4\n"),
+            ("explain -f examples/shop deploy ca", "cart\thpa/cart\n:4\n"),
+            ("explain -f examples/shop shop/ca", "shop/cart\tDeployment/cart\n:4\n"),
+            ("explain -f examples/shop sts ", ":4\n"),
+            ("explain -f examples/shop cart c", ":4\n"),
+            ("predict -f examples/shop deploy ca", "cart\thpa/cart\n:4\n"),
+            ("predict -f examples/shop cart ", ":4\n"),
+            ("predict -f examples/nginx --metric ", "cpu=\tcpu\n:6\n"),
+            ("predict deploy/cart -f examples/shop --metric ", "cpu=\tcpu\n:6\n"),
             ("predict cart -f examples/shop --metric ", "cpu=\tcpu\n:6\n"),
             ("predict cart -f examples/shop --target=c", "cpu=\tcpu\n:6\n"),
             ("predict cart -f examples/shop --expect metric.cpu.d", "metric.cpu.desired\n:4\n"),

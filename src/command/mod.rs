@@ -3,13 +3,16 @@
 pub mod apply;
 mod complete;
 pub mod explain;
+mod fail_on;
 mod install_links;
 mod interrupt;
 mod list;
+mod named;
 mod output_file;
 pub mod predict;
 mod progress;
 mod remember;
+mod state;
 
 use std::io::IsTerminal;
 use std::num::NonZero;
@@ -46,10 +49,7 @@ pub struct Answer {
 /// Runs what was typed.
 pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
     match &cli.verb {
-        Verb::Explain(args) => match &args.name {
-            Some(name) => explain::run(name, args, terminal),
-            None => list::run(args, terminal),
-        },
+        Verb::Explain(args) => explain::run(args, terminal),
         Verb::Predict(args) => predict::run(args, terminal),
         Verb::Apply(args) => apply::run(args, terminal),
         Verb::InstallLinks(args) => install_links::run(args, &command_line()),

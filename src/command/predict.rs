@@ -4,10 +4,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 
-use super::explain::{FindingsWatch, StateSource, hpa_name, options, unanswered};
+use super::fail_on::FindingsWatch;
 use super::output_file::replace;
-use super::{Answer, Terminal, check_save, check_written, write_saved};
-use crate::args::{FailOn, Predict, PredictOutput, Report, TimelineArgs};
+use super::state::{ask, options, pass, unanswered};
+use super::{Answer, Terminal, check_save, check_written, connected, write_saved};
+use crate::args::{FailOn, Predict, PredictOutput, Report, Request, TimelineArgs};
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::render::junit::junit;
@@ -22,7 +23,6 @@ use crate::report::prediction::Prediction;
 use crate::report::timeline::Played;
 use crate::saved::file;
 use crate::saved::save::Saved;
-use crate::snapshot::input::Options;
 use crate::snapshot::note::Note;
 use crate::whatif::expect::{Expectation, Facts, Gate};
 use crate::whatif::overrides::{Assumptions, Candidate, NamedMetric};
@@ -60,8 +60,9 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         ));
     }
     let mut assumptions = Assumptions::read(&args.overrides)?;
-    let name = hpa_name(&args.name)?;
-    let mut options = Options { name, ..options(&args.controller, &args.connection) };
+    let request = Request::read(&args.names, &args.connection)?;
+    let named = request.one("predict")?;
+    let mut options = options(&args.controller, &request.connection, named);
     let inputs = args.filenames.iter().chain(&args.overrides.hpa).chain(&args.timeline.trace);
     if inputs.filter(|path| *path == "-").count() > 1 {
         return Err(Error::usage("standard input (-) can be read only once"));
@@ -82,20 +83,21 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     if let Some(path) = &args.overrides.hpa {
         let candidate = Candidate::find(
             &file::read(std::slice::from_ref(path))?,
-            &options.name,
+            &options,
             path,
             args.overrides.validate,
         )?;
         options.also = candidate.metrics().to_vec();
         assumptions.replace_hpa(candidate);
     }
-    let source = StateSource {
-        filenames: &args.filenames,
-        memory: &args.memory,
-        connection: &args.connection,
-        assumptions: Some(&assumptions),
+    let (observed, messages) = if args.filenames.is_empty() {
+        connected(&request.connection, async |session| {
+            let assumed = Some(&assumptions);
+            Ok(ask(session, &args.memory, &options, assumed, terminal).await?.pass)
+        })?
+    } else {
+        (pass(file::read(&args.filenames)?, &args.memory, &options)?, Vec::new())
     };
-    let (observed, messages) = source.pass(&options, terminal)?;
     let applied = assumptions.apply(observed.input.clone(), &observed.decision);
     let (mut input, mut overrides) = applied.map_err(|e| with_right(e, &observed.input.notes))?;
     let player = plan.map(|plan| Player::new(plan, &mut input.snapshot, &mut overrides));

@@ -27,7 +27,8 @@ use crate::apimachinery::metadata::Metadata;
 use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
 use crate::apiserver::default::AdmissionRules;
-use crate::error::Error;
+use crate::args::Target;
+use crate::error::{Error, listed};
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::{Hpa, METRIC_SOURCE_TYPES, MetricSource, MetricSpec};
 use crate::snapshot::memory::Memory;
@@ -250,57 +251,107 @@ fn find_error<'a>(
     })
 }
 
-/// The one HPA of the wanted name.
-fn find<'o>(objects: &'o Objects, options: &Options) -> Result<&'o UndecodedHpa, Error> {
-    let (name, hpas) = (&options.name, &objects.hpas);
-    let fits = |hpa: &&UndecodedHpa| {
-        let namespace = hpa.namespace.as_deref();
-        hpa.name == *name
-            && match (&options.namespace, namespace) {
+/// How many HPAs the options mean; a pass needs exactly one.
+pub fn count(objects: &Objects, options: &Options) -> usize {
+    meant(&objects.hpas, options).count()
+}
+
+fn meant<'o>(
+    hpas: &'o [UndecodedHpa],
+    options: &'o Options,
+) -> impl Iterator<Item = &'o UndecodedHpa> {
+    hpas.iter().filter(|hpa| {
+        hpa.is_meant(options)
+            && match (&options.namespace, &hpa.namespace) {
                 (Some(wanted), Some(stated)) => wanted == stated,
                 _ => true,
             }
-    };
-    let found: Vec<&UndecodedHpa> = hpas.iter().filter(fits).collect();
+    })
+}
+
+/// The one HPA that the options mean.
+fn find<'o>(objects: &'o Objects, options: &'o Options) -> Result<&'o UndecodedHpa, Error> {
+    let found: Vec<&UndecodedHpa> = meant(&objects.hpas, options).collect();
     match found[..] {
         [hpa] => Ok(hpa),
-        [] => {
-            let wanted = match &options.namespace {
-                Some(namespace) => format!("{namespace}/{name}"),
-                None => name.clone(),
-            };
-            let error = Error::usage(format!("no HorizontalPodAutoscaler {wanted} in the input"));
-            let here = |object: &&ScaledObject| {
-                let stated = &object.metadata.namespace;
-                options.namespace.is_none() || stated.is_none() || options.namespace == *stated
-            };
-            if let Some(hint) = paused(objects.scaled_objects.iter().filter(here), name) {
-                return Err(error.hint(hint));
-            }
-            let mut there: Vec<String> = hpas.iter().map(UndecodedHpa::key).collect();
-            there.sort();
-            Err(if there.is_empty() {
-                error.hint("the input has no HorizontalPodAutoscaler")
-            } else {
-                error.hint(format!("it has {}", listed(&there)))
-            })
-        }
-        [first, .., last] => {
-            let same = first.key() == last.key() || options.namespace.is_some();
-            let places: Vec<String> =
-                found.iter().map(|hpa| format!("{} in {}", hpa.key(), hpa.origin)).collect();
-            let error = Error::usage(format!(
-                "{} HorizontalPodAutoscalers named {name} in the input: {}",
-                found.len(),
-                listed(&places)
-            ));
-            Err(if same {
-                error.hint("remove all but one of the files")
-            } else {
-                error.hint("name the namespace with -n")
-            })
-        }
+        [] => Err(none(objects, options)),
+        [first, .., last] => Err(several(&found, options, first.key() == last.key())),
     }
+}
+
+/// The error where none of the HPAs is meant.
+fn none(objects: &Objects, options: &Options) -> Error {
+    let Options { name, namespace, target, .. } = options;
+    let hpas = &objects.hpas;
+    let place = match namespace {
+        Some(namespace) => format!("in the namespace {namespace} of the input"),
+        None => "in the input".to_owned(),
+    };
+    let error = match (target, namespace) {
+        (Some(target), _) => format!("no HorizontalPodAutoscaler for {target} {place}"),
+        (None, _) if name.is_empty() && hpas.is_empty() => return empty(objects),
+        (None, _) if name.is_empty() => format!("no HorizontalPodAutoscaler {place}"),
+        (None, Some(namespace)) => {
+            format!("no HorizontalPodAutoscaler {namespace}/{name} in the input")
+        }
+        (None, None) => format!("no HorizontalPodAutoscaler {name} in the input"),
+    };
+    let here = |object: &&ScaledObject| {
+        let stated = &object.metadata.namespace;
+        namespace.is_none() || stated.is_none() || namespace == stated
+    };
+    let called = target.as_ref().map_or(&**name, Target::name);
+    if !called.is_empty()
+        && let Some(hint) = paused(objects.scaled_objects.iter().filter(here), called)
+    {
+        return Error::usage(error).hint(hint);
+    }
+    let there = hpas.iter().map(|hpa| match hpa.target().filter(|_| target.is_some()) {
+        Some(target) => format!("{} ({target})", hpa.key()),
+        None => hpa.key(),
+    });
+    let mut there: Vec<String> = there.collect();
+    there.sort();
+    Error::usage(error).hint(match there.is_empty() {
+        true => EMPTY.to_owned(),
+        false => format!("it has {}", listed(&there)),
+    })
+}
+
+const EMPTY: &str = "the input has no HorizontalPodAutoscaler";
+
+/// The error where there is no HPA at all.
+fn empty(objects: &Objects) -> Error {
+    let error = Error::usage(EMPTY);
+    match objects.scaled_objects.iter().find_map(ScaledObject::why_no_hpa) {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
+}
+
+/// The error where it is not clear which of these HPAs is meant.
+fn several(found: &[&UndecodedHpa], options: &Options, is_twice: bool) -> Error {
+    let Options { name, namespace, target, .. } = options;
+    let of = match target {
+        Some(target) => format!(" for {target}"),
+        None if name.is_empty() => String::new(),
+        None => format!(" named {name}"),
+    };
+    let is_twice = is_twice || (!name.is_empty() && namespace.is_some());
+    let in_files = is_twice || !name.is_empty();
+    let places = found.iter().map(|hpa| match in_files {
+        true => format!("{} in {}", hpa.key(), hpa.origin),
+        false => hpa.key(),
+    });
+    let places: Vec<String> = places.collect();
+    let (count, places) = (found.len(), listed(&places));
+    Error::usage(format!("{count} HorizontalPodAutoscalers{of} in the input: {places}")).hint(
+        match (is_twice, name.is_empty()) {
+            (true, _) => "remove all but one of the files",
+            (false, true) => "name one of them",
+            (false, false) => "name the namespace with -n",
+        },
+    )
 }
 
 impl UndecodedHpa {
@@ -310,16 +361,6 @@ impl UndecodedHpa {
             Some(namespace) => format!("{namespace}/{}", self.name),
             None => self.name.clone(),
         }
-    }
-}
-
-/// The first few of a list that may be long.
-fn listed(all: &[String]) -> String {
-    const SHOWN: usize = 10;
-    let shown = all[..all.len().min(SHOWN)].join(", ");
-    match all.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
     }
 }
 

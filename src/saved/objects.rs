@@ -14,11 +14,13 @@ use super::wire::ScaleObject;
 use crate::apimachinery::go::GoDuration;
 use crate::apimachinery::json::{null_as_default, unique_map};
 use crate::apimachinery::selector::Labels;
+use crate::args::{Named, Target};
 use crate::flags::Flags;
 use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::{Evidence, Rescales, SeenPass};
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricIdentifier};
+use crate::snapshot::input::Options;
 use crate::snapshot::memory::{Memory, Recommendation, ScaleEvent};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, Milli, PodMetrics};
 use crate::snapshot::note::Note;
@@ -79,6 +81,40 @@ pub struct UndecodedHpa {
     pub namespace: Option<String>,
     /// The whole object.
     pub json: String,
+}
+
+impl UndecodedHpa {
+    /// Its target, if that can be read.
+    pub(crate) fn target(&self) -> Option<CrossVersionObjectReference> {
+        #[derive(Deserialize)]
+        struct Object {
+            spec: Spec,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Spec {
+            scale_target_ref: CrossVersionObjectReference,
+        }
+        serde_json::from_str::<Object>(&self.json).ok().map(|object| object.spec.scale_target_ref)
+    }
+
+    fn has(&self, target: &Target) -> bool {
+        self.target().is_some_and(|own| own.is(target))
+    }
+
+    /// Whether it is named.
+    pub(crate) fn is(&self, named: &Named) -> bool {
+        match named {
+            Named::Hpa(name) => self.name == *name,
+            Named::Target(target) => self.has(target),
+        }
+    }
+
+    /// Whether the options mean it, whatever its namespace.
+    pub(crate) fn is_meant(&self, options: &Options) -> bool {
+        (options.name.is_empty() || self.name == options.name)
+            && options.target.as_ref().is_none_or(|target| self.has(target))
+    }
 }
 
 /// The document of our own that states what has no kind in Kubernetes.

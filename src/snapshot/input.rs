@@ -14,14 +14,18 @@ use super::hpa::{Hpa, MetricSpec};
 use super::memory::Memory;
 use super::note::Note;
 use super::surroundings::Surroundings;
+use crate::args::Target;
 use crate::flags::Flags;
 use crate::version::Version;
 
 /// What the command line says besides the objects.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The HPA's name; a list has no use for it.
+    /// The HPA's name; empty if its target is stated instead, or if it is the only one. A list has no
+    /// use for either.
     pub name: String,
+    /// Its target, if stated.
+    pub target: Option<Target>,
     /// Its namespace, if stated.
     pub namespace: Option<String>,
     /// The clock, if stated.

@@ -15,6 +15,7 @@ pub mod metric;
 pub mod note;
 pub mod pod;
 pub mod right;
+pub mod selection;
 pub mod settings;
 pub mod surroundings;
 pub mod written;
@@ -266,9 +267,12 @@ pub struct Listed<T> {
 }
 
 impl<T> Listed<T> {
-    /// `namespace/name`.
+    /// `namespace/name`, or the name alone if its namespace is not known.
     pub fn key(&self) -> String {
-        format!("{}/{}", self.namespace, self.name)
+        match &*self.namespace {
+            "" => self.name.clone(),
+            namespace => format!("{namespace}/{}", self.name),
+        }
     }
 
     /// The same HPA, with what is made of it now.

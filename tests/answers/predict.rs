@@ -38,6 +38,11 @@ fn assume(flags: &[String]) -> Result<Assumptions, Error> {
     }
 }
 
+/// What names the HPA.
+fn named() -> Options {
+    Options { name: "web".to_owned(), ..Options::default() }
+}
+
 fn predict(input: &Input, flags: &[String]) -> Result<Decision, Error> {
     let (input, _) = assume(flags)?.apply(input.clone(), &decide(input))?;
     Ok(decide(&input))
@@ -335,7 +340,7 @@ fn a_candidate_gives_the_recorded_answer() {
         });
         let mut objects = Objects::default();
         read_text(&manifest.to_string(), "candidate.json", &mut objects).expect("a manifest");
-        let candidate = Candidate::find(&objects, "web", "candidate.json", Validate::Strict)
+        let candidate = Candidate::find(&objects, &named(), "candidate.json", Validate::Strict)
             .expect("a manifest");
         let mut objects = Objects::default();
         read_text(&items.to_string(), "the input", &mut objects).expect("objects");
@@ -747,7 +752,7 @@ fn a_candidate_for_another_target_is_refused() {
         let flags: Vec<String> = flags.iter().copied().map(str::to_owned).collect();
         let mut assumptions = assume(&flags).expect("readable flags");
         assumptions.replace_hpa(
-            Candidate::find(&objects, "web", "web.yaml", Validate::Strict).expect("one"),
+            Candidate::find(&objects, &named(), "web.yaml", Validate::Strict).expect("one"),
         );
         assumptions.apply(web(), &decide(&web()))
     };
@@ -770,7 +775,7 @@ fn a_candidate_for_another_target_is_refused() {
         observed.iter().map(Option::as_deref).collect::<Vec<_>>(),
         [Some("the running one"), Some("50%"), Some("100"), None, None]
     );
-    assert!(Candidate::find(&Objects::default(), "web", "web.yaml", Validate::Strict).is_err());
+    assert!(Candidate::find(&Objects::default(), &named(), "web.yaml", Validate::Strict).is_err());
     assert_eq!(input.notes, web().notes);
 }
 
@@ -785,7 +790,7 @@ fn what_is_odd_about_a_candidate_is_said() {
     read_text(text, "api.yaml", &mut objects).expect("a manifest");
     let mut assumptions = Assumptions::default();
     assumptions
-        .replace_hpa(Candidate::find(&objects, "web", "api.yaml", Validate::Warn).expect("one"));
+        .replace_hpa(Candidate::find(&objects, &named(), "api.yaml", Validate::Warn).expect("one"));
     let (input, _) = assumptions.apply(web(), &decide(&web())).expect("the same target");
     let ignored = Note::FieldIgnored { cause: "unknown field \"spec.targetCPU\"".to_owned() };
     let (manifest, hpa) = ("shop/api".to_owned(), "default/web".to_owned());

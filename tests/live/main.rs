@@ -16,6 +16,7 @@ mod faults;
 mod list;
 mod metrics;
 mod model;
+mod named;
 mod names;
 mod predict;
 mod roles;

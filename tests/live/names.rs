@@ -94,9 +94,12 @@ fn kubectl_finds_it() {
     for (words, usage) in [
         (
             &["hpa", "explain", "--no-such-flag"][..],
-            "Usage: kubectl hpa explain [OPTIONS] [NAME]\n",
+            "Usage: kubectl hpa explain [OPTIONS] [[TYPE] NAME... | TYPE/NAME...]\n",
         ),
-        (&["hpa-explain", "--no-such-flag"], "Usage: kubectl hpa-explain [OPTIONS] [NAME]\n"),
+        (
+            &["hpa-explain", "--no-such-flag"],
+            "Usage: kubectl hpa-explain [OPTIONS] [[TYPE] NAME... | TYPE/NAME...]\n",
+        ),
     ] {
         run_with(words).fails(2, &[usage]);
     }

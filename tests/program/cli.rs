@@ -480,18 +480,34 @@ fn the_hpa_is_found_by_name_and_namespace() {
     let many: Vec<String> = (10..22).map(|n| of(&format!("n{n}"))).collect();
     let many = documents(&many.iter().map(String::as_str).collect::<Vec<_>>());
 
-    for name in [
-        "web",
-        "hpa/web",
-        "horizontalpodautoscaler/web",
-        "horizontalpodautoscalers.autoscaling/web",
-        "hpa.v2.autoscaling/web",
+    for words in [
+        &["web"][..],
+        &["hpa", "web"],
+        &["hpa/web"],
+        &["horizontalpodautoscaler/web"],
+        &["horizontalpodautoscalers.autoscaling/web"],
+        &["hpa.v2.autoscaling/web"],
+        &["shop/web"],
+        &["deploy/web"],
+        &["Deployment", "web"],
+        &["deployments.apps/web"],
+        // One HPA, typed twice.
+        &["web", "hpa/web"],
     ] {
-        let args = ["explain", name, "-f", "-", "-o", "json"];
-        assert_eq!(outcome(&args, &good())["scaleTo"], 3, "{name}");
+        let args = [&["explain", "-f", "-", "-o", "json"], words].concat();
+        assert_eq!(outcome(&args, &good())["scaleTo"], 3, "{words:?}");
     }
-    let args = ["explain", "web", "-f", "-", "-o", "json", "-n", "shop"];
-    assert_eq!(outcome(&args, &two)["scaleTo"], 3);
+    for words in [&["web", "-n", "shop"][..], &["shop/web"], &["deploy/web", "-n", "shop"]] {
+        let args = [&["explain", "-f", "-", "-o", "json"], words].concat();
+        assert_eq!(outcome(&args, &two)["scaleTo"], 3, "{words:?}");
+    }
+    for words in [&[][..], &["deploy/web"], &["sts", "web", "-n", "shop"]] {
+        let args = [&["predict", "-f", "-", "-o", "json"], words].concat();
+        match words.first() {
+            Some(&"sts") => assert_eq!(run(&args, &good(), &[]).status.code(), Some(2)),
+            _ => assert_eq!(outcome(&args, &good())["scaleTo"], 3, "{words:?}"),
+        }
+    }
 
     for (args, input, said, hinted) in [
         (
@@ -501,10 +517,16 @@ fn the_hpa_is_found_by_name_and_namespace() {
             "it has shop/web, test/web",
         ),
         (
-            vec!["deploy/web"],
+            vec!["deploy/api"],
             &two,
-            "no HorizontalPodAutoscaler deploy/web in the input",
-            "it has shop/web, test/web",
+            "no HorizontalPodAutoscaler for deploy/api in the input",
+            "it has shop/web (Deployment/web), test/web (Deployment/web)",
+        ),
+        (
+            vec!["sts", "web", "-n", "shop"],
+            &two,
+            "no HorizontalPodAutoscaler for sts/web in the namespace shop of the input",
+            "it has shop/web (Deployment/web), test/web (Deployment/web)",
         ),
         (
             vec!["web", "-n", "prod"],
@@ -538,6 +560,83 @@ fn the_hpa_is_found_by_name_and_namespace() {
         let (error, hint, code) = refusal(&run(&args, input, &[]));
         assert_eq!((&*error, hint.as_deref(), code), (said, Some(hinted), Some(2)));
     }
+}
+
+#[test]
+fn predict_takes_one_hpa_and_no_name_if_there_is_only_one() {
+    for (args, input, said, hinted) in [
+        (
+            &[][..],
+            &several(),
+            "3 HorizontalPodAutoscalers in the input: shop/web, shop/api, test/web",
+            Some("name one of them"),
+        ),
+        (
+            &["deploy/web"],
+            &several(),
+            "2 HorizontalPodAutoscalers for deploy/web in the input: shop/web, test/web",
+            Some("name one of them"),
+        ),
+        (
+            &["-n", "prod"],
+            &good(),
+            "no HorizontalPodAutoscaler in the namespace prod of the input",
+            Some("it has shop/web"),
+        ),
+        (&[], &REST.to_owned(), "the input has no HorizontalPodAutoscaler", None),
+        (&["web", "api"], &several(), "predict takes one HPA, not 2: web, api", None),
+        (&["shop/web", "-n", "test"], &several(), "shop/web contradicts -n test", None),
+    ] {
+        let args = [&["predict", "-f", "-"], args].concat();
+        let (error, hint, code) = refusal(&run(&args, input, &[]));
+        assert_eq!((&*error, hint.as_deref(), code), (said, hinted, Some(2)), "{args:?}");
+    }
+    let none = run(&["apply", "--yes"], "", &[]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(text(&none.stderr).contains("required"), "{}", text(&none.stderr));
+}
+
+#[test]
+fn several_names_and_targets_with_several_hpas_are_listed() {
+    for (args, keys, missing) in [
+        (&["web", "api", "-n", "shop"][..], &["shop/api", "shop/web"][..], &[][..]),
+        (&["hpa", "web", "api", "-n", "shop"], &["shop/api", "shop/web"], &[]),
+        (&["deploy/web"], &["shop/web", "test/web"], &[]),
+        (&["deploy", "web", "api", "-n", "shop"], &["shop/api", "shop/web"], &[]),
+        (&["deploy/api", "hpa/web", "-n", "shop"], &["shop/api", "shop/web"], &[]),
+        (&["shop/web", "shop/none"], &["shop/web"], &[("none", "shop", "not in the input")]),
+        (
+            &["web", "sts/db"],
+            &["shop/web", "test/web"],
+            &[("sts/db", "", "no HorizontalPodAutoscaler in the input has this target")],
+        ),
+    ] {
+        let args = [&["explain", "-f", "-", "-o", "json"], args].concat();
+        let output = run(&args, &several(), &[]);
+        let answer: Value = serde_json::from_str(text(&output.stdout)).expect("JSON");
+        let items = answer["items"].as_array().expect("items").iter().map(|it| &it["hpa"]);
+        let text_of = |value: &Value| value.as_str().expect("text").to_owned();
+        let found =
+            items.map(|hpa| format!("{}/{}", text_of(&hpa["namespace"]), text_of(&hpa["name"])));
+        assert_eq!(found.collect::<Vec<_>>(), keys, "{args:?}");
+        let errors: Vec<Value> = missing
+            .iter()
+            .map(|(name, namespace, message)| {
+                json!({"name": name, "namespace": namespace, "message": message, "hint": null})
+            })
+            .collect();
+        assert_eq!(answer["errors"], json!(errors), "{args:?}");
+        let lines: Vec<&str> = text(&output.stderr).lines().collect();
+        assert_eq!(lines.len(), missing.len(), "{lines:?}");
+        for (line, (name, namespace, message)) in lines.iter().zip(missing) {
+            let slash = if namespace.is_empty() { "" } else { "/" };
+            assert_eq!(*line, format!("error: {namespace}{slash}{name}: {message}"));
+        }
+        assert_eq!(output.status.code(), Some(i32::from(!missing.is_empty())), "{args:?}");
+    }
+    let args = ["explain", "deploy/web", "-f", "-", "--recommendation", "8@2m"];
+    let (error, ..) = refusal(&run(&args, &several(), &[]));
+    assert_eq!(error, "a stated history belongs to one HPA");
 }
 
 /// `shop/web`, `shop/api` with a label, and `test/web`, of which only the first has a target.

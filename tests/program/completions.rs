@@ -153,7 +153,8 @@ printf '%s\n' "${COMPREPLY[@]}"
         ("kubectl-hpa predict web --fail-on limited,ma", "limited,maxed"),
         ("kubectl-hpa explain -f exam", "examples"),
         ("kubectl-hpa explain --filename|=|exam", "examples"),
-        ("kubectl-hpa explain web -f examples/shop ", ""),
+        ("kubectl-hpa explain web -f examples/shop ca", "cart"),
+        ("kubectl-hpa predict web -f examples/shop ", ""),
     ] {
         let words = line.split(' ').flat_map(|word| word.split('|'));
         let output = Command::new("bash")

@@ -1,5 +1,5 @@
-//! The few things that a command line is completed with: names of namespaces, HPAs and pods. Each is
-//! one request, or those of a pass up to its pods.
+//! The few things that a command line is completed with, and that say which HPA it means: names of
+//! namespaces, HPAs and pods. Each is one request, or those of a pass up to its pods.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -10,6 +10,7 @@ use crate::apimachinery::selector::Selector;
 use crate::cluster::{Failure, Session};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::pod::{Meta, Pod};
+use crate::snapshot::selection::Selection;
 
 /// The names of the namespaces.
 ///
@@ -38,7 +39,8 @@ pub async fn namespaces(session: &Session) -> Result<Vec<String>, Failure> {
 /// They cannot be listed.
 pub async fn hpas(session: &Session) -> Result<Vec<Hpa>, Failure> {
     let asked = Fetch { session, namespace: session.namespace() };
-    let (items, _) = asked.items(Some(session.namespace()), &Selector::default()).await?;
+    let (items, _) =
+        asked.items(Some(session.namespace()), &Selection::Labels(Selector::default())).await?;
     Ok(items.into_iter().filter_map(|item| item.hpa.ok()).collect())
 }
 

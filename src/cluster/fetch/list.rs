@@ -20,8 +20,8 @@ use super::right::denied;
 use super::scale::Found;
 use super::surroundings::{SurroundingAnswers, Wish, Wishes, has_replica_sets};
 use super::{Fetch, Needs, clock, graceful, without_pods};
-use crate::apimachinery::selector::Selector;
 use crate::apiserver::convert::HpaObject;
+use crate::args::Named;
 use crate::cluster::fetch::discovery::{Discovery, segment};
 use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
@@ -29,6 +29,7 @@ use crate::snapshot::Listed;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::{Note, OtherHpaIgnored};
 use crate::snapshot::pod::Meta;
+use crate::snapshot::selection::Selection;
 
 /// How many HPAs are asked about at once.
 const AT_ONCE: usize = 4;
@@ -62,8 +63,8 @@ impl Progress {
     }
 }
 
-/// Fetches the HPAs of a namespace, or of all of them, whose labels a selector matches, and
-/// everything that their passes need; by namespace and name.
+/// Fetches the selected HPAs of a namespace, or of all of them, and everything that their passes need;
+/// by namespace and name, and behind them an error for each name that none of them has.
 ///
 /// # Errors
 ///
@@ -71,7 +72,7 @@ impl Progress {
 pub async fn fetch_all(
     session: &Session,
     namespace: Option<&str>,
-    selector: &Selector,
+    selection: &Selection,
     progress: &Progress,
 ) -> Result<Vec<Listed<Observed>>, Error> {
     let asked = Fetch { session, namespace: session.namespace() };
@@ -87,7 +88,7 @@ pub async fn fetch_all(
         let controller = asked.controller(namespace, None, &controller);
         join!(ask_version, controller, asked.surroundings(wished, &surroundings));
     };
-    let needed = asked.list(namespace, selector, progress, wishes);
+    let needed = asked.list(namespace, selection, progress, wishes);
     let worth = |needed: &Result<_, Failure>| {
         needed.as_ref().map_or_else(Failure::is_not_found, |list: &Vec<_>| !list.is_empty())
     };
@@ -128,6 +129,26 @@ pub(super) struct Item {
     notes: Vec<Note>,
 }
 
+impl Item {
+    /// Whether it is named; an HPA that cannot be read, only by its own name.
+    fn is(&self, named: &Named) -> bool {
+        match (&self.hpa, named) {
+            (Ok(hpa), named) => hpa.is(named),
+            (Err(_), Named::Hpa(name)) => self.name == *name,
+            (Err(_), Named::Target(_)) => false,
+        }
+    }
+}
+
+/// The error about an HPA that is not in the list, in the server's words.
+fn no_hpa(name: &str) -> Error {
+    let reason = "NotFound".to_owned();
+    let message = format!(
+        "Error from server ({reason}): horizontalpodautoscalers.autoscaling \"{name}\" not found"
+    );
+    Error { reason: Some(reason), ..Error::bare(message) }
+}
+
 /// What all passes have in common.
 struct Shared<'s> {
     items: &'s [Item],
@@ -144,11 +165,11 @@ impl Fetch<'_> {
     async fn list(
         &self,
         namespace: Option<&str>,
-        selector: &Selector,
+        selection: &Selection,
         progress: &Progress,
         wishes: Wishes,
     ) -> Result<Vec<Listed<Observed>>, Failure> {
-        let (items, date) = self.items(namespace, selector).await?;
+        let (items, date) = self.items(namespace, selection).await?;
         let mut wished = vec![Wish::vertical_pod_autoscalers(namespace)];
         for item in &items {
             let hpa = item.hpa.as_ref().ok().filter(|_| item.wanted);
@@ -179,15 +200,24 @@ impl Fetch<'_> {
 
         let shared = Shared { items: &items, scales, now, note, discovery, custom, wishes };
         let observed = wanted.iter().map(|place| self.observe(*place, &shared, progress));
-        Ok(stream::iter(observed).buffered(AT_ONCE).collect().await)
+        let mut listed: Vec<_> = stream::iter(observed).buffered(AT_ONCE).collect().await;
+        let missing = selection.missing(|named| items.iter().any(|item| item.is(named)));
+        listed.extend(missing.map(|named| {
+            let why = match named {
+                Named::Hpa(name) => no_hpa(name),
+                Named::Target(_) => Error::failed("no HorizontalPodAutoscaler has this target"),
+            };
+            Listed::missing(namespace.unwrap_or_default().to_owned(), named, why)
+        }));
+        Ok(listed)
     }
 
-    /// The HPAs of all namespaces that a wanted one is in. Which labels are wanted is decided here,
-    /// as the others may select the same pods.
+    /// The HPAs of all namespaces that a wanted one is in. Which are wanted is decided here, as the
+    /// others may select the same pods.
     pub(super) async fn items(
         &self,
         namespace: Option<&str>,
-        selector: &Selector,
+        selection: &Selection,
     ) -> Result<(Vec<Item>, Option<Timestamp>), Failure> {
         #[derive(Deserialize)]
         struct Object {
@@ -206,15 +236,17 @@ impl Fetch<'_> {
                 .map_err(|e| self.unreadable(&path, e.to_string()))?;
             let hpa = self.admit_item(object.get());
             let notes = hpa.as_ref().map_or_else(|_| Vec::new(), |hpa| hpa.notes.clone());
-            items.push(Item {
+            let mut item = Item {
                 namespace: metadata.namespace.unwrap_or_default().into(),
                 name: metadata.name.into(),
-                wanted: selector.matches(&metadata.labels),
+                wanted: false,
                 hpa: hpa
                     .map(HpaObject::into_hpa)
                     .map_err(|cause| self.unreadable(&path, cause).into()),
                 notes,
-            });
+            };
+            item.wanted = selection.wants(Some(&metadata.labels), |named| item.is(named));
+            items.push(item);
         }
         let wanted = items.iter().filter(|item| item.wanted);
         let namespaces: HashSet<String> = wanted.map(|item| item.namespace.clone()).collect();

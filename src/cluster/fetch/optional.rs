@@ -14,7 +14,7 @@ use super::control_plane::{ControllerAnswers, come};
 use super::read::List;
 use super::scale::Found;
 use crate::apiserver::convert::HpaObject;
-use crate::error::Error;
+use crate::error::{Error, listed};
 use crate::snapshot::OtherHpa;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::{Note, OtherHpaIgnored, Unlearnt};
@@ -22,9 +22,6 @@ use crate::snapshot::surroundings::{Surroundings, paused};
 
 /// How many scales are asked for at once.
 const AT_ONCE: usize = 8;
-
-/// As many names as fit a hint.
-const NAMES: usize = 10;
 
 /// What has come so far.
 #[derive(Default)]
@@ -97,12 +94,7 @@ impl OptionalAnswers {
         if names.is_empty() {
             return error.hint(format!("searched namespace {namespace}; use -n for another"));
         }
-        let more = match names.len().saturating_sub(NAMES) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let names = names[..names.len().min(NAMES)].join(", ");
-        error.hint(format!("the namespace {namespace} has {names}{more}"))
+        error.hint(format!("the namespace {namespace} has {}", listed(&names)))
     }
 }
 

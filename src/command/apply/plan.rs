@@ -8,7 +8,7 @@ use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::target;
 use crate::cluster::{Session, denied};
 use crate::command::Terminal;
-use crate::command::explain::{Live, ask};
+use crate::command::state::{Live, ask};
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::report::basis::BasisView;

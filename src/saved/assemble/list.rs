@@ -4,8 +4,8 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{once, without_pods};
-use crate::apimachinery::selector::Selector;
+use super::{empty, once, without_pods};
+use crate::args::Named;
 use crate::error::Error;
 use crate::saved::objects::{ControllerState, Objects, UndecodedHpa};
 use crate::saved::remarks;
@@ -13,11 +13,12 @@ use crate::snapshot::Listed;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::memory::Memory;
 use crate::snapshot::pod::Meta;
+use crate::snapshot::selection::Selection;
 use crate::snapshot::settings::controller_settings;
-use crate::snapshot::surroundings::ScaledObject;
 
-/// Everything for the passes of all HPAs of a namespace, or of every one, whose labels a selector
-/// matches; by namespace and name. `clock` is as for [`super::assemble`].
+/// Everything for the passes of the selected HPAs of a namespace, or of every one; by namespace and
+/// name, and behind them an error for each name that none of them has. `clock` is as for
+/// [`super::assemble`].
 ///
 /// # Errors
 ///
@@ -26,15 +27,11 @@ pub fn assemble_all(
     objects: &Objects,
     options: &Options,
     namespace: Option<&str>,
-    selector: &Selector,
+    selection: &Selection,
     clock: Timestamp,
 ) -> Result<Vec<Listed<Input>>, Error> {
     if objects.hpas.is_empty() {
-        let error = Error::usage("the input has no HorizontalPodAutoscaler");
-        return Err(match objects.scaled_objects.iter().find_map(ScaledObject::why_no_hpa) {
-            Some(hint) => error.hint(hint),
-            None => error,
-        });
+        return Err(empty(objects));
     }
     let state = objects.state.as_ref();
     let control_plane = &objects.control_plane;
@@ -51,8 +48,7 @@ pub fn assemble_all(
     };
     let wanted = |object: &&UndecodedHpa| {
         in_namespace(object.namespace.as_deref())
-            // What cannot be read is told of rather than left out.
-            && labels(&object.json).is_none_or(|labels| selector.matches(&labels))
+            && selection.wants(labels(&object.json).as_ref(), |named| object.is(named))
     };
     let mut found: Vec<(&str, &UndecodedHpa)> = objects
         .hpas
@@ -71,7 +67,7 @@ pub fn assemble_all(
         ))
         .hint("name the HPA that it belongs to"));
     }
-    let listed = found.into_iter().map(|(namespace, object)| {
+    let listed = found.iter().map(|&(namespace, object)| {
         let result = input(objects, object, options, clock);
         let snapshot = result.as_ref().ok().map(|input| &input.snapshot);
         Listed {
@@ -81,7 +77,19 @@ pub fn assemble_all(
             result,
         }
     });
-    Ok(listed.collect())
+    let missing = selection.missing(|named| found.iter().any(|(_, object)| object.is(named)));
+    let (first, last) = (found.first(), found.last());
+    let only = first.filter(|(first, _)| last.is_some_and(|(last, _)| first == last));
+    let namespace = namespace.or(only.map(|(namespace, _)| *namespace));
+    let missing = missing.map(|named| {
+        let message = match named {
+            Named::Hpa(_) => "not in the input",
+            Named::Target(_) => "no HorizontalPodAutoscaler in the input has this target",
+        };
+        let namespace = namespace.unwrap_or_default().to_owned();
+        Listed::missing(namespace, named, Error::usage(message))
+    });
+    Ok(listed.chain(missing).collect())
 }
 
 /// The labels of an HPA; none where they cannot be read.

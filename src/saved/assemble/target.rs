@@ -182,13 +182,6 @@ fn is_unscalable(group: &str, kind: &str) -> bool {
 /// The resource of a kind, with its group, as the API server names it. For kinds that are not
 /// built in the plural is guessed as Kubernetes does it.
 pub(crate) fn resource_of(group: &str, kind: &str) -> String {
-    let singular = kind.to_lowercase();
-    let plural = if singular.ends_with('s') {
-        format!("{singular}es")
-    } else if let Some(stem) = singular.strip_suffix('y') {
-        format!("{stem}ies")
-    } else {
-        format!("{singular}s")
-    };
+    let plural = names::plural(kind);
     if group.is_empty() { plural } else { format!("{plural}.{group}") }
 }

@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::saved::objects::{Objects, UndecodedHpa};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
+use crate::snapshot::input::Options;
 use crate::snapshot::note::Note;
 use crate::whatif::unit;
 
@@ -81,11 +82,11 @@ impl Candidate {
     /// There is none, or it cannot be told which.
     pub fn find(
         objects: &Objects,
-        name: &str,
+        options: &Options,
         file: &str,
         validate: Validate,
     ) -> Result<Self, Error> {
-        let named = || objects.hpas.iter().filter(|hpa| hpa.name == name);
+        let named = || objects.hpas.iter().filter(|hpa| hpa.is_meant(options));
         let hpa = match (&objects.hpas[..], named().count()) {
             ([hpa], _) => hpa,
             (_, 1) => named().next().unwrap_or(&objects.hpas[0]),
@@ -96,9 +97,13 @@ impl Candidate {
             }
             _ => {
                 let count = objects.hpas.len();
+                let one = match (&options.target, &*options.name) {
+                    (Some(target), _) => format!(", and not exactly one for {target}"),
+                    (None, "") => String::new(),
+                    (None, name) => format!(", and not exactly one named {name}"),
+                };
                 return Err(Error::usage(format!(
-                    "--hpa {file}: contains {count} HorizontalPodAutoscalers, and not exactly one \
-                     named {name}"
+                    "--hpa {file}: contains {count} HorizontalPodAutoscalers{one}"
                 )));
             }
         };

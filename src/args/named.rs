@@ -1,0 +1,321 @@
+//! The words that say which HPAs are meant, in kubectl's forms: NAME, TYPE NAME and TYPE/NAME; and
+//! NAMESPACE/NAME. A type other than the HPA's is that of a target. Nothing is looked up here. Follows
+//! `hasCombinedTypeArgs` and `splitResourceTypeName` of cli-runtime's `resource.Builder`.
+
+use std::fmt;
+
+use super::ConnectionFlags;
+use crate::apimachinery::names;
+use crate::error::Error;
+
+/// The types known without a dot, each with its short name.
+const TYPES: [(&str, &str); 6] = [
+    (HPA, "hpa"),
+    ("deployment", "deploy"),
+    ("statefulset", "sts"),
+    ("replicaset", "rs"),
+    ("replicationcontroller", "rc"),
+    ("rollout", "rollout"),
+];
+
+const HPA: &str = "horizontalpodautoscaler";
+
+/// What is asked about, and where.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// Each once, as typed; empty if nothing is named.
+    pub named: Vec<Named>,
+    /// The connection flags, with the namespace of a NAMESPACE/NAME.
+    pub connection: ConnectionFlags,
+}
+
+/// One or more HPAs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Named {
+    /// The HPA of this name.
+    Hpa(String),
+    /// The HPAs of this target.
+    Target(Target),
+}
+
+/// A target, by type and name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    type_: Type,
+    name: String,
+}
+
+/// A resource as kubectl accepts it: `deploy`, `deployments.apps`, `deployments.v1.apps`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Type {
+    typed: String,
+    /// In lower case and without the group; known ones in the singular.
+    resource: String,
+    /// What follows the first dot: a group, or version and group.
+    group: Option<String>,
+}
+
+impl Request {
+    /// Reads the words.
+    ///
+    /// # Errors
+    ///
+    /// They are not of these forms, or name different namespaces.
+    pub fn read(words: &[String], connection: &ConnectionFlags) -> Result<Self, Error> {
+        let (type_, names) = match words {
+            [first, names @ ..] if !names.is_empty() => match Type::known(first) {
+                Some(type_) => (Some(type_), names),
+                None => (None, words),
+            },
+            _ => (None, words),
+        };
+        let mut request = Self { named: Vec::new(), connection: connection.clone() };
+        let mut namespaces = Vec::new();
+        for word in names {
+            let (namespace, named) = read(type_.as_ref(), word)?;
+            if let (Some(own), Some(flag)) = (namespace, &connection.namespace)
+                && own != flag
+            {
+                return Err(Error::usage(format!("{word} contradicts -n {flag}")));
+            }
+            namespaces.push(namespace.or(connection.namespace.as_deref()));
+            if !request.named.contains(&named) {
+                request.named.push(named);
+            }
+        }
+        if namespaces.windows(2).any(|pair| pair[0] != pair[1]) {
+            let names = names.join(", ");
+            return Err(Error::usage(format!("the names are not in one namespace: {names}"))
+                .hint("name the namespace with -n"));
+        }
+        if let Some(Some(namespace)) = namespaces.first() {
+            request.connection.namespace = Some((*namespace).to_owned());
+        }
+        Ok(request)
+    }
+
+    /// What a verb that works on one HPA is asked about; none if nothing is named.
+    ///
+    /// # Errors
+    ///
+    /// More is named.
+    pub fn one(&self, verb: &str) -> Result<Option<&Named>, Error> {
+        match &self.named[..] {
+            [] => Ok(None),
+            [named] => Ok(Some(named)),
+            several => {
+                let names: Vec<String> = several.iter().map(ToString::to_string).collect();
+                let names = names.join(", ");
+                Err(Error::usage(format!("{verb} takes one HPA, not {}: {names}", several.len())))
+            }
+        }
+    }
+}
+
+/// What a word names, and the namespace that it states.
+fn read<'w>(type_: Option<&Type>, word: &'w str) -> Result<(Option<&'w str>, Named), Error> {
+    let Some((before, name)) = word.split_once('/') else {
+        let name = checked(word)?;
+        return Ok((None, type_.map_or(Named::Hpa(name.clone()), |it| it.clone().named(name))));
+    };
+    if type_.is_some() {
+        return Err(Error::usage(
+            "there is no need to specify a resource type as a separate argument when passing \
+             arguments in resource/name form",
+        )
+        .hint("use either TYPE NAME or TYPE/NAME"));
+    }
+    if name.contains('/') {
+        let message = "arguments in resource/name form may not have more than one slash";
+        return Err(Error::usage(message));
+    }
+    if before.is_empty() || name.is_empty() {
+        let message = "arguments in resource/name form must have a single resource and name";
+        return Err(Error::usage(message));
+    }
+    let name = checked(name)?;
+    // A namespace has no dot.
+    match Type::known(before).or_else(|| before.contains('.').then(|| Type::of(before))) {
+        Some(type_) => Ok((None, type_.named(name))),
+        None => Ok((Some(before), Named::Hpa(name))),
+    }
+}
+
+/// A name. In a path these two would lead to another object; any other name is sought, so that the
+/// error can list those that exist.
+fn checked(name: &str) -> Result<String, Error> {
+    match name {
+        "" => Err(Error::usage("resource name may not be empty")),
+        "." | ".." => {
+            Err(Error::usage(format!("invalid resource name {name:?}: may not be '{name}'")))
+        }
+        name => Ok(name.to_owned()),
+    }
+}
+
+impl Type {
+    fn of(typed: &str) -> Self {
+        let lower = typed.to_lowercase();
+        let (resource, group) = match lower.split_once('.') {
+            Some((resource, group)) => (resource, Some(group.to_owned())),
+            None => (&*lower, None),
+        };
+        let known = TYPES.iter().find(|(kind, short)| {
+            resource == *kind || resource == *short || resource == names::plural(kind)
+        });
+        let resource = known.map_or(resource, |(kind, _)| kind).to_owned();
+        Self { typed: typed.to_owned(), resource, group }
+    }
+
+    /// A type that is one without further evidence, such as a slash after it.
+    fn known(typed: &str) -> Option<Self> {
+        let type_ = Self::of(typed);
+        let is_known = TYPES.iter().any(|(kind, _)| *kind == type_.resource);
+        is_known.then_some(type_)
+    }
+
+    fn named(self, name: String) -> Named {
+        match self.is("autoscaling", HPA) {
+            true => Named::Hpa(name),
+            false => Named::Target(Target { type_: self, name }),
+        }
+    }
+
+    fn is(&self, group: &str, kind: &str) -> bool {
+        let is_version = |text: &str| {
+            text.strip_prefix('v')
+                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        let is_group = |own: &str| {
+            let versioned = own.split_once('.').filter(|(version, _)| is_version(version));
+            own == group || versioned.is_some_and(|(_, own)| own == group)
+        };
+        (self.resource == kind.to_lowercase() || self.resource == names::plural(kind))
+            && self.group.as_deref().is_none_or(is_group)
+    }
+}
+
+impl Target {
+    /// Whether it is of this group and kind. Without a group, it is of any.
+    pub fn is_of(&self, group: &str, kind: &str) -> bool {
+        self.type_.is(group, kind)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// As typed, with a slash.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.type_.typed, self.name)
+    }
+}
+
+/// An HPA by its name alone, a target with its type.
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hpa(name) => f.write_str(name),
+            Self::Target(target) => target.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Named, Request};
+    use crate::args::ConnectionFlags;
+
+    fn read(words: &str) -> Result<Request, String> {
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let (words, namespace) = match &words[..] {
+            [flag, namespace, rest @ ..] if flag == "-n" => (rest, Some(namespace.clone())),
+            all => (all, None),
+        };
+        let connection = ConnectionFlags { namespace, ..ConnectionFlags::default() };
+        Request::read(words, &connection).map_err(|e| e.message)
+    }
+
+    #[test]
+    fn words_name_hpas_or_targets_and_at_most_one_namespace() {
+        for (words, names, namespace) in [
+            ("web", "hpa web", None),
+            ("web api web", "hpa web, hpa api", None),
+            ("hpa web api", "hpa web, hpa api", None),
+            ("hpa/web", "hpa web", None),
+            ("HorizontalPodAutoscaler/web", "hpa web", None),
+            ("horizontalpodautoscalers.autoscaling/web", "hpa web", None),
+            ("hpa.v2.autoscaling web", "hpa web", None),
+            ("hpa.example.com/web", "hpa.example.com/web", None),
+            ("deploy/web", "deploy/web", None),
+            ("Deployment/web", "Deployment/web", None),
+            ("sts db cache", "sts/db, sts/cache", None),
+            ("deployments.apps web", "deployments.apps/web", None),
+            ("deploy/web api rollouts/canary", "deploy/web, hpa api, rollouts/canary", None),
+            ("widgets.example.com/web", "widgets.example.com/web", None),
+            // A single word is a name, and so is an unknown one before another.
+            ("deploy", "hpa deploy", None),
+            ("hpa", "hpa hpa", None),
+            ("my.web api", "hpa my.web, hpa api", None),
+            ("shop/web", "hpa web", Some("shop")),
+            ("shop/web shop/api", "hpa web, hpa api", Some("shop")),
+            ("-n shop shop/web api", "hpa web, hpa api", Some("shop")),
+            ("-n shop deploy/web", "deploy/web", Some("shop")),
+        ] {
+            let request = read(words).unwrap();
+            let found = request.named.iter().map(|named| match named {
+                Named::Hpa(name) => format!("hpa {name}"),
+                Named::Target(target) => target.to_string(),
+            });
+            assert_eq!(found.collect::<Vec<_>>().join(", "), names, "{words}");
+            assert_eq!(request.connection.namespace.as_deref(), namespace, "{words}");
+        }
+    }
+
+    #[test]
+    fn other_words_are_refused() {
+        for (words, message) in [
+            ("deploy hpa/web", "there is no need to specify a resource type as a separate "),
+            ("hpa shop/web", "there is no need to specify a resource type as a separate "),
+            ("shop/deploy/web", "arguments in resource/name form may not have more than one slash"),
+            ("deploy/", "arguments in resource/name form must have a single resource and name"),
+            ("/web", "arguments in resource/name form must have a single resource and name"),
+            ("hpa/..", "invalid resource name \"..\": may not be '..'"),
+            ("deploy .", "invalid resource name \".\": may not be '.'"),
+            ("", "resource name may not be empty"),
+            ("-n test shop/web", "shop/web contradicts -n test"),
+            ("shop/web test/web", "the names are not in one namespace: shop/web, test/web"),
+            ("shop/web api", "the names are not in one namespace: shop/web, api"),
+        ] {
+            let error = read(words).unwrap_err();
+            assert!(error.starts_with(message), "{words}: {error}");
+        }
+        let error = read("deploy/web api").unwrap().one("predict").unwrap_err();
+        assert_eq!(error.message, "predict takes one HPA, not 2: deploy/web, api");
+    }
+
+    #[test]
+    fn a_type_is_of_any_group_unless_it_states_one() {
+        for (typed, group, kind, is) in [
+            ("deploy", "apps", "Deployment", true),
+            ("deployments", "extensions", "deployment", true),
+            ("deployments.apps", "apps", "Deployment", true),
+            ("deployments.v1.apps", "apps", "Deployment", true),
+            ("deployments.apps", "extensions", "Deployment", false),
+            ("deployments.x.apps", "apps", "Deployment", false),
+            ("rc", "", "ReplicationController", true),
+            ("sts", "apps", "Deployment", false),
+            ("rollout", "argoproj.io", "Rollout", true),
+            ("rollouts.v1alpha1.argoproj.io", "argoproj.io", "Rollout", true),
+            ("policies.example.com", "example.com", "Policy", true),
+            ("policy.example.com", "example.com", "Policy", true),
+        ] {
+            let request = read(&format!("{typed}/web")).unwrap();
+            let [Named::Target(target)] = &request.named[..] else { panic!("{typed}") };
+            assert_eq!(target.is_of(group, kind), is, "{typed} {group} {kind}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! `--fail-on` and `--ignore`: which findings fail a run, and which are left out.
+
+use crate::error::Error;
+use crate::findings::{Code, Watched};
+use crate::report::Explanation;
+
+/// The exit code if what `--fail-on` names is found.
+pub(super) const FOUND: u8 = 3;
+
+/// What is asked about findings.
+pub(super) struct FindingsWatch {
+    pub(super) fail_on: Vec<Watched>,
+    pub(super) ignored: Vec<Code>,
+}
+
+impl FindingsWatch {
+    /// Reads `--fail-on` and `--ignore`.
+    pub(super) fn read(fail_on: &[String], ignore: &[String]) -> Result<Self, Error> {
+        let fail_on = fail_on.iter().map(|text| Watched::read(text));
+        let ignored = ignore.iter().map(|text| Code::read(text));
+        Ok(Self {
+            fail_on: fail_on.collect::<Result<_, _>>()?,
+            ignored: ignored.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// What is found of `--fail-on`.
+    pub(super) fn failed(&self, explanation: &Explanation<'_>) -> Vec<&'static str> {
+        let found = self.fail_on.iter().filter(|watched| explanation.has(**watched));
+        found.map(|watched| watched.as_str()).collect()
+    }
+}

@@ -1,0 +1,59 @@
+//! Which HPA of the cluster is meant if its target is named, or nothing. It costs one request, for the
+//! list of the namespace's HPAs.
+
+use crate::args::Target;
+use crate::cluster::fetch::complete::hpas;
+use crate::cluster::{Session, denied};
+use crate::error::{Error, listed};
+use crate::snapshot::hpa::Hpa;
+use crate::snapshot::input::Options;
+
+/// The name of the one HPA that the options mean. If they have its name, nothing is requested.
+///
+/// # Errors
+///
+/// There is none, or more than one, or the HPAs cannot be listed.
+pub(super) async fn name(session: &Session, options: &Options) -> Result<String, Error> {
+    if !options.name.is_empty() {
+        return Ok(options.name.clone());
+    }
+    let names = names(session, options.target.as_ref()).await?;
+    if let [name] = &names[..] {
+        return Ok(name.clone());
+    }
+    let of = of(options.target.as_ref());
+    let (count, namespace, names) = (names.len(), session.namespace(), listed(&names));
+    let message =
+        format!("{count} HorizontalPodAutoscalers{of} in the namespace {namespace}: {names}");
+    Err(Error::usage(message).hint("name one of them"))
+}
+
+/// The names of all HPAs of the session's namespace, or of those of a target; at least one.
+///
+/// # Errors
+///
+/// There is none, or they cannot be listed.
+pub(super) async fn names(
+    session: &Session,
+    target: Option<&Target>,
+) -> Result<Vec<String>, Error> {
+    let namespace = session.namespace();
+    let all = hpas(session).await.map_err(|e| denied(&e))?;
+    let meant = |hpa: &&Hpa| target.is_none_or(|target| hpa.spec.scale_target_ref.is(target));
+    let names: Vec<String> = all.iter().filter(meant).map(|hpa| hpa.name.clone()).collect();
+    if !names.is_empty() {
+        return Ok(names);
+    }
+    let of = of(target);
+    let there = all.iter().map(|hpa| format!("{} ({})", hpa.name, hpa.reference()));
+    let there: Vec<String> = there.collect();
+    let message = format!("no HorizontalPodAutoscaler{of} in the namespace {namespace}");
+    Err(Error::failed(message).hint(match there.is_empty() {
+        true => "use -n for another namespace".to_owned(),
+        false => format!("the namespace {namespace} has {}", listed(&there)),
+    }))
+}
+
+fn of(target: Option<&Target>) -> String {
+    target.map(|target| format!(" for {target}")).unwrap_or_default()
+}

@@ -1,0 +1,104 @@
+//! The state of one HPA, from saved objects or a cluster, and the pass over it: what `explain`, `predict`
+//! and `apply` have in common.
+
+use jiff::Timestamp;
+
+use super::Terminal;
+use super::named::name;
+use super::remember::{learn, open_question, remember, watch};
+use crate::args::{ConnectionFlags, ControllerArgs, MemoryArgs, Named};
+use crate::cluster::Session;
+use crate::cluster::fetch::fetch;
+use crate::cluster::observed;
+use crate::cluster::observed::ScaleAt;
+use crate::engine::decision::{Outcome, UnreadMetric};
+use crate::error::Error;
+use crate::memory::states::{self, Chain};
+use crate::pass::Pass;
+use crate::saved::assemble::{assemble, save_command};
+use crate::saved::objects::Objects;
+use crate::snapshot::input::Options;
+use crate::snapshot::{Snapshot, Unread};
+use crate::whatif::overrides::Assumptions;
+
+/// Runs a pass over saved objects.
+pub(super) fn pass(
+    objects: Objects,
+    memory: &MemoryArgs,
+    options: &Options,
+) -> Result<Pass, Error> {
+    let mut input = assemble(objects, options, Timestamp::now())?;
+    remember(memory, &mut input)?;
+    Ok(Pass::run(input))
+}
+
+/// A pass over what a cluster answers.
+pub(super) struct Live {
+    pub(super) pass: Pass,
+    /// Where the scale was read.
+    pub(super) scale_at: Option<ScaleAt>,
+}
+
+/// Asks a cluster for everything about one HPA: which one is meant, then what every pass needs, then,
+/// pass after pass, what the answer turns out to depend on.
+pub(super) async fn ask(
+    session: &Session,
+    memory: &MemoryArgs,
+    options: &Options,
+    assumptions: Option<&Assumptions>,
+    terminal: &Terminal,
+) -> Result<Live, Error> {
+    let name = name(session, options).await?;
+    let states = watch(memory, session, &name, terminal).await?;
+    let mut observed = fetch(session, session.namespace(), &name, &options.also).await?;
+    let scale_at = observed.scale_at.take();
+    let mut input = observed::input(observed, options)?;
+    let Snapshot { hpa, controller, .. } = &input.snapshot;
+    input.evidence.seen = states::seen(hpa, controller, &states, &[], Chain::Glimpses);
+    remember(memory, &mut input)?;
+    let mut pass = Pass::run(input);
+    let mut asked = Vec::new();
+    while let Some(question) = open_question(&pass, assumptions, &asked) {
+        let mut input = pass.input;
+        learn(session, question, &mut input, scale_at.as_ref()).await;
+        asked.push(question);
+        pass = Pass::run(input);
+    }
+    Ok(Live { pass, scale_at })
+}
+
+/// Why there is no answer, where what decides is not known here.
+pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
+    let Outcome { unread, .. } = &pass.decision.outcome;
+    let hpa = &pass.input.snapshot.hpa;
+    let lacking = pass.decision.outcome.lacking(&hpa.spec).filter(|_| pass.is_unanswered())?;
+    let message = format!("no answer: {lacking}");
+    let missing = |unread: &UnreadMetric| matches!(unread.why, Unread::Missing { .. });
+    Some(match unread.iter().any(missing) {
+        true => Error::usage(message).hint(save_command(hpa)),
+        false => Error::failed(message),
+    })
+}
+
+/// What the command line says besides the objects.
+pub(super) fn options(
+    args: &ControllerArgs,
+    connection: &ConnectionFlags,
+    named: Option<&Named>,
+) -> Options {
+    let (name, target) = match named.cloned() {
+        None => (String::new(), None),
+        Some(Named::Hpa(name)) => (name, None),
+        Some(Named::Target(target)) => (String::new(), Some(target)),
+    };
+    Options {
+        name,
+        target,
+        namespace: connection.namespace.clone(),
+        now: args.now,
+        version: args.kubernetes_version.clone(),
+        flags: args.flags,
+        gates: args.feature_gates.iter().cloned().collect(),
+        also: Vec::new(),
+    }
+}

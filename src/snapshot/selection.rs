@@ -1,0 +1,63 @@
+//! Which HPAs of a list are meant. How they are read is for others.
+
+use super::Listed;
+use super::hpa::{CrossVersionObjectReference, Hpa};
+use crate::apimachinery::selector::{Labels, Selector};
+use crate::args::{Named, Target};
+use crate::error::Error;
+
+/// The HPAs that a list explains.
+#[derive(Debug, Clone)]
+pub enum Selection {
+    /// Those with matching labels.
+    Labels(Selector),
+    /// Those that are named.
+    Named(Vec<Named>),
+}
+
+impl Selection {
+    /// Whether it selects an HPA with these labels, which `is` recognizes. One whose labels cannot be
+    /// read is not left out silently.
+    pub(crate) fn wants(&self, labels: Option<&Labels>, is: impl Fn(&Named) -> bool) -> bool {
+        match self {
+            Self::Labels(selector) => labels.is_none_or(|labels| selector.matches(labels)),
+            Self::Named(named) => named.iter().any(is),
+        }
+    }
+
+    /// What is named and was not found.
+    pub(crate) fn missing(
+        &self,
+        is_found: impl Fn(&Named) -> bool,
+    ) -> impl Iterator<Item = &Named> {
+        let named = match self {
+            Self::Labels(_) => &[][..],
+            Self::Named(named) => named,
+        };
+        named.iter().filter(move |named| !is_found(named))
+    }
+}
+
+impl<T> Listed<T> {
+    /// What is named and not there, as typed.
+    pub(crate) fn missing(namespace: String, named: &Named, why: Error) -> Self {
+        Self { namespace, name: named.to_string(), reference: String::new(), result: Err(why) }
+    }
+}
+
+impl Hpa {
+    /// Whether it is named.
+    pub(crate) fn is(&self, named: &Named) -> bool {
+        match named {
+            Named::Hpa(name) => self.name == *name,
+            Named::Target(target) => self.spec.scale_target_ref.is(target),
+        }
+    }
+}
+
+impl CrossVersionObjectReference {
+    /// Whether it refers to this target.
+    pub(crate) fn is(&self, target: &Target) -> bool {
+        self.name == target.name() && target.is_of(self.group(), &self.kind)
+    }
+}

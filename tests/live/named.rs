@@ -1,0 +1,114 @@
+//! HPAs by their targets, several at once, and none at all: what is found, what is refused, and what it
+//! costs.
+
+use serde_json::{Value, json};
+
+use super::api::{Auth, Cluster, Server};
+use super::{NAME, Ran, program, recorded, run};
+
+/// `shop/web`, `shop/cart` and its twin on the same Deployment, and the recorded HPA.
+fn cluster() -> Cluster {
+    let mut cluster = recorded();
+    cluster.autoscaled(["shop", "web"], 3).autoscaled(["shop", "cart"], 3);
+    cluster.hpa(["shop", "twin"], ["apps/v1", "Deployment", "cart"], &json!({}));
+    cluster
+}
+
+fn ask(server: &Server, user: &str, words: &[&str]) -> Ran {
+    let config = server.kubeconfig(&Auth::Token(user));
+    run(program().args(words).arg("--kubeconfig").arg(config.path()))
+}
+
+/// An answer in JSON, and how many requests it took.
+fn answer(server: &Server, words: &[&str]) -> (Value, usize) {
+    let before = server.requests().len();
+    let answer = ask(server, "admin", &[words, &["-o", "json"]].concat()).answer();
+    (answer, server.requests().len() - before)
+}
+
+#[test]
+fn a_target_leads_to_its_hpa_with_one_request_more() {
+    let server = Server::start(cluster());
+    let (by_name, requests) = answer(&server, &["explain", "web", "-n", "shop"]);
+    for (words, more) in [
+        (&["explain", "hpa/web", "-n", "shop"][..], 0),
+        (&["explain", "shop/web"], 0),
+        (&["explain", "deploy/web", "-n", "shop"], 1),
+        (&["explain", "deployments.apps", "web", "-n", "shop"], 1),
+    ] {
+        let (by_target, sent) = answer(&server, words);
+        assert_eq!((&by_target["hpa"], sent), (&by_name["hpa"], requests + more), "{words:?}");
+        assert_eq!(by_target["outcome"], by_name["outcome"], "{words:?}");
+    }
+    let (named, requests) = answer(&server, &["predict", NAME, "-n", "default"]);
+    for words in [&["predict", "-n", "default"][..], &["predict", "deploy", NAME, "-n", "default"]]
+    {
+        let (found, sent) = answer(&server, words);
+        assert_eq!((&found["hpa"], sent), (&named["hpa"], requests + 1), "{words:?}");
+    }
+    let (plan, _) = answer(&server, &["apply", "deploy/web", "-n", "shop", "--dry-run=client"]);
+    assert_eq!(plan["hpa"], by_name["hpa"]);
+    let mut cluster = cluster();
+    super::rounds::rollout(&mut cluster);
+    let server = Server::start(cluster);
+    let (canary, _) = answer(&server, &["explain", "rollouts.argoproj.io/canary", "-n", "default"]);
+    assert_eq!(canary["hpa"]["name"], NAME);
+}
+
+#[test]
+fn several_are_listed_and_none_is_an_error() {
+    let server = Server::start(cluster());
+    let names = |list: &Value| -> Vec<Value> {
+        let items = list["items"].as_array().expect("a list").iter();
+        items.map(|item| item["hpa"]["name"].clone()).collect()
+    };
+    let (list, _) = answer(&server, &["explain", "deploy/cart", "-n", "shop"]);
+    assert_eq!(names(&list), ["cart", "twin"]);
+    let (list, _) = answer(&server, &["explain", "twin", "deploy/web", "-n", "shop"]);
+    assert_eq!(names(&list), ["twin", "web"]);
+
+    let absent = "no HorizontalPodAutoscaler for deploy/none in the namespace shop";
+    let hint = "hint: the namespace shop has cart (Deployment/cart), twin (Deployment/cart), \
+                web (Deployment/web)\n";
+    let two = "2 HorizontalPodAutoscalers for deploy/cart in the namespace shop: cart, twin";
+    let three = "3 HorizontalPodAutoscalers in the namespace shop: cart, twin, web";
+    let one_of = "hint: name one of them\n";
+    for (words, code, parts) in [
+        (&["explain", "deploy/none", "-n", "shop"][..], 1, [absent, hint]),
+        (&["predict", "deploy/none", "-n", "shop"], 1, [absent, hint]),
+        (&["predict", "deploy/cart", "-n", "shop"], 2, [two, one_of]),
+        (&["apply", "deploy/cart", "-n", "shop", "--yes"], 2, [two, one_of]),
+        (&["predict", "-n", "shop"], 2, [three, one_of]),
+        (
+            &["predict", "-n", "none"],
+            1,
+            ["no HorizontalPodAutoscaler in the namespace none", "hint: use -n for another"],
+        ),
+    ] {
+        ask(&server, "admin", words).fails(code, &parts);
+    }
+
+    let ran = ask(&server, "admin", &["explain", "web", "none", "-n", "shop", "-o", "json"]);
+    let list: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let said =
+        "Error from server (NotFound): horizontalpodautoscalers.autoscaling \"none\" not found";
+    assert_eq!((ran.code, names(&list)), (Some(1), vec![json!("web")]));
+    assert_eq!(ran.stderr, format!("error: shop/none: {said}\n"));
+    assert_eq!(
+        (&list["errors"][0]["name"], &list["errors"][0]["message"]),
+        (&json!("none"), &json!(said))
+    );
+}
+
+#[test]
+fn a_missing_permission_to_list_is_named() {
+    let mut cluster = cluster();
+    cluster.grant("bob").deny("bob", "list", "horizontalpodautoscalers.autoscaling");
+    let server = Server::start(cluster);
+    let right =
+        "missing permission: list horizontalpodautoscalers.autoscaling in the namespace shop";
+    for verb in ["explain", "predict"] {
+        ask(&server, "bob", &[verb, "deploy/web", "-n", "shop"])
+            .fails(1, &["Error from server (Forbidden)", right]);
+    }
+}

@@ -107,7 +107,7 @@ pub struct UnknownContainer {
     pub near: Option<String>,
 }
 
-/// The metrics of pods lack the container of a ContainerResource metric.
+/// Pods, or their metrics, lack the container of a ContainerResource metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerMetricsMissing {
     /// The place of the metric in the spec, counted from 0.
@@ -116,13 +116,13 @@ pub struct ContainerMetricsMissing {
     pub container: String,
     /// The pods.
     pub pods: Vec<Unmeasured>,
-    /// How many pods have metrics in all.
-    pub measured: usize,
+    /// How many pods there are in all.
+    pub all: usize,
     /// Whether one such pod fails the metric, by the rules of the version.
     pub fails: bool,
 }
 
-/// A pod whose metrics lack a container.
+/// A pod that lacks a container, or whose metrics do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmeasured {
     /// Its name.
@@ -221,13 +221,21 @@ impl<'t> Miss<'t> {
             return None;
         }
         let has_pods = || case.pods().next().is_some();
+        // The API knows other pods, or other resources of these.
+        let lacks_all = || {
+            step.pods.iter().all(|row| row.value.is_none())
+                && step.pods.iter().any(|row| row.group == Group::Missing)
+        };
         match case.snapshot().metrics.get(step.index)? {
             MetricAnswer::Failed(text) => Some(Self::told(text, case, spec)),
             MetricAnswer::PodMetrics => {
                 let is_empty = case.snapshot().pod_metrics.is_empty() && has_pods();
-                is_empty.then_some(Self::Empty)
+                (is_empty || (spec.container().is_none() && lacks_all())).then_some(Self::Empty)
             }
-            MetricAnswer::Pods(values) => (values.is_empty() && has_pods()).then_some(Self::Empty),
+            MetricAnswer::Pods(values) => {
+                let is_empty = values.is_empty() && has_pods();
+                (is_empty || lacks_all()).then_some(Self::Empty)
+            }
             MetricAnswer::External(values) => values.is_empty().then_some(Self::Empty),
             MetricAnswer::Object(values) => match values.len() {
                 0 => Some(Self::Empty),
@@ -410,16 +418,22 @@ pub(super) fn container_metrics_missing(case: &Case<'_>) -> Vec<Finding> {
             return None;
         }
         let measured = &case.snapshot().pod_metrics;
-        let lacking =
-            measured.iter().filter(|it| it.containers.iter().all(|it| *it.name != *container));
-        let pods: Vec<Unmeasured> = lacking
-            .filter_map(|lacking| {
-                let pod = case.pods().find(|pod| pod.name == lacking.name)?;
+        let is_lacking = |name: &str| {
+            let own = measured.iter().find(|it| *it.name == *name);
+            own.is_some_and(|it| it.containers.iter().all(|it| *it.name != *container))
+        };
+        let pods: Vec<Unmeasured> = case
+            .pods()
+            .filter_map(|pod| {
+                let has_container = running_containers(pod).any(|it| it == container);
+                if !is_lacking(&pod.name) && (has_container || step.proposal().is_some()) {
+                    return None;
+                }
                 let status = pod.status_of(&container);
                 let waiting = status.and_then(|status| status.state.waiting.as_ref());
                 Some(Unmeasured {
                     pod: pod.name.clone(),
-                    has_container: running_containers(pod).any(|it| it == container),
+                    has_container,
                     waiting: waiting.map(|waiting| waiting.reason.clone()),
                     restarts: status.map_or(0, |status| status.restart_count),
                 })
@@ -427,10 +441,12 @@ pub(super) fn container_metrics_missing(case: &Case<'_>) -> Vec<Finding> {
             .collect();
         let is_broken = |it: &Unmeasured| it.waiting.is_some() || it.restarts > 0;
         let (any, any_broken) = (!pods.is_empty(), pods.iter().any(is_broken));
-        let fails = !rules.container_may_be_missing;
-        let measured = measured.len();
-        let facts =
-            ContainerMetricsMissing { metric: step.index, container, pods, measured, fails };
+        let fails = match pods.iter().all(|it| it.has_container) {
+            true => !rules.container_may_be_missing,
+            false => step.proposal().is_none(),
+        };
+        let all = case.pods().count();
+        let facts = ContainerMetricsMissing { metric: step.index, container, pods, all, fails };
         let finding = match step.result {
             MetricResult::Error(_) => failed(case, facts),
             // A container that has just started has no metrics either.

@@ -190,6 +190,13 @@ pub struct UnreachableTarget {
     pub reachable: Option<i32>,
 }
 
+/// What the controller says where a request is missing, and where all requests are 0.
+const MISSING: [&str; 3] = [
+    "missing request for ",
+    "missing pod-level request for ",
+    "no metrics returned matched known pods",
+];
+
 /// The containers that make a pod's request an error for lack of one.
 fn unrequested<'p>(
     pod: &'p Pod,
@@ -197,15 +204,15 @@ fn unrequested<'p>(
     only: Option<&'p str>,
     rules: &Rules,
 ) -> Vec<&'p str> {
-    let has_request = |requests: &Requests| requests.get(resource).is_some();
+    let requests = |it: &Requests| it.get(resource).is_some_and(|request| !request.is_zero());
     let containers = || pod.containers.iter().chain(&pod.init_containers);
     if counts_as_whole(pod, only, rules) {
-        let any = has_request(&pod.requests) || containers().any(|it| has_request(&it.requests));
+        let any = requests(&pod.requests) || containers().any(|it| requests(&it.requests));
         let names = pod.containers.iter().filter(|_| !any).map(|it| &*it.name);
         return names.collect();
     }
     let counted = counted_containers(pod, only, rules);
-    counted.filter(|it| !has_request(&it.requests)).map(|it| &*it.name).collect()
+    counted.filter(|it| !requests(&it.requests)).map(|it| &*it.name).collect()
 }
 
 /// `missing-request`
@@ -214,13 +221,14 @@ pub(super) fn missing(case: &Case<'_>) -> Vec<Finding> {
     for step in case.metrics() {
         // What the controller says of one container only tells that there are such.
         let MetricResult::Error(error) = &step.result else { continue };
-        let is_missing = ["missing request for ", "missing pod-level request for "]
-            .iter()
-            .any(|words| error.message.contains(words));
+        let is_missing = MISSING.iter().any(|words| error.message.contains(words));
         if !is_missing {
             continue;
         }
         let containers = all_unrequested(case, step);
+        if containers.is_empty() {
+            continue;
+        }
         let is_injected = |it: &Unrequested| it.source == Source::Injected;
         let instead = match step.container {
             None if containers.iter().all(is_injected) => requested(case, step),

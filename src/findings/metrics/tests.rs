@@ -194,8 +194,14 @@ fn a_metric_that_has_no_value() {
         ("is of the name", failing_code, failing(&external, "external", unknown), None),
         ("has no values", Code::MetricEmpty, external.clone(), error(empty(""))),
         ("has values of other labels", Code::MetricEmpty, selected, error(empty("name=a"))),
-        ("has no pod metrics", Code::MetricEmpty, unmeasured, error(of_pods)),
+        ("has no pod metrics", Code::MetricEmpty, unmeasured, error(of_pods.clone())),
         ("has no pods", Code::MetricEmpty, no_pods, None),
+        (
+            "has only other resources",
+            Code::MetricEmpty,
+            state(&[build::resource("memory", &build::average("1Gi"))], &["50m"]),
+            error(of_pods),
+        ),
         ("has a value", Code::MetricEmpty, [external, vec![build::queue(&["0"])]].concat(), None),
     ]);
 }
@@ -246,9 +252,18 @@ fn a_container_without_metrics() {
             waiting: Some("CrashLoopBackOff".into()),
             restarts: 14,
         }],
-        measured: 2,
+        all: 2,
         fails,
     };
+    let foreign = {
+        let mut items = named("app");
+        let containers = json!({"spec": {"containers": [build::requesting("seed", "100m")]}});
+        items.push(build::with(build::pod("seed-x"), &containers));
+        items
+    };
+    let seed =
+        Unmeasured { pod: "seed-x".into(), has_container: false, waiting: None, restarts: 0 };
+    let of_foreign = ContainerMetricsMissing { pods: vec![seed], all: 3, ..lacking(true) };
     let code = Code::ContainerMetricsMissing;
     check(vec![
         (
@@ -270,6 +285,7 @@ fn a_container_without_metrics() {
             crashing("v1.36.2"),
             Some((Severity::Warning, false, lacking(false).into())),
         ),
+        ("is not in a pod", code, foreign, Some((Severity::Error, true, of_foreign.into()))),
         ("is measured", code, named("app"), None),
         ("is unknown", code, named("ap"), None),
     ]);

@@ -235,7 +235,7 @@ impl Words for UnknownContainer {
 
 impl Words for ContainerMetricsMissing {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, container, pods, measured, fails } = self;
+        let Self { metric, container, pods, all, fails } = self;
         let label = about.label(*metric);
         let effect = match fails {
             true => "which fails the metric for all pods",
@@ -252,11 +252,11 @@ impl Words for ContainerMetricsMissing {
             }
         };
         let mut evidence: Vec<String> = pods.iter().take(3).map(why).collect();
-        if *fails {
+        if *fails && pods.iter().all(|it| it.has_container) {
             evidence.push("As of Kubernetes 1.33 such a pod fails no metric.".to_owned());
         }
         let namespace = about.namespace();
-        let all: Vec<&str> = pods.iter().map(|it| &*it.pod).collect();
+        let names_of: Vec<&str> = pods.iter().map(|it| &*it.pod).collect();
         let command = pods.first().filter(|it| it.has_container).map(|it| {
             let (pod, container) = (shell_word(&it.pod), shell_word(container));
             let previous = if it.restarts > 0 { " --previous" } else { "" };
@@ -264,14 +264,14 @@ impl Words for ContainerMetricsMissing {
         });
         Text {
             summary: format!(
-                "the metrics of {} of {} lack the container of {label}, {effect}",
+                "{} of {} have no metrics for {label}, {effect}",
                 pods.len(),
-                count(*measured, "pod")
+                count(*all, "pod")
             ),
             evidence,
-            advice: format!("Find out why {container} does not run in {}.", names(&all)),
+            advice: format!("Find out why {container} does not run in {}.", names(&names_of)),
             commands: command.into_iter().collect(),
-            objects: all.iter().map(|name| format!("pod/{name}")).collect(),
+            objects: names_of.iter().map(|name| format!("pod/{name}")).collect(),
         }
     }
 }

@@ -439,21 +439,19 @@ pub(super) fn container_metrics_missing(case: &Case<'_>) -> Vec<Finding> {
                 })
             })
             .collect();
-        let is_broken = |it: &Unmeasured| it.waiting.is_some() || it.restarts > 0;
-        let (any, any_broken) = (!pods.is_empty(), pods.iter().any(is_broken));
+        if pods.is_empty() {
+            return None;
+        }
         let fails = match pods.iter().all(|it| it.has_container) {
             true => !rules.container_may_be_missing,
             false => step.proposal().is_none(),
         };
         let all = case.pods().count();
         let facts = ContainerMetricsMissing { metric: step.index, container, pods, all, fails };
-        let finding = match step.result {
+        Some(match step.result {
             MetricResult::Error(_) => failed(case, facts),
-            // A container that has just started has no metrics either.
-            _ if any_broken => Finding::aside(Severity::Warning, facts),
             _ => Finding::aside(Severity::Info, facts),
-        };
-        any.then_some(finding)
+        })
     };
     case.metrics().filter_map(finding).collect()
 }

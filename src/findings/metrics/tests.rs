@@ -283,7 +283,7 @@ fn a_container_without_metrics() {
             "leaves out the pod as of 1.33",
             code,
             crashing("v1.36.2"),
-            Some((Severity::Warning, false, lacking(false).into())),
+            Some((Severity::Info, false, lacking(false).into())),
         ),
         ("is not in a pod", code, foreign, Some((Severity::Error, true, of_foreign.into()))),
         ("is measured", code, named("app"), None),

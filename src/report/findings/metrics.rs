@@ -20,15 +20,24 @@ fn api(group: &str) -> String {
     format!("the {which} metrics API")
 }
 
-/// The start of a text from a backend, which may go on for pages.
+/// The first line of a text from a backend, without its middle if it is long: errors start with what
+/// was asked and end with the cause.
 fn short(text: &str) -> String {
-    const LETTERS: usize = 160;
+    const START: usize = 60;
+    const END: usize = 120;
     let line = text.lines().next().unwrap_or_default();
-    let mut start: String = line.chars().take(LETTERS).collect();
-    if start.len() < text.len() {
-        start.push('…');
+    let letters: Vec<char> = line.chars().collect();
+    if letters.len() <= START + END {
+        return line.to_owned();
     }
-    start
+    let start: String = letters[..START].iter().collect();
+    let end: String = letters[letters.len() - END..].iter().collect();
+    format!("{start} … {end}")
+}
+
+/// `has`, `have`
+fn have(count: usize) -> &'static str {
+    if count == 1 { "has" } else { "have" }
 }
 
 impl About<'_> {
@@ -264,9 +273,10 @@ impl Words for ContainerMetricsMissing {
         });
         Text {
             summary: format!(
-                "{} of {} have no metrics for {label}, {effect}",
+                "{} of {} {} no metrics for {label}, {effect}",
                 pods.len(),
-                count(*all, "pod")
+                count(*all, "pod"),
+                have(pods.len())
             ),
             evidence,
             advice: format!("Find out why {container} does not run in {}.", names(&names_of)),
@@ -282,8 +292,11 @@ impl Words for StaleSamples {
         let now = about.now();
         let labels = about.labels(metrics);
         let of = match stale == samples {
-            true => format!("all samples of {labels}"),
-            false => format!("{stale} of {samples} samples of {labels}"),
+            true => format!("all samples of {labels} are"),
+            false => {
+                let are = if *stale == 1 { "is" } else { "are" };
+                format!("{stale} of {samples} samples of {labels} {are}")
+            }
         };
         let newest_at = time(now, *newest);
         let (age, side) = match *newest > now {
@@ -297,28 +310,27 @@ impl Words for StaleSamples {
             duration(*window)
         )];
         let group = about.spec(metrics.first().copied().unwrap_or_default()).api_group();
-        let (summary, advice, commands) = match doubts_clock {
-            true => (
-                format!("{of} are {age} {side} the clock of the pass"),
-                "State the time at which the objects were read.".to_owned(),
-                vec![about.kubectl("hpa explain", &format!("-f FILE --now {newest}"))],
+        let summary = match (doubts_clock, stale == samples) {
+            (true, _) => format!("{of} {age} {side} the clock of the pass"),
+            (false, true) => {
+                format!("{of} {age} old or older, so the answer is that of {newest_at}")
+            }
+            (false, false) => format!("{of} {age} old or older"),
+        };
+        let (advice, command) = match group {
+            _ if *doubts_clock => {
+                (format!("State the time at which the objects were read: --now {newest}"), None)
+            }
+            "metrics.k8s.io" => (
+                "Find out why metrics-server has no newer samples.".to_owned(),
+                Some("kubectl describe apiservice v1beta1.metrics.k8s.io".to_owned()),
             ),
-            false => (
-                format!("{of} are old: {age} or more, so the answer is that of {newest_at}"),
-                match group {
-                    "metrics.k8s.io" => "Look at metrics-server: it has stopped scraping the pods.",
-                    _ => "Look at the adapter: it has stopped reading new values.",
-                }
-                .to_owned(),
-                vec![
-                    match group {
-                        "metrics.k8s.io" => "kubectl describe apiservice v1beta1.metrics.k8s.io",
-                        _ => "kubectl get apiservices",
-                    }
-                    .to_owned(),
-                ],
+            _ => (
+                "Find out why the adapter has no newer values.".to_owned(),
+                Some("kubectl get apiservices".to_owned()),
             ),
         };
+        let commands = command.into_iter().collect();
         Text { summary, evidence, advice, commands, objects: Vec::new() }
     }
 }

@@ -53,7 +53,8 @@ impl MissingRequest {
             "memory" => 1024 * 1024 * 1000,
             _ => 1000,
         };
-        let rounded = (needed / step + 1).checked_mul(step)?;
+        let steps = needed / step + i64::from(needed % step > 0 || needed == 0);
+        let rounded = steps.checked_mul(step)?;
         Some(Quantity::from_milli(rounded, format_of(&self.resource)).canonicalized())
     }
 
@@ -117,6 +118,13 @@ impl Words for MissingRequest {
         } else if let Some(without) = about.without() {
             evidence.push(format!("Without these pods: {without}."));
         }
+        let is_own = |it: &&Unrequested| matches!(it.source, Source::Template | Source::Injected);
+        evidence.extend(containers.iter().filter(is_own).filter_map(|it| {
+            let (request, usage) = (self.request(about, it)?, it.usage?);
+            let share = percent(usage as f64 / request.milli_value() as f64);
+            let (container, usage) = (&it.container, milli(usage, resource));
+            Some(format!("{usage} in {container} is {share} of a request of {request}."))
+        }));
         let first = containers.first();
         let named: Vec<&str> = containers.iter().map(|it| &*it.container).collect();
         let annotated = |it: &Unrequested| annotation(&it.container, resource);
@@ -134,7 +142,10 @@ impl Words for MissingRequest {
                 "Give the pods of the target labels of their own, so that no others match."
                     .to_owned()
             }
-            _ => format!("Set a {resource} request for {}.", names(&named)),
+            _ => {
+                let target = about.hpa().reference();
+                format!("Set a {resource} request for {} in {target}.", names(&named))
+            }
         };
         let mut pods: Vec<&str> =
             containers.iter().flat_map(|it| it.pods.iter().map(|pod| &**pod)).collect();

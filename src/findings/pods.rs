@@ -38,7 +38,7 @@ pub struct UncountedPods {
     /// These, each with the first metric that leaves it out. Those that have no other finding, and are
     /// not just starting, come first.
     pub pods: Vec<Uncounted>,
-    /// How many pods the target has, apart from finished and terminating ones.
+    /// How many pods the target has, apart from finished and terminating ones that other pods replace.
     pub of: usize,
 }
 
@@ -123,6 +123,8 @@ pub struct ReplicasWithoutPods {
     pub replicas: i32,
     /// `status.replicas` of its scale.
     pub pods: i32,
+    /// Whether it has been so for minutes, or the workload reports that it fails to create pods.
+    pub is_held_up: bool,
     /// What the workload says about it.
     pub failure: Option<Condition>,
     /// The last event after which there should have been pods.
@@ -167,12 +169,22 @@ pub(super) fn finished(case: &Case<'_>) -> Option<Finding> {
 
 /// `uncounted-pods`
 pub(super) fn uncounted(case: &Case<'_>) -> Option<Finding> {
+    let answer = case.answer();
+    let none_counts = |step: &MetricStep| {
+        let is_ready = |row: &PodRow| row.group == Group::Ready;
+        matches!(step.result, MetricResult::Error(_)) && !step.pods.iter().any(is_ready)
+    };
+    let keeps_from_answer = |step: &MetricStep| answer.proposal.is_none() && none_counts(step);
     let mut seen = HashSet::new();
     let mut pods = Vec::new();
     for step in case.metrics() {
+        let leaves_out = |row: &PodRow| match row.group {
+            Group::Unready | Group::Missing => !is_finished(pod_of(case, row)),
+            Group::Ignored => keeps_from_answer(step),
+            Group::Ready => false,
+        };
         for &row in &step.pods {
-            let leaves_out = matches!(row.group, Group::Unready | Group::Missing);
-            if leaves_out && !is_finished(pod_of(case, &row)) && seen.insert(row.pod) {
+            if leaves_out(&row) && seen.insert(row.pod) {
                 pods.push(Uncounted { metric: step.index, row });
             }
         }
@@ -180,15 +192,14 @@ pub(super) fn uncounted(case: &Case<'_>) -> Option<Finding> {
     if pods.is_empty() {
         return None;
     }
-    let names: HashSet<&str> = pods.iter().map(|it| &*pod_of(case, &it.row).name).collect();
+    let names: HashSet<&str> = pods
+        .iter()
+        .map(|it| pod_of(case, &it.row))
+        .filter(|pod| is_alive(pod))
+        .map(|pod| &*pod.name)
+        .collect();
     let counted = case.if_ready(|pod| names.contains(&*pod.name));
-    let answer = case.answer();
-    let none_counts = |step: &MetricStep| {
-        let is_ready = |row: &PodRow| row.group == Group::Ready;
-        matches!(step.result, MetricResult::Error(_)) && !step.pods.iter().any(is_ready)
-    };
-    let keeps_from_answer = answer.proposal.is_none()
-        && pods.iter().any(|it| case.decision().metric(it.metric).is_some_and(none_counts));
+    let keeps_from_answer = case.metrics().any(keeps_from_answer);
     if counted == answer && !keeps_from_answer {
         return None;
     }
@@ -204,7 +215,7 @@ pub(super) fn uncounted(case: &Case<'_>) -> Option<Finding> {
     // What no one else explains comes first.
     pods.sort_by_key(is_explained);
     let is_ordinary = pods.first().is_some_and(is_explained);
-    let of = case.pods().filter(|pod| is_alive(pod)).count();
+    let of = case.pods().filter(|pod| is_alive(pod)).count().max(pods.len());
     let facts = UncountedPods { pods, of };
     Some(match counted.proposal {
         None if keeps_from_answer => Finding::explaining(Severity::Error, facts),
@@ -363,7 +374,13 @@ pub(super) fn replicas_without_pods(case: &Case<'_>) -> Option<Finding> {
     let is_late = since.and_then(|it| case.since(it)).is_some_and(|age| age >= CREATION);
     // A workload that replaces all of its pods at once waits for the old ones to go.
     let is_replacing = case.pods().any(|pod| pod.deletion_timestamp.is_some());
-    if failure.is_none() && (!is_late || is_replacing) {
+    // Without any pod, nothing can be computed, and be it for a moment.
+    let looks = |index: usize| case.snapshot().hpa.spec.metrics[index].needs_pods();
+    let fails =
+        |step: &MetricStep| matches!(step.result, MetricResult::Error(_)) && looks(step.index);
+    let lacks_all = pods <= 0 && case.pods().next().is_none() && case.metrics().any(fails);
+    let is_held_up = failure.is_some() || (is_late && !is_replacing);
+    if !is_held_up && !lacks_all {
         return None;
     }
     let counts = |step: &&MetricStep| match &step.result {
@@ -377,8 +394,12 @@ pub(super) fn replicas_without_pods(case: &Case<'_>) -> Option<Finding> {
     };
     let mut unready = case.pods().filter(is_unready).filter(|_| case.is_kind("StatefulSet"));
     let waits_for = unready.next().map(|pod| pod.name.clone());
-    let facts = ReplicasWithoutPods { replicas, pods, failure, since, metric, waits_for };
-    Some(case.weigh(facts, case.with_all_pods(replicas), Severity::Warning))
+    let facts =
+        ReplicasWithoutPods { replicas, pods, is_held_up, failure, since, metric, waits_for };
+    Some(match lacks_all && case.answer().proposal.is_none() {
+        true => Finding::explaining(Severity::Error, facts),
+        false => case.weigh(facts, case.with_all_pods(replicas), Severity::Warning),
+    })
 }
 
 /// `unschedulable-pods`

@@ -159,6 +159,10 @@ fn uncounted_pods() {
     let start = unready_since("2026-11-21T05:59:00Z");
     let all = with_pods(&four, &["web-0", "web-1", "web-2", "web-3"], &start);
     assert_eq!(uncounted(&all), Some((Severity::Error, vec![starts; 4], answer(7, 7))));
+    let gone = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
+    let terminating = (Group::Ignored, Clause::Deleted);
+    let all = with_pods(&four, &["web-0", "web-1", "web-2", "web-3"], &gone);
+    assert_eq!(uncounted(&all), Some((Severity::Error, vec![terminating; 4], None)));
     // Without a difference to the answer, there is nothing to say: 100 % on the way down, as before.
     let low = unmeasured(state(&[cpu()], &["50m", "50m", "50m"]), "web-2");
     assert_eq!(uncounted(&low), None);
@@ -314,6 +318,7 @@ fn replicas_without_pods() {
     let facts = |failure, since: Option<&str>| ReplicasWithoutPods {
         replicas: 6,
         pods: 3,
+        is_held_up: true,
         failure,
         since: since.map(|it| it.parse().unwrap()),
         metric: Some(0),
@@ -336,6 +341,9 @@ fn replicas_without_pods() {
     };
     let warning = |facts: ReplicasWithoutPods| Some((Severity::Warning, true, facts.into()));
     let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
+    let mut none = with(&lacks, "Scale", &json!({"status": {"replicas": 0}}));
+    none.retain(|item| item["kind"] != "Pod" && item["kind"] != "PodMetrics");
+    let all = ReplicasWithoutPods { pods: 0, is_held_up: false, metric: None, ..facts(None, None) };
     let code = Code::ReplicasWithoutPods;
     check(vec![
         ("are all there", code, three.clone(), None),
@@ -344,6 +352,7 @@ fn replicas_without_pods() {
         ("for minutes", code, scaled(long_ago), warning(facts(None, Some(long_ago)))),
         ("are being replaced", code, with_pods(&scaled(long_ago), &["web-2"], &deleted), None),
         ("fail", code, fails("True"), warning(facts(Some(failure), None))),
+        ("are all missing", code, none, Some((Severity::Error, true, all.into()))),
         ("no longer fail", code, fails("False"), None),
     ]);
 }

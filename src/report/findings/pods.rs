@@ -96,6 +96,9 @@ impl Words for UncountedPods {
             Some((Clause::NoMetric, _)) => {
                 "Find out why the metrics API has no values of these pods."
             }
+            Some((Clause::Deleted | Clause::Failed | Clause::Succeeded, _)) => {
+                "Find out why the target has no other pods."
+            }
             _ => "Find out why the pods are not ready; a readiness probe may fail under load.",
         };
         Text {
@@ -139,6 +142,9 @@ fn because(about: &About<'_>, uncounted: &Uncounted) -> String {
             None => "ready, and without a sample since then".to_owned(),
         },
         Clause::NeverReady => format!("not ready since the start{waits}"),
+        Clause::Deleted => "terminating".to_owned(),
+        Clause::Failed => "failed".to_owned(),
+        Clause::Succeeded => "succeeded".to_owned(),
         _ => match pod.ready {
             Some(ready) if ready.last_transition_time > ZERO_TIME => {
                 let since = future(about.now(), ready.last_transition_time);
@@ -365,14 +371,18 @@ impl Words for ReplicasWithoutPods {
         }
         Text {
             summary: format!(
-                "{target} has {} for {}, and creates no more{}",
+                "{target} has {} for {}{}{}",
                 count(*pods, "pod"),
                 count(*replicas, "replica"),
+                if self.is_held_up { ", and creates no more" } else { "" },
                 about.cost()
             ),
             evidence,
-            advice: "Find out what keeps the pods from being created: a quota, or admission."
-                .to_owned(),
+            advice: match self.is_held_up {
+                true => "Find out what keeps the pods from being created: a quota, or admission.",
+                false => "Wait until the pods are created.",
+            }
+            .to_owned(),
             commands: vec![
                 format!("kubectl describe resourcequota {}", about.namespace()),
                 format!(

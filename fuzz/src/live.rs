@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use kubectl_hpa::apimachinery::selector::Selector;
 use kubectl_hpa::args::ConnectionFlags;
 use kubectl_hpa::cluster::fetch::list::{Progress, fetch_all};
 use kubectl_hpa::cluster::fetch::{complete, control_plane, fetch, old_versions};
@@ -27,6 +26,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::passes::assert_worded;
 use super::{as_text, assert_told};
 use kubectl_hpa::pass::Pass;
+use kubectl_hpa::snapshot::selection::Selection;
 
 /// What stands where a kubeconfig has secrets.
 const SECRET: &str = "c2VjcmV0LWluLXRoZS1zZWVkcw";
@@ -221,7 +221,7 @@ async fn ask(session: &Session) {
             }
         }
     }
-    match fetch_all(session, None, &Selector::default(), &Progress::default()).await {
+    match fetch_all(session, None, &Selection::default(), &Progress::default()).await {
         Err(e) => assert_told(&e),
         Ok(list) => {
             for observed in list {

@@ -3,7 +3,6 @@
 use clap::{Command, FromArgMatches};
 use jiff::Timestamp;
 use kubectl_hpa::apimachinery::quantity::Quantity;
-use kubectl_hpa::apimachinery::selector::Selector;
 use kubectl_hpa::args::{Cli, Predict, Verb, command_line};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::pass::Pass;
@@ -25,6 +24,7 @@ use kubectl_hpa::saved::objects::Objects;
 use kubectl_hpa::saved::save;
 use kubectl_hpa::snapshot::Listed;
 use kubectl_hpa::snapshot::input::{Input, Options};
+use kubectl_hpa::snapshot::selection::Selection;
 use kubectl_hpa::whatif::expect::{Expectation, Facts, Gate};
 use kubectl_hpa::whatif::overrides::{Assumptions, NamedMetric};
 use kubectl_hpa::whatif::thresholds::thresholds;
@@ -146,7 +146,7 @@ const PLAYED: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
 fn read(text: &str) -> Result<Vec<Listed<Input>>, Error> {
     let mut objects = Objects::default();
     read_text(text, "state.yaml", &mut objects)?;
-    let (options, all) = (Options::default(), Selector::default());
+    let (options, all) = (Options::default(), Selection::default());
     assemble_all(&objects, &options, None, &all, Timestamp::UNIX_EPOCH)
 }
 

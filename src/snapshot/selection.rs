@@ -15,6 +15,13 @@ pub enum Selection {
     Named(Vec<Named>),
 }
 
+/// All of them.
+impl Default for Selection {
+    fn default() -> Self {
+        Self::Labels(Selector::default())
+    }
+}
+
 impl Selection {
     /// Whether it selects an HPA with these labels, which `is` recognizes. One whose labels cannot be
     /// read is not left out silently.

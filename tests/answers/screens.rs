@@ -6,7 +6,6 @@ use crate::common::{build, recorded, written};
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use kubectl_hpa::apimachinery::selector::Selector;
 use kubectl_hpa::findings::Severity;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::layout::Layout;
@@ -21,6 +20,7 @@ use kubectl_hpa::saved::file;
 use kubectl_hpa::saved::objects::Objects;
 use kubectl_hpa::snapshot::Listed;
 use kubectl_hpa::snapshot::input::Options;
+use kubectl_hpa::snapshot::selection::Selection;
 use serde_json::{Value, json};
 
 /// The screen for files of the repository.
@@ -488,7 +488,7 @@ fn shop(all_namespaces: bool, wide: bool, layout: &Layout) -> String {
 }
 
 fn listed(objects: &Objects, all_namespaces: bool, wide: bool) -> Overview {
-    let (options, all) = (Options::default(), Selector::default());
+    let (options, all) = (Options::default(), Selection::default());
     let inputs = assemble_all(objects, &options, None, &all, Timestamp::UNIX_EPOCH);
     let passes: Vec<_> = inputs
         .expect("inputs")

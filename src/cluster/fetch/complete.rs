@@ -6,7 +6,6 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::Fetch;
-use crate::apimachinery::selector::Selector;
 use crate::cluster::{Failure, Session};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::pod::{Meta, Pod};
@@ -39,8 +38,7 @@ pub async fn namespaces(session: &Session) -> Result<Vec<String>, Failure> {
 /// They cannot be listed.
 pub async fn hpas(session: &Session) -> Result<Vec<Hpa>, Failure> {
     let asked = Fetch { session, namespace: session.namespace() };
-    let (items, _) =
-        asked.items(Some(session.namespace()), &Selection::Labels(Selector::default())).await?;
+    let (items, _) = asked.items(Some(session.namespace()), &Selection::default()).await?;
     Ok(items.into_iter().filter_map(|item| item.hpa.ok()).collect())
 }
 

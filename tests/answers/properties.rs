@@ -4,6 +4,8 @@
 //! about a single answer; `vectors.rs` does.
 
 use crate::common;
+use crate::common::build;
+use crate::common::build::with;
 use crate::common::scenario;
 
 use std::collections::BTreeSet;
@@ -22,6 +24,7 @@ use kubectl_hpa::report::page::{Page, Symbols};
 use kubectl_hpa::saved::save;
 use kubectl_hpa::snapshot::hpa::{Behavior, ScalingRules};
 use kubectl_hpa::snapshot::input::Input;
+use kubectl_hpa::snapshot::surroundings::Surroundings;
 use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, Unread};
 use kubectl_hpa::whatif::expect::{Expression, Fact, Facts, Field, MetricField};
 use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
@@ -451,18 +454,99 @@ fn without_memory(scenario: &Scenario) -> Scenario {
     unknown
 }
 
+/// Objects of each kind that explains an answer, with all that is kept of them.
+fn surroundings() -> Surroundings {
+    let labels = json!({"app": "web", "pod-template-hash": "1"});
+    let container = json!({"name": "app", "resources": {
+        "requests": {"cpu": "100m"}, "limits": {"cpu": "200m", "memory": "1Gi"}}});
+    let sidecar = json!({"name": "proxy", "restartPolicy": "Always"});
+    let template = json!({"metadata": {"labels": labels},
+        "spec": {"containers": [container], "initContainers": [sidecar]}});
+    let spec = json!({"replicas": 3, "selector": {"matchLabels": labels}, "template": template});
+    let condition = json!({"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate",
+        "message": "exceeded quota", "lastTransitionTime": "2026-11-21T05:00:00Z"});
+    let object = |kind: [&str; 2], name: &str, metadata: &Value, rest: &Value| {
+        let metadata = with(json!({"name": name, "namespace": "default", "uid": name}), metadata);
+        with(json!({"apiVersion": kind[0], "kind": kind[1], "metadata": metadata}), rest)
+    };
+    let owner = |kind: &str, name: &str| {
+        json!({"ownerReferences": [{"apiVersion": "apps/v1", "kind": kind, "name": name,
+            "uid": name, "controller": true}]})
+    };
+    let written = json!({
+        "labels": labels,
+        "annotations": {"deployment.kubernetes.io/revision": "7", "meta.helm.sh/release-name": "a"},
+        "managedFields": [{"manager": "kubectl", "subresource": "scale",
+            "time": "2026-11-21T05:59:00Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}}],
+    });
+    let of_web = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+    let items = [
+        build::hpa(&json!({})),
+        object(
+            ["apps/v1", "Deployment"],
+            "other",
+            &written,
+            &json!({"spec": spec, "status": {"replicas": 3, "conditions": [condition]}}),
+        ),
+        object(
+            ["apps/v1", "ReplicaSet"],
+            "other-1",
+            &owner("Deployment", "other"),
+            &json!({"spec": spec, "status": {"replicas": 3}}),
+        ),
+        object(
+            ["argoproj.io/v1alpha1", "Rollout"],
+            "canary",
+            &json!({}),
+            &json!({"spec": spec, "status": {"replicas": 3, "currentPodHash": "1"}}),
+        ),
+        object(
+            ["apps/v1", "StatefulSet"],
+            "db",
+            &json!({}),
+            &json!({"spec": spec, "status": {"replicas": 3, "updateRevision": "db-1"}}),
+        ),
+        object(["v1", "ReplicationController"], "old", &json!({}), &json!({"spec": {
+            "replicas": 3, "selector": {"app": "old"}, "template": template}})),
+        object(["batch/v1", "Job"], "job", &json!({}), &json!({"spec": {"template": template}})),
+        object(
+            ["keda.sh/v1alpha1", "ScaledObject"],
+            "web",
+            &json!({"annotations": {"autoscaling.keda.sh/paused-scale-in": "true"}}),
+            &json!({"spec": {"scaleTargetRef": of_web}, "status": {"hpaName": "keda-hpa-web"}}),
+        ),
+        object(
+            ["autoscaling.k8s.io/v1", "VerticalPodAutoscaler"],
+            "web",
+            &json!({}),
+            &json!({"spec": {"targetRef": of_web, "updatePolicy": {"updateMode": "Auto"}}}),
+        ),
+        object(
+            ["apiregistration.k8s.io/v1", "APIService"],
+            "v1beta1.metrics.k8s.io",
+            &json!({"namespace": null}),
+            &json!({"status": {"conditions": [condition]}}),
+        ),
+    ];
+    common::read(&build::list(items)).expect("objects").surroundings
+}
+
 fn survives_saving(scenario: &Scenario) -> TestCaseResult {
+    let findings = |input: &Input| common::explain(input).1["findings"].take();
     let save = |input: &Input| {
         let saved = save::to_json(&[input], &[]);
         saved.map_err(|e| TestCaseError::fail(format!("not saved: {e}")))
     };
     let unknown = without_memory(scenario);
     for scenario in [scenario, &unknown] {
-        let input = read(scenario)?;
+        let mut input = read(scenario)?;
+        input.surroundings = surroundings();
         let text = save(&input)?;
         let back =
             common::read(&text).map_err(|e| TestCaseError::fail(format!("{e} in {text}")))?;
         prop_assert_eq!(answer(&back), answer(&input), "saved as {}", text);
+        prop_assert_eq!(&back.surroundings, &input.surroundings);
+        prop_assert_eq!(findings(&back), findings(&input), "saved as {}", text);
         prop_assert_eq!(save(&back)?, text);
     }
     Ok(())

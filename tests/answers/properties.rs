@@ -506,8 +506,13 @@ fn surroundings() -> Surroundings {
             &json!({}),
             &json!({"spec": spec, "status": {"replicas": 3, "updateRevision": "db-1"}}),
         ),
-        object(["v1", "ReplicationController"], "old", &json!({}), &json!({"spec": {
-            "replicas": 3, "selector": {"app": "old"}, "template": template}})),
+        object(
+            ["v1", "ReplicationController"],
+            "old",
+            &json!({}),
+            &json!({"spec": {
+            "replicas": 3, "selector": {"app": "old"}, "template": template}}),
+        ),
         object(["batch/v1", "Job"], "job", &json!({}), &json!({"spec": {"template": template}})),
         object(
             ["keda.sh/v1alpha1", "ScaledObject"],

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::api::{Auth, Cluster, Fault, Server, When};
+use super::metrics::{pods_metric, with_metrics};
 use super::{Change, HPAS, POD_METRICS, PODS, explain, explain_as, notes, recorded};
 
 const LATENCY: Duration = Duration::from_millis(60);
@@ -67,12 +68,24 @@ fn what_surrounds_a_pass_takes_no_round() {
     let failing: Change = |cluster| {
         cluster.fault(When::on(POD_METRICS), Fault::Unavailable(None));
     };
+    let unserved: Change = |cluster| {
+        cluster.serve_versions("metrics.k8s.io", &[]);
+    };
+    let undiscovered: Change = |cluster| {
+        with_metrics(cluster, &json!([pods_metric()]));
+        cluster.make_stale("custom.metrics.k8s.io");
+    };
     let of_keda = format!("{SCALED_OBJECTS}/web");
     let of_metrics = format!("{API_SERVICES}/v1beta1.metrics.k8s.io");
+    let of_custom = ["v1beta1", "v1beta2"]
+        .map(|version| format!("{API_SERVICES}/{version}.custom.metrics.k8s.io"));
     for (change, paths, rounds) in [
         (plain, vec![TARGET, VPAS, REPLICA_SETS], 3),
         (owned, vec![TARGET, &of_keda, REPLICA_SETS], 3),
         (failing, vec![TARGET, VPAS, REPLICA_SETS, &of_metrics], 4),
+        (unserved, vec![TARGET, VPAS, REPLICA_SETS, &of_metrics], 4),
+        // Discovery has told of the failure by then.
+        (undiscovered, vec![TARGET, VPAS, REPLICA_SETS, &of_custom[0], &of_custom[1]], 3),
     ] {
         let mut cluster = recorded();
         change(cluster.latency(LATENCY));

@@ -2,7 +2,7 @@
 //! list of the namespace's HPAs.
 
 use crate::args::Target;
-use crate::cluster::fetch::complete::hpas;
+use crate::cluster::fetch::complete::{hpas, paused_for};
 use crate::cluster::{Session, denied};
 use crate::error::{Error, listed};
 use crate::snapshot::hpa::Hpa;
@@ -45,9 +45,14 @@ pub(super) async fn names(
         return Ok(names);
     }
     let of = of(target);
+    let message = format!("no HorizontalPodAutoscaler{of} in the namespace {namespace}");
+    if let Some(target) = target
+        && let Some(hint) = paused_for(session, target.name()).await
+    {
+        return Err(Error::failed(message).hint(hint));
+    }
     let there = all.iter().map(|hpa| format!("{} ({})", hpa.name, hpa.reference()));
     let there: Vec<String> = there.collect();
-    let message = format!("no HorizontalPodAutoscaler{of} in the namespace {namespace}");
     Err(Error::failed(message).hint(match there.is_empty() {
         true => "use -n for another namespace".to_owned(),
         false => format!("the namespace {namespace} has {}", listed(&there)),

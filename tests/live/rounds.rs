@@ -207,7 +207,9 @@ fn a_paused_scaled_object_is_told_of_where_its_hpa_is_gone() {
             ],
         );
     }
+    explain("deploy/worker").fails(1, &["hint: paused-by-keda: ScaledObject/worker has the "]);
     explain("keda-hpa-other").fails(1, &["hint: the namespace default has nginx-deployment"]);
+    explain("deploy/other").fails(1, &["hint: the namespace default has nginx-deployment ("]);
 }
 
 /// 1,200 pods more behind the recorded selector.

@@ -4,12 +4,15 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc::unbounded_channel;
+use tokio::time::timeout;
 
-use super::Fetch;
+use super::surroundings::{SurroundingAnswers, Wish};
+use super::{Fetch, GRACE};
 use crate::cluster::{Failure, Session};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::selection::Selection;
+use crate::snapshot::surroundings::paused;
 
 /// The names of the namespaces.
 ///
@@ -52,4 +55,14 @@ pub async fn hpa(session: &Session, name: &str) -> Option<Hpa> {
 pub async fn pods(session: &Session, name: &str) -> Option<Vec<Pod>> {
     let asked = Fetch { session, namespace: session.namespace() };
     asked.needed(name, &[], unbounded_channel().0).await.ok().map(|needed| needed.pods)
+}
+
+/// Why the session's namespace has no HPA for a target of this name, if KEDA has taken it away.
+pub async fn paused_for(session: &Session, target: &str) -> Option<String> {
+    let asked = Fetch { session, namespace: session.namespace() };
+    let surroundings = SurroundingAnswers::default();
+    let wish = Wish::scaled_objects(asked.namespace);
+    // The error does without what has not come by then.
+    let _ = timeout(GRACE, asked.surrounding(wish, &surroundings)).await;
+    paused(surroundings.of(asked.namespace).scaled_objects.iter(), target)
 }

@@ -165,7 +165,12 @@ impl Fetch<'_> {
         wishes.for_each_concurrent(AT_ONCE, |wish| self.surrounding(wish, answers)).await;
     }
 
-    async fn surrounding(&self, Wish { path, adds }: Wish, answers: &SurroundingAnswers) {
+    /// Asks for one thing.
+    pub(super) async fn surrounding(
+        &self,
+        Wish { path, adds }: Wish,
+        answers: &SurroundingAnswers,
+    ) {
         // Several metrics of one API have one cause.
         if !answers.asked.borrow_mut().insert(path.clone()) {
             return;

@@ -16,6 +16,9 @@ use crate::report::section::{Detail, Part, Remark, Section, Table};
 pub fn markdown(page: &Page) -> String {
     let mut out = String::new();
     paragraph(&mut out, "", &page.title);
+    if let Some(expected) = &page.expected {
+        section(&mut out, expected);
+    }
     paragraph(&mut out, "**", &page.verdict);
     for sentence in &page.why {
         paragraph(&mut out, "", sentence);

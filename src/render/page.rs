@@ -47,7 +47,7 @@ pub fn page(page: &Page, layout: &Layout) -> String {
         Detail::Wide => page.wide,
         Detail::Comment => false,
     };
-    for section in page.sections.iter().filter(is_shown) {
+    for section in page.expected.iter().chain(page.sections.iter().filter(is_shown)) {
         out.section(section);
     }
     out.text

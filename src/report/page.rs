@@ -43,6 +43,8 @@ pub struct Page {
     pub why: Vec<String>,
     /// The verdict on what was observed, where something is assumed.
     pub observed: Option<String>,
+    /// Whether what is expected holds, where something is: a comment begins with it.
+    pub expected: Option<Section>,
     /// Whether it shows what is usually not needed.
     pub wide: bool,
     /// The sections, in order.
@@ -112,6 +114,7 @@ impl Words<'_> {
             verdict: self.headline(headline).to_uppercase(),
             why,
             observed: None,
+            expected: None,
             wide: self.wide,
             sections,
         }

@@ -93,9 +93,8 @@ impl Page {
             .curve()
             .map(|curve| Section::new(curve.title.clone(), Detail::Always, [Part::Chart(curve)]));
 
-        let mut sections =
-            Vec::from_iter(Section::new("EXPECTED", Detail::Always, [expected]).unless_empty());
-        sections.extend(words.findings());
+        let expected = Section::new("EXPECTED", Detail::Always, [expected]).unless_empty();
+        let mut sections = Vec::from_iter(words.findings());
         sections.extend(words.metrics());
         sections.extend(words.path());
         // A timeline says the same of a load that does not follow the pods.
@@ -127,6 +126,7 @@ impl Page {
             format!("assuming {} {assumed}{}", own.item, observed.unwrap_or_default())
         }));
         page.observed = Some(observed);
+        page.expected = expected;
         page
     }
 }

@@ -452,6 +452,7 @@ fn saying(text: &str) -> (Page, Vec<Expectation>) {
         verdict: say(),
         why: vec![say()],
         observed: None,
+        expected: None,
         wide: true,
         sections: bodies.into_iter().map(section).collect(),
     };

@@ -5,7 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::last_pass::LastPass;
-use super::{Case, Finding, Severity};
+use super::{Case, Finding, Severity, path};
 use crate::apimachinery::annotations::{
     ARGO_CD, HELM_RELEASE, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT,
 };
@@ -58,6 +58,8 @@ pub struct PausedByKeda {
 pub struct FieldIgnored {
     /// Where they stand.
     pub paths: Vec<String>,
+    /// Whether the spec has them; otherwise they are what would change the answer, if they worked.
+    pub stated: bool,
     /// Whether the API server drops them; otherwise it has kept them, and the controller ignores them.
     pub dropped: bool,
     /// The gate that they need.
@@ -238,6 +240,20 @@ fn disabled(hpa: &Hpa) -> Vec<Direction> {
     disabled.map(|(direction, _)| direction).collect()
 }
 
+impl FieldIgnored {
+    /// Fields of a gate, without their paths.
+    fn of(gate: &'static str, dropped: bool, case: &Case<'_>) -> Self {
+        Self {
+            paths: Vec::new(),
+            stated: true,
+            dropped,
+            gate,
+            settable: Stage::of(gate, &case.snapshot().controller.version).is_settable(),
+            on_in: Version::all().find(|it| Stage::of(gate, it).is_on()).map(|it| it.minor()),
+        }
+    }
+}
+
 /// `field-ignored`
 pub(super) fn field_ignored(case: &Case<'_>) -> Vec<Finding> {
     const TOLERANCE: &str = "HPAConfigurableTolerance";
@@ -252,14 +268,22 @@ pub(super) fn field_ignored(case: &Case<'_>) -> Vec<Finding> {
         };
         match found.iter_mut().find(|it| it.gate == gate && it.dropped == dropped) {
             Some(facts) => facts.paths.push(path),
-            None => found.push(FieldIgnored {
-                paths: vec![path],
-                dropped,
-                gate,
-                settable: Stage::of(gate, &case.snapshot().controller.version).is_settable(),
-                on_in: Version::all().find(|it| Stage::of(gate, it).is_on()).map(|it| it.minor()),
-            }),
+            None => found
+                .push(FieldIgnored { paths: vec![path], ..FieldIgnored::of(gate, dropped, case) }),
         }
+    }
+    // Whoever reads about the field sets it, and nothing happens.
+    if let Some(side) = path::tolerated(case).filter(|_| found.is_empty())
+        && let facts = FieldIgnored::of(TOLERANCE, true, case)
+        && facts.settable
+        && !case.has_tolerance_field()
+    {
+        let path = match side {
+            Direction::Up => "spec.behavior.scaleUp.tolerance",
+            Direction::Down => "spec.behavior.scaleDown.tolerance",
+        };
+        let facts = FieldIgnored { paths: vec![path.to_owned()], stated: false, ..facts };
+        return vec![Finding::explaining(Severity::Info, facts)];
     }
     let finding = |facts: FieldIgnored| {
         // A version without the gate has no rule for two tolerances.

@@ -166,20 +166,27 @@ fn winner<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, &'p Proposal)> {
     }
 }
 
-/// `within-tolerance`
-pub(super) fn within_tolerance(case: &Case<'_>) -> Option<Finding> {
+/// The metric that decides, with its ratio, where the tolerance is what keeps the replicas.
+fn within<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, f64)> {
     let (winner, proposal) = winner(case)?;
-    if case.decision().proposal != case.decision().replicas_before() {
-        return None;
-    }
     let ratio = match proposal.because {
         Because::WithinTolerance => proposal.ratio,
         Because::FilledWithinTolerance => proposal.filled?.ratio,
         _ => return None,
     };
-    if ratio == 1.0 {
-        return None;
-    }
+    let is_kept = case.decision().proposal == case.decision().replicas_before();
+    (is_kept && ratio != 1.0).then_some((winner, ratio))
+}
+
+/// The direction in which the replicas would go without the tolerance, where that is what keeps them.
+pub(super) fn tolerated(case: &Case<'_>) -> Option<Direction> {
+    let (_, ratio) = within(case)?;
+    Some(if ratio > 1.0 { Direction::Up } else { Direction::Down })
+}
+
+/// `within-tolerance`
+pub(super) fn within_tolerance(case: &Case<'_>) -> Option<Finding> {
+    let (winner, ratio) = within(case)?;
     let facts = WithinTolerance {
         metric: winner.index,
         ratio,

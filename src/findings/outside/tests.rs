@@ -216,7 +216,9 @@ fn a_field_that_the_version_does_not_have() {
         ("v1.34.2", Some(true), tolerant(Some("u")), None),
         ("v1.36.2", None, tolerant(Some("u")), None),
         ("v1.36.2", Some(false), tolerant(Some("u")), Some((false, true, true))),
-        ("v1.34.2", None, settled(4), None),
+        // Without the field, it is what would change the answer.
+        ("v1.34.2", None, settled(4), Some((true, true, true))),
+        ("v1.36.2", None, settled(4), None),
     ] {
         let gates = gate.map_or(json!({}), |on: bool| json!({"HPAConfigurableTolerance": on}));
         let state = build::state(&json!({
@@ -224,12 +226,13 @@ fn a_field_that_the_version_does_not_have() {
         }));
         let items = with_pods([state, hpa, build::scale(4)], 4, "54m");
         let got = find(Code::FieldIgnored, &items).map(|it| {
-            assert_eq!(it.severity, Severity::Warning);
             let Facts::FieldIgnored(facts) = &it.facts else { panic!("{it:?}") };
+            let severity = if facts.stated { Severity::Warning } else { Severity::Info };
+            assert_eq!(it.severity, severity);
             assert_eq!(facts.paths, ["spec.behavior.scaleUp.tolerance"]);
             assert_eq!(facts.on_in, Some(35));
             let more = it.without.and_then(|it| it.replicas) == Some(5);
-            assert_eq!(more, it.explains);
+            assert_eq!(more, it.explains && facts.stated);
             (facts.dropped, facts.settable, it.explains)
         });
         assert_eq!(got, want, "{version} {gate:?}");

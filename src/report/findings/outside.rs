@@ -148,8 +148,13 @@ impl Words for FieldIgnored {
             (false, Some(minor)) => format!("Upgrade to Kubernetes 1.{minor}, or remove {fields}."),
             (false, None) => format!("Remove {fields}."),
         };
+        let advice = match self.stated {
+            true => advice,
+            false => format!("Set --feature-gates={gate}=true on both, if you need the field."),
+        };
+        let which = if self.stated { "" } else { ", which would change this" };
         Text {
-            summary: format!("{who} ({version}) {verb} {paths}: {why}"),
+            summary: format!("{who} ({version}) {verb} {paths}{which}: {why}"),
             evidence,
             advice,
             commands,

@@ -253,6 +253,11 @@ impl<'p> Case<'p> {
         self.without(|snapshot| overrides::make_ready(snapshot, self.decision(), pods))
     }
 
+    /// What it would come to if some pods had never been ready.
+    pub(crate) fn if_never_ready(&self, pods: impl Fn(&Pod) -> bool) -> Alternative {
+        self.without(|snapshot| overrides::make_unready(snapshot, pods))
+    }
+
     /// What it would come to if there were as many pods as replicas, each more with the average usage of
     /// those that count.
     pub(crate) fn with_all_pods(&self, replicas: i32) -> Alternative {

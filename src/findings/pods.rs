@@ -32,7 +32,7 @@ pub struct FinishedPods {
     pub fails: Option<usize>,
 }
 
-/// Pods do not count, and the pass would end otherwise if they did.
+/// Pods that are not ready or have no metrics do not count, and the pass would end otherwise if they did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UncountedPods {
     /// These, each with the first metric that leaves it out. Those that have no other finding, and are
@@ -40,6 +40,9 @@ pub struct UncountedPods {
     pub pods: Vec<Uncounted>,
     /// How many pods the target has, apart from finished and terminating ones that other pods replace.
     pub of: usize,
+    /// They count nevertheless, as they were ready before, and the pass would end otherwise if they did
+    /// not.
+    pub count: bool,
 }
 
 /// How a pod does not count.
@@ -169,6 +172,11 @@ pub(super) fn finished(case: &Case<'_>) -> Option<Finding> {
 
 /// `uncounted-pods`
 pub(super) fn uncounted(case: &Case<'_>) -> Option<Finding> {
+    left_out(case).or_else(|| counted_unready(case))
+}
+
+/// The pods that do not count.
+fn left_out(case: &Case<'_>) -> Option<Finding> {
     let answer = case.answer();
     let none_counts = |step: &MetricStep| {
         let is_ready = |row: &PodRow| row.group == Group::Ready;
@@ -216,7 +224,7 @@ pub(super) fn uncounted(case: &Case<'_>) -> Option<Finding> {
     pods.sort_by_key(is_explained);
     let is_ordinary = pods.first().is_some_and(is_explained);
     let of = case.pods().filter(|pod| is_alive(pod)).count().max(pods.len());
-    let facts = UncountedPods { pods, of };
+    let facts = UncountedPods { pods, of, count: false };
     Some(match counted.proposal {
         None if keeps_from_answer => Finding::explaining(Severity::Error, facts),
         None => return None,
@@ -226,6 +234,27 @@ pub(super) fn uncounted(case: &Case<'_>) -> Option<Finding> {
         }
         Some(_) => case.weigh(facts, counted, Severity::Info),
     })
+}
+
+/// The pods that are not ready and count nevertheless, which CPU does as soon as they were ready once.
+fn counted_unready(case: &Case<'_>) -> Option<Finding> {
+    let is_unready = |row: &&PodRow| {
+        let ready = pod_of(case, row).ready.map(|ready| ready.status);
+        row.group == Group::Ready && ready == Some(ConditionStatus::False)
+    };
+    let of_cpu = case.metrics().filter(|step| step.is_resource() && step.name == "cpu");
+    let (metric, rows) = of_cpu
+        .map(|step| (step.index, step.pods.iter().filter(is_unready).collect::<Vec<_>>()))
+        .find(|(_, rows)| !rows.is_empty())?;
+    let names: HashSet<&str> = rows.iter().map(|row| &*pod_of(case, row).name).collect();
+    let unready = case.if_never_ready(|pod| names.contains(&*pod.name));
+    if unready == case.answer() {
+        return None;
+    }
+    let pods = rows.into_iter().map(|&row| Uncounted { metric, row }).collect();
+    let of = case.pods().filter(|pod| is_alive(pod)).count();
+    let facts = UncountedPods { pods, of, count: true };
+    Some(Finding { without: Some(unready), ..Finding::explaining(Severity::Info, facts) })
 }
 
 /// `never-ready`

@@ -143,10 +143,15 @@ fn uncounted_pods() {
     let young = with_pods(&four, &["web-3"], &unready_since("2026-11-21T05:59:00Z"));
     let starts = (Group::Unready, Clause::InitializingNotReady);
     assert_eq!(uncounted(&young), Some((Severity::Info, vec![starts], answer(7, 7))));
-    // Pods that were ready once count for CPU, ready or not.
+    // Pods that were ready once count for CPU, ready or not. One at 0 would make it 5.
     let flaps = json!({"status": {"conditions": [
         {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:59:00Z"}]}});
-    assert_eq!(uncounted(&with_pods(&four, &["web-3"], &flaps)), None);
+    let counts = (Group::Ready, Clause::Counted);
+    let want = (Severity::Info, vec![counts], answer(5, 5));
+    assert_eq!(uncounted(&with_pods(&four, &["web-3"], &flaps)), Some(want));
+    let mut rates = state(&[rps()], &["1m"]);
+    rates.push(values(&[30]));
+    assert_eq!(uncounted(&with_pods(&rates, &["web-0"], &flaps)), None);
     let queue = build::external("queue", &build::value("10"));
     let mut queue = state(&[queue], &["80m", "80m"]);
     queue.push(build::queue(&["20"]));

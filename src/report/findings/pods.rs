@@ -74,7 +74,15 @@ impl Words for UncountedPods {
         let mut metrics: Vec<usize> = self.pods.iter().map(|it| it.metric).collect();
         metrics.dedup();
         evidence.extend(metrics.iter().filter_map(|metric| filled(about, *metric)));
-        evidence.extend(about.otherwise("If they counted"));
+        if self.count {
+            let period = duration(about.pass.input.snapshot.controller.cpu_initialization_period);
+            evidence.push(format!(
+                "Pods that were ready once count for CPU, ready or not, when they are older than \
+                 {period}."
+            ));
+        }
+        let other = if self.count { "If they did not count" } else { "If they counted" };
+        evidence.extend(about.otherwise(other));
         let all: Vec<&str> = self.pods.iter().map(|it| &*about.pod(it).name).collect();
         let (n, of) = (self.pods.len(), count(self.of, "pod"));
         let verb = if n == 1 { "does" } else { "do" };
@@ -101,8 +109,14 @@ impl Words for UncountedPods {
             }
             _ => "Find out why the pods are not ready; a readiness probe may fail under load.",
         };
+        let cost = about.cost();
+        let summary = match (self.count, n) {
+            (false, _) => format!("{n} of {of} {verb} not count{cost}"),
+            (true, 1) => format!("1 of {of} is not ready, and counts nevertheless{cost}"),
+            (true, _) => format!("{n} of {of} are not ready, and count nevertheless{cost}"),
+        };
         Text {
-            summary: format!("{n} of {of} {verb} not count{}", about.cost()),
+            summary,
             evidence,
             advice: advice.to_owned(),
             commands: first.map(|it| about.describe(&about.pod(it).name)).into_iter().collect(),

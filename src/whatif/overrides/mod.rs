@@ -17,7 +17,7 @@ pub(super) use metric::share_usage;
 pub use metric::{Dial, set_metric, set_pod};
 pub use named::NamedMetric;
 pub(super) use pods::is_ready;
-pub(crate) use pods::{complete, make_ready, remove_pods};
+pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};
 pub(super) use samples::{SampleSource, samples};
 pub use spec::Candidate;
 pub use typed::Assumptions;

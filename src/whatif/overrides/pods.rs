@@ -232,18 +232,15 @@ pub(in crate::whatif) fn is_ready(pod: &Pod) -> bool {
 
 /// Puts a pod in a state, as it would be with every metric.
 fn put(snapshot: &mut Snapshot, name: &str, state: State) {
-    if let Some(pod) = snapshot.pods.iter_mut().find(|pod| *pod.name == *name) {
-        let since = pod.start_time.unwrap_or(snapshot.now);
-        let never = ReadyCondition { status: ConditionStatus::False, last_transition_time: since };
+    let Snapshot { pods, now, .. } = snapshot;
+    if let Some(pod) = pods.iter_mut().find(|pod| *pod.name == *name) {
         match state {
-            // The controller takes a pod for unready for good only if it never was ready.
-            State::Unready => {
-                pod.start_time = Some(since);
-                pod.ready = Some(never);
-            }
+            State::Unready => be_unready(pod, *now),
             State::Pending => {
+                let started = pod.start_time;
+                be_unready(pod, *now);
+                pod.start_time = started;
                 pod.phase = Phase::Pending;
-                pod.ready = Some(never);
             }
             State::Missing => {}
         }
@@ -284,6 +281,12 @@ pub(crate) fn make_ready(
     }
 }
 
+/// Makes some pods unready, and so since their start.
+pub(crate) fn make_unready(snapshot: &mut Snapshot, wanted: impl Fn(&Pod) -> bool) {
+    let Snapshot { pods, now, .. } = snapshot;
+    pods.iter_mut().filter(|pod| wanted(pod)).for_each(|pod| be_unready(pod, *now));
+}
+
 /// Gives the target as many pods as it has replicas, unless they are more than can be assumed, or there is
 /// no pod to go by.
 pub(crate) fn complete(snapshot: &mut Snapshot, decision: &Decision, replicas: i32) {
@@ -297,6 +300,14 @@ fn counted(snapshot: &Snapshot, decision: &Decision) -> Vec<Box<str>> {
     let uncounted = uncounted(snapshot, decision);
     let pods = of_target(snapshot).unwrap_or_default().into_iter().map(|pod| pod.name.clone());
     pods.filter(|name| !uncounted.contains(name)).collect()
+}
+
+/// Makes a pod unready. The controller takes it for unready for good only if it never was ready.
+fn be_unready(pod: &mut Pod, now: Timestamp) {
+    let since = pod.start_time.unwrap_or(now);
+    pod.start_time = Some(since);
+    pod.ready =
+        Some(ReadyCondition { status: ConditionStatus::False, last_transition_time: since });
 }
 
 /// Makes a pod ready, and so for long.

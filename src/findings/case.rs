@@ -1,6 +1,7 @@
 //! The pass that is looked at, with the questions that several findings ask.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,6 +14,7 @@ use crate::engine::rules::Rules;
 use crate::outlook::Upcoming;
 use crate::pass::Pass;
 use crate::snapshot::hpa::CrossVersionObjectReference;
+use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::{Surroundings, Workload};
 use crate::snapshot::{Scale, Snapshot};
@@ -23,6 +25,8 @@ pub(crate) struct Case<'p> {
     pub(crate) pass: &'p Pass,
     /// Whether some pods are the target's by the names of their ReplicaSets.
     has_own_by_name: OnceCell<bool>,
+    /// The places of the pods in the answer of the resource metrics API.
+    measured: OnceCell<HashMap<Box<str>, usize>>,
 }
 
 /// What follows a pass.
@@ -64,7 +68,7 @@ fn maker_of<'p>(owner: &'p OwnerReference, pod: &Pod) -> Option<&'p str> {
 
 impl<'p> Case<'p> {
     pub(crate) fn new(pass: &'p Pass) -> Self {
-        Self { pass, has_own_by_name: OnceCell::new() }
+        Self { pass, has_own_by_name: OnceCell::new(), measured: OnceCell::new() }
     }
 
     pub(crate) fn snapshot(&self) -> &'p Snapshot {
@@ -103,6 +107,13 @@ impl<'p> Case<'p> {
         let scale = self.scale().filter(|scale| !scale.selector.as_str().is_empty());
         let matches = move |pod: &&Pod| scale.is_some_and(|it| it.selector.matches(&pod.labels));
         self.snapshot().pods.iter().filter(matches)
+    }
+
+    /// What the resource metrics API answers for a pod.
+    pub(crate) fn metrics_of(&self, pod: &Pod) -> Option<&'p PodMetrics> {
+        let metrics = &self.snapshot().pod_metrics;
+        let places = || metrics.iter().map(|it| it.name.clone()).zip(0..).collect();
+        metrics.get(*self.measured.get_or_init(places).get(&pod.name)?)
     }
 
     /// Who owns a pod.

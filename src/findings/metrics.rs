@@ -1,6 +1,8 @@
 //! Findings about what the metrics APIs answer: nothing, an error, values that are old or count
 //! something else than the target, and a target that lets a value multiply the replicas.
 
+use std::collections::HashSet;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Case, Finding, Severity};
@@ -470,10 +472,10 @@ pub(super) fn stale_samples(case: &Case<'_>) -> Vec<Finding> {
             facts.metrics.push(step.index);
             continue;
         }
-        let counted = |name: &str| {
-            let pods = step.pods.iter().filter(|row| row.group == Group::Ready);
-            pods.into_iter().any(|row| *snapshot.pods[row.pod as usize].name == *name)
-        };
+        let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
+        let ready: HashSet<&str> =
+            ready.map(|row| &*snapshot.pods[row.pod as usize].name).collect();
+        let counted = |name: &str| ready.contains(name);
         let times: Vec<(Timestamp, SignedDuration)> = match snapshot.metrics.get(step.index) {
             Some(MetricAnswer::PodMetrics) => {
                 let samples = snapshot.pod_metrics.iter().filter(|it| counted(&it.name));

@@ -276,7 +276,7 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
                 (Top::NoOne, _) => Source::Foreign { owner: None },
                 (Top::Target, None) | (Top::Unknown, _) => Source::Unknown,
             };
-            let metrics = case.snapshot().pod_metrics.iter().find(|it| it.name == pod.name);
+            let metrics = case.metrics_of(pod);
             let usage = metrics.and_then(|it| it.usage(&step.name, Some(container)));
             let is_same =
                 |it: &&mut Unrequested| *it.container == *container && it.source == source;
@@ -426,7 +426,7 @@ fn shares(case: &Case<'_>, step: &MetricStep) -> Option<Vec<Share>> {
         if counts_as_whole(pod, None, &rules) {
             return None;
         }
-        let metrics = case.snapshot().pod_metrics.iter().find(|it| it.name == pod.name)?;
+        let metrics = case.metrics_of(pod)?;
         let sidecars = pod.init_containers.iter().filter(|it| it.restart_always);
         let sidecars = sidecars.map(|it| (it, rules.sidecars));
         for (container, is_counted) in pod.containers.iter().map(|it| (it, true)).chain(sidecars) {
@@ -691,7 +691,7 @@ fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
 fn limits<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<(&'p str, &'p str, i64)>> {
     let mut limits = Vec::new();
     for (_, pod) in counted(case, step) {
-        let metrics = case.snapshot().pod_metrics.iter().find(|it| it.name == pod.name)?;
+        let metrics = case.metrics_of(pod)?;
         for usage in &metrics.containers {
             if step.container.as_ref().is_some_and(|only| **only != *usage.name) {
                 continue;

@@ -391,7 +391,9 @@ fn hot<'p>(
 pub(super) fn replicas_without_pods(case: &Case<'_>) -> Option<Finding> {
     let scale = case.scale()?;
     let (replicas, pods) = (scale.spec_replicas, scale.status_replicas);
-    if pods >= replicas {
+    // Some kinds report only those that are ready.
+    let there = i32::try_from(case.pods().filter(|pod| is_alive(pod)).count()).unwrap_or(i32::MAX);
+    if pods.max(there) >= replicas {
         return None;
     }
     let failure = case.workload().and_then(|it| it.condition("ReplicaFailure"));

@@ -349,6 +349,8 @@ fn replicas_without_pods() {
     let mut none = with(&lacks, "Scale", &json!({"status": {"replicas": 0}}));
     none.retain(|item| item["kind"] != "Pod" && item["kind"] != "PodMetrics");
     let all = ReplicasWithoutPods { pods: 0, is_held_up: false, metric: None, ..facts(None, None) };
+    let unreported = json!({"spec": {"replicas": 3}, "status": {"replicas": 1}});
+    let unreported = with(&scaled(long_ago), "Scale", &unreported);
     let code = Code::ReplicasWithoutPods;
     check(vec![
         ("are all there", code, three.clone(), None),
@@ -357,6 +359,7 @@ fn replicas_without_pods() {
         ("for minutes", code, scaled(long_ago), warning(facts(None, Some(long_ago)))),
         ("are being replaced", code, with_pods(&scaled(long_ago), &["web-2"], &deleted), None),
         ("fail", code, fails("True"), warning(facts(Some(failure), None))),
+        ("are there, and not reported", code, unreported, None),
         ("are all missing", code, none, Some((Severity::Error, true, all.into()))),
         ("no longer fail", code, fails("False"), None),
     ]);

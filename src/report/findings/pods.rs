@@ -104,6 +104,7 @@ impl Words for UncountedPods {
             Some((Clause::NoMetric, _)) => {
                 "Find out why the metrics API has no values of these pods."
             }
+            Some((Clause::NeverReady, _)) => "Find out why the pods do not become ready.",
             Some((Clause::Deleted | Clause::Failed | Clause::Succeeded, _)) => {
                 "Find out why the target has no other pods."
             }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::requests::total;
 use super::{Case, Finding, Severity};
 use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::names::nearest;
@@ -419,16 +420,15 @@ pub(super) fn container_metrics_missing(case: &Case<'_>) -> Vec<Finding> {
         if !matches!(case.snapshot().metrics.get(step.index)?, MetricAnswer::PodMetrics) {
             return None;
         }
-        let measured = &case.snapshot().pod_metrics;
-        let is_lacking = |name: &str| {
-            let own = measured.iter().find(|it| *it.name == *name);
+        let is_lacking = |pod: &Pod| {
+            let own = case.metrics_of(pod);
             own.is_some_and(|it| it.containers.iter().all(|it| *it.name != *container))
         };
         let pods: Vec<Unmeasured> = case
             .pods()
             .filter_map(|pod| {
                 let has_container = running_containers(pod).any(|it| it == container);
-                if !is_lacking(&pod.name) && (has_container || step.proposal().is_some()) {
+                if !is_lacking(pod) && (has_container || step.proposal().is_some()) {
                     return None;
                 }
                 let status = pod.status_of(&container);
@@ -490,7 +490,7 @@ pub(super) fn stale_samples(case: &Case<'_>) -> Vec<Finding> {
         // An adapter that states no time says nothing of the age.
         let times: Vec<_> = times.into_iter().filter(|(time, _)| *time != ZERO_TIME).collect();
         let is_old = |(time, window): &&(Timestamp, SignedDuration)| match doubts_clock {
-            true => snapshot.now.duration_since(*time).abs() > *window * 2,
+            true => snapshot.now.duration_since(*time).abs() > window.saturating_mul(2),
             false => snapshot.is_stale(*time, *window),
         };
         let stale = times.iter().filter(is_old).count();
@@ -602,7 +602,7 @@ fn requests_at_most(case: &Case<'_>, step: &MetricStep, most: i64) -> bool {
     let is_at_most = |pod: &Pod| {
         let requests = counted_containers(pod, container, &rules)
             .map(|it| it.requests.get(&step.name).map(Amount::milli_value));
-        requests.sum::<Option<i64>>().is_some_and(|sum| sum > 0 && sum <= most)
+        total(requests).is_some_and(|sum| sum > 0 && sum <= most)
     };
     let counted = step.pods.iter().filter(|row| row.group == Group::Ready);
     counted.clone().next().is_some()

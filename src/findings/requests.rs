@@ -1,6 +1,8 @@
 //! Findings about the requests of pods, which a utilization is a share of, and about targets that the
 //! usage of a pod cannot reach or cannot leave.
 
+use std::collections::{HashMap, HashSet};
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::case::Top;
@@ -13,6 +15,7 @@ use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricValueStatus;
+use crate::snapshot::metric::ContainerUsage;
 use crate::snapshot::pod::{Container, Pod, Requests};
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
 
@@ -557,11 +560,11 @@ pub(super) fn differ_from_template(case: &Case<'_>) -> Option<Finding> {
     }
     let requests = counted_containers(template, step.container.as_deref(), &rules)
         .map(|it| it.requests.get(&step.name).map(Amount::milli_value));
-    let request = requests.sum::<Option<i64>>().filter(|it| *it > 0);
+    let request = total(requests).filter(|it| *it > 0);
     let average = request.and_then(|it| Some(it.checked_mul(percent.into())? / 100));
-    let names: Vec<&str> = own.iter().map(|pod| &*pod.name).collect();
+    let names: HashSet<&str> = own.iter().map(|pod| &*pod.name).collect();
     let without = case.without(|snapshot| {
-        for pod in snapshot.pods.iter_mut().filter(|pod| names.contains(&&*pod.name)) {
+        for pod in snapshot.pods.iter_mut().filter(|pod| names.contains(&*pod.name)) {
             for container in pod.containers.iter_mut().chain(&mut pod.init_containers) {
                 let mut all = template.containers.iter().chain(&template.init_containers);
                 let own = all.find(|it| it.name == container.name);
@@ -651,18 +654,11 @@ fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     /// Pods that use this share of what their limits allow are held back by them.
     const NEAR: f64 = 0.9;
     let proposal = step.proposal()?;
-    let limits = limits(case, step)?;
+    let full = full_usage(case, step)?;
     let decision = case.decide(|snapshot| {
         for metrics in &mut snapshot.pod_metrics {
-            let own = limits.iter().filter(|(pod, ..)| *pod == &*metrics.name);
-            for (_, container, limit) in own {
-                let usage = metrics.containers.iter_mut().find(|it| *it.name == **container);
-                let usage = usage.and_then(|it| {
-                    it.usage.iter_mut().find(|(resource, _)| *resource == step.name)
-                });
-                if let Some((_, usage)) = usage {
-                    *usage = *limit;
-                }
+            if let Some(full) = full.get(&*metrics.name) {
+                metrics.containers.clone_from(full);
             }
         }
     });
@@ -674,7 +670,10 @@ fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     }
     let percent = full.current.average_utilization;
     let reachable = percent.zip(step.target.average_utilization).and_then(|(full, target)| {
-        (1..target).rev().find(|target| exceeds(f64::from(full) / f64::from(*target)))
+        let full = f64::from(full);
+        let highest = (full / (1.0 + tolerance.up)).ceil() as i32;
+        let mut lower = (1..=highest.min(target - 1)).rev();
+        lower.find(|target| exceeds(full / f64::from(*target)))
     });
     let stays = proposal.replicas <= case.decision().replicas_before()?;
     let is_near = proposal.ratio >= full.ratio * NEAR;
@@ -686,23 +685,34 @@ fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     })
 }
 
-/// The limits of each container whose usage counts, by pod; none where one of them has no limit, or where
-/// pods without usage are filled in.
-fn limits<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<(&'p str, &'p str, i64)>> {
-    let mut limits = Vec::new();
+/// What the counted pods use if each container uses all that its limit allows, by pod; none where a
+/// container whose usage counts has no limit.
+fn full_usage<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
+) -> Option<HashMap<&'p str, Vec<ContainerUsage>>> {
+    let mut full = HashMap::new();
     for (_, pod) in counted(case, step) {
-        let metrics = case.metrics_of(pod)?;
-        for usage in &metrics.containers {
-            if step.container.as_ref().is_some_and(|only| **only != *usage.name) {
+        let mut containers = case.metrics_of(pod)?.containers.clone();
+        for own in &mut containers {
+            if step.container.as_ref().is_some_and(|only| **only != *own.name) {
                 continue;
             }
             let mut all = pod.containers.iter().chain(&pod.init_containers);
-            let container = all.find(|it| it.name == usage.name)?;
+            let container = all.find(|it| it.name == own.name)?;
             let limit = container.limits.get(&step.name)?.milli_value();
-            limits.push((&*pod.name, &*container.name, limit));
+            let mut usages = own.usage.iter_mut();
+            usages.find(|(resource, _)| *resource == step.name)?.1 = limit;
         }
+        full.insert(&*pod.name, containers);
     }
-    (!limits.is_empty()).then_some(limits)
+    (!full.is_empty()).then_some(full)
+}
+
+/// The sum of amounts, if all are known.
+pub(super) fn total(amounts: impl Iterator<Item = Option<i64>>) -> Option<i64> {
+    let mut amounts = amounts;
+    amounts.try_fold(0i64, |sum, amount| Some(sum.saturating_add(amount?)))
 }
 
 #[cfg(test)]

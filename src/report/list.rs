@@ -196,14 +196,15 @@ impl Explanation<'_> {
         text
     }
 
-    /// The most important finding, and how bad it is; without one, why the answer is not certain.
+    /// How bad the worst finding is, and the most important one; without one, why the answer is not certain.
     fn worst(&self) -> (Option<Severity>, String) {
         if let Some(first) = self.findings.first() {
             let more = match self.findings.len() {
                 1 => String::new(),
                 all => format!(" (+{})", all - 1),
             };
-            return (Some(first.severity), format!("{}{more}", first.code.as_str()));
+            let worst = self.findings.iter().map(|finding| finding.severity).min();
+            return (worst, format!("{}{more}", first.code.as_str()));
         }
         if let Err(ScaleError::Missing(_)) = self.pass.input.snapshot.scale {
             return (Some(Severity::Error), "the input has no target".to_owned());

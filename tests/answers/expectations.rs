@@ -323,6 +323,12 @@ fn markdown_for_a_pull_request() {
     insta::assert_snapshot!(markdown(&page), @r#"
 <code>default/nginx-deployment</code> → <code>Deployment/nginx-deployment</code>
 
+| EXPECTED |  |
+| --- | --- |
+| holds | desired <code>&#60;=</code> 10: desired is anywhere from 8 to 10 |
+| FAILS | recommended <code>&#62;</code> 8: recommended is 8 |
+| UNKNOWN | not limited (<code>--fail-on</code> limited): limited is unknown (it depends on the controller's history); use <code>--history</code> none, or <code>--observe</code> 5m35s in a cluster, to resolve this |
+
 **STAYS AT 8**
 
 cpu keeps the replicas, because pods without usable metrics make the result ambiguous.
@@ -334,15 +340,10 @@ Not certain: the controller's history is unknown, and the pass may end anywhere 
 | cpu | 30% of the request | 0% |
 | answer | STAYS AT 8 | STAYS AT 8, not certain: between 2 and 10 |
 
-| EXPECTED |  |
-| --- | --- |
-| holds | desired <code>&#60;=</code> 10: desired is anywhere from 8 to 10 |
-| FAILS | recommended <code>&#62;</code> 8: recommended is 8 |
-| UNKNOWN | not limited (<code>--fail-on</code> limited): limited is unknown (it depends on the controller's history); use <code>--history</code> none, or <code>--observe</code> 5m35s in a cluster, to resolve this |
-
 **FINDINGS**
 
 - **uncounted-pods**: 4 of 8 pods do not count: 8 replicas instead of 10
+
   Wait until the pods run.
 
 | METRIC | CURRENT | TARGET | RATIO | COUNTED | PROPOSES |  |

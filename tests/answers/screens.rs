@@ -582,7 +582,7 @@ report     -                                      0        0  switched-off
 search     cpu: 85%/40%                           3        3  at-max
 web        cpu: 51%/50%                           3  3 (3-6)  within-tolerance
 "#);
-    let wide = Layout { width: Some(100), ..Layout::default() };
+    let wide = Layout { width: Some(120), ..Layout::default() };
     assert_eq!(shop(false, false, &wide), shop(false, false, &Layout::default()));
     for line in shop(false, false, &narrow()).lines() {
         assert!(line.len() <= 80, "{line}");
@@ -663,14 +663,9 @@ just started: the current replicas count as the only recommendation (no history 
 "#);
     let event = r#""scaleUpEvents":[{"replicas":1,"time":"2026-11-21T05:59:30Z"}]"#;
     insta::assert_snapshot!(said_of_memory(&with(event)), @r#"
-NAME       REFERENCE          TARGETS                          CURRENT   WANTED  FINDING
-mail       Deployment/mail    queue_depth: <unknown>/30 (avg)        2        -  metrics-api-unavailable
-pay        Deployment/pay     -                                      2        -  shared-pods
-pay-queue  Deployment/pay     -                                      2        -  shared-pods
-cart       Deployment/cart    cpu: 95%/20%                           3        6  uncounted-pods (+1)
-report     Deployment/report  -                                      0        0  switched-off
-search     Deployment/search  cpu: 85%/40%                           3        3  at-max
-web        Deployment/web     cpu: 51%/50%                           3  3 (3-6)  within-tolerance
+cpu proposes 2 replicas; no history is stated, so the current 4 count as the last recommendation.
+stabilization: no history is stated; the current 4 count for 5m
+0 recommendations, so that the current replicas count as one, and 1 scale event (stated in the input)
 "#);
     for open in [&inferred, &unknown] {
         assert!(!said_of_memory(open).contains("just started"), "{}", said_of_memory(open));

@@ -191,13 +191,14 @@ impl Words<'_> {
 
     /// What the answer rests on, with what else is assumed of what follows, and the notes.
     pub(super) fn rests_on(&self, further: Vec<(String, String)>) -> impl Iterator<Item = Section> {
-        let brief = if self.wide { None } else { self.briefly_assumed() };
-        let brief = Section::new("", Detail::Always, [Part::Text(Vec::from_iter(brief))]);
-        let assumed = self.assumed().into_iter().chain(further).collect();
+        let assumed = self.assumed().into_iter().chain(further.iter().cloned()).collect();
         let assumed = Section::new("ASSUMED", Detail::Wide, [Part::Pairs(assumed)]);
+        let brief = Part::Text(Vec::from_iter(self.briefly_assumed()));
+        let brief = Section::new("", Detail::Always, [Part::Pairs(further), brief]);
+        let brief = if self.wide { None } else { brief.unless_empty() };
         let notes = Part::Text(self.explanation.notes.clone());
         let notes = Section::new("NOTES", Detail::Always, [notes]);
-        [brief, assumed, notes].into_iter().filter_map(Section::unless_empty)
+        [assumed.unless_empty(), brief, notes.unless_empty()].into_iter().flatten()
     }
 
     /// What was assumed that is not a default, in one sentence.

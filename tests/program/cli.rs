@@ -158,7 +158,9 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
         assert_eq!(page.status.code(), Some(code), "{name}: {}", text(&page.stderr));
         let shown = text(&page.stdout);
         assert!(shown.contains(headline), "{name}: {shown}");
-        assert_eq!(shown.contains("CONDITIONS AND EVENTS"), code == 0, "{name}: {shown}");
+        let page = explain(&["-o", "wide"]);
+        let wide = text(&page.stdout);
+        assert_eq!(wide.contains("CONDITIONS AND EVENTS"), code == 0, "{name}: {wide}");
         if code > 0 {
             let error = format!("error: no answer: {finding}\n");
             assert!(text(&page.stderr).starts_with(&error), "{name}: {}", text(&page.stderr));
@@ -651,10 +653,10 @@ fn without_a_name_all_hpas_of_the_files_are_listed() {
     assert_eq!(
         list(&[]),
         "\
-NAMESPACE  NAME  REFERENCE       CURRENT  WANTED  WINNER  LIMIT  FINDING
-shop       api   Deployment/api        -       -  -       -      FailedGetScale
-shop       web   Deployment/web        2       3  cpu     -      1 note
-test       web   Deployment/web        -       -  -       -      FailedGetScale
+NAMESPACE  NAME  REFERENCE       TARGETS        CURRENT  WANTED  FINDING
+shop       api   Deployment/api  -                    -       -  target-not-found
+test       web   Deployment/web  -                    -       -  target-not-found
+shop       web   Deployment/web  cpu: 150%/50%        2       3  1 note
 "
     );
     for (args, keys) in [
@@ -693,7 +695,11 @@ fn an_hpa_that_no_server_would_take_leaves_the_others_their_answers() {
     assert_eq!(rows.len(), 3);
     let said = "standard input: HorizontalPodAutoscaler.autoscaling \"bad\" is invalid: ";
     assert!(rows[1].starts_with("bad   -") && rows[1].contains(said), "{}", rows[1]);
-    assert!(rows[2].starts_with("web   Deployment/web        2       3  cpu "), "{}", rows[2]);
+    assert!(
+        rows[2].starts_with("web   Deployment/web  cpu: 150%/50%        2       3  "),
+        "{}",
+        rows[2]
+    );
     let errors: Vec<&str> = text(&output.stderr).lines().collect();
     assert!(errors[0].starts_with(&format!("error: shop/bad: {said}")), "{}", errors[0]);
     assert_eq!(errors[1], "hint: the API server would reject this manifest with these causes");

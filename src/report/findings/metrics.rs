@@ -154,8 +154,12 @@ impl Words for MetricFailing {
         let Self { metric, message } = self;
         let (label, api) = (about.label(*metric), api(about.spec(*metric).api_group()));
         Text {
-            summary: format!("{api} reports an error for {label}, {}", about.effect()),
-            evidence: vec![format!("The error: {}.", short(message))],
+            summary: format!(
+                "{api} reports an error for {label}, {}: {}",
+                about.effect(),
+                short(message)
+            ),
+            evidence: Vec::new(),
             advice: format!("Look at the backend that {api} reads {label} from."),
             commands: vec![about.ask(*metric)],
             objects: about.own(),

@@ -119,9 +119,9 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
     let elsewhere = metrics.replace("namespace: shop", "namespace: other");
     let (stays, not_known) = ("CANNOT DECIDE, STAYS AT 2", "UNKNOWN: ");
     for (name, parts, code, headline, finding) in [
-        ("failed", vec![HPA, workload, &failed], 0, stays, "FailedGetResourceMetric"),
-        ("complete, empty", vec![HPA, workload, STATE], 0, stays, "FailedGetResourceMetric"),
-        ("an empty list", vec![HPA, workload, list], 0, stays, "FailedGetResourceMetric"),
+        ("failed", vec![HPA, workload, &failed], 0, stays, "metric-failing"),
+        ("complete, empty", vec![HPA, workload, STATE], 0, stays, "metric-empty"),
+        ("an empty list", vec![HPA, workload, list], 0, stays, "metric-empty"),
         (
             "refused",
             vec![HPA, workload, &refused],
@@ -175,7 +175,6 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
             assert_eq!(outcome["outcome"][said].is_null(), code > 0, "{name}: {outcome:#}");
         }
         let table = run(&["explain", "-f", "-"], &input, &[]);
-        let finding = if code == 0 { "metric-failing" } else { finding };
         assert!(text(&table.stdout).contains(finding), "{name}: {}", text(&table.stdout));
         assert_eq!(table.status.code(), Some(i32::from(code > 0)), "{name}");
         let saves = shown.contains("`kubectl hpa explain web -n shop --save FILE` saves");

@@ -63,6 +63,7 @@ fn the_schema_describes_what_is_printed_and_nothing_else() {
         ("", "result", &gone),
         ("", "kind", &json!("Explanation")),
         ("", "outcome", &gone),
+        ("", "findings", &gone),
         ("", "unknown", &json!(1)),
         ("/target", "uid", &gone),
         ("/change", "to", &json!("4")),
@@ -824,10 +825,11 @@ fn on_a_terminal_it_asks() {
         // What is typed before the question is no answer to it.
         input.write_all(b"y\n").expect("it listens");
         let (mut shown, mut bytes) = (Vec::new(), [0; 4096]);
+        let question = "\nScale deployment.apps/web from 2 to 4? [y/N] ";
         let mut has_typed = false;
         while let Ok(read @ 1..) = output.read(&mut bytes) {
             shown.extend_from_slice(&bytes[..read]);
-            if !has_typed && String::from_utf8_lossy(&shown).contains("? [y/N] ") {
+            if !has_typed && String::from_utf8_lossy(&shown).contains(question) {
                 has_typed = true;
                 input.write_all(typed.as_bytes()).expect("it listens");
             }

@@ -182,9 +182,12 @@ fn what_may_not_be_read_is_a_line() {
     assert_eq!(basis(&answer), [DEFAULTS, GATES, &*format!("controller manager: {both}")]);
     assert!(!notes(&answer).contains("kube-system"), "{}", notes(&answer));
 
-    let page = explain_as(&server, "bob", &[]);
-    assert!(page.stdout.contains(&both), "{}", page.stdout);
-    assert_eq!((page.code, &*page.stderr), (Some(0), ""));
+    // Otherwise the defaults go without saying.
+    for (args, says) in [(&["-o", "wide"][..], true), (&[], false)] {
+        let page = explain_as(&server, "bob", args);
+        assert_eq!(page.stdout.contains(&both), says, "{}", page.stdout);
+        assert_eq!((page.code, &*page.stderr), (Some(0), ""));
+    }
     let verbose = explain_as(&server, "bob", &["-v", "1"]);
     let remedy = "; check it with `kubectl auth can-i list pods -n kube-system`; add to \
                   a Role: - {apiGroups: [\"\"], resources: [\"pods\"], verbs: [\"list\"]}";

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::api::{Auth, Cluster, CustomMetric, ExternalMetric, Fault, Recorded, Server, When};
 use super::metrics::external_metric;
-use super::{HPAS, Ran, folder, notes, program, recorded, run, schema};
+use super::{HPAS, Ran, condition, folder, notes, program, recorded, run, schema};
 
 /// Four HPAs in `shop`, of which `api` has a label, one in `test`, and the recorded one.
 fn shop() -> Cluster {
@@ -54,11 +54,23 @@ fn a_namespace_all_of_them_or_a_selection() {
     assert_eq!(
         ran.stdout,
         "\
-NAME  REFERENCE        CURRENT  WANTED  WINNER  LIMIT         FINDING
-api   Deployment/api        12      10  -       maxReplicas   at maxReplicas
-cart  Deployment/cart        3       6  cpu     ScaleUpLimit  2 notes
-pay   Deployment/pay         3       6  cpu     ScaleUpLimit  2 notes
-web   Deployment/web         3       6  cpu     ScaleUpLimit  2 notes
+NAME  REFERENCE        TARGETS       CURRENT  WANTED  FINDING
+api   Deployment/api   -                  12      10  above-max
+cart  Deployment/cart  cpu: 50%/20%        3       6  rate-limited (+1)
+pay   Deployment/pay   cpu: 50%/20%        3       6  rate-limited (+1)
+web   Deployment/web   cpu: 50%/20%        3       6  rate-limited (+1)
+"
+    );
+    let wide = list(&server, &["-n", "shop", "-o", "wide"]);
+    assert_eq!((wide.code, &*wide.stderr), (Some(0), ""));
+    assert_eq!(
+        wide.stdout,
+        "\
+NAME  REFERENCE        TARGETS       CURRENT  WANTED  MIN  MAX  PROPOSAL  WINNER  LIMIT         FINDING
+api   Deployment/api   -                  12      10    2   10         -  -       maxReplicas   above-max
+cart  Deployment/cart  cpu: 50%/20%        3       6    2   10         8  cpu     ScaleUpLimit  rate-limited (+1)
+pay   Deployment/pay   cpu: 50%/20%        3       6    2   10         8  cpu     ScaleUpLimit  rate-limited (+1)
+web   Deployment/web   cpu: 50%/20%        3       6    2   10         8  cpu     ScaleUpLimit  rate-limited (+1)
 "
     );
     for (args, want) in [
@@ -133,8 +145,16 @@ fn each_is_explained_as_it_would_be_alone() {
         let row = table.stdout.lines().find(|line| line.starts_with(name)).map(str::to_owned);
         row.and_then(|row| Some(row.rsplit_once("  ")?.1.trim().to_owned())).expect("a row")
     };
-    assert_eq!(worst("twin"), "AmbiguousSelector");
-    assert_eq!(worst("lost"), "FailedGetScale");
+    assert_eq!(worst("twin"), "shared-pods");
+    assert_eq!(worst("lost"), "target-not-found");
+    // The controller's own reasons are in its conditions.
+    let reason = |name: &str, kind: &str| {
+        let item = items.iter().find(|item| item["hpa"]["name"] == name).expect("an item");
+        let [status, reason, _] = condition(item, kind);
+        [status, reason]
+    };
+    assert_eq!(reason("twin", "ScalingActive"), ["False", "AmbiguousSelector"]);
+    assert_eq!(reason("lost", "AbleToScale"), ["False", "FailedGetScale"]);
     // One that is not asked for selects the same pods all the same.
     let ran = list(&server, &["-n", "shop", "-l", "!team", "-o", "json"]);
     assert!(keys(&ran.answer()).contains(&"shop/twin".to_owned()));
@@ -144,7 +164,9 @@ fn each_is_explained_as_it_would_be_alone() {
         });
     });
     let ran = list(&server, &["-n", "shop", "-l", "team"]);
-    assert_eq!(rows(&ran)[1], ["cart", "Deployment/cart", "3", "-", "-", "-", "AmbiguousSelector"]);
+    // What is an error comes first.
+    assert_eq!(rows(&ran)[0], ["cart", "Deployment/cart", "-", "3", "-", "shared-pods"]);
+    assert_eq!(rows(&ran)[1][0], "api");
 }
 
 #[test]
@@ -167,11 +189,10 @@ fn what_cannot_be_read_leaves_the_others_their_answers() {
     assert_eq!(ran.code, Some(1));
     let found = rows(&ran);
     let names: Vec<&str> = found.iter().map(|row| row[0]).collect();
-    assert_eq!(names, ["api", "cart", "db", "log", "pay", "web"]);
-    let row =
-        ["db", "StatefulSet/db", "-", "-", "-", "-", "Error", "from", "server", "(Forbidden)"];
-    assert_eq!(found[2], row);
-    assert_eq!(found[1][..4], ["cart", "Deployment/cart", "3", "6"]);
+    assert_eq!(names, ["db", "log", "api", "cart", "pay", "web"]);
+    let row = ["db", "StatefulSet/db", "-", "-", "-", "Error", "from", "server", "(Forbidden)"];
+    assert_eq!(found[0], row);
+    assert_eq!(found[3][..6], ["cart", "Deployment/cart", "cpu:", "50%/20%", "3", "6"]);
     let refused = "Error from server (Forbidden): statefulsets.apps \"db\" is forbidden: User \"bob\" \
                    cannot get resource \"statefulsets/scale\" in API group \"apps\" in the namespace \
                    \"shop\"";
@@ -319,12 +340,6 @@ fn what_takes_long_says_so_on_standard_error() {
     assert_eq!((ran.code, &*ran.stderr), (Some(0), "listing the HPAs\n"));
 }
 
-/// A table without its last column, where notes about the connection are counted, too.
-fn without_findings(ran: &Ran) -> Vec<&str> {
-    let end = ran.stdout.find("FINDING").expect("a header");
-    ran.stdout.lines().map(|line| &line[..end]).collect()
-}
-
 #[test]
 fn what_is_saved_of_a_list_gives_the_same_list() {
     let mut cluster = shop();
@@ -344,7 +359,7 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
             .flatten()
             .zip(again["items"].as_array().into_iter().flatten())
         {
-            for part in ["hpa", "outcome", "proposal", "range"] {
+            for part in ["hpa", "outcome", "proposal", "range", "findings"] {
                 assert_eq!(live[part], again[part], "{part} of {}", live["hpa"]["name"]);
             }
         }
@@ -352,7 +367,7 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
             list(&server, selection),
             run(program().args(["explain", "-f", file]).args(selection)),
         ];
-        assert_eq!(without_findings(&live), without_findings(&again));
+        assert_eq!(live.stdout, again.stdout);
         fs::remove_file(&path).expect("it was there");
     }
 

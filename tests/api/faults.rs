@@ -68,6 +68,7 @@ pub(crate) enum Fault {
 pub(crate) struct When {
     method: Option<&'static str>,
     prefix: String,
+    except: Option<String>,
     from: usize,
     count: usize,
 }
@@ -75,7 +76,13 @@ pub(crate) struct When {
 impl When {
     /// All requests whose path starts with `prefix`.
     pub(crate) fn on(prefix: &str) -> Self {
-        Self { method: None, prefix: prefix.to_owned(), from: 1, count: usize::MAX }
+        Self { method: None, prefix: prefix.to_owned(), except: None, from: 1, count: usize::MAX }
+    }
+
+    /// Of these all but those whose path starts with `prefix`, too.
+    pub(crate) fn except(mut self, prefix: &str) -> Self {
+        self.except = Some(prefix.to_owned());
+        self
     }
 
     /// Of these only those with a method.
@@ -117,8 +124,11 @@ impl Rule {
     }
 
     fn applies(&self, request: &Request) -> bool {
-        let When { method, prefix, .. } = &self.when;
+        let When { method, prefix, except, .. } = &self.when;
         if !request.path.starts_with(prefix) || method.is_some_and(|it| it != request.method) {
+            return false;
+        }
+        if except.as_ref().is_some_and(|prefix| request.path.starts_with(prefix)) {
             return false;
         }
         let number = self.seen.fetch_add(1, Ordering::SeqCst) + 1;

@@ -526,7 +526,9 @@ fn each_request_is_said_with_its_status_size_and_time() {
     line(&format!("{}?labelSelector=", super::POD_METRICS), " 500 Internal Server Error (");
     assert_eq!(requests(&explain(&server, &["-v", "5"])), Vec::<String>::new());
     let mut cluster = recorded();
+    // What is sent with it may be answered before it fails, unless it hangs.
     cluster.fault(When::on(HPA), Fault::InternalError);
+    cluster.fault(When::on("/").except(HPA), Fault::Hang);
     let failed = explain(&Server::start(cluster), &["-v=9"]);
     assert_eq!((failed.code, requests(&failed).len()), (Some(1), 1), "{}", failed.stderr);
 }

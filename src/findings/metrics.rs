@@ -84,14 +84,14 @@ pub struct MetricEmpty {
     pub pods: Option<String>,
 }
 
-/// A metric fails, and the others ask for fewer replicas, which the controller refuses.
+/// A metric fails, and the others propose fewer replicas, which the controller refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockedByFailedMetric {
     /// The metrics that fail, by their places in the spec.
     pub failed: Vec<usize>,
     /// The metric with the highest proposal of the others.
     pub highest: usize,
-    /// What it asks for.
+    /// What it proposes.
     pub proposal: i32,
     /// The replicas that there are.
     pub replicas: i32,
@@ -181,9 +181,9 @@ pub struct ValueMultiplies {
     pub current: Quantity,
     /// The target.
     pub target: Quantity,
-    /// What is asked for now, and, with as many replicas, by each of the passes that follow.
+    /// What is proposed now, and, with as many replicas, by each of the passes that follow.
     pub proposals: Vec<i32>,
-    /// What the same number as a target per replica asks for.
+    /// What the same number as a target per replica proposes.
     pub average: i32,
 }
 

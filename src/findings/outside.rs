@@ -1,5 +1,5 @@
 //! Findings about what acts on the HPA, its target or its controller from outside of the pass: a target
-//! that is not there, KEDA, the API server, somebody else who sets replicas, and a controller that does
+//! that is not there, KEDA, the API server, someone else who sets replicas, and a controller that does
 //! not pass or does not decide as we do.
 
 use jiff::{SignedDuration, Timestamp};
@@ -144,7 +144,7 @@ pub enum ControllerSilent {
     },
 }
 
-/// The controller came to other replicas than this pass, by the same values.
+/// The controller came to a different number of replicas than this pass, from the same values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiffersFromStatus {
     /// What the controller wants.

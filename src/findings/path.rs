@@ -120,7 +120,7 @@ pub struct AtMin(pub Bound);
 pub struct Bound {
     /// The bound.
     pub bound: i32,
-    /// What is asked for without it.
+    /// What is proposed without it.
     pub asked: i32,
     /// Since when the status has said the same.
     pub since: Option<Timestamp>,

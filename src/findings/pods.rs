@@ -32,7 +32,7 @@ pub struct FinishedPods {
     pub fails: Option<usize>,
 }
 
-/// Pods that are not ready or have no metrics do not count, and the pass would end otherwise if they did.
+/// Pods that are not ready or have no metrics do not count, and the pass would end differently if they did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UncountedPods {
     /// These, each with the first metric that leaves it out. Those that have no other finding, and are
@@ -40,7 +40,7 @@ pub struct UncountedPods {
     pub pods: Vec<Uncounted>,
     /// How many pods the target has, apart from finished and terminating ones that other pods replace.
     pub of: usize,
-    /// They count nevertheless, as they were ready before, and the pass would end otherwise if they did
+    /// They count nevertheless, as they were ready before, and the pass would end differently if they did
     /// not.
     pub count: bool,
 }
@@ -316,7 +316,7 @@ pub(super) fn starting(case: &Case<'_>) -> Option<Finding> {
     if without == answer || without.proposal.is_none() {
         return None;
     }
-    // Pods that use much ask for more replicas, if for anything.
+    // Pods that use much propose more replicas, if for anything.
     let asks_for_fewer = answer.proposal < case.decision().replicas_before();
     if matches!(how, Starting::Hot { .. }) && (asks_for_fewer || answer.proposal < without.proposal)
     {

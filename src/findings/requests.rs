@@ -71,11 +71,11 @@ pub struct DilutedByContainer {
     pub shares: Vec<Share>,
     /// How many pods these are the sums of.
     pub pods: usize,
-    /// What the metric asks for.
+    /// What the metric proposes.
     pub proposal: i32,
-    /// What the first container asks for alone, with the same target.
+    /// What the first container proposes alone, with the same target.
     pub alone: i32,
-    /// What the metric asks for if the requests of sidecars count, where they do not.
+    /// What the metric proposes if the requests of sidecars count, where they do not.
     pub with_sidecars: Option<i32>,
 }
 

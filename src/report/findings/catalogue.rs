@@ -39,7 +39,7 @@ pub fn entry(code: Code) -> Entry {
             "Use a version that has the field, switch on its feature gate, or remove the field.",
         ),
         Code::DiffersFromStatus => (
-            "The controller came to other replicas than this pass, by the same values and with a \
+            "The controller came to a different number of replicas than this pass, from the same values and with a \
              history that makes no difference.",
             "State the flags and the version of the controller.",
         ),
@@ -68,8 +68,8 @@ pub fn entry(code: Code) -> Entry {
             "Correct the selector, or let the source report 0 instead of nothing.",
         ),
         Code::BlockedByFailedMetric => (
-            "A metric fails, and the others ask for fewer replicas than there are. The controller removes \
-             no replicas while a metric fails, because that metric might ask for more.",
+            "A metric fails, and the others propose fewer replicas than there are. The controller removes \
+             no replicas while a metric fails, because that metric might propose more.",
             "Repair the metric, or remove it from the HPA.",
         ),
         Code::UnknownContainer => (
@@ -223,7 +223,7 @@ pub fn entry(code: Code) -> Entry {
         ),
         Code::UnreachableTarget => (
             "Pods that use all that their limits allow are not above the target and its tolerance, so the \
-             metric never asks for more replicas.",
+             metric never proposes more replicas.",
             "Lower the target, or raise the limits.",
         ),
         Code::StaleSamples => (

@@ -203,7 +203,7 @@ impl Words for BlockedByFailedMetric {
         let fails = if failed.len() == 1 { "fails" } else { "fail" };
         let it = if failed.len() == 1 { "it" } else { "them" };
         let mut evidence = vec![format!(
-            "{by} asks for {}, the highest of the metrics that can be read. The controller removes no \
+            "{by} proposes {}, the highest of the metrics that can be read. The controller removes no \
              replicas while a metric fails.",
             count(*proposal, "replica")
         )];
@@ -213,7 +213,7 @@ impl Words for BlockedByFailedMetric {
         let patch = shell_word(&patch.to_string());
         Text {
             summary: format!(
-                "{labels} {fails}, so the {} stay, although {by} asks for {proposal}",
+                "{labels} {fails}, so the {} stay, although {by} proposes {proposal}",
                 count(*replicas, "replica")
             ),
             evidence,
@@ -266,7 +266,7 @@ impl Words for ContainerMetricsMissing {
         };
         let mut evidence: Vec<String> = pods.iter().take(3).map(why).collect();
         if *fails && pods.iter().all(|it| it.has_container) {
-            evidence.push("As of Kubernetes 1.33 such a pod fails no metric.".to_owned());
+            evidence.push("Since Kubernetes 1.33, such a pod does not fail the metric.".to_owned());
         }
         let namespace = about.namespace();
         let names_of: Vec<&str> = pods.iter().map(|it| &*it.pod).collect();
@@ -384,7 +384,7 @@ impl Words for ValueMultiplies {
         let label = about.label(*metric);
         let mut steps = proposals
             .windows(2)
-            .map(|pair| format!("at {} it asks for {}", count(pair[0], "replica"), pair[1]));
+            .map(|pair| format!("at {} it proposes {}", count(pair[0], "replica"), pair[1]));
         let mut evidence = vec![format!(
             "The target {} is for the value in all, so each pass multiplies the ready pods by {} / {}.",
             quantity(target),
@@ -400,7 +400,7 @@ impl Words for ValueMultiplies {
             ));
         }
         evidence.push(format!(
-            "As a target per replica (AverageValue), {} asks for {}.",
+            "As a target per replica (AverageValue), {} proposes {}.",
             quantity(target),
             count(*average, "replica")
         ));
@@ -411,7 +411,7 @@ impl Words for ValueMultiplies {
         }
         Text {
             summary: format!(
-                "{label} asks for {} now and for more in each pass while it stays at {}",
+                "{label} proposes {} now and for more in each pass while it stays at {}",
                 count(proposals.first().copied().unwrap_or_default(), "replica"),
                 quantity(current)
             ),

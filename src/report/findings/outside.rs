@@ -97,15 +97,15 @@ impl Words for PausedByKeda {
                 directions.split(" and ").map(|it| format!("paused-scale-{it}")).collect();
             (
                 format!(
-                    "Take the annotation autoscaling.keda.sh/{} off {object}, if it has it; a \
-                     selectPolicy of its own would do the same.",
+                    "Remove the annotation autoscaling.keda.sh/{} from {object} if it is set; a \
+                     selectPolicy in the ScaledObject has the same effect.",
                     keys.join(" and autoscaling.keda.sh/")
                 ),
                 vec![format!("kubectl get scaledobject {name} {namespace} -o yaml")],
             )
         } else {
             (
-                format!("Take {} off {object}.", list(&annotations)),
+                format!("Remove {} from {object}.", list(&annotations)),
                 annotations
                     .iter()
                     .map(|it| format!("kubectl annotate scaledobject {name} {namespace} {it}-"))
@@ -150,7 +150,7 @@ impl Words for FieldIgnored {
         };
         let advice = match self.stated {
             true => advice,
-            false => format!("Set --feature-gates={gate}=true on both, if you need the field."),
+            false => format!("Set --feature-gates={gate}=true on both if you need the field."),
         };
         let which = if self.stated { "" } else { ", which would change this" };
         Text {
@@ -298,7 +298,7 @@ impl Words for ControllerSilent {
                          a pass every {period}; the last renewal was at {}.",
                         time(now, *renewed)
                     ),
-                    "Look at the controller manager: nobody leads.".to_owned(),
+                    "Look at the controller manager: no instance holds the lease.".to_owned(),
                     vec![lease, pods],
                 )
             }
@@ -357,8 +357,8 @@ impl Words for DiffersFromStatus {
         };
         Text {
             summary: format!(
-                "the controller wanted {}, and this pass wants {now} by the same values: the \
-                 controller's settings are not the assumed ones",
+                "the controller wanted {}, and this pass wants {now} from the same values: its \
+                 settings differ from the assumed ones",
                 count(*last, "replica")
             ),
             evidence,

@@ -65,7 +65,7 @@ impl Words for SelectorMatchesNothing {
             let (key, wanted) = (&lacking.key, &lacking.wanted);
             evidence.push(match &lacking.found {
                 Some(found) => format!("They have {key}={found} instead of {key}={wanted}."),
-                None => format!("They have no label {key}, which has to be {wanted}."),
+                None => format!("They have no label {key}, which must be {wanted}."),
             });
         }
         let summary = match &*self.others {

@@ -33,7 +33,7 @@ fn verb(direction: Direction) -> &'static str {
 /// A value of the metric, with what it counts.
 fn value(borders: &Borders, value: i64) -> String {
     let text = in_unit(value, borders.scale.unit, borders.scale.format);
-    if borders.scale.divided { format!("{text} in all") } else { text }
+    if borders.scale.divided { format!("a total of {text}") } else { text }
 }
 
 fn target(target: &MetricTarget) -> String {
@@ -304,11 +304,20 @@ impl Words for AtMax {
     fn text(&self, about: &About<'_>) -> Text {
         let Self(bound) = self;
         let Bound { asked, bound: max, .. } = *bound;
+        let below = bound.metric.filter(|_| bound.ratio.is_some_and(|ratio| ratio <= 1.0));
+        let advice = match below {
+            Some(metric) => format!(
+                "Look at the pods that are counted before you raise maxReplicas: {} is not above \
+                 its target.",
+                about.label(metric)
+            ),
+            None => "Raise maxReplicas, if the nodes and what the pods depend on can carry it."
+                .to_owned(),
+        };
         Text {
             summary: format!("the metrics propose {asked}, and maxReplicas is {max}"),
             evidence: bounded(about, bound, "maxReplicas"),
-            advice: "Raise maxReplicas, if the nodes and what the pods depend on can carry it."
-                .to_owned(),
+            advice,
             commands: vec![
                 about.predict(&format!("--max {asked}")),
                 about.patch_spec(&json!({ "maxReplicas": asked })),

@@ -371,7 +371,7 @@ impl Words for ReplicasWithoutPods {
             && let Some(counted) = about.proposal(metric).and_then(|it| it.counted)
         {
             evidence.push(format!(
-                "{} reckons with the {} that it finds, not with {replicas} replicas.",
+                "{} counts the {} that it finds, not with {replicas} replicas.",
                 about.label(metric),
                 count(counted.ready + counted.unready + counted.missing, "pod")
             ));

@@ -202,7 +202,7 @@ impl Words for DilutedByContainer {
         let Some(busiest) = shares.first() else { return Text::default() };
         let container = &busiest.container;
         evidence.push(format!(
-            "{label} asks for {proposal}; {container} alone asks for {alone} with the same target."
+            "{label} proposes {proposal}; {container} alone proposes {alone} with the same target."
         ));
         if with_sidecars.is_some() {
             evidence.push("The requests of sidecars count as of Kubernetes 1.29.".to_owned());
@@ -222,7 +222,7 @@ impl Words for DilutedByContainer {
         Text {
             summary: match with_sidecars {
                 Some(asked) => format!(
-                    "{label} counts the usage of sidecars and not their requests: it asks for \
+                    "{label} counts the usage of sidecars and not their requests: it proposes \
                      {proposal}, and for {asked} with them"
                 ),
                 None => format!(

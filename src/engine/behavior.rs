@@ -426,6 +426,39 @@ mod tests {
         }
     }
 
+    /// Its place in the list is reused only once both windows are past it (`Before` upstream).
+    #[test]
+    fn a_recommendation_at_the_cutoff_of_the_longer_window_stays() {
+        let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
+        let rules =
+            Rules::of(&"v1.36".parse().unwrap(), Gates::new(&"v1.36".parse().unwrap(), |_| None));
+        let window = |seconds| {
+            Some(ScalingRules {
+                stabilization_window_seconds: Some(seconds),
+                ..ScalingRules::default()
+            })
+        };
+        let wanted = Wanted {
+            current: 5,
+            desired: 5,
+            min: 1,
+            max: 10,
+            now,
+            downscale_stabilization: SignedDuration::from_secs(300),
+        };
+        for (up, down) in [(30, 60), (60, 30)] {
+            let behavior = Behavior { scale_up: window(up), scale_down: window(down) };
+            for (nanoseconds, kept) in [(-1, 1), (0, 2), (1, 2)] {
+                let longer = cutoff(now, SignedDuration::from_secs(60));
+                let time = longer + SignedDuration::from_nanos(nanoseconds);
+                let recommendations = vec![Recommendation { replicas: 4, time }];
+                let mut memory = Memory { recommendations, ..Memory::default() };
+                with_behavior(wanted, &behavior, &rules, &mut memory);
+                assert_eq!(memory.recommendations.len(), kept, "{up} {down} {nanoseconds}");
+            }
+        }
+    }
+
     #[test]
     fn what_recommends_the_same_holds_nothing() {
         let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();

@@ -327,7 +327,10 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// The revision that the target makes pods of now: what its status says, or its newest ReplicaSet.
-fn current_revision<'p>(case: &Case<'p>, of: &BTreeMap<&'p str, Vec<&'p Pod>>) -> Option<&'p str> {
+pub(super) fn current_revision<'p>(
+    case: &Case<'p>,
+    of: &BTreeMap<&'p str, Vec<&'p Pod>>,
+) -> Option<&'p str> {
     let workload = case.workload()?;
     let status = workload.status.as_ref();
     let stated = status.into_iter().flat_map(|it| [&*it.update_revision, &*it.current_pod_hash]);

@@ -1,11 +1,12 @@
 //! Findings about the requests of pods, which a utilization is a share of, and about targets that the
 //! usage of a pod cannot reach or cannot leave.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::case::Top;
+use super::case::{Top, revision};
+use super::owners::current_revision;
 use super::{Alternative, Case, Finding, Severity};
 use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::apimachinery::metadata::Condition;
@@ -343,6 +344,12 @@ fn counted<'p>(
     ready.filter_map(move |row| Some((row, pods.get(row.pod as usize)?)))
 }
 
+/// Those of them that belong to no other object than the target, as far as that is known.
+fn counted_own<'p>(case: &Case<'p>, step: &'p MetricStep) -> impl Iterator<Item = &'p Pod> {
+    let is_own = |pod: &&Pod| !matches!(case.top_owner(pod), Top::Other { .. });
+    counted(case, step).map(|(_, pod)| pod).filter(is_own)
+}
+
 /// A finding that explains the pass if it comes to something else without the trouble.
 fn compared(
     case: &Case<'_>,
@@ -394,7 +401,7 @@ fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     let whole = f64::from(step.proposal()?.current.average_utilization?) / 100.0;
     let is_far = shares.first()?.of_request() >= whole * FAR;
     let turns = is_far && alone.cmp(&current) != proposal.cmp(&current);
-    let pods = counted(case, step).count();
+    let pods = counted_own(case, step).count();
     let facts = DilutedByContainer { metric, shares, pods, proposal, alone, with_sidecars };
     Some(match turns || any_uncounted {
         true => compared(case, facts, Severity::Warning, without),
@@ -421,11 +428,12 @@ fn count_sidecars(snapshot: &mut Snapshot) {
     }
 }
 
-/// The shares by container, the highest usage first; none where not all of them are known.
+/// The shares by container, the highest usage first, of containers that all counted pods have; none where
+/// not all of them are known.
 fn shares(case: &Case<'_>, step: &MetricStep) -> Option<Vec<Share>> {
     let rules = case.rules();
     let mut shares: Vec<Share> = Vec::new();
-    for (_, pod) in counted(case, step) {
+    for pod in counted_own(case, step) {
         if counts_as_whole(pod, None, &rules) {
             return None;
         }
@@ -450,6 +458,15 @@ fn shares(case: &Case<'_>, step: &MetricStep) -> Option<Vec<Share>> {
             }
         }
     }
+    // What only some of the pods have is not comparable, and ContainerResource would fail for it.
+    let is_known = |pod: &Pod, container: &str| {
+        let mut all = pod.containers.iter().chain(&pod.init_containers);
+        let requests =
+            all.any(|it| *it.name == *container && it.requests.get(&step.name).is_some());
+        let metrics = case.metrics_of(pod);
+        requests && metrics.is_some_and(|it| it.usage(&step.name, Some(container)).is_some())
+    };
+    shares.retain(|share| counted(case, step).all(|(_, pod)| is_known(pod, &share.container)));
     shares.sort_by_key(|share| std::cmp::Reverse(share.usage));
     Some(shares)
 }
@@ -511,27 +528,26 @@ pub(super) fn differ_from_template(case: &Case<'_>) -> Option<Finding> {
     let workload = case.workload()?;
     let template = workload.template.as_deref()?;
     let rules = case.rules();
-    let own: Vec<&Pod> = case.pods().filter(|pod| case.top_owner(pod) == Top::Target).collect();
+    let own = pods_of_template(case);
     let is_vpa = |it: &&VerticalPodAutoscaler| {
         let reference = &it.spec.target_ref;
         (&reference.kind, &reference.name) == (&case.target().kind, &case.target().name)
-            && it.spec.update_policy.update_mode != "Off"
     };
-    let vpa = case.surroundings().vertical_pod_autoscalers.iter().find(is_vpa);
-    let is_updated = |pod: &&&Pod| pod.annotations.get(VPA_UPDATES).is_some();
-    let updated = own.iter().filter(is_updated).count();
-    let is_from_vpa = vpa.is_some() || updated > 0;
+    let vpas = || case.surroundings().vertical_pod_autoscalers.iter().filter(is_vpa);
     let (step, percent, containers) = utilizations(case).find_map(|(step, percent)| {
         let mut containers: Vec<Differing> = Vec::new();
         for pod in &own {
+            let is_updated = is_updated(pod, &step.name);
             for container in counted_containers(pod, step.container.as_deref(), &rules) {
                 let Some(request) = container.requests.get(&step.name) else { continue };
                 let mut all = template.containers.iter().chain(&template.init_containers);
                 // An injected container has its request from whatever injects it.
                 let Some(own) = all.find(|it| it.name == container.name) else { continue };
                 let wanted = own.requests.get(&step.name);
+                let is_from_vpa =
+                    || is_updated || vpas().any(|it| it.controls(&container.name, &step.name));
                 // Defaults of the namespace fill in what the template leaves open.
-                if wanted == Some(request) || (wanted.is_none() && !is_from_vpa) {
+                if wanted == Some(request) || (wanted.is_none() && !is_from_vpa()) {
                     continue;
                 }
                 let request = request.milli_value();
@@ -553,7 +569,13 @@ pub(super) fn differ_from_template(case: &Case<'_>) -> Option<Finding> {
         }
         (!containers.is_empty()).then_some((step, percent, containers))
     })?;
-    // During a rollout, pods of the earlier template are as they should be.
+    let controls = |vpa: &&VerticalPodAutoscaler| {
+        containers.iter().any(|it| vpa.controls(&it.container, &step.name))
+    };
+    let vpa = vpas().find(controls);
+    let updated = own.iter().filter(|pod| is_updated(pod, &step.name)).count();
+    let is_from_vpa = vpa.is_some() || updated > 0;
+    // Where revisions are not known, some of the pods may be of an earlier template.
     let is_everywhere = containers.iter().any(|it| it.pods == own.len());
     if !(is_from_vpa || is_everywhere) {
         return None;
@@ -585,6 +607,35 @@ pub(super) fn differ_from_template(case: &Case<'_>) -> Option<Finding> {
     };
     let otherwise = if is_from_vpa { Severity::Warning } else { Severity::Info };
     Some(compared(case, facts, otherwise, without))
+}
+
+/// Whether a pod says that a VerticalPodAutoscaler has changed its requests for a resource.
+fn is_updated(pod: &Pod, resource: &str) -> bool {
+    let updates = pod.annotations.get(VPA_UPDATES);
+    updates.is_some_and(|it| it.contains(&format!("{resource} request")))
+}
+
+/// The pods of the target, without those that are certainly or possibly of an earlier template.
+fn pods_of_template<'p>(case: &Case<'p>) -> Vec<&'p Pod> {
+    let mut own: Vec<&Pod> = case.pods().filter(|pod| case.top_owner(pod) == Top::Target).collect();
+    let status = case.workload().and_then(|workload| workload.status.as_ref());
+    let updated = status.and_then(|it| usize::try_from(it.updated_replicas?).ok());
+    if updated.is_some_and(|updated| updated >= own.len()) {
+        return own;
+    }
+    let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
+    for pod in &own {
+        if let Some(hash) = revision(pod) {
+            of.entry(hash).or_default().push(pod);
+        }
+    }
+    match current_revision(case, &of) {
+        _ if updated == Some(0) => own.clear(),
+        Some(hash) => own.retain(|pod| revision(pod) == Some(hash)),
+        None if updated.is_some() => own.clear(),
+        None => {}
+    }
+    own
 }
 
 /// `memory-baseline`

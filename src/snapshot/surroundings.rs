@@ -282,6 +282,12 @@ pub struct VerticalPodAutoscalerSpec {
     /// Whether it changes pods.
     #[serde(deserialize_with = "null_as_default")]
     pub update_policy: UpdatePolicy,
+    /// What it controls.
+    #[serde(
+        skip_serializing_if = "ResourcePolicy::is_empty",
+        deserialize_with = "null_as_default"
+    )]
+    pub resource_policy: ResourcePolicy,
 }
 
 /// `PodUpdatePolicy`.
@@ -291,6 +297,55 @@ pub struct UpdatePolicy {
     /// `Off`, `Initial`, `Recreate`, `InPlaceOrRecreate` or `Auto`; `Auto` if empty.
     #[serde(deserialize_with = "null_as_default")]
     pub update_mode: String,
+}
+
+/// `PodResourcePolicy`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ResourcePolicy {
+    /// What it controls of each container.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    pub container_policies: Vec<ContainerPolicy>,
+}
+
+impl ResourcePolicy {
+    fn is_empty(&self) -> bool {
+        self.container_policies.is_empty()
+    }
+}
+
+/// `ContainerResourcePolicy`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContainerPolicy {
+    /// The container; `*` for those that have no policy of their own.
+    #[serde(deserialize_with = "null_as_default")]
+    pub container_name: String,
+    /// `Off` or `Auto`; `Auto` if empty.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    pub mode: String,
+    /// The resources; CPU and memory if unstated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controlled_resources: Option<Vec<String>>,
+}
+
+impl VerticalPodAutoscaler {
+    /// Whether it sets the request of a container for a resource.
+    pub fn controls(&self, container: &str, resource: &str) -> bool {
+        let Self { spec, .. } = self;
+        let policy_of = |name: &str| {
+            let mut policies = spec.resource_policy.container_policies.iter();
+            policies.find(|policy| policy.container_name == name)
+        };
+        let policy = policy_of(container).or_else(|| policy_of("*"));
+        let resources = policy.and_then(|policy| policy.controlled_resources.as_ref());
+        let is_controlled = match resources {
+            Some(resources) => resources.iter().any(|it| it == resource),
+            None => matches!(resource, "cpu" | "memory"),
+        };
+        let is_off = policy.is_some_and(|policy| policy.mode == "Off");
+        spec.update_policy.update_mode != "Off" && !is_off && is_controlled
+    }
 }
 
 /// An APIService (`apiregistration.k8s.io/v1`).

@@ -144,6 +144,17 @@ fn shares_that_differ_by_container() {
         let items = with(&items, "PodMetrics", &json!({ "containers": usages }));
         with(&items, "ControllerState", &json!({ "kubernetesVersion": version }))
     };
+    // A container is renamed, in the middle of the rollout.
+    let renamed = {
+        let mut items = state(&[cpu(60)], &["95m", "95m", "10m", "10m"]);
+        for item in &mut items {
+            if matches!(item["metadata"]["name"].as_str(), Some("web-2" | "web-3")) {
+                let spec = if item["kind"] == "Pod" { &mut item["spec"] } else { item };
+                spec["containers"][0]["name"] = json!("server");
+            }
+        }
+        items
+    };
     let natives =
         |is_counted| vec![share("app", 160, 200, true), share("proxy", 4, 200, is_counted)];
     let code = Code::DilutedByContainer;
@@ -156,6 +167,7 @@ fn shares_that_differ_by_container() {
         ),
         ("not at all", code, busy, None),
         ("with one container", code, two.clone(), None),
+        ("by a container of another pod", code, renamed, None),
         // 82% of 70% of two pods, and 41% with the requests of the sidecars.
         (
             "by sidecars that do not count",
@@ -232,12 +244,31 @@ fn requests_that_are_not_the_templates() {
     let at = rollout.iter().position(|it| it["metadata"]["name"] == "web-1" && it["kind"] == "Pod");
     rollout[at.unwrap()]["spec"]["containers"] = template;
     let with_vpa = |mode| [differing.clone(), vec![vpa(mode)]].concat();
+    let of_memory = {
+        let policy = json!([{"containerName": "*", "controlledResources": ["memory"]}]);
+        let patch = json!({"spec": {"resourcePolicy": {"containerPolicies": policy}}});
+        with(&with_vpa("Auto"), "VerticalPodAutoscaler", &patch)
+    };
+    let of_app = {
+        let policies = json!([{"containerName": "*", "mode": "Off"}, {"containerName": "app"}]);
+        let patch = json!({"spec": {"resourcePolicy": {"containerPolicies": policies}}});
+        with(&with_vpa("Auto"), "VerticalPodAutoscaler", &patch)
+    };
+    let updated = |replicas: i32| {
+        let status = json!({"status": {"replicas": 2, "updatedReplicas": replicas}});
+        with(&differing, "Deployment", &status)
+    };
     let code = Code::RequestsDifferFromTemplate;
     let same = json!([build::requesting("app", "100m")]);
     check(vec![
         ("but a VerticalPodAutoscaler's", code, with_vpa("Auto"), told(Some("web"))),
         ("but not a VerticalPodAutoscaler's", code, with_vpa("Off"), told(None)),
+        ("but those of a VerticalPodAutoscaler of memory", code, of_memory, told(None)),
+        ("but those of a VerticalPodAutoscaler of the container", code, of_app, told(Some("web"))),
         ("in some pods of a rollout", code, rollout, None),
+        ("in pods of the revision", code, updated(2), told(None)),
+        ("in pods of an earlier revision", code, updated(0), None),
+        ("in pods of which some are of an earlier revision", code, updated(1), None),
         ("but defaults", code, owned(&two, &json!([{"name": "app"}])), None),
         ("", code, owned(&two, &same), None),
     ]);

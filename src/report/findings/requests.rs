@@ -320,8 +320,9 @@ impl Words for RequestsDifferFromTemplate {
         }));
         if *updated > 0 {
             evidence.push(format!(
-                "{} carry the annotation of a VerticalPodAutoscaler that has changed them.",
-                count(*updated, "pod")
+                "{} {} changed by a VerticalPodAutoscaler, says the annotation vpaUpdates.",
+                count(*updated, "pod"),
+                if *updated == 1 { "was" } else { "were" }
             ));
         }
         evidence.extend(

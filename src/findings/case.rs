@@ -226,8 +226,13 @@ impl<'p> Case<'p> {
 
     /// What the pass would come to if no recommendation held it.
     pub(crate) fn without_history(&self) -> Alternative {
+        Alternative::of(&self.forgotten())
+    }
+
+    /// The pass without any recommendation.
+    pub(crate) fn forgotten(&self) -> Decision {
         let forgotten = self.pass.remembered.clone().without_recommendations();
-        Alternative::of(&engine::reconcile(self.snapshot(), &forgotten.likely))
+        engine::reconcile(self.snapshot(), &forgotten.likely)
     }
 
     /// What this pass comes to.

@@ -322,6 +322,10 @@ pub fn find(pass: &Pass) -> Vec<Finding> {
     found.extend(path::held_by_window(&case));
     found.extend(path::rounding(&case));
     found.extend(path::within_tolerance(&case));
+    // Opposite advice: no target above what the limits allow is one to raise.
+    if found.iter().any(|it| it.code() == Code::UnreachableTarget) {
+        found.retain(|it| it.code() != Code::Rounding);
+    }
     let answer = case.answer();
     let cost = |finding: &Finding| {
         let proposals = finding.without.and_then(|it| Some((it.proposal?, answer.proposal?)));

@@ -4,8 +4,10 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Case, Finding, Next, Severity};
-use crate::apimachinery::quantity::Quantity;
-use crate::engine::decision::{Because, Direction, MetricResult, MetricStep, Path, Proposal};
+use crate::apimachinery::quantity::{Format, Quantity};
+use crate::engine::decision::{
+    Because, Decision, Direction, MetricResult, MetricStep, Path, Proposal,
+};
 use crate::engine::decision::{RateLimit, Step};
 use crate::memory::ground::{Ground, Running};
 use crate::pass::Origin;
@@ -24,8 +26,12 @@ pub struct WithinTolerance {
     pub tolerance: f64,
     /// Where it would propose other replicas, if that can be found.
     pub borders: Option<Borders>,
+    /// Whether values are assumed for pods that do not count.
+    pub is_filled: bool,
     /// Whether the version has the field `tolerance`.
     pub has_field: bool,
+    /// A tolerance, in hundredths, with which the metric proposes something else.
+    pub narrower: Option<u8>,
 }
 
 /// A metric is below the tolerance, and rounding up keeps the replicas.
@@ -192,9 +198,37 @@ pub(super) fn within_tolerance(case: &Case<'_>) -> Option<Finding> {
         ratio,
         tolerance: if ratio > 1.0 { winner.tolerance.up } else { winner.tolerance.down },
         borders: Borders::find(case.pass, winner.index),
+        is_filled: is_filled(winner),
         has_field: case.has_tolerance_field(),
+        narrower: narrower(case, winner.index, ratio),
     };
     Some(Finding::explaining(Severity::Info, facts))
+}
+
+/// Whether the ratio that decides has values for pods that do not count.
+fn is_filled(metric: &MetricStep) -> bool {
+    matches!(&metric.result, MetricResult::Proposal(it) if it.filled.is_some_and(|filled| filled.ratio != it.ratio))
+}
+
+/// The widest tolerance in whole hundredths that the ratio is outside of, if the metric then proposes
+/// something else.
+fn narrower(case: &Case<'_>, metric: usize, ratio: f64) -> Option<u8> {
+    // A ratio on the border is within it, however its difference from 1 is rounded.
+    let hundredths = ((ratio - 1.0).abs() * 100.0 - 1e-9).ceil() - 1.0;
+    if !(1.0..100.0).contains(&hundredths) {
+        return None;
+    }
+    let tolerance = Quantity::from_milli(hundredths as i64 * 10, Format::DecimalSI);
+    let current = case.decision().replicas_before()?;
+    let proposal = case.proposal_of(metric, |snapshot| {
+        let behavior = snapshot.hpa.spec.behavior.get_or_insert_default();
+        let rules = match ratio > 1.0 {
+            true => &mut behavior.scale_up,
+            false => &mut behavior.scale_down,
+        };
+        rules.get_or_insert_default().tolerance = Some(tolerance);
+    })?;
+    (proposal != current).then_some(hundredths as u8)
 }
 
 /// `rounding`
@@ -280,18 +314,36 @@ fn raised_target(case: &Case<'_>, metric: &MetricStep, current: i32) -> Option<R
     with(lowers)
 }
 
+/// What stabilization makes of the proposal, where a recommendation changes it.
+struct Held {
+    desired: i32,
+    result: i32,
+    up_window: Option<SignedDuration>,
+    down_window: SignedDuration,
+    held_by: Recommendation,
+}
+
+fn held(case: &Case<'_>) -> Option<Held> {
+    case.decision().trace.iter().find_map(|step| match step {
+        Step::Stabilize { desired, result, up_window, down_window, held_by, .. }
+            if desired != result =>
+        {
+            Some(Held {
+                desired: *desired,
+                result: *result,
+                up_window: *up_window,
+                down_window: *down_window,
+                held_by: (*held_by)?,
+            })
+        }
+        _ => None,
+    })
+}
+
 /// `held-by-window`
 pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
     let pass = case.pass;
-    let (desired, result, up_window, down_window, held_by) =
-        case.decision().trace.iter().find_map(|step| match step {
-            Step::Stabilize { desired, result, up_window, down_window, held_by, .. }
-                if desired != result =>
-            {
-                Some((*desired, *result, *up_window, *down_window, (*held_by)?))
-            }
-            _ => None,
-        })?;
+    let Held { desired, result, up_window, down_window, held_by } = held(case)?;
     let against = if held_by.replicas > desired { Direction::Down } else { Direction::Up };
     let Hpa { spec, .. } = &case.snapshot().hpa;
     let rules = spec.behavior.as_ref().and_then(|behavior| match against {
@@ -324,25 +376,47 @@ pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
         leads_since,
         next: case.next(),
     };
-    let mut finding = Finding::explaining(Severity::Info, facts);
-    finding.without = Some(case.without_history());
-    Some(finding)
+    let without = case.without_history();
+    // Where a limit would hold them as well, the end of the window changes nothing.
+    let finding = match without.replicas == case.answer().replicas {
+        true => Finding::aside(Severity::Info, facts),
+        false => Finding::explaining(Severity::Info, facts),
+    };
+    Some(finding.without(without))
 }
 
-/// What limits the replicas last, with what is left, if it changes them.
-fn limit<'p>(case: &Case<'p>) -> Option<(i32, i32, Option<&'p RateLimit>, &'static str)> {
-    case.decision().trace.iter().find_map(|step| match step {
-        Step::Limit { desired, result, rate, reason, .. } if desired != result => {
-            Some((*desired, *result, rate.as_ref(), *reason))
-        }
-        _ => None,
+/// A limit that changes the replicas.
+struct Limited {
+    desired: i32,
+    result: i32,
+    rate: Option<RateLimit>,
+    reason: &'static str,
+}
+
+/// What limits the replicas last, if it changes them. A recommendation that holds them may hide a limit
+/// that would hold them as well.
+fn limit(case: &Case<'_>) -> Option<Limited> {
+    let of = |decision: &Decision| {
+        decision.trace.iter().find_map(|step| match step {
+            Step::Limit { desired, result, rate, reason, .. } if desired != result => {
+                let rate = rate.clone();
+                Some(Limited { desired: *desired, result: *result, rate, reason })
+            }
+            _ => None,
+        })
+    };
+    of(case.decision()).or_else(|| {
+        held(case)?;
+        let decision = case.forgotten();
+        let is_same = decision.replicas_after() == case.decision().replicas_after();
+        of(&decision).filter(|_| is_same)
     })
 }
 
 /// `rate-limited`
 pub(super) fn rate_limited(case: &Case<'_>) -> Option<Finding> {
-    let (desired, result, rate, reason) = limit(case)?;
-    let limit = rate.filter(|rate| rate.select_policy.as_deref() != Some("Disabled"))?.clone();
+    let Limited { desired, result, rate, reason } = limit(case)?;
+    let limit = rate.filter(|rate| rate.select_policy.as_deref() != Some("Disabled"))?;
     let current = case.decision().replicas_before()?;
     let next = case.next();
     matches!(reason, "ScaleUpLimit" | "ScaleDownLimit").then(|| {
@@ -353,7 +427,7 @@ pub(super) fn rate_limited(case: &Case<'_>) -> Option<Finding> {
 
 /// `direction-disabled`
 pub(super) fn direction_disabled(case: &Case<'_>) -> Option<Finding> {
-    let (desired, result, rate, reason) = limit(case)?;
+    let Limited { desired, result, rate, reason } = limit(case)?;
     let rate = rate.filter(|rate| rate.select_policy.as_deref() == Some("Disabled"))?;
     matches!(reason, "ScaleUpLimit" | "ScaleDownLimit").then(|| {
         let facts = DirectionDisabled { direction: rate.direction, desired, result };
@@ -363,7 +437,7 @@ pub(super) fn direction_disabled(case: &Case<'_>) -> Option<Finding> {
 
 /// A bound that decides, for the reason that the controller gives.
 fn bound(case: &Case<'_>, is: &str) -> Option<Bound> {
-    let (asked, result, _, reason) = limit(case)?;
+    let Limited { desired: asked, result, reason, .. } = limit(case)?;
     if reason != is {
         return None;
     }
@@ -401,12 +475,12 @@ pub(super) fn corrected(case: &Case<'_>) -> Option<Finding> {
     })?;
     let finding = match path {
         Path::AboveMax => {
-            let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = i32::MAX);
+            let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = current);
             let facts = AboveMax(Corrected { current, bound: max });
             Finding::explaining(Severity::Warning, facts).without(without)
         }
         Path::BelowMin => {
-            let without = case.without(|snapshot| snapshot.hpa.spec.min_replicas = Some(1));
+            let without = case.without(|snapshot| snapshot.hpa.spec.min_replicas = Some(current));
             let facts = BelowMin(Corrected { current, bound: min });
             Finding::explaining(Severity::Warning, facts).without(without)
         }
@@ -427,3 +501,6 @@ pub(super) fn switched_off(case: &Case<'_>) -> Option<Finding> {
     };
     Some(Finding::explaining(Severity::Warning, facts))
 }
+
+#[cfg(test)]
+mod tests;

@@ -153,7 +153,7 @@ impl Expectation {
     /// That something is not found.
     pub fn not_found(what: &'static str, is_found: bool) -> Self {
         Self {
-            expression: format!("no {what}"),
+            expression: format!("no finding {what}"),
             fail_on: Some(what),
             truth: if is_found { Truth::False } else { Truth::True },
             values: Vec::new(),

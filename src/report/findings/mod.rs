@@ -212,12 +212,12 @@ impl<'a> About<'a> {
         let earliest = future(self.now(), next.earliest);
         match next.likely {
             Some(likely) if likely.time == next.earliest => format!(
-                "{} follow at {earliest} if the metrics keep proposing the same",
+                "it goes to {} at {earliest} if the metrics keep proposing the same",
                 count(likely.replicas, "replica")
             ),
             Some(likely) => format!(
-                "{} follow at {} if the metrics keep proposing the same, and at {earliest} at the \
-                 earliest",
+                "it goes to {} at {} if the metrics keep proposing the same, and at {earliest} at \
+                 the earliest",
                 count(likely.replicas, "replica"),
                 future(self.now(), likely.time)
             ),

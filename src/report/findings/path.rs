@@ -62,25 +62,30 @@ impl Words for WithinTolerance {
                 evidence.push(format!("{label} proposes {}{now}.", list(&parts)));
             }
         }
-        let advice = match self.has_field {
-            true => format!(
-                "Wait for a larger change, or set spec.behavior.{}.tolerance.",
-                rules(if self.ratio > 1.0 { Direction::Up } else { Direction::Down })
+        let rules = rules(if self.ratio > 1.0 { Direction::Up } else { Direction::Down });
+        let narrower = self.narrower.filter(|_| self.has_field).map(|it| f64::from(it) / 100.0);
+        let (advice, commands) = match narrower {
+            Some(narrower) => (
+                format!(
+                    "Wait for a larger change, or set behavior.{rules}.tolerance to {narrower}."
+                ),
+                vec![about.predict(&format!("--set behavior.{rules}.tolerance={narrower}"))],
             ),
-            false => "Wait for a larger change, or move the target; the HPA has no field \
-                      tolerance before Kubernetes 1.35."
-                .to_owned(),
+            None if self.has_field => ("Wait for a larger change.".to_owned(), Vec::new()),
+            None => (
+                "Wait for a larger change, or change the target; the HPA has no field tolerance \
+                 before Kubernetes 1.35."
+                    .to_owned(),
+                Vec::new(),
+            ),
         };
-        let commands = match self.has_field {
-            true => {
-                let rules = rules(if self.ratio > 1.0 { Direction::Up } else { Direction::Down });
-                vec![about.predict(&format!("--set behavior.{rules}.tolerance=0.05"))]
-            }
-            false => Vec::new(),
+        let assumed = match self.is_filled {
+            true => ", with values assumed for pods that do not count,",
+            false => "",
         };
         Text {
             summary: format!(
-                "{label} is {off} {side} its target of {wanted}, which is within the tolerance of \
+                "{label}{assumed} is {off} {side} its target of {wanted}, within the tolerance of \
                  {tolerance}"
             ),
             evidence,
@@ -106,11 +111,11 @@ impl Words for Rounding {
             }
             if let Some(at) = borders.fewer {
                 let mut text =
-                    format!("{} proposes fewer replicas at {} or less", label, value(borders, at));
+                    format!("At {} or less, {label} proposes fewer replicas", value(borders, at));
                 if let Some(window) = self.window.filter(|window| !window.is_zero()) {
                     text += &format!(", which takes effect {} later", duration(window));
                 }
-                evidence.push(sentence(&format!("{text}.")));
+                evidence.push(format!("{text}."));
             }
         }
         let exact = number((self.exact * 100.0).round() / 100.0);
@@ -119,16 +124,11 @@ impl Words for Rounding {
                 let to = target(to);
                 let metric = about.metric_flag(self.metric);
                 (
-                    format!(
-                        "To scale to {proposal} at this load, raise the target to {to}; a lower \
-                         target proposes more replicas."
-                    ),
+                    format!("To scale to {proposal} at this load, raise the target to {to}."),
                     vec![about.predict(&format!("--target {metric}={to}"))],
                 )
             }
-            None => {
-                ("Wait for less load; a lower target proposes more replicas.".to_owned(), vec![])
-            }
+            None => ("Wait for less load.".to_owned(), vec![]),
         };
         Text {
             summary: format!(
@@ -149,7 +149,7 @@ impl Words for HeldByWindow {
         let (past, now) = (self.held_by, about.now());
         let window = duration(self.window);
         let compared = if self.against == Direction::Down { "higher" } else { "lower" };
-        let field = format!("spec.behavior.{}.stabilizationWindowSeconds", rules(self.against));
+        let field = format!("behavior.{}.stabilizationWindowSeconds", rules(self.against));
         let replicas = past.replicas;
         let what = match self.origin {
             Origin::Start | Origin::NoneStated | Origin::Assumed => format!(
@@ -183,10 +183,8 @@ impl Words for HeldByWindow {
         ));
         evidence.extend(about.without().map(|without| format!("Without it: {without}.")));
         let advice = match (self.is_in_spec, self.against) {
-            (true, _) => format!("Wait, or shorten {field} (now {}s).", self.window.as_secs()),
-            (false, _) => {
-                format!("Wait, or set {field} below the default of {}s.", self.window.as_secs())
-            }
+            (true, _) => format!("Wait, or shorten {field} ({}s).", self.window.as_secs()),
+            (false, _) => format!("Wait, or set {field} (default {}s).", self.window.as_secs()),
         };
         let shorter = self.window.as_secs() / 5;
         let behavior = json!({ rules(self.against): { "stabilizationWindowSeconds": shorter } });
@@ -196,7 +194,7 @@ impl Words for HeldByWindow {
             advice,
             commands: vec![
                 about.predict(&format!(
-                    "--set behavior.{}.stabilizationWindowSeconds={shorter}",
+                    "--set behavior.{}.stabilizationWindowSeconds={shorter} --for 10m",
                     rules(self.against)
                 )),
                 about.patch_spec(&json!({ "behavior": behavior })),
@@ -228,11 +226,11 @@ impl Words for RateLimited {
         let mut evidence: Vec<String> =
             policies(limit).iter().map(|policy| sentence(&format!("{policy}."))).collect();
         evidence.extend(next.map(|next| sentence(&format!("{}.", about.next(next)))));
-        let field = format!("spec.behavior.{}.policies", rules(direction));
+        let field = format!("behavior.{}.policies", rules(direction));
         let (what, advice) = match &limit.select_policy {
             None => (
                 format!("without behavior, one pass goes from {current} to at most {result}"),
-                format!("Wait for the next passes, or set {field} to allow more at once."),
+                format!("Wait for the next passes, or set {field}."),
             ),
             Some(select) => {
                 let which = match (limit.policies.len(), &**select) {

@@ -5,8 +5,9 @@ use crate::outlook::{Range, Upcoming};
 use crate::report::section::{Detail, Part, Section, StepLine};
 use crate::report::words::future;
 
-/// This many lines are read at a glance.
-const SHOWN: usize = 8;
+/// This many lines are read at a glance, and this many in a wide report.
+const SHOWN: usize = 4;
+const SHOWN_WIDE: usize = 8;
 
 impl Words<'_> {
     /// A line for each change of the likeliest course, or of what else is possible.
@@ -18,10 +19,11 @@ impl Words<'_> {
             text: self.when(step),
             reason: None,
         };
-        let between = steps.len().saturating_sub(SHOWN);
+        let shown = if self.wide { SHOWN_WIDE } else { SHOWN };
+        let between = steps.len().saturating_sub(shown);
         let mut lines: Vec<StepLine> = steps.iter().map(line).collect();
         if between > 0 {
-            lines.drain(SHOWN - 1..steps.len() - 1);
+            lines.drain(shown - 1..steps.len() - 1);
             if let Some(last) = lines.last_mut() {
                 last.text.push_str(&format!(", after {between} more steps"));
             }

@@ -312,7 +312,8 @@ pub fn find(pass: &Pass) -> Vec<Finding> {
     found.extend(owners::old_revision(&case));
     found.extend(pods::terminating(&case));
     found.extend(pods::starting(&case));
-    found.extend(pods::uncounted(&case));
+    let uncounted = pods::uncounted(&case, &found);
+    found.extend(uncounted);
     found.extend(path::switched_off(&case));
     found.extend(path::corrected(&case));
     found.extend(path::at_max(&case));

@@ -6,9 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::last_pass::LastPass;
 use super::{Case, Finding, Severity, path};
-use crate::apimachinery::annotations::{
-    ARGO_CD, HELM_RELEASE, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT,
-};
+use crate::apimachinery::annotations::{KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT};
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::names::nearest;
 use crate::engine;
@@ -103,12 +101,18 @@ pub struct Writer {
 pub enum By {
     /// The scale subresource, as `kubectl scale` and other autoscalers do.
     Scale,
+    /// The object itself, with `kubectl edit` or the like.
+    Hand,
     /// A manifest that Argo CD applies.
     ArgoCd,
     /// A manifest of a Helm release.
     Helm,
-    /// Any other manifest.
-    Manifest,
+    /// A manifest that Flux applies.
+    Flux,
+    /// A manifest that `kubectl apply` applies.
+    Apply,
+    /// A program of another name.
+    Program,
 }
 
 /// Scaling to the same count over and over, with nothing of the controller's in between.
@@ -336,7 +340,7 @@ pub(super) fn other_writer(case: &Case<'_>) -> Option<Finding> {
         writer: writer.map(|it| Writer {
             manager: it.manager.clone(),
             time: it.time,
-            by: by(it, case.workload()),
+            by: by(it),
         }),
         again,
         after,
@@ -362,14 +366,15 @@ fn is_of_controller(entry: &ManagedFieldsEntry) -> bool {
     entry.is_of_scale() && entry.manager == "kube-controller-manager"
 }
 
-fn by(entry: &ManagedFieldsEntry, target: Option<&Workload>) -> By {
-    let annotated = |key| target.is_some_and(|it| it.metadata.annotations.get(key).is_some());
-    let manager = &*entry.manager;
-    match () {
-        () if entry.is_of_scale() => By::Scale,
-        () if manager.starts_with("argocd") || annotated(ARGO_CD) => By::ArgoCd,
-        () if manager.starts_with("helm") || annotated(HELM_RELEASE) => By::Helm,
-        () => By::Manifest,
+fn by(entry: &ManagedFieldsEntry) -> By {
+    match &*entry.manager {
+        _ if entry.is_of_scale() => By::Scale,
+        name if name.starts_with("argocd") => By::ArgoCd,
+        name if name.to_lowercase().starts_with("helm") => By::Helm,
+        name if name.starts_with("flux") || name == "kustomize-controller" => By::Flux,
+        "kubectl-client-side-apply" => By::Apply,
+        name if name == "kubectl" || name.starts_with("kubectl-") => By::Hand,
+        _ => By::Program,
     }
 }
 

@@ -171,13 +171,17 @@ pub(super) fn finished(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// `uncounted-pods`
-pub(super) fn uncounted(case: &Case<'_>) -> Option<Finding> {
-    left_out(case).or_else(|| counted_unready(case))
+pub(super) fn uncounted(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
+    left_out(case, found).or_else(|| counted_unready(case))
 }
 
-/// The pods that do not count.
-fn left_out(case: &Case<'_>) -> Option<Finding> {
+/// The pods that do not count, other than for metrics whose failure has been found to have another cause.
+fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     let answer = case.answer();
+    let failed: Vec<usize> = found.iter().flat_map(|it| it.facts.failed_metrics()).collect();
+    let is_open = |step: &&MetricStep| {
+        !matches!(step.result, MetricResult::Error(_)) || !failed.contains(&step.index)
+    };
     let none_counts = |step: &MetricStep| {
         let is_ready = |row: &PodRow| row.group == Group::Ready;
         matches!(step.result, MetricResult::Error(_)) && !step.pods.iter().any(is_ready)
@@ -185,7 +189,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
     let keeps_from_answer = |step: &MetricStep| answer.proposal.is_none() && none_counts(step);
     let mut seen = HashSet::new();
     let mut pods = Vec::new();
-    for step in case.metrics() {
+    for step in case.metrics().filter(is_open) {
         let leaves_out = |row: &PodRow| match row.group {
             Group::Unready | Group::Missing => !is_finished(pod_of(case, row)),
             Group::Ignored => keeps_from_answer(step),
@@ -207,7 +211,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
         .map(|pod| &*pod.name)
         .collect();
     let counted = case.if_ready(|pod| names.contains(&*pod.name));
-    let keeps_from_answer = case.metrics().any(keeps_from_answer);
+    let keeps_from_answer = case.metrics().filter(is_open).any(keeps_from_answer);
     if counted == answer && !keeps_from_answer {
         return None;
     }

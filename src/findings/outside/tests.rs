@@ -250,7 +250,12 @@ fn replicas_that_somebody_else_set() {
         (3, 8, &by_hand, &none, Some(Some(By::Scale))),
         (9, 5, &writes("argocd-controller", ""), &argo, Some(Some(By::ArgoCd))),
         (9, 5, &writes("helm", ""), &helm, Some(Some(By::Helm))),
-        (9, 5, &writes("kubectl-client-side-apply", ""), &none, Some(Some(By::Manifest))),
+        (9, 5, &writes("kustomize-controller", ""), &none, Some(Some(By::Flux))),
+        (9, 5, &writes("kubectl-client-side-apply", ""), &none, Some(Some(By::Apply))),
+        // Whoever applies the manifest did not write this.
+        (9, 5, &writes("kubectl-edit", ""), &helm, Some(Some(By::Hand))),
+        (9, 5, &writes("kubectl-patch", ""), &none, Some(Some(By::Hand))),
+        (9, 5, &writes("my-operator", ""), &argo, Some(Some(By::Program))),
         (9, 5, &json!([]), &none, Some(None)),
         // The controller itself, which has not written its status yet.
         (3, 8, &controller, &none, None),

@@ -168,6 +168,12 @@ fn uncounted_pods() {
     let terminating = (Group::Ignored, Clause::Deleted);
     let all = with_pods(&four, &["web-0", "web-1", "web-2", "web-3"], &gone);
     assert_eq!(uncounted(&all), Some((Severity::Error, vec![terminating; 4], None)));
+    // A container of another name is why no pod has a value.
+    let container = json!({"type": "ContainerResource", "containerResource": {
+        "name": "cpu", "container": "ap", "target": build::utilization(50)}});
+    let unknown = state(&[container], &["80m", "80m"]);
+    assert!(only(Code::UnknownContainer, &unknown).is_some());
+    assert_eq!(uncounted(&unknown), None);
     // Without a difference to the answer, there is nothing to say: 100 % on the way down, as before.
     let low = unmeasured(state(&[cpu()], &["50m", "50m", "50m"]), "web-2");
     assert_eq!(uncounted(&low), None);

@@ -119,11 +119,13 @@ impl Words for PausedByKeda {
 
 impl Words for FieldIgnored {
     fn text(&self, about: &About<'_>) -> Text {
-        let version = &about.pass.input.snapshot.controller.version;
+        let version = stated(&about.pass.input.snapshot.controller.version);
         let paths = list(&self.paths);
-        let (who, verb) = match self.dropped {
-            true => ("the API server", "drops"),
-            false => ("the controller", "ignores"),
+        let who = if self.dropped { "the API server" } else { "the controller" };
+        let does = match (self.stated, self.dropped) {
+            (true, true) => format!("drops {paths}"),
+            (true, false) => format!("ignores {paths}"),
+            (false, _) => format!("would drop {paths}, which would change this"),
         };
         let gate = self.gate;
         let why = match self.settable {
@@ -150,11 +152,13 @@ impl Words for FieldIgnored {
         };
         let advice = match self.stated {
             true => advice,
-            false => format!("Set --feature-gates={gate}=true on both if you need the field."),
+            false => format!(
+                "Set --feature-gates={gate}=true on the API server and the controller manager if \
+                 you need the field."
+            ),
         };
-        let which = if self.stated { "" } else { ", which would change this" };
         Text {
-            summary: format!("{who} ({version}) {verb} {paths}{which}: {why}"),
+            summary: format!("{who} ({version}) {does}: {why}"),
             evidence,
             advice,
             commands,
@@ -216,7 +220,7 @@ impl Words for OtherWriter {
         let (target, namespace) = (about.target(), about.namespace());
         let fields = format!("kubectl get {target} {namespace} -o yaml --show-managed-fields");
         let (advice, commands) = match self.writer.as_ref().map(|it| &it.by) {
-            Some(By::Scale) => (
+            Some(By::Scale | By::Hand) => (
                 "Leave the replicas to the HPA: to keep more or fewer, change minReplicas or \
                  maxReplicas."
                     .to_owned(),
@@ -232,7 +236,14 @@ impl Words for OtherWriter {
                 "Take replicas out of the chart's manifest where an HPA scales it.".to_owned(),
                 vec![fields],
             ),
-            Some(By::Manifest) => (
+            Some(By::Flux) => {
+                ("Take replicas out of the manifest that Flux applies.".to_owned(), vec![fields])
+            }
+            Some(By::Program) => (
+                format!("Have {who} leave the replicas to the HPA, or remove the HPA."),
+                vec![fields],
+            ),
+            Some(By::Apply) => (
                 "Take replicas out of the manifest, and first out of the last applied one, so that \
                  it is not reset to 1."
                     .to_owned(),
@@ -273,7 +284,8 @@ impl Writer {
             By::Scale if manager == "kubectl" => "kubectl scale".to_owned(),
             By::ArgoCd => format!("Argo CD ({manager})"),
             By::Helm => format!("Helm ({manager})"),
-            By::Scale | By::Manifest => manager.clone(),
+            By::Flux => format!("Flux ({manager})"),
+            By::Scale | By::Hand | By::Apply | By::Program => manager.clone(),
         }
     }
 }
@@ -372,7 +384,7 @@ impl Words for DiffersFromStatus {
     }
 }
 
-/// A version as the command line takes it.
+/// A version as it was stated, or else as far as rules depend on it.
 fn stated(version: &Version) -> String {
-    format!("v1.{}", version.minor())
+    version.stated().map_or_else(|| format!("v1.{}", version.minor()), str::to_owned)
 }

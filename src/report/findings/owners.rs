@@ -6,7 +6,7 @@ use crate::findings::owners::{
     SharedPods,
 };
 use crate::report::format_of;
-use crate::report::words::{amount, count, list, percent};
+use crate::report::words::{amount, count, list, percent, sentence};
 
 /// What to do about a selector that does not do `what` it should.
 fn selector_advice(about: &About<'_>, what: &str) -> String {
@@ -137,11 +137,11 @@ impl Words for ForeignPods {
         let all: Vec<&str> = self.of.iter().flat_map(|of| &of.pods).map(|name| &**name).collect();
         let pods = count(all.len(), "pod");
         let target = about.hpa().reference();
-        let owners: Vec<String> = self.of.iter().map(|of| of.owner.words()).collect();
+        let owners: Vec<String> = self.of.iter().map(|of| of.owner.whose()).collect();
         let mut evidence: Vec<String> = self
             .of
             .iter()
-            .map(|OwnedPods { owner, pods }| format!("Of {}: {}.", owner.words(), names(pods)))
+            .map(|OwnedPods { owner, pods }| format!("{}: {}.", sentence(&owner.whose()), names(pods)))
             .collect();
         let counted = self.of.iter().any(|of| matches!(of.owner, Owner::NotCounted(_)));
         if counted && let Ok(scale) = &about.pass.input.snapshot.scale {
@@ -168,7 +168,7 @@ impl Words for ForeignPods {
         let counted = if all.len() == 1 { "is counted" } else { "are counted" };
         let (owners, effect) = (list(&owners), about.cost());
         Text {
-            summary: format!("{pods} of {owners} {counted} for {target}{effect}"),
+            summary: format!("{pods} {owners} {counted} for {target}{effect}"),
             evidence,
             advice: format!("Give the pods of {target} a label of their own, and select by it."),
             commands: about.list_pods("--show-labels").into_iter().collect(),
@@ -178,10 +178,11 @@ impl Words for ForeignPods {
 }
 
 impl Owner {
-    fn words(&self) -> String {
+    /// Whose a pod is, to be put behind it.
+    fn whose(&self) -> String {
         match self {
-            Self::Object(object) | Self::NotCounted(object) => object.clone(),
-            Self::NoOne => "no owner".to_owned(),
+            Self::Object(object) | Self::NotCounted(object) => format!("of {object}"),
+            Self::NoOne => "without an owner".to_owned(),
         }
     }
 }

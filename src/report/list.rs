@@ -1,6 +1,6 @@
-//! Several passes: the published list of explanations, and a line for each with what happens, what
-//! decided, what limits it and the worst that was found. The words are the controller's own reasons,
-//! so that they lead from here to a pass's conditions and events.
+//! Several passes: the published list of explanations, and a line for each with what happens and the
+//! code of what was found. The wide list adds what decided and what limits it, in the controller's own
+//! reasons, so that they lead from here to a pass's conditions and events.
 
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};

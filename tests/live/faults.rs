@@ -116,7 +116,7 @@ fn without_the_right_to_a_scale_the_target_itself_speaks() {
     denied(&[["get", "deployments.apps"]], |_| {}).fails(1, &[refused, &hint]);
     let odd = denied(&[], |cluster| {
         let deployment = SCALE.strip_suffix("/scale").expect("a subresource");
-        cluster.fault(When::on(deployment).from(2), Fault::WrongKind);
+        cluster.fault(When::on(deployment).except(SCALE), Fault::WrongKind);
     });
     odd.fails(1, &[refused, &hint]);
 

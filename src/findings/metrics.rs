@@ -27,7 +27,7 @@ pub struct MetricsApiUnavailable {
     pub metrics: Vec<usize>,
     /// In which way.
     pub why: Unavailable,
-    /// What the controller says about the first of the metrics.
+    /// What it says about the first of the metrics; empty where the input has no answer.
     pub message: String,
     /// Its APIService, where that is known not to be available.
     pub service: Option<UnavailableService>,
@@ -71,9 +71,33 @@ pub struct MetricFailing {
     pub metric: usize,
     /// What the API says.
     pub message: String,
+    /// The right that the controller lacks, where that is the error.
+    pub refused: Option<Refused>,
 }
 
-/// A metrics API answers without a value.
+/// A right that the API server does not find with a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The user.
+    pub user: String,
+    /// The verb, such as `list`.
+    pub verb: String,
+    /// The resource, without its group.
+    pub resource: String,
+}
+
+impl Refused {
+    /// Reads the error of the API server's RBAC.
+    fn read(text: &str) -> Option<Self> {
+        let (_, rest) = text.split_once(" is forbidden: User \"")?;
+        let (user, rest) = rest.split_once("\" cannot ")?;
+        let (verb, rest) = rest.split_once(" resource \"")?;
+        let (resource, _) = rest.split_once('"')?;
+        Some(Self { user: user.into(), verb: verb.into(), resource: resource.into() })
+    }
+}
+
+/// There is no value of a metrics API for a metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricEmpty {
     /// Its place in the spec, counted from 0.
@@ -229,7 +253,7 @@ impl<'t> Miss<'t> {
             step.pods.iter().all(|row| row.value.is_none())
                 && step.pods.iter().any(|row| row.group == Group::Missing)
         };
-        match case.snapshot().metrics.get(step.index)? {
+        let miss = match case.snapshot().metrics.get(step.index)? {
             MetricAnswer::Failed(text) => Some(Self::told(text, case, spec)),
             MetricAnswer::PodMetrics => {
                 let is_empty = case.snapshot().pod_metrics.is_empty() && has_pods();
@@ -246,7 +270,14 @@ impl<'t> Miss<'t> {
                 _ => Some(Self::Failing(&error.message)),
             },
             MetricAnswer::Unread(_) => None,
-        }
+        }?;
+        // What is not available has answered nothing, whatever the input lacks.
+        let is_down =
+            || service(case, spec.api_group()).is_some_and(|it| unavailable(it).is_some());
+        Some(match miss {
+            Self::Empty if is_down() => Self::Unavailable(Unavailable::Failing, ""),
+            miss => miss,
+        })
     }
 
     /// What the text of an error means.
@@ -265,6 +296,8 @@ impl<'t> Miss<'t> {
             Self::Unavailable(Unavailable::Unserved, text)
         } else if is_unknown {
             Self::Unknown(text)
+        } else if Refused::read(text).is_some() {
+            Self::Failing(text)
         } else if says(&FAILING)
             || text.starts_with(NO_ANSWER)
             || service(case, spec.api_group()).is_some_and(|it| unavailable(it).is_some())
@@ -347,7 +380,8 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
                 found.push(failed(case, MetricNotFound { metric, message: text.to_owned(), near }));
             }
             Some(Miss::Failing(text)) => {
-                found.push(failed(case, MetricFailing { metric, message: text.to_owned() }));
+                let (message, refused) = (text.to_owned(), Refused::read(text));
+                found.push(failed(case, MetricFailing { metric, message, refused }));
             }
             Some(Miss::Empty) => {
                 let of_pods = !spec.is_total();

@@ -190,6 +190,8 @@ pub struct UnreachableTarget {
     pub full: MetricValueStatus,
     /// The tolerance above the target.
     pub tolerance: f64,
+    /// The highest value that the tolerance allows, in percent or in milli-units like the target.
+    pub border: i64,
     /// The highest target in percent that can be exceeded, where the target is one.
     pub reachable: Option<i32>,
 }
@@ -726,10 +728,17 @@ fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
         let mut lower = (1..=highest.min(target - 1)).rev();
         lower.find(|target| exceeds(full / f64::from(*target)))
     });
+    let target = match (&step.target.average_value, step.target.average_utilization) {
+        (Some(average), _) => average.milli_value(),
+        (None, percent) => percent?.into(),
+    };
+    let mut above = (target as f64 * (1.0 + tolerance.up)) as i64 - 1..;
+    let border = above.find(|value| exceeds((value + 1) as f64 / target as f64))?;
     let stays = proposal.replicas <= case.decision().replicas_before()?;
     let is_near = proposal.ratio >= full.ratio * NEAR;
     let full = full.current.clone();
-    let facts = UnreachableTarget { metric: step.index, full, tolerance: tolerance.up, reachable };
+    let (metric, tolerance) = (step.index, tolerance.up);
+    let facts = UnreachableTarget { metric, full, tolerance, border, reachable };
     Some(match stays && is_near {
         true => Finding::explaining(Severity::Warning, facts),
         false => Finding::aside(Severity::Warning, facts),

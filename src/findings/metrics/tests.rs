@@ -8,7 +8,7 @@ use super::super::testing::{Told, only, state, told, with};
 use super::super::{Code, Severity};
 use super::{
     BlockedByFailedMetric, ContainerMetricsMissing, MetricEmpty, MetricFailing, MetricNotFound,
-    MetricsApiUnavailable, StaleSamples, SuspectUnit, Unavailable, UnavailableService,
+    MetricsApiUnavailable, Refused, StaleSamples, SuspectUnit, Unavailable, UnavailableService,
     UnknownContainer, Unmeasured, ValueMultiplies,
 };
 use crate::apimachinery::metadata::Condition;
@@ -173,7 +173,15 @@ fn a_metric_that_has_no_value() {
     let of_pods =
         MetricEmpty { metric: 0, selector: String::new(), pods: Some("app=web".to_owned()) };
     let error = |facts: MetricEmpty| Some((Severity::Error, true, facts.into()));
-    let failed = MetricFailing { metric: 0, message: backend.to_owned() };
+    let failing_as = |message: &str, refused| {
+        let facts = MetricFailing { metric: 0, message: message.to_owned(), refused };
+        Some((Severity::Error, true, facts.into()))
+    };
+    let forbidden = "queue.external.metrics.k8s.io is forbidden: User \"hpa\" cannot list resource \
+                     \"queue\" in API group \"external.metrics.k8s.io\" in the namespace \"default\"";
+    let refused =
+        Refused { user: "hpa".to_owned(), verb: "list".to_owned(), resource: "queue".to_owned() };
+    let down = [unmeasured.clone(), vec![api_service("metrics.k8s.io", "False")]].concat();
     let (unknown_code, failing_code) = (Code::MetricNotFound, Code::MetricFailing);
     check(vec![
         (
@@ -189,11 +197,18 @@ fn a_metric_that_has_no_value() {
             "is of the backend",
             failing_code,
             failing(&external, "external", backend),
-            Some((Severity::Error, true, failed.into())),
+            failing_as(backend, None),
+        ),
+        (
+            "is of a right",
+            failing_code,
+            failing(&external, "external", forbidden),
+            failing_as(forbidden, Some(refused)),
         ),
         ("is of the name", failing_code, failing(&external, "external", unknown), None),
         ("has no values", Code::MetricEmpty, external.clone(), error(empty(""))),
         ("has values of other labels", Code::MetricEmpty, selected, error(empty("name=a"))),
+        ("is of an API that is not available", Code::MetricEmpty, down.clone(), None),
         ("has no pod metrics", Code::MetricEmpty, unmeasured, error(of_pods.clone())),
         ("has no pods", Code::MetricEmpty, no_pods, None),
         (
@@ -204,6 +219,8 @@ fn a_metric_that_has_no_value() {
         ),
         ("has a value", Code::MetricEmpty, [external, vec![build::queue(&["0"])]].concat(), None),
     ]);
+    let Some(finding) = only(Code::MetricsApiUnavailable, &down) else { panic!() };
+    assert_eq!((finding.severity, finding.explains), (Severity::Error, true));
 }
 
 #[test]

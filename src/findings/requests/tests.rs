@@ -330,18 +330,23 @@ fn a_target_that_limits_keep_out_of_reach() {
     let told = |items: &[Value]| {
         let finding = only(Code::UnreachableTarget, items)?;
         assert_eq!(finding.severity, Severity::Warning);
-        let Facts::UnreachableTarget(UnreachableTarget { full, reachable, .. }) = finding.facts
+        let Facts::UnreachableTarget(UnreachableTarget { full, border, reachable, .. }) =
+            finding.facts
         else {
             panic!()
         };
-        Some((full.average_utilization, reachable, finding.explains))
+        Some((full.average_utilization, border, reachable, finding.explains))
     };
     for (about, items, want) in [
-        ("above the limits", limited(120, Some("100m"), "99m"), Some((Some(100), Some(90), true))),
+        (
+            "above the limits",
+            limited(120, Some("100m"), "99m"),
+            Some((Some(100), 132, Some(90), true)),
+        ),
         (
             "within the tolerance",
             limited(95, Some("100m"), "30m"),
-            Some((Some(100), Some(90), false)),
+            Some((Some(100), 104, Some(90), false)),
         ),
         ("below the limits", limited(90, Some("100m"), "99m"), None),
         ("with higher limits", limited(120, Some("200m"), "99m"), None),

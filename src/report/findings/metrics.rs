@@ -5,7 +5,7 @@ use crate::apimachinery::names::shell_word;
 use crate::cluster::fetch::discovery::segment;
 use crate::findings::metrics::{
     BlockedByFailedMetric, ContainerMetricsMissing, MetricEmpty, MetricFailing, MetricNotFound,
-    MetricsApiUnavailable, StaleSamples, SuspectUnit, Unavailable, UnavailableService,
+    MetricsApiUnavailable, Refused, StaleSamples, SuspectUnit, Unavailable, UnavailableService,
     UnknownContainer, Unmeasured, ValueMultiplies,
 };
 use crate::report::words::{count, distance, duration, list, number, quantity, time};
@@ -50,29 +50,39 @@ impl About<'_> {
         if self.finding.explains { "so nothing is scaled" } else { "so it has no say" }
     }
 
+    /// A command that replaces a text in the HPA.
+    fn replace(&self, path: &str, text: &str) -> String {
+        let patch = serde_json::json!([{"op": "replace", "path": path, "value": text}]);
+        self.kubectl("patch hpa", &format!("--type=json -p {}", shell_word(&patch.to_string())))
+    }
+
     /// A command that asks a metrics API for what the controller asks it.
     fn ask(&self, metric: usize) -> String {
         let spec = self.spec(metric);
         let namespace = &self.hpa().namespace;
-        let selected = |selector: &str| match selector {
-            "" => String::new(),
-            selector => format!("?labelSelector={}", segment(selector)),
+        let scale = self.pass.input.snapshot.scale.as_ref().ok();
+        let pods = scale.map_or("", |scale| scale.selector.as_str());
+        let (name, selector) = (segment(spec.name()), spec.selector());
+        let raw = |path: &str, selectors: &[(&str, &str)]| {
+            let given = selectors.iter().filter(|(_, selector)| !selector.is_empty());
+            let given: Vec<String> =
+                given.map(|(key, selector)| format!("{key}={}", segment(selector))).collect();
+            let query = if given.is_empty() { "" } else { "?" };
+            let (group, given) = (spec.api_group(), given.join("&"));
+            let path = format!("/apis/{group}/v1beta1{path}{query}{given}");
+            format!("kubectl get --raw {}", shell_word(&path))
         };
         match spec.source() {
-            MetricSource::External(source) => {
-                let (name, query) = (segment(&source.metric.name), selected(&spec.selector()));
-                let path = format!(
-                    "/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/{name}{query}"
-                );
-                format!("kubectl get --raw {}", shell_word(&path))
+            MetricSource::External(_) => {
+                raw(&format!("/namespaces/{namespace}/{name}"), &[("labelSelector", &selector)])
             }
-            MetricSource::Pods(_) | MetricSource::Object(_) => {
-                "kubectl get --raw /apis/custom.metrics.k8s.io".to_owned()
-            }
+            MetricSource::Pods(_) => raw(
+                &format!("/namespaces/{namespace}/pods/*/{name}"),
+                &[("labelSelector", pods), ("metricLabelSelector", &selector)],
+            ),
+            MetricSource::Object(_) => raw("", &[]),
             _ => {
-                let selector = self.pass.input.snapshot.scale.as_ref().ok();
-                let selector = selector.map_or("", |scale| scale.selector.as_str());
-                let (namespace, selector) = (shell_word(namespace), shell_word(selector));
+                let (namespace, selector) = (shell_word(namespace), shell_word(pods));
                 format!("kubectl top pods -n {namespace} -l {selector}")
             }
         }
@@ -93,7 +103,11 @@ impl Words for MetricsApiUnavailable {
             "external.metrics.k8s.io" => "an adapter such as KEDA",
             _ => "an adapter such as prometheus-adapter",
         };
-        let mut evidence = vec![format!("The controller gets: {}.", short(message))];
+        let said = Some(message).filter(|message| !message.is_empty());
+        let mut evidence: Vec<String> = said
+            .map(|message| format!("The controller gets: {}.", short(message)))
+            .into_iter()
+            .collect();
         evidence.extend(service.as_ref().map(|UnavailableService { name, available }| {
             let reason = &available.reason;
             let since = available
@@ -133,6 +147,10 @@ impl Words for MetricNotFound {
     fn text(&self, about: &About<'_>) -> Text {
         let Self { metric, message, near } = self;
         let (label, group) = (about.label(*metric), about.spec(*metric).api_group());
+        let list = format!("kubectl get --raw /apis/{group}/v1beta1");
+        let source = about.spec(*metric).type_.to_lowercase();
+        let path = format!("/spec/metrics/{metric}/{source}/metric/name");
+        let rename = |near: &String| about.replace(&path, near);
         let mut evidence = vec![format!("The API says: {}.", short(message))];
         evidence.extend(near.as_ref().map(|near| format!("It serves {near}.")));
         let advice = match near {
@@ -143,7 +161,7 @@ impl Words for MetricNotFound {
             summary: format!("{} does not know {label}, {}", api(group), about.effect()),
             evidence,
             advice,
-            commands: vec![format!("kubectl get --raw /apis/{group}")],
+            commands: near.iter().map(rename).chain([list]).collect(),
             objects: about.own(),
         }
     }
@@ -151,8 +169,23 @@ impl Words for MetricNotFound {
 
 impl Words for MetricFailing {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, message } = self;
-        let (label, api) = (about.label(*metric), api(about.spec(*metric).api_group()));
+        let Self { metric, message, refused } = self;
+        let group = about.spec(*metric).api_group();
+        let (label, api) = (about.label(*metric), api(group));
+        let (advice, command) = match refused {
+            Some(Refused { user, verb, resource }) => (
+                format!("Grant {user} the right to {verb} {resource}.{group} (RBAC)."),
+                format!(
+                    "kubectl auth can-i {verb} {} {} --as={}",
+                    shell_word(&format!("{resource}.{group}")),
+                    about.namespace(),
+                    shell_word(user)
+                ),
+            ),
+            None => {
+                (format!("Look at the backend that {api} reads {label} from."), about.ask(*metric))
+            }
+        };
         Text {
             summary: format!(
                 "{api} reports an error for {label}, {}: {}",
@@ -160,8 +193,8 @@ impl Words for MetricFailing {
                 short(message)
             ),
             evidence: Vec::new(),
-            advice: format!("Look at the backend that {api} reads {label} from."),
-            commands: vec![about.ask(*metric)],
+            advice,
+            commands: vec![command],
             objects: about.own(),
         }
     }
@@ -179,6 +212,14 @@ impl Words for MetricEmpty {
         evidence.extend(
             pods.as_ref().map(|pods| format!("The selector that is sent for the pods: {pods}.")),
         );
+        let mut conditions = about.hpa().status.conditions.iter();
+        let was_active = conditions.any(|it| it.type_ == "ScalingActive" && it.status == "True");
+        if about.finding.explains && was_active {
+            evidence.push(
+                "The last status had valid metrics, so the value is gone since then, or the input lacks it."
+                    .to_owned(),
+            );
+        }
         let advice = match () {
             () if spec.is_resource() => {
                 "Make sure that metrics-server scrapes the nodes of these pods."
@@ -187,7 +228,7 @@ impl Words for MetricEmpty {
             () => "Correct the selector, or let the source report 0 instead of nothing.",
         };
         Text {
-            summary: format!("{api} has no value for {label}, {}", about.effect()),
+            summary: format!("there is no value for {label} from {api}, {}", about.effect()),
             evidence,
             advice: advice.to_owned(),
             commands: vec![about.ask(*metric)],
@@ -228,11 +269,7 @@ impl Words for UnknownContainer {
     fn text(&self, about: &About<'_>) -> Text {
         let Self { metric, container, known, near } = self;
         let path = format!("/spec/metrics/{metric}/containerResource/container");
-        let command = near.as_ref().map(|near| {
-            let patch = serde_json::json!([{"op": "replace", "path": path, "value": near}]);
-            let patch = shell_word(&patch.to_string());
-            about.kubectl("patch hpa", &format!("--type=json -p {patch}"))
-        });
+        let command = near.as_ref().map(|near| about.replace(&path, near));
         Text {
             summary: format!("no pod has a container {container}, {}", about.effect()),
             evidence: vec![format!("The containers of the pods: {}.", list(known))],

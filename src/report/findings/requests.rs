@@ -65,10 +65,16 @@ impl MissingRequest {
         match &lacking.source {
             Source::Template => {
                 let request = self.request(about, lacking)?;
-                Some(format!(
-                    "kubectl set resources {target} {namespace} -c {container} \
-                     --requests={resource}={request}"
-                ))
+                // It knows no other kinds.
+                if matches!(about.hpa().spec.scale_target_ref.group(), "" | "apps") {
+                    return Some(format!(
+                        "kubectl set resources {target} {namespace} -c {container} \
+                         --requests={resource}={request}"
+                    ));
+                }
+                let patch = add_request(about, &lacking.container, resource, &request)?;
+                let patch = shell_word(&patch.to_string());
+                Some(format!("kubectl patch {target} {namespace} --type=json -p {patch}"))
             }
             Source::Injected => {
                 let annotation = annotation(&lacking.container, resource)?;
@@ -81,6 +87,32 @@ impl MissingRequest {
             Source::Foreign { .. } | Source::Unknown => None,
         }
     }
+}
+
+/// A JSON patch that gives a container of the target's template a request. It can only add to what is
+/// there.
+fn add_request(
+    about: &About<'_>,
+    name: &str,
+    resource: &str,
+    request: &Quantity,
+) -> Option<serde_json::Value> {
+    let target = &about.hpa().spec.scale_target_ref;
+    let template = about.pass.input.surroundings.workload(target)?.template.as_deref()?;
+    let lists =
+        [("containers", &template.containers), ("initContainers", &template.init_containers)];
+    let (list, place, container) = lists.into_iter().find_map(|(list, all)| {
+        let place = all.iter().position(|it| *it.name == *name)?;
+        Some((list, place, &all[place]))
+    })?;
+    let request = request.to_string();
+    let (rest, value) = match (container.requests.0.is_empty(), container.limits.0.is_empty()) {
+        (false, _) => (format!("/requests/{}", resource.replace('/', "~1")), json!(request)),
+        (true, false) => ("/requests".to_owned(), json!({ resource: request })),
+        (true, true) => (String::new(), json!({"requests": { resource: request }})),
+    };
+    let path = format!("/spec/template/spec/{list}/{place}/resources{rest}");
+    Some(json!([{"op": "add", "path": path, "value": value}]))
 }
 
 impl Words for MissingRequest {
@@ -272,13 +304,24 @@ impl Words for ResizeInProgress {
         );
         let mut pods: Vec<&str> = containers.iter().map(|it| &*it.pod).collect();
         pods.dedup();
+        let is_infeasible = condition.as_ref().is_some_and(|it| it.reason == "Infeasible");
+        let (not, advice) = match is_infeasible {
+            true => (
+                "cannot come into effect",
+                format!("Request less {resource}: the node cannot hold the pod with this request."),
+            ),
+            false => (
+                "are not yet in effect",
+                "Wait until the resize is done, or use an AverageValue target.".to_owned(),
+            ),
+        };
         Text {
             summary: format!(
-                "{label} is a share of requests that are not yet in effect in {}",
+                "{label} is a share of requests that {not} in {}",
                 count(pods.len(), "pod")
             ),
             evidence,
-            advice: "Wait until the resize is done, or use an AverageValue target.".to_owned(),
+            advice,
             commands: pods
                 .first()
                 .map(|pod| {
@@ -408,18 +451,19 @@ impl Words for MemoryBaseline {
 
 impl Words for UnreachableTarget {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, full, tolerance, reachable } = self;
+        let Self { metric, full, tolerance, border, reachable } = self;
         let label = about.label(*metric);
+        let resource = about.spec(*metric).name();
         let target = about.target_of(*metric);
-        let wanted = match (&target.average_value, target.average_utilization) {
-            (None, Some(percent)) => format!("{percent}%"),
-            (Some(average), _) => quantity(average),
-            (None, None) => String::new(),
+        let (wanted, border) = match (&target.average_value, target.average_utilization) {
+            (None, Some(percent)) => (format!("{percent}%"), format!("{border}%")),
+            (Some(average), _) => (quantity(average), milli(*border, resource)),
+            (None, None) => return Text::default(),
         };
         let metric = about.metric_flag(*metric);
         Text {
             summary: format!(
-                "the limits allow {label} to reach {}, and it must exceed {wanted} to add replicas",
+                "the limits allow {label} to reach {}, and it must exceed {border} to add replicas",
                 value(full)
             ),
             evidence: vec![format!(

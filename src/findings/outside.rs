@@ -10,7 +10,9 @@ use crate::apimachinery::annotations::{KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_O
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::names::nearest;
 use crate::engine;
-use crate::engine::decision::{Because, Decision, Direction, MetricResult, Path, Step};
+use crate::engine::decision::{
+    Because, Decision, Direction, Group, MetricResult, MetricStep, Path, Step,
+};
 use crate::snapshot::controller::Gates;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaStatus};
 use crate::snapshot::note::Note;
@@ -23,8 +25,10 @@ use crate::version::{Stage, Version};
 pub struct TargetNotFound {
     /// What is missing.
     pub missing: Missing,
-    /// What the API server says.
+    /// What the API server says, or would say.
     pub error: String,
+    /// Whether the input only lacks it, and the API server has said nothing.
+    pub is_assumed: bool,
     /// What may be meant.
     pub meant: Option<CrossVersionObjectReference>,
 }
@@ -36,6 +40,8 @@ pub enum Missing {
     Kind,
     /// There is no such object.
     Object,
+    /// The input has the object, and not its scale.
+    ScaleOfObject,
     /// The kind has no scale.
     Scale,
 }
@@ -181,11 +187,15 @@ const DISABLED: &str = "Disabled";
 /// `target-not-found`
 pub(super) fn target_not_found(case: &Case<'_>) -> Option<Finding> {
     let target = case.target();
+    let is_assumed = case.surroundings().lacks_scale;
     let (missing, error) = match &case.snapshot().scale {
         Err(ScaleError::Mapping(error)) if error.starts_with("no matches for kind") => {
             (Missing::Kind, error)
         }
-        Err(ScaleError::Get(error)) if error.ends_with("not found") => (Missing::Object, error),
+        Err(ScaleError::Get(error)) if error.ends_with("not found") => {
+            let is_there = is_assumed && case.workload().is_some();
+            (if is_there { Missing::ScaleOfObject } else { Missing::Object }, error)
+        }
         Err(ScaleError::Get(error)) if error.contains("could not find the requested resource") => {
             (Missing::Scale, error)
         }
@@ -199,9 +209,13 @@ pub(super) fn target_not_found(case: &Case<'_>) -> Option<Finding> {
     let of_kind = || known().filter(|it| it.is_kind_of(target));
     let near = nearest(&target.name, of_kind().map(|it| &*it.metadata.name));
     let near = of_kind().find(|it| Some(&*it.metadata.name) == near);
-    let meant = same_name.or(near.filter(|_| missing == Missing::Object));
-    let facts =
-        TargetNotFound { missing, error: error.clone(), meant: meant.map(Workload::to_reference) };
+    let meant = match missing {
+        Missing::ScaleOfObject => None,
+        Missing::Object => same_name.or(near),
+        Missing::Kind | Missing::Scale => same_name,
+    };
+    let meant = meant.map(Workload::to_reference);
+    let facts = TargetNotFound { missing, error: error.clone(), is_assumed, meant };
     Some(Finding::explaining(Severity::Error, facts))
 }
 
@@ -462,10 +476,32 @@ pub(super) fn differs_from_status(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let would_explain = would_explain(case, last);
-    (!would_explain.is_empty()).then(|| {
+    (!would_explain.is_empty() || saw_the_same(case, written)).then(|| {
         let facts = DiffersFromStatus { last, now, written, would_explain };
         Finding::aside(Severity::Warning, facts)
     })
+}
+
+/// Whether the pass that wrote the status went to its end, just now, and with the same spec and pods.
+/// Pods that do not count now may have counted then.
+fn saw_the_same(case: &Case<'_>, written: Timestamp) -> bool {
+    let hpa = &case.snapshot().hpa;
+    let is_true = |kind| {
+        hpa.status.conditions.iter().any(|it| it.type_ == kind && it.status == "True")
+    };
+    let is_fresh = case.since(written).is_some_and(|age| age < SETTLED);
+    let replicas = case.scale().map(|it| it.spec_replicas);
+    let is_whole = |step: &MetricStep| {
+        let pods = &step.pods;
+        pods.is_empty()
+            || (i32::try_from(pods.len()).ok() == replicas
+                && pods.iter().all(|row| row.group == Group::Ready))
+    };
+    is_fresh
+        && hpa.written.spec.is_some()
+        && is_true("AbleToScale")
+        && is_true("ScalingActive")
+        && case.metrics().all(is_whole)
 }
 
 /// Nobody sets a larger one, so that something else is the cause.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::case::{Top, revision};
-use super::{Case, Finding, Severity};
+use super::{Case, Code, Facts, Finding, Severity};
 use crate::apimachinery::metadata::Condition;
 use crate::engine::decision::{Group, MetricResult, MetricStep, PodRow};
 use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase, Pod};
@@ -43,6 +43,8 @@ pub struct UncountedPods {
     /// They count nevertheless, as they were ready before, and the pass would end differently if they did
     /// not.
     pub count: bool,
+    /// The finding that is about exactly the same pods.
+    pub named_by: Option<Code>,
 }
 
 /// How a pod does not count.
@@ -100,6 +102,16 @@ pub struct StartingPods {
     pub metric: usize,
     /// How they count.
     pub how: Starting,
+}
+
+impl StartingPods {
+    /// A scale-up window in seconds that is longer than the present one, and longer than the pods have
+    /// been starting, if the API server takes such a one.
+    pub(crate) fn longer_window(&self, present: i32, now: Timestamp) -> Option<i32> {
+        let started = now.duration_since(self.since).as_secs();
+        let covers = |seconds: &i32| *seconds > present && i64::from(*seconds) > started;
+        [300, 600, 900, 1800, 3600].into_iter().find(covers)
+    }
 }
 
 /// How pods count that are still starting.
@@ -228,7 +240,12 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     pods.sort_by_key(is_explained);
     let is_ordinary = pods.first().is_some_and(is_explained);
     let of = case.pods().filter(|pod| is_alive(pod)).count().max(pods.len());
-    let facts = UncountedPods { pods, of, count: false };
+    let is_same = |it: &&Finding| {
+        let all = pods.iter().map(|it| &*pod_of(case, &it.row).name);
+        stuck_in(&it.facts).is_some_and(|names| names == all.collect())
+    };
+    let named_by = found.iter().find(is_same).map(Finding::code);
+    let facts = UncountedPods { pods, of, count: false, named_by };
     Some(match counted.proposal {
         None if keeps_from_answer => Finding::explaining(Severity::Error, facts),
         None => return None,
@@ -238,6 +255,15 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
         }
         Some(_) => case.weigh(facts, counted, Severity::Info),
     })
+}
+
+/// The pods that a finding says do not come up.
+fn stuck_in(facts: &Facts) -> Option<HashSet<&str>> {
+    match facts {
+        Facts::NeverReady(it) => Some(it.pods.iter().map(|pod| &*pod.name).collect()),
+        Facts::UnschedulablePods(it) => Some(it.pods.iter().map(|name| &**name).collect()),
+        _ => None,
+    }
 }
 
 /// The pods that are not ready and count nevertheless, which CPU does as soon as they were ready once.
@@ -257,7 +283,7 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
     }
     let pods = rows.into_iter().map(|&row| Uncounted { metric, row }).collect();
     let of = case.pods().filter(|pod| is_alive(pod)).count();
-    let facts = UncountedPods { pods, of, count: true };
+    let facts = UncountedPods { pods, of, count: true, named_by: None };
     Some(Finding { without: Some(unready), ..Finding::explaining(Severity::Info, facts) })
 }
 

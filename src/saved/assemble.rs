@@ -161,6 +161,10 @@ fn without_pods(
     let mut evidence = objects.evidence.of(&snapshot.hpa);
     evidence.seen = state.map(|state| state.seen.clone()).unwrap_or_default();
     evidence.rescales = state.and_then(|state| state.rescales.clone());
+    let mut surroundings = surroundings(objects, &namespace, default_namespace);
+    let is_stated = |api| find_error(errors_of(state), &snapshot.hpa, api, None).is_some();
+    surroundings.lacks_scale =
+        snapshot.scale.is_err() && !is_stated(Api::Mapping) && !is_stated(Api::Scale);
     let scale = snapshot.scale.as_ref().ok();
     evidence.counted = scale.and_then(|scale| target.counted(&snapshot.hpa, scale, now));
     let observed = None;
@@ -169,7 +173,7 @@ fn without_pods(
         observed,
         stated_memory,
         evidence,
-        surroundings: surroundings(objects, &namespace, default_namespace),
+        surroundings,
         known,
         clock_doubt: None,
         basis,
@@ -194,6 +198,7 @@ pub(crate) fn surroundings(
         scaled_objects: scaled_objects.iter().filter(|it| here(&it.metadata)).cloned().collect(),
         vertical_pod_autoscalers: vpas.cloned().collect(),
         api_services: api_services.clone(),
+        lacks_scale: false,
     }
 }
 

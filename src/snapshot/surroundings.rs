@@ -25,6 +25,8 @@ pub struct Surroundings {
     pub vertical_pod_autoscalers: Vec<VerticalPodAutoscaler>,
     /// The APIServices of metrics APIs that failed.
     pub api_services: Vec<ApiService>,
+    /// The target has no scale only as the input lacks it; the API server has not said so.
+    pub lacks_scale: bool,
 }
 
 impl Surroundings {

@@ -97,6 +97,10 @@ fn a_target_that_is_not_there() {
         build::with(deployment(3, &json!([]), &json!({})), &json!({"metadata": {"name": name}}))
     };
     let stateful_set = build::with(deployment("web"), &json!({"kind": "StatefulSet"}));
+    let rollout = build::with(
+        deployment("web"),
+        &json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}),
+    );
     let to = |reference: Value| build::hpa(&json!({"scaleTargetRef": reference}));
     for (hpa, objects, want) in [
         (to(json!({})), vec![deployment("weg")], Some((Missing::Object, Some("Deployment/weg")))),
@@ -109,17 +113,29 @@ fn a_target_that_is_not_there() {
         ),
         (to(json!({"kind": "DaemonSet"})), vec![], Some((Missing::Scale, None))),
         (to(json!({})), vec![deployment("web")], None),
+        (
+            to(json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"})),
+            vec![rollout, deployment("web")],
+            Some((Missing::ScaleOfObject, None)),
+        ),
     ] {
         let items: Vec<Value> = [state(), hpa.clone()].into_iter().chain(objects).collect();
         let found = find(Code::TargetNotFound, &items);
         let got = found.as_ref().map(|it| {
             assert_eq!((it.severity, it.explains), (Severity::Error, true));
             let Facts::TargetNotFound(facts) = &it.facts else { panic!("{it:?}") };
+            assert!(facts.is_assumed, "{facts:?}");
             (facts.missing, facts.meant.as_ref().map(ToString::to_string))
         });
         let want = want.map(|(missing, meant)| (missing, meant.map(str::to_owned)));
         assert_eq!(got, want, "{hpa}");
     }
+    // What the API server has said.
+    let message = "deployments.apps \"web\" not found";
+    let state = build::state(&json!({"errors": [{"api": "scale", "message": message}]}));
+    let said = find(Code::TargetNotFound, &[state, build::hpa(&json!({}))]).map(|it| it.facts);
+    let Some(Facts::TargetNotFound(facts)) = said else { panic!("{said:?}") };
+    assert_eq!((facts.missing, facts.is_assumed, &*facts.error), (Missing::Object, false, message));
     // An input that lacks the target says nothing of the cluster.
     assert_eq!(find(Code::TargetNotFound, &[build::hpa(&json!({}))]), None);
 }
@@ -360,6 +376,21 @@ fn a_controller_that_decides_otherwise() {
                     "averageUtilization": utilization, "averageValue": value}}}]}}),
         )
     };
+    let dated = build::with(
+        values(58, 4),
+        &json!({"metadata": {"managedFields": [
+            {"manager": "kubectl", "time": "2026-11-21T05:00:00Z", "fieldsV1": {"f:spec": {}}},
+            {"manager": "kube-controller-manager", "subresource": "status",
+                "time": "2026-11-21T05:59:51Z"},
+        ]}}),
+    );
+    let failed = build::with(
+        dated.clone(),
+        &json!({"status": {"conditions": [
+            {"type": "AbleToScale", "status": "False", "reason": "FailedUpdateScale"},
+            {"type": "ScalingActive", "status": "True", "reason": "ValidMetricFound"},
+        ]}}),
+    );
     // At 58 % of 50 %, a controller with the default tolerance goes to 5.
     for (hpa, cpu, flags, want) in [
         (values(58, 4), "58m", json!({}), Some(vec![Setting::Tolerance(0.16)])),
@@ -370,6 +401,9 @@ fn a_controller_that_decides_otherwise() {
         // No one sets such a tolerance.
         (values(90, 4), "90m", json!({}), None),
         (values(50, 4), "50m", json!({}), None),
+        // Nothing that is assumed explains it, and its pass saw the same.
+        (dated, "58m", json!({"tolerance": 0.1}), Some(vec![])),
+        (failed, "58m", json!({"tolerance": 0.1}), None),
     ] {
         let state = build::state(&json!({"recommendations": [], "flags": flags}));
         let items = with_pods([state, hpa.clone(), build::scale(4)], 4, cpu);

@@ -168,6 +168,15 @@ fn uncounted_pods() {
     let terminating = (Group::Ignored, Clause::Deleted);
     let all = with_pods(&four, &["web-0", "web-1", "web-2", "web-3"], &gone);
     assert_eq!(uncounted(&all), Some((Severity::Error, vec![terminating; 4], None)));
+    // Which other finding is about the same pods.
+    let named_by = |items: &[Value]| match only(Code::UncountedPods, items).unwrap().facts {
+        Facts::UncountedPods(facts) => facts.named_by,
+        other => panic!("{other:?}"),
+    };
+    let stuck = with_pods(&four, &["web-3"], &unready_since("2026-11-21T05:00:00Z"));
+    assert_eq!(named_by(&stuck), Some(Code::NeverReady));
+    assert_eq!(named_by(&unmeasured(stuck, "web-2")), None);
+    assert_eq!(named_by(&young), None);
     // A container of another name is why no pod has a value.
     let container = json!({"type": "ContainerResource", "containerResource": {
         "name": "cpu", "container": "ap", "target": build::utilization(50)}});
@@ -316,6 +325,22 @@ fn starting_pods() {
         }),
         ("count and are ready", code, counted.clone(), None),
     ]);
+    for (since, present, want) in [
+        ("2026-11-21T05:57:00Z", 0, Some(300)),
+        ("2026-11-21T05:57:00Z", 300, Some(600)),
+        ("2026-11-21T05:35:00Z", 0, Some(1800)),
+        ("2026-11-21T05:35:00Z", 3600, None),
+        ("2026-11-21T05:00:00Z", 0, None),
+    ] {
+        let pods = StartingPods {
+            pods: boxed(&["web-2"]),
+            since: since.parse().unwrap(),
+            metric: 0,
+            how: Starting::NotReady { assumed: 0 },
+        };
+        let now = build::NOW.parse().unwrap();
+        assert_eq!(pods.longer_window(present, now), want, "{since} {present}");
+    }
 }
 
 #[test]
@@ -357,6 +382,13 @@ fn replicas_without_pods() {
     let all = ReplicasWithoutPods { pods: 0, is_held_up: false, metric: None, ..facts(None, None) };
     let unreported = json!({"spec": {"replicas": 3}, "status": {"replicas": 1}});
     let unreported = with(&scaled(long_ago), "Scale", &unreported);
+    let set = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
+    let set = with(&scaled(long_ago), "HorizontalPodAutoscaler", &set);
+    let flaps = json!({"status": {"conditions": [
+        {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:49:00Z"}]}});
+    let set = with_pods(&set, &["web-2"], &flaps);
+    let waits =
+        ReplicasWithoutPods { waits_for: Some("web-2".into()), ..facts(None, Some(long_ago)) };
     let code = Code::ReplicasWithoutPods;
     check(vec![
         ("are all there", code, three.clone(), None),
@@ -368,6 +400,7 @@ fn replicas_without_pods() {
         ("are there, and not reported", code, unreported, None),
         ("are all missing", code, none, Some((Severity::Error, true, all.into()))),
         ("no longer fail", code, fails("False"), None),
+        ("wait for another one", code, set, warning(waits)),
     ]);
 }
 

@@ -24,18 +24,32 @@ impl Words for TargetNotFound {
                 target.kind,
                 target.group()
             ),
+            Missing::Object if self.is_assumed => {
+                format!("the target {target} is not in the input, so nothing can be computed")
+            }
             Missing::Object => {
                 format!("the target {target} does not exist, so nothing can be computed")
+            }
+            Missing::ScaleOfObject => {
+                format!("the scale of {target} is not in the input, so nothing can be computed")
             }
             Missing::Scale => {
                 format!("the target {target} has no scale, so nothing can be computed")
             }
         };
-        let mut evidence = vec![format!("The API server says: {}.", self.error)];
+        let mut evidence = vec![match self.is_assumed {
+            true => format!("The API server is assumed to say: {}.", self.error),
+            false => format!("The API server says: {}.", self.error),
+        }];
         let resource = shell_word(&resource_of(target.group(), &target.kind));
         let mut commands = vec![match self.missing {
             Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".to_owned(),
             Missing::Object => format!("kubectl get {resource} {}", about.namespace()),
+            Missing::ScaleOfObject => format!(
+                "kubectl get {} {} --subresource=scale -o yaml",
+                about.target(),
+                about.namespace()
+            ),
         }];
         let mut objects = about.own();
         let advice = match &self.meant {
@@ -51,6 +65,13 @@ impl Words for TargetNotFound {
             }
             None if self.missing == Missing::Scale => {
                 "Point spec.scaleTargetRef at an object that has the subresource scale.".to_owned()
+            }
+            None if self.missing == Missing::ScaleOfObject => {
+                "Add the scale of the target to the input.".to_owned()
+            }
+            None if self.missing == Missing::Object && self.is_assumed => {
+                "Add the target to the input if it exists, or else correct spec.scaleTargetRef."
+                    .to_owned()
             }
             None => "Correct spec.scaleTargetRef, or create the target.".to_owned(),
         };
@@ -367,18 +388,27 @@ impl Words for DiffersFromStatus {
             }
             Setting::Version(version) => format!("--kubernetes-version {}", stated(version)),
         };
+        let (why, commands) = match &**would_explain {
+            [] => (
+                "no assumed setting explains it",
+                vec![format!(
+                    "kubectl get pods -n {LEASE_NAMESPACE} -l component=kube-controller-manager \
+                     -o yaml"
+                )],
+            ),
+            _ => (
+                "its settings differ from the assumed ones",
+                would_explain.iter().map(|it| about.kubectl("hpa explain", &flag(it))).collect(),
+            ),
+        };
         Text {
             summary: format!(
-                "the controller wanted {}, and this pass wants {now} from the same values: its \
-                 settings differ from the assumed ones",
+                "the controller wanted {}, and this pass wants {now} from the same values: {why}",
                 count(*last, "replica")
             ),
             evidence,
             advice: "State the flags and the version of the controller.".to_owned(),
-            commands: would_explain
-                .iter()
-                .map(|it| about.kubectl("hpa explain", &flag(it)))
-                .collect(),
+            commands,
             objects: about.own(),
         }
     }

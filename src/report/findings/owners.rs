@@ -141,7 +141,9 @@ impl Words for ForeignPods {
         let mut evidence: Vec<String> = self
             .of
             .iter()
-            .map(|OwnedPods { owner, pods }| format!("{}: {}.", sentence(&owner.whose()), names(pods)))
+            .map(|OwnedPods { owner, pods }| {
+                format!("{}: {}.", sentence(&owner.whose()), names(pods))
+            })
             .collect();
         let counted = self.of.iter().any(|of| matches!(of.owner, Owner::NotCounted(_)));
         if counted && let Ok(scale) = &about.pass.input.snapshot.scale {

@@ -69,11 +69,12 @@ impl Words for UncountedPods {
                 None => causes.push((cause, vec![name])),
             }
         }
-        let mut evidence: Vec<String> = Vec::new();
-        evidence.extend(causes.iter().map(|(cause, pods)| format!("{cause}: {}.", names(pods))));
         let mut metrics: Vec<usize> = self.pods.iter().map(|it| it.metric).collect();
         metrics.dedup();
-        evidence.extend(metrics.iter().filter_map(|metric| filled(about, *metric)));
+        let filled = metrics.iter().filter_map(|metric| filled(about, *metric));
+        let mut evidence: Vec<String> = Vec::new();
+        evidence.extend(causes.iter().map(|(cause, pods)| format!("{cause}: {}.", names(pods))));
+        evidence.extend(filled.clone());
         if self.count {
             let period = duration(about.pass.input.snapshot.controller.cpu_initialization_period);
             evidence.push(format!(
@@ -110,6 +111,19 @@ impl Words for UncountedPods {
             }
             _ => "Find out why the pods are not ready; a readiness probe may fail under load.",
         };
+        if let Some(code) = self.named_by {
+            let them = if n == 1 { "the one" } else { "those" };
+            return Text {
+                summary: format!(
+                    "{n} of {of} {verb} not count: {them} that {} is about",
+                    code.as_str()
+                ),
+                evidence: filled.collect(),
+                advice: advice.to_owned(),
+                commands: Vec::new(),
+                objects: objects(&all),
+            };
+        }
         let cost = about.cost();
         let summary = match (self.count, n) {
             (false, _) => format!("{n} of {of} {verb} not count{cost}"),
@@ -307,19 +321,27 @@ impl Words for StartingPods {
             1 => format!("Started {since}: {}.", names(&self.pods)),
             _ => format!("The first started {since}: {}.", names(&self.pods)),
         }];
-        let window = serde_json::json!({
-            "behavior": {"scaleUp": {"stabilizationWindowSeconds": 300}}
+        let rules = about.hpa().spec.behavior.as_ref().and_then(|it| it.scale_up.as_ref());
+        let present = rules.and_then(|it| it.stabilization_window_seconds).unwrap_or(0);
+        let longer_window = self.longer_window(present, about.now()).map(|seconds| {
+            about.patch_spec(&serde_json::json!({
+                "behavior": {"scaleUp": {"stabilizationWindowSeconds": seconds}}
+            }))
         });
-        let longer_window = vec![about.patch_spec(&window)];
         let (summary, advice, commands) = match self.how {
             Starting::NotReady { assumed } => {
                 let counts = if n == 1 { "counts" } else { "count" };
                 let summary = format!("{pods} {counts} for {label} before the first readiness");
-                match assumed {
-                    0 => (
+                match (assumed, longer_window) {
+                    (0, Some(longer_window)) => (
                         summary,
                         "Lengthen the scale-up window to cover the start of the pods.",
-                        longer_window,
+                        vec![longer_window],
+                    ),
+                    (0, None) => (
+                        summary,
+                        "Find out why the pods take so long to become ready.",
+                        self.pods.first().map(|name| about.describe(name)).into_iter().collect(),
                     ),
                     _ => {
                         evidence.extend(filled(about, self.metric));
@@ -337,9 +359,14 @@ impl Words for StartingPods {
                 let uses = if n == 1 { "uses" } else { "use" };
                 (
                     format!("{pods} {uses} {usage} of {label} on average, and the others {others}"),
-                    "Add a startup probe that ends when the pod is warm, or lengthen the scale-up \
-                     window.",
-                    longer_window,
+                    match longer_window {
+                        Some(_) => {
+                            "Add a startup probe that ends when the pod is warm, or lengthen the \
+                             scale-up window."
+                        }
+                        None => "Add a startup probe that ends when the pod is warm.",
+                    },
+                    longer_window.into_iter().collect(),
                 )
             }
         };
@@ -384,6 +411,28 @@ impl Words for ReplicasWithoutPods {
                  Parallel, and {pod} is not ready."
             ));
         }
+        let (advice, commands) = match &self.waits_for {
+            Some(pod) if self.failure.is_none() => (
+                format!("Find out why {pod} is not ready, for which {target} waits."),
+                vec![about.describe(pod)],
+            ),
+            _ => (
+                match self.is_held_up {
+                    true => {
+                        "Find out what keeps the pods from being created: a quota, or admission."
+                    }
+                    false => "Wait until the pods are created.",
+                }
+                .to_owned(),
+                vec![
+                    format!("kubectl describe resourcequota {}", about.namespace()),
+                    format!(
+                        "kubectl get events {} --field-selector=reason=FailedCreate",
+                        about.namespace()
+                    ),
+                ],
+            ),
+        };
         Text {
             summary: format!(
                 "{target} has {} for {}{}{}",
@@ -393,18 +442,8 @@ impl Words for ReplicasWithoutPods {
                 about.cost()
             ),
             evidence,
-            advice: match self.is_held_up {
-                true => "Find out what keeps the pods from being created: a quota, or admission.",
-                false => "Wait until the pods are created.",
-            }
-            .to_owned(),
-            commands: vec![
-                format!("kubectl describe resourcequota {}", about.namespace()),
-                format!(
-                    "kubectl get events {} --field-selector=reason=FailedCreate",
-                    about.namespace()
-                ),
-            ],
+            advice,
+            commands,
             objects: vec![about.target()],
         }
     }

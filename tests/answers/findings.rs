@@ -21,7 +21,7 @@ use kubectl_hpa::snapshot::input::{Input, Options};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::common::{self, build, recorded};
+use crate::common::{self, build, recorded, trajectories};
 
 /// A state, and what there is to find in it.
 #[derive(Deserialize)]
@@ -286,4 +286,20 @@ fn the_documentation_is_current() {
     }
     let there = fs::read_to_string(&path).expect("docs/findings.md");
     assert!(there == text, "docs/findings.md is stale: run with UPDATE_FINDINGS=1");
+}
+
+#[test]
+fn a_controller_at_work_is_not_accused() {
+    let mut moments = 0;
+    for name in trajectories::NAMES {
+        for input in trajectories::moments(name) {
+            moments += 1;
+            for finding in findings::find(&Pass::run(input.clone())) {
+                // The load of these runs goes beyond the maximum, and nothing else is wrong.
+                let is_true = finding.code() == Code::AtMax || finding.severity == Severity::Info;
+                assert!(is_true, "{name} at {}: {finding:?}", input.snapshot.now);
+            }
+        }
+    }
+    assert!(moments > 500, "{moments} moments");
 }

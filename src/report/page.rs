@@ -1,6 +1,7 @@
-//! The report for people: one sentence with what happens and why, the metrics, the way from the
-//! highest proposal to the replicas, the pods, what the controller would say, and what was assumed.
-//! Everything is text here; layout and colour come later.
+//! The report for people: one sentence with what happens and why, what is wrong and what to do, the
+//! metrics, the way from the highest proposal to the replicas, and what comes next. The pods, what the
+//! controller would say and everything that was assumed belong to the wide report. Everything is text
+//! here; layout and colour come later.
 
 pub(in crate::report) mod changes;
 mod comparison;

@@ -60,7 +60,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
                 _ => {
                     let list = List::new(args, &request)?;
                     let inputs = list.fetch(session, terminal).await?;
-                    return Ok(Found::Several(list, inputs));
+                    return Ok(Found::Several(Box::new(list), inputs));
                 }
             },
         };
@@ -76,7 +76,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
 /// What a target's name leads to.
 enum Found<'a> {
     One(Box<Pass>),
-    Several(List<'a>, Inputs),
+    Several(Box<List<'a>>, Inputs),
 }
 
 /// The report on one pass.

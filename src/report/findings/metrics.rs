@@ -454,8 +454,7 @@ impl Words for ValueMultiplies {
             ),
             evidence,
             advice: format!(
-                "Use averageValue: {} if the metric does not fall with the replicas.",
-                target
+                "Use averageValue: {target} if the metric does not fall with the replicas."
             ),
             commands: vec![about.patch_spec(&serde_json::json!({ "metrics": metrics }))],
             objects: about.own(),

@@ -16,7 +16,7 @@ use crate::engine::decision::{
 use crate::snapshot::controller::Gates;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaStatus};
 use crate::snapshot::note::Note;
-use crate::snapshot::surroundings::Workload;
+use crate::snapshot::surroundings::{ScaledObject, Workload};
 use crate::snapshot::{ScaleError, Snapshot};
 use crate::version::{Stage, Version};
 
@@ -226,7 +226,7 @@ pub(super) fn paused_by_keda(case: &Case<'_>) -> Option<Finding> {
     let object = case.surroundings().scaled_objects.iter();
     let object = object.into_iter().find(|it| it.metadata.name == owner.name);
     let set = |annotation| object.filter(|it| it.is_set(annotation)).map(|_| annotation);
-    let whole = object.and_then(|it| it.paused_by());
+    let whole = object.and_then(ScaledObject::paused_by);
     let each = [whole, set(KEDA_PAUSED_SCALE_IN), set(KEDA_PAUSED_SCALE_OUT)];
     let annotations: Vec<&'static str> = each.into_iter().flatten().collect();
     let disabled = disabled(hpa);
@@ -351,11 +351,7 @@ pub(super) fn other_writer(case: &Case<'_>) -> Option<Finding> {
     let facts = OtherWriter {
         now,
         left: differs.then(|| last.left()),
-        writer: writer.map(|it| Writer {
-            manager: it.manager.clone(),
-            time: it.time,
-            by: by(it),
-        }),
+        writer: writer.map(|it| Writer { manager: it.manager.clone(), time: it.time, by: by(it) }),
         again,
         after,
         held_until: (after == Some(now) && now > last.left()).then(|| held_until(case)).flatten(),
@@ -486,9 +482,8 @@ pub(super) fn differs_from_status(case: &Case<'_>) -> Option<Finding> {
 /// Pods that do not count now may have counted then.
 fn saw_the_same(case: &Case<'_>, written: Timestamp) -> bool {
     let hpa = &case.snapshot().hpa;
-    let is_true = |kind| {
-        hpa.status.conditions.iter().any(|it| it.type_ == kind && it.status == "True")
-    };
+    let is_true =
+        |kind| hpa.status.conditions.iter().any(|it| it.type_ == kind && it.status == "True");
     let is_fresh = case.since(written).is_some_and(|age| age < SETTLED);
     let replicas = case.scale().map(|it| it.spec_replicas);
     let is_whole = |step: &MetricStep| {

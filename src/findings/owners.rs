@@ -6,6 +6,7 @@ use super::case::{Top, revision};
 use super::pods::is_alive;
 use super::{Case, Finding, Severity};
 use crate::apimachinery::annotations::REVISION;
+use crate::apimachinery::selector::Selector;
 use crate::engine::decision::{Block, Group, MetricResult, Path};
 use crate::snapshot::pod::Pod;
 
@@ -157,7 +158,7 @@ pub(super) fn selector_matches_nothing(case: &Case<'_>) -> Option<Finding> {
     if !others.is_empty() && own.is_empty() {
         return None;
     }
-    let wanted = scale.selector.parsed().map(|it| it.example()).unwrap_or_default();
+    let wanted = scale.selector.parsed().map(Selector::example).unwrap_or_default();
     let lacking = own.first().map_or_else(Vec::new, |pod| {
         let lacks = |(key, wanted): (&str, &str)| {
             let found = pod.labels.get(key);

@@ -121,7 +121,9 @@ fn finished_pods() {
 }
 
 /// How the pods of `uncounted-pods` do not count, with the rest of the finding.
-fn uncounted(items: &[Value]) -> Option<(Severity, Vec<(Group, Clause)>, Option<Alternative>)> {
+type Uncounted = (Severity, Vec<(Group, Clause)>, Option<Alternative>);
+
+fn uncounted(items: &[Value]) -> Option<Uncounted> {
     let finding = only(Code::UncountedPods, items)?;
     assert!(finding.explains);
     let Facts::UncountedPods(facts) = finding.facts else { panic!("{:?}", finding.facts) };

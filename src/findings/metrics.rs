@@ -582,6 +582,8 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     const OFF: f64 = 2.0;
     /// A ratio up to this is one of percents to a fraction.
     const PERCENTS: f64 = 100.0 * OFF;
+    /// No pod is meant to use less memory than this, in milli-bytes.
+    const LEAST_MEMORY: i64 = 1024 * 1024 * 1000;
     let proposal = step.proposal()?;
     let target = amount(&step.target)?;
     let current = proposal.current.average_value.as_ref().or(proposal.current.value.as_ref())?;
@@ -604,7 +606,27 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
         _ => (&[1000, 1_000_000, 1_000_000_000], Format::DecimalSI),
     };
     let power = powers.iter().find(|power| is_fraction || is_near(**power));
+    let is_memory = step.name == "memory" && step.is_resource();
     let meant = match power {
+        _ if is_memory && wanted < LEAST_MEMORY && ratio > PERCENTS => {
+            return Some(SuspectUnit {
+                metric: step.index,
+                current: current.clone(),
+                target: target.clone(),
+                ratio,
+                meant: with_unit(wanted, value)?,
+                is_fraction: wanted % 1000 != 0,
+            });
+        }
+        // Idle metrics are far below their targets, too, but memory and durations are never idle.
+        _ if ratio < 1.0 && (is_memory || is_duration(&step.name)) => {
+            let is_meant = |power: &&i64| {
+                let ratio = ratio * **power as f64;
+                wanted % **power == 0 && case.rules().is_within(&step.tolerance, ratio)
+            };
+            let thousands = [1000, 1_000_000, 1_000_000_000];
+            wanted / powers.iter().chain(&thousands).find(is_meant)?
+        }
         Some(power) => wanted.checked_mul(*power)?,
         // Cores where thousandths of a core are meant.
         None if step.name == "cpu" && step.is_resource() => {
@@ -616,6 +638,24 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     let meant = Quantity::from_milli(meant, format);
     let (metric, current, target) = (step.index, current.clone(), target.clone());
     Some(SuspectUnit { metric, current, target, ratio, meant, is_fraction })
+}
+
+/// A target for memory with the unit that brings it nearest to the value; a fraction of a byte is one
+/// with `m` where `M` is meant.
+fn with_unit(wanted: i64, value: i64) -> Option<Quantity> {
+    let plain = if wanted % 1000 == 0 { wanted } else { wanted.checked_mul(1000)? };
+    let off = |meant: &i64| (value as f64 / *meant as f64).ln().abs();
+    let units = [1 << 10, 1 << 20, 1 << 30].into_iter();
+    let all = units.filter_map(|unit| plain.checked_mul(unit));
+    let meant = all.min_by(|one, other| off(one).total_cmp(&off(other)))?;
+    Some(Quantity::from_milli(meant, Format::BinarySI))
+}
+
+/// Whether a metric measures time, by its name.
+fn is_duration(name: &str) -> bool {
+    let words = ["latency", "duration", "seconds", "millis"];
+    let name = name.to_lowercase();
+    words.iter().any(|word| name.contains(word))
 }
 
 /// Whether what a metric counts comes in whole numbers.

@@ -656,7 +656,12 @@ pub(super) fn memory_baseline(case: &Case<'_>) -> Option<Finding> {
     let target = &step.target;
     let (mut usages, mut targets, mut starts) = (Vec::new(), Vec::new(), Vec::new());
     let mut percent: Option<i64> = None;
+    let now = case.snapshot().now;
     for (row, pod) in counted(case, step) {
+        let start = pod.start_time?;
+        if now.duration_since(start) < SETTLED {
+            continue;
+        }
         let usage = row.value?;
         let wanted = match (&target.average_value, target.average_utilization, row.request) {
             (Some(average), ..) => average.milli_value(),
@@ -672,17 +677,15 @@ pub(super) fn memory_baseline(case: &Case<'_>) -> Option<Finding> {
         }
         usages.push(usage);
         targets.push(wanted);
-        starts.push(pod.start_time?);
+        starts.push(start);
     }
     let (least, most) = (*usages.iter().min()?, *usages.iter().max()?);
     let (oldest, newest) = (*starts.iter().min()?, *starts.iter().max()?);
-    let now = case.snapshot().now;
-    let is_settled = now.duration_since(newest) >= SETTLED;
     let is_alike = least as f64 >= most as f64 * ALIKE;
     // Later pods have not relieved the earlier ones, or no further pods have been allowed for long.
     let have_not_helped = now.duration_since(oldest) >= now.duration_since(newest) * 2;
     let is_at_max = case.decision().replicas_before()? >= case.snapshot().hpa.spec.max_replicas;
-    if !is_settled || !is_alike || !(have_not_helped || is_at_max) {
+    if usages.len() < 2 || !is_alike || !(have_not_helped || is_at_max) {
         return None;
     }
     let target = *targets.iter().max()?;

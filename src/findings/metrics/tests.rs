@@ -356,6 +356,15 @@ fn a_value_and_a_target_in_different_units() {
         let containers = json!([{"name": "app", "usage": {"cpu": "1m", "memory": usage}}]);
         with(&state(&[metric], &["50m"]), "PodMetrics", &json!({ "containers": containers }))
     };
+    let latency = |name: &str, target: &str, value: &str| {
+        let metric = json!({"type": "Pods", "pods": {
+            "metric": {"name": name}, "target": build::average(target)}});
+        let value = json!({"describedObject": {"kind": "Pod", "name": "web-0", "namespace": "default"},
+            "metric": {"name": name}, "timestamp": build::NOW, "value": value});
+        let values = json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+            "metadata": {}, "items": [value]});
+        [state(&[metric], &["50m"]), vec![values]].concat()
+    };
     let cores = |target: &str, usage: &str| {
         state(&[build::resource("cpu", &build::average(target))], &[usage])
     };
@@ -372,6 +381,14 @@ fn a_value_and_a_target_in_different_units() {
         (external("500", "600M"), Some(("500M", false, true))),
         (memory("500", "300Mi"), Some(("500Mi", false, true))),
         (cores("50", "60m"), Some(("50m", false, true))),
+        (memory("500", "100Mi"), Some(("500Mi", false, true))),
+        (memory("200m", "100Mi"), Some(("200Mi", true, true))),
+        (memory("100Gi", "100Mi"), Some(("100Mi", false, false))),
+        (latency("latency_ms", "500", "450m"), Some(("500m", false, false))),
+        // An idle rate, low memory, and a short latency.
+        (latency("rps", "500", "450m"), None),
+        (memory("100Gi", "10Mi"), None),
+        (latency("latency_ms", "500", "300m"), None),
         // A heavy load, a long queue, an idle one, a rate, and a target that pods do use.
         (external("30", "900"), None),
         (external("5", "5k"), None),

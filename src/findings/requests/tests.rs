@@ -306,11 +306,23 @@ fn memory_that_more_pods_do_not_lower() {
         percent: Some(96),
     };
     let told = |newest| Some((Severity::Warning, true, facts(newest).into()));
+    let third = {
+        let mut items = pods(["95Mi", "96Mi"], late, 20);
+        let of_second = |it: &&Value| it["metadata"]["name"] == "web-1";
+        let patch = json!({"metadata": {"name": "web-2"}});
+        let mut third: Vec<Value> =
+            items.iter().filter(of_second).map(|it| build::with(it.clone(), &patch)).collect();
+        third[0]["status"]["startTime"] = json!(just);
+        third[1]["containers"][0]["usage"]["memory"] = json!("88Mi");
+        items.extend(third);
+        items
+    };
     let code = Code::MemoryBaseline;
     check(vec![
         ("where a later pod uses as much", code, pods(["95Mi", "96Mi"], late, 20), told(late)),
         ("at the most replicas", code, pods(["95Mi", "96Mi"], early, 2), told(early)),
         ("where all pods are as old", code, pods(["95Mi", "96Mi"], early, 20), None),
+        ("where a pod of three is new", code, third, told(late)),
         ("where a pod is new", code, pods(["95Mi", "96Mi"], just, 20), None),
         ("where a later pod uses less", code, pods(["120Mi", "60Mi"], late, 20), None),
         ("within the tolerance", code, pods(["85Mi", "86Mi"], late, 20), None),

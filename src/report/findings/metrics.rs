@@ -46,8 +46,15 @@ impl About<'_> {
     }
 
     /// What becomes of the pass for a metric that fails.
-    fn effect(&self) -> &'static str {
-        if self.finding.explains { "so nothing is scaled" } else { "so it has no say" }
+    pub(super) fn effect(&self, it: &str) -> String {
+        let mut metrics = self.pass.decision.metrics();
+        match self.finding.explains {
+            true if metrics.any(|step| step.proposal().is_some()) => {
+                format!("so {it} blocks scaling down")
+            }
+            true => "so nothing is scaled".to_owned(),
+            false => format!("so {it} has no say"),
+        }
     }
 
     /// A command that replaces a text in the HPA.
@@ -134,7 +141,10 @@ impl Words for MetricsApiUnavailable {
         };
         let objects = name.filter(|_| *why != Unavailable::Unserved);
         Text {
-            summary: format!("{api} ({group}) {what}: {labels} cannot be read, {}", about.effect()),
+            summary: format!(
+                "{api} ({group}) {what}: {labels} cannot be read, {}",
+                about.effect("it")
+            ),
             evidence,
             advice,
             commands: vec![command],
@@ -158,7 +168,7 @@ impl Words for MetricNotFound {
             None => "Correct the name, or add a rule for it to the adapter.".to_owned(),
         };
         Text {
-            summary: format!("{} does not know {label}, {}", api(group), about.effect()),
+            summary: format!("{} does not know {label}, {}", api(group), about.effect("it")),
             evidence,
             advice,
             commands: near.iter().map(rename).chain([list]).collect(),
@@ -189,7 +199,7 @@ impl Words for MetricFailing {
         Text {
             summary: format!(
                 "{api} reports an error for {label}, {}: {}",
-                about.effect(),
+                about.effect("it"),
                 short(message)
             ),
             evidence: Vec::new(),
@@ -228,7 +238,7 @@ impl Words for MetricEmpty {
             () => "Correct the selector, or let the source report 0 instead of nothing.",
         };
         Text {
-            summary: format!("there is no value for {label} from {api}, {}", about.effect()),
+            summary: format!("there is no value for {label} from {api}, {}", about.effect("it")),
             evidence,
             advice: advice.to_owned(),
             commands: vec![about.ask(*metric)],
@@ -271,7 +281,7 @@ impl Words for UnknownContainer {
         let path = format!("/spec/metrics/{metric}/containerResource/container");
         let command = near.as_ref().map(|near| about.replace(&path, near));
         Text {
-            summary: format!("no pod has a container {container}, {}", about.effect()),
+            summary: format!("no pod has a container {container}, {}", about.effect("it")),
             evidence: vec![format!("The containers of the pods: {}.", list(known))],
             advice: match near {
                 Some(near) => format!("Use the container {near}."),

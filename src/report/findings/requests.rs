@@ -183,10 +183,7 @@ impl Words for MissingRequest {
             containers.iter().flat_map(|it| it.pods.iter().map(|pod| &**pod)).collect();
         pods.sort_unstable();
         pods.dedup();
-        let effect = match about.finding.explains {
-            true => "so nothing is scaled",
-            false => "so the metric has no say",
-        };
+        let effect = about.effect("the metric");
         let these = match &named[..] {
             [one] => format!("container {one}"),
             several => count(several.len(), "container"),

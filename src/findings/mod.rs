@@ -13,7 +13,7 @@ pub mod path;
 pub mod pods;
 pub mod requests;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 use serde::{Serialize, Serializer};
 

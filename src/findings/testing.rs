@@ -10,13 +10,18 @@ use crate::saved::file::read_text;
 use crate::saved::objects::Objects;
 use crate::snapshot::input::Options;
 
-/// What is found about the HPA `web` of these objects.
-pub(super) fn found(items: &[Value]) -> Vec<Finding> {
+/// A pass of the HPA `web` of these objects.
+pub(crate) fn pass(items: &[Value]) -> Pass {
     let mut objects = Objects::default();
     read_text(&build::list(items.iter().cloned()), "state", &mut objects).unwrap();
     let options = Options { name: "web".to_owned(), ..Options::default() };
     let input = assemble(objects, &options, build::NOW.parse().unwrap()).unwrap();
-    find(&Pass::run(input))
+    Pass::run(input)
+}
+
+/// What is found about the HPA `web` of these objects.
+pub(super) fn found(items: &[Value]) -> Vec<Finding> {
+    find(&pass(items))
 }
 
 /// The finding of a code, which is there at most once.
@@ -37,7 +42,7 @@ pub(super) fn told(code: Code, items: &[Value]) -> Option<Told> {
 
 /// An HPA with these metrics, the scale of its target, and pods that each use so much CPU of the 100m
 /// that they request.
-pub(super) fn state(metrics: &[Value], cpu: &[&str]) -> Vec<Value> {
+pub(crate) fn state(metrics: &[Value], cpu: &[&str]) -> Vec<Value> {
     let spec = json!({ "maxReplicas": 20, "metrics": metrics });
     let replicas = i32::try_from(cpu.len()).unwrap();
     let mut items = vec![build::hpa(&spec), build::scale(replicas), build::state(&json!({}))];
@@ -49,7 +54,7 @@ pub(super) fn state(metrics: &[Value], cpu: &[&str]) -> Vec<Value> {
 }
 
 /// The same with a patch of the objects of a kind.
-pub(super) fn with(items: &[Value], kind: &str, patch: &Value) -> Vec<Value> {
+pub(crate) fn with(items: &[Value], kind: &str, patch: &Value) -> Vec<Value> {
     let change = |item: &Value| match item["kind"] == kind {
         true => build::with(item.clone(), patch),
         false => item.clone(),

@@ -289,3 +289,6 @@ fn names<N: AsRef<str>>(names: &[N]) -> String {
     }
     list(&shown)
 }
+
+#[cfg(test)]
+mod tests;

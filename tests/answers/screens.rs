@@ -52,8 +52,7 @@ rules of v1.36.2, at 2026-11-21T07:06:29Z
 FINDINGS
   rate-limited: the metrics propose 258, but without behavior, one pass goes
     from 2 to at most 4
-    Wait for the next passes, or set spec.behavior.scaleUp.policies to allow
-    more at once.
+    Wait for the next passes, or set behavior.scaleUp.policies.
 
 METRIC       CURRENT  TARGET   RATIO  COUNTED  PROPOSES
 cpu     2575% (515m)     20%  128.75  2 ready       258  highest
@@ -86,12 +85,10 @@ FINDINGS
     Wait until the pods have metrics.
   rate-limited: the metrics propose 258, but without behavior, one pass goes
     from 4 to at most 8
-    Wait for the next passes, or set spec.behavior.scaleUp.policies to allow
-    more at once.
+    Wait for the next passes, or set behavior.scaleUp.policies.
   held-by-window: the metrics propose 4, but the higher recommendation of 258
     from 15s ago holds for 5m
-    Wait, or set spec.behavior.scaleDown.stabilizationWindowSeconds below the
-    default of 300s.
+    Wait, or set behavior.scaleDown.stabilizationWindowSeconds (default 300s).
 
 METRIC  CURRENT  TARGET  RATIO  COUNTED             PROPOSES
 cpu      0% (0)     20%      0  2 ready, 2 missing         4  highest
@@ -125,8 +122,7 @@ rules of v1.37.0, at 2026-11-21T07:06:29Z
 FINDINGS
   held-by-window: the metrics propose 0, but the 8 replicas at the first pass
     count as a recommendation for 5m
-    Wait, or set spec.behavior.scaleDown.stabilizationWindowSeconds below the
-    default of 300s.
+    Wait, or set behavior.scaleDown.stabilizationWindowSeconds (default 300s).
 
 METRIC  CURRENT  TARGET  RATIO  COUNTED             PROPOSES
 cpu      0% (0)     20%      0  4 ready, 4 unready         0  highest
@@ -169,9 +165,9 @@ FINDINGS
     $ kubectl describe pod worker-2 -n default
   rate-limited: the metrics propose 8, but the policy allows at most 7 now
     2 pods per 60s, counted from 5 at the start of the period, allows 7.
-    8 replicas follow at 07:00:45Z (in 45s) if the metrics keep proposing the
-    same.
-    Wait for the next passes, or change spec.behavior.scaleUp.policies.
+    It goes to 8 replicas at 07:00:45Z (in 45s) if the metrics keep proposing
+    the same.
+    Wait for the next passes, or change behavior.scaleUp.policies.
     $ kubectl hpa predict worker -n default --for 5m
 
 METRIC           CURRENT      TARGET   RATIO  COUNTED     PROPOSES
@@ -261,7 +257,7 @@ FINDINGS
   uncounted-pods: 4 of 6 pods do not count: a proposal of 8 instead of 11
     Wait until the pods are ready and measured.
   rate-limited: the metrics propose 8, but the policy allows at most 7 now
-    Wait for the next passes, or change spec.behavior.scaleUp.policies.
+    Wait for the next passes, or change behavior.scaleUp.policies.
 
 METRIC           CURRENT      TARGET   RATIO  COUNTED                        PROPOSES
 cpu          165% (825m)         80%  2.0625  2 ready, 3 unready, 1 missing         6
@@ -288,10 +284,11 @@ rules of v1.37.0, at 2026-11-21T07:00:00Z
   holds.
 
 FINDINGS
+  at-min: the metrics propose 1, and minReplicas is 2
+    Lower minReplicas if fewer replicas are enough.
   held-by-window: the metrics propose 1, but the higher recommendation of 2
     from 15s ago holds for 5m
-    Wait, or set spec.behavior.scaleDown.stabilizationWindowSeconds below the
-    default of 300s.
+    Wait, or set behavior.scaleDown.stabilizationWindowSeconds (default 300s).
 
 METRIC         CURRENT  TARGET   RATIO  COUNTED  PROPOSES
 cpu            2% (2m)     80%   0.025  2 ready         1  highest

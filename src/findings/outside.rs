@@ -10,9 +10,7 @@ use crate::apimachinery::annotations::{KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_O
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::names::nearest;
 use crate::engine;
-use crate::engine::decision::{
-    Because, Decision, Direction, Group, MetricResult, MetricStep, Path, Step,
-};
+use crate::engine::decision::{Because, Decision, Direction, MetricResult, Path, Step};
 use crate::snapshot::controller::Gates;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaStatus};
 use crate::snapshot::note::Note;
@@ -472,34 +470,14 @@ pub(super) fn differs_from_status(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let would_explain = would_explain(case, last);
-    (!would_explain.is_empty() || saw_the_same(case, written)).then(|| {
+    // Without a setting that explains it, the status may be of a pass that read other values.
+    (!would_explain.is_empty()).then(|| {
         let facts = DiffersFromStatus { last, now, written, would_explain };
         Finding::aside(Severity::Warning, facts)
     })
 }
 
-/// Whether the pass that wrote the status went to its end, just now, and with the same spec and pods.
-/// Pods that do not count now may have counted then.
-fn saw_the_same(case: &Case<'_>, written: Timestamp) -> bool {
-    let hpa = &case.snapshot().hpa;
-    let is_true =
-        |kind| hpa.status.conditions.iter().any(|it| it.type_ == kind && it.status == "True");
-    let is_fresh = case.since(written).is_some_and(|age| age < SETTLED);
-    let replicas = case.scale().map(|it| it.spec_replicas);
-    let is_whole = |step: &MetricStep| {
-        let pods = &step.pods;
-        pods.is_empty()
-            || (i32::try_from(pods.len()).ok() == replicas
-                && pods.iter().all(|row| row.group == Group::Ready))
-    };
-    is_fresh
-        && hpa.written.spec.is_some()
-        && is_true("AbleToScale")
-        && is_true("ScalingActive")
-        && case.metrics().all(is_whole)
-}
-
-/// Nobody sets a larger one, so that something else is the cause.
+/// No one sets a larger one, so that something else is the cause.
 const LARGEST_TOLERANCE: f64 = 0.3;
 
 /// The assumed settings that would bring a pass to so many replicas.

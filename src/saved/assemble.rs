@@ -162,7 +162,9 @@ fn without_pods(
     evidence.seen = state.map(|state| state.seen.clone()).unwrap_or_default();
     evidence.rescales = state.and_then(|state| state.rescales.clone());
     let mut surroundings = surroundings(objects, &namespace, default_namespace);
-    let is_stated = |api| find_error(errors_of(state), &snapshot.hpa, api, None).is_some();
+    let is_stated = |api| {
+        find_error(errors_of(state), &snapshot.hpa, api, None).is_some_and(ApiError::is_stated)
+    };
     surroundings.lacks_scale =
         snapshot.scale.is_err() && !is_stated(Api::Mapping) && !is_stated(Api::Scale);
     let scale = snapshot.scale.as_ref().ok();

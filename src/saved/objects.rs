@@ -249,6 +249,16 @@ pub struct ApiError {
     /// The documents that the input had lacked, where that was the cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Documents>,
+    /// Whether the failure was not stated, but follows from what the input had lacked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub assumed: bool,
+}
+
+impl ApiError {
+    /// Whether the request is known to have failed.
+    pub(super) fn is_stated(&self) -> bool {
+        !self.assumed && self.missing.is_none()
+    }
 }
 
 /// The answer to one request for the metrics of an HPA. It is taken as the server gave it: pods that

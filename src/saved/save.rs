@@ -243,18 +243,21 @@ fn gates(controller: &Controller, known: &[(&str, bool)]) -> BTreeMap<String, bo
 /// Failed requests, but for those whose failure is their answer.
 fn errors(inputs: &[&Input], also: &[MetricSpec]) -> Vec<ApiError> {
     let several = inputs.len() > 1;
-    let lists = inputs.iter().map(|Input { snapshot, .. }| {
-        errors_of(snapshot, also, several.then(|| snapshot.hpa.key()).as_deref())
-    });
+    let lists = inputs
+        .iter()
+        .map(|input| errors_of(input, also, several.then(|| input.snapshot.hpa.key()).as_deref()));
     lists.flatten().collect()
 }
 
 /// Those of one snapshot, limited to its HPA where there are others.
-fn errors_of(snapshot: &Snapshot, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiError> {
+fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiError> {
+    let Input { snapshot, surroundings, .. } = input;
     let mut errors = Vec::new();
     let mut add = |api, metric: Option<&str>, (message, denied, missing): Failure<'_>| {
         let (metric, hpa) = (metric.map(str::to_owned), hpa.map(str::to_owned));
-        let error = ApiError { api, metric, hpa, message: message.to_owned(), denied, missing };
+        let message = message.to_owned();
+        let assumed = surroundings.lacks_scale && matches!(api, Api::Mapping | Api::Scale);
+        let error = ApiError { api, metric, hpa, message, denied, missing, assumed };
         if !errors.contains(&error) {
             errors.push(error);
         }

@@ -257,7 +257,7 @@ pub struct ApiError {
 impl ApiError {
     /// Whether the request is known to have failed.
     pub(super) fn is_stated(&self) -> bool {
-        !self.assumed && self.missing.is_none()
+        !self.assumed
     }
 }
 

@@ -17,20 +17,14 @@ pub const KEDA_PAUSED_REPLICAS: &str = "autoscaling.keda.sh/paused-replicas";
 pub const KEDA_PAUSED_SCALE_IN: &str = "autoscaling.keda.sh/paused-scale-in";
 /// A ScaledObject does not scale out.
 pub const KEDA_PAUSED_SCALE_OUT: &str = "autoscaling.keda.sh/paused-scale-out";
-/// Argo CD manages the object.
-pub const ARGO_CD: &str = "argocd.argoproj.io/tracking-id";
-/// Helm manages the object, in the release of this name.
-pub const HELM_RELEASE: &str = "meta.helm.sh/release-name";
 
-const KNOWN: [&str; 8] = [
+const KNOWN: [&str; 6] = [
     REVISION,
     VPA_UPDATES,
     KEDA_PAUSED,
     KEDA_PAUSED_REPLICAS,
     KEDA_PAUSED_SCALE_IN,
     KEDA_PAUSED_SCALE_OUT,
-    ARGO_CD,
-    HELM_RELEASE,
 ];
 
 /// Annotations by key, reduced to those above.

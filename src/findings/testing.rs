@@ -61,3 +61,14 @@ pub(crate) fn with(items: &[Value], kind: &str, patch: &Value) -> Vec<Value> {
     };
     items.iter().map(change).collect()
 }
+
+/// Holds each state to what is told of a code in it.
+pub(super) fn check(table: Vec<(&str, Code, Vec<Value>, Option<Told>)>) {
+    for (about, code, items, want) in table {
+        assert_eq!(told(code, &items), want, "{} {about}", code.as_str());
+    }
+}
+
+pub(super) fn boxed(names: &[&str]) -> Vec<Box<str>> {
+    names.iter().map(|name| (*name).into()).collect()
+}

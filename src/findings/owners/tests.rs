@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::testing::{Told, only, state, told, with};
+use super::super::testing::{boxed, check, only, state, with};
 use super::super::{Alternative, Code, Severity};
 use super::{
     ForeignPods, Lacking, OldRevisionPods, OwnedPods, Owner, Revision, SelectorMatchesNothing,
@@ -40,16 +40,6 @@ fn of_set(name: &str, hash: &str) -> Value {
 fn of_kind(items: &[Value], api_version: &str, kind: &str) -> Vec<Value> {
     let target = json!({"spec": {"scaleTargetRef": {"apiVersion": api_version, "kind": kind}}});
     with(items, "HorizontalPodAutoscaler", &target)
-}
-
-fn check(table: Vec<(&str, Code, Vec<Value>, Option<Told>)>) {
-    for (about, code, items, want) in table {
-        assert_eq!(told(code, &items), want, "{} {about}", code.as_str());
-    }
-}
-
-fn boxed(names: &[&str]) -> Vec<Box<str>> {
-    names.iter().map(|name| (*name).into()).collect()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::testing::{Told, only, state, told, with};
+use super::super::testing::{boxed, check, only, state, told, with};
 use super::super::{Alternative, Code, Facts, Severity};
 use super::{
     FinishedPods, NeverReady, ReplicasWithoutPods, Starting, StartingPods, StuckPod,
@@ -66,16 +66,6 @@ fn values(values: &[i64]) -> Value {
     };
     let items: Vec<Value> = (0..).zip(values).map(item).collect();
     json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList", "items": items})
-}
-
-fn check(table: Vec<(&str, Code, Vec<Value>, Option<Told>)>) {
-    for (about, code, items, want) in table {
-        assert_eq!(told(code, &items), want, "{} {about}", code.as_str());
-    }
-}
-
-fn boxed(names: &[&str]) -> Vec<Box<str>> {
-    names.iter().map(|name| (*name).into()).collect()
 }
 
 #[test]

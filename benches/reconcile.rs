@@ -4,6 +4,7 @@
 //! and a timeline of many passes takes. It asserts nothing of time.
 
 use std::hint::black_box;
+use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use jiff::{SignedDuration, Timestamp};
@@ -88,7 +89,7 @@ fn timelines(c: &mut Criterion) {
         let trace = trace.map(|text| Trace::read(text.as_bytes(), "the trace"));
         let plan = TimelineOptions {
             span: Some(snapshot.controller.sync_period * (PASSES - 1)),
-            trace: trace.transpose().expect("the trace is one"),
+            trace: trace.transpose().expect("the trace is one").map(Arc::new),
             times: JoinTimes {
                 ready: SignedDuration::from_secs(10),
                 measured: SignedDuration::from_secs(30),

@@ -79,6 +79,7 @@
 //!  report         texts, and the published JSON
 //!  findings       what is wrong, with evidence
 //!  apply          whether a result may be written
+//!  backtest       runs of several specs over one load, side by side
 //!  whatif         overrides of a snapshot, expectations, timelines
 //!  pass           one pass with its input, and queries on it
 //!  outlook        the uncertainty of a decision, and the passes that follow
@@ -103,6 +104,8 @@ pub mod apiserver;
 pub mod apply;
 #[doc(hidden)]
 pub mod args;
+#[doc(hidden)]
+pub mod backtest;
 #[doc(hidden)]
 pub mod cluster;
 #[doc(hidden)]

@@ -1,5 +1,7 @@
 //! Whole passes: from a saved state through the engine to everything that can be printed of it.
 
+use std::sync::Arc;
+
 use clap::{Command, FromArgMatches};
 use jiff::Timestamp;
 use kubectl_hpa::apimachinery::quantity::Quantity;
@@ -90,7 +92,7 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     let assumptions = Assumptions::read(&args.overrides)?;
     let trace = args.timeline.trace.as_ref();
     let trace = trace.map(|text| Trace::read(text.replace(';', "\n").as_bytes(), "load.csv"));
-    let trace = trace.transpose()?;
+    let trace = trace.transpose()?.map(Arc::new);
     let mut objects = Objects::default();
     read_text(state, "state.yaml", &mut objects)?;
     let options =

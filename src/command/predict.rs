@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
+use std::sync::Arc;
 
 use super::fail_on::FindingsWatch;
 use super::output_file::replace;
@@ -206,7 +207,7 @@ fn plan(args: &TimelineArgs) -> Result<TimelineOptions, Error> {
     let TimelineArgs { span, trace, ready_after, metrics_after } = args;
     let trace = trace.as_ref().map(|path| {
         let (bytes, origin) = file::read_whole(path.as_ref())?;
-        Trace::read(&bytes, &origin)
+        Trace::read(&bytes, &origin).map(Arc::new)
     });
     let times = JoinTimes { ready: *ready_after, measured: *metrics_after };
     Ok(TimelineOptions { span: *span, trace: trace.transpose()?, times })

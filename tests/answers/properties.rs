@@ -9,6 +9,7 @@ use crate::common::build::with;
 use crate::common::scenario;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 use kubectl_hpa::engine::decision::{Because, Decision, MetricResult, Path, Step};
@@ -124,7 +125,7 @@ fn goes_on(scenario: &Scenario, passes: i32, follows: bool) -> TestCaseResult {
     snapshot.hpa.spec.max_replicas = snapshot.hpa.spec.max_replicas.min(300);
     let name = snapshot.hpa.spec.metrics.first().map_or("cpu", |metric| metric.name());
     let trace = format!("time,{name}\n20s,x1.5\n1m,missing\n80s,x0.5\n");
-    let trace = Trace::read(trace.as_bytes(), "the trace").ok().filter(|_| follows);
+    let trace = Trace::read(trace.as_bytes(), "the trace").ok().filter(|_| follows).map(Arc::new);
     let period = snapshot.controller.sync_period;
     let play = |passes: i32| {
         let second = SignedDuration::from_secs(1);

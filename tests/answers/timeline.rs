@@ -8,6 +8,7 @@ use crate::common::recorded;
 use crate::common::trajectories;
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::engine;
@@ -49,7 +50,7 @@ impl Load {
     }
 }
 
-fn trace(loads: &[Load], start: Timestamp) -> Trace {
+fn trace(loads: &[Load], start: Timestamp) -> Arc<Trace> {
     let has_queue = loads.iter().any(|load| load.queue.is_some());
     let mut text = format!("time,cpu{}\n", if has_queue { ",queue_depth" } else { "" });
     for load in loads {
@@ -62,7 +63,7 @@ fn trace(loads: &[Load], start: Timestamp) -> Trace {
         let queue = if has_queue { format!(",{queue}") } else { queue };
         writeln!(text, "{}ms,{cpu}{queue}", after.as_millis()).unwrap();
     }
-    Trace::read(text.as_bytes(), "the recording").unwrap()
+    Arc::new(Trace::read(text.as_bytes(), "the recording").unwrap())
 }
 
 /// How many passes came out as recorded.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The way of the data. A module may know those to its left, never those to its right. The
 /// commands tie them together and may know all. The cluster gives snapshots and so knows what they are
 /// made of; a snapshot knows no network.
-const LAYERS: [&str; 14] = [
+const LAYERS: [&str; 15] = [
     "args",
     "snapshot",
     "apiserver",
@@ -20,6 +20,7 @@ const LAYERS: [&str; 14] = [
     "outlook",
     "pass",
     "whatif",
+    "backtest",
     "apply",
     "findings",
     "report",

@@ -115,6 +115,11 @@ impl Override {
         }
     }
 
+    /// Whether it is about the metric at a place in the spec.
+    pub(super) fn is_of_metric(&self, place: usize) -> bool {
+        self.metric.as_ref().is_some_and(|(own, _)| *own == place)
+    }
+
     fn of_pods(self, pods: impl IntoIterator<Item = Box<str>>) -> Self {
         Self { pods: pods.into_iter().collect(), ..self }
     }

@@ -36,6 +36,9 @@ pub(super) struct SpecChanges {
 pub struct Candidate {
     origin: String,
     object: HpaObject,
+    /// The metrics that were looked up beside those of the running HPA: its own, and those of other
+    /// candidates.
+    asked: Vec<MetricSpec>,
 }
 
 /// A target as it was typed.
@@ -126,12 +129,23 @@ impl Candidate {
         }
         object.notes.extend(ignored(objects, hpa));
         set_on_decode(&mut object.spec, object.version);
-        Ok(Self { origin, object })
+        Ok(Self { origin, asked: object.spec.metrics.clone(), object })
     }
 
     /// The metrics that it needs answers to.
     pub fn metrics(&self) -> &[MetricSpec] {
         &self.object.spec.metrics
+    }
+
+    /// The same among others, for all of which these metrics were looked up.
+    #[must_use]
+    pub fn among(self, asked: &[MetricSpec]) -> Self {
+        Self { asked: asked.to_vec(), ..self }
+    }
+
+    /// Where it is from: its file, and the document in it.
+    pub fn origin(&self) -> &str {
+        &self.origin
     }
 }
 
@@ -208,7 +222,7 @@ impl SpecChanges {
         notes: &mut Vec<Note>,
     ) -> Result<(), Error> {
         let before = snapshot.hpa.spec.clone();
-        if let Some(Candidate { origin, object }) = &self.candidate {
+        if let Some(Candidate { origin, object, asked }) = &self.candidate {
             same_target(&before, &object.spec, origin)?;
             notes.extend(object.notes.iter().map(|note| Note::OfManifest {
                 origin: origin.clone(),
@@ -223,13 +237,7 @@ impl SpecChanges {
             if manifest != hpa {
                 notes.push(Note::ManifestRenamed { manifest, hpa });
             }
-            update(
-                snapshot,
-                object.spec.clone(),
-                object.version,
-                origin,
-                object.spec.metrics.as_slice(),
-            )?;
+            update(snapshot, object.spec.clone(), object.version, origin, asked)?;
             overrides.push(Override::new(
                 "HPA",
                 format!("that of {origin}"),

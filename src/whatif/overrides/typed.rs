@@ -37,6 +37,24 @@ impl Assumptions {
         self.spec.candidate = Some(candidate);
     }
 
+    /// Whether another spec is assumed.
+    pub fn changes_spec(&self) -> bool {
+        !self.spec.is_none()
+    }
+
+    /// The same with the spec as it is.
+    #[must_use]
+    pub fn without_spec(&self) -> Self {
+        Self { spec: SpecChanges::default(), ..self.clone() }
+    }
+
+    /// The same from a number of replicas on, unless another one is assumed.
+    #[must_use]
+    pub fn starting_with(mut self, replicas: i32) -> Self {
+        self.pods.replicas.get_or_insert(Replicas::To(replicas));
+        self
+    }
+
     /// Reads what was typed.
     ///
     /// # Errors

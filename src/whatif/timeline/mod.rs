@@ -2,26 +2,39 @@
 //! decides, remembers and writes is the engine's; here the clock moves, pods come and go, and the load
 //! is shared among those that are ready.
 
+mod course;
 mod load;
+mod past;
 mod player;
 mod pods;
+mod record;
+mod samples;
 #[cfg(test)]
 mod tests;
+mod totals;
 mod trace;
 mod world;
+
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::engine::decision::{Decision, Path, Step};
+use crate::engine::decision::{Because, Decision, MetricStep, Path, Step};
+use crate::snapshot::Snapshot;
 use crate::snapshot::memory::Recommendation;
+use crate::whatif::overrides::{Reported, current};
+pub use course::Course;
+pub use past::begin_in_the_past;
 pub use player::Player;
 pub use pods::PENDING;
-pub use trace::Trace;
-use world::World;
+pub use record::{Mark, Record};
+pub use samples::Gaps;
+pub use totals::{Peak, Stretch, Totals};
+pub use trace::{LoadFacts, Trace};
 
-/// As many passes as are played; with the usual sync period, more than a day.
-pub const MAX_PASSES: i64 = 10_000;
+/// As many passes as are played; with the usual sync period, twelve weeks.
+pub const MAX_PASSES: i64 = 500_000;
 
 /// How long a pod is in the cluster when it gets further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,8 +50,8 @@ pub struct JoinTimes {
 pub struct TimelineOptions {
     /// How long; without it, to the end of the trace and on until the replicas settle.
     pub span: Option<SignedDuration>,
-    /// The load; without one, it stays as it is.
-    pub trace: Option<Trace>,
+    /// The load, which several runs share; without one, it stays as it is.
+    pub trace: Option<Arc<Trace>>,
     /// How pods join.
     pub times: JoinTimes,
 }
@@ -64,6 +77,8 @@ pub struct Timeline {
     pub passes: Vec<Point>,
     /// Those that changed the replicas.
     pub changes: Vec<Change>,
+    /// What they come to, as far as the load goes.
+    pub totals: Totals,
     /// Whether nothing is left that could change the replicas while the load stays as it is at the end.
     pub is_settled: bool,
     /// Between which counts it goes to and fro at the end, where it does.
@@ -123,9 +138,11 @@ pub struct Point {
     pub proposal: Option<i32>,
     /// The pods that were ready before it.
     pub ready: usize,
+    /// Whether it decided at all; else it left the replicas alone for want of metrics.
+    pub is_answered: bool,
 }
 
-/// A pass that changed the replicas.
+/// What a pass made of the replicas.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// Its time.
@@ -138,6 +155,10 @@ pub struct Change {
     pub proposal: Option<i32>,
     /// Which metric did.
     pub by: Option<usize>,
+    /// What that metric said, as the status reports it.
+    pub value: Option<Reported>,
+    /// Whether that was within the tolerance of its target.
+    pub is_within_tolerance: bool,
     /// What made something else of it, in order.
     pub limits: Vec<Limited>,
 }
@@ -155,17 +176,14 @@ pub enum Limited {
     Woken,
 }
 
-impl Timeline {
-    /// Takes down a pass over so many replicas.
-    fn record(&mut self, from: i32, world: &World, decision: &Decision) {
-        let time = world.snapshot.now;
+impl Change {
+    fn of(decision: &Decision, time: Timestamp, from: i32) -> Self {
         let to = decision.replicas_after().unwrap_or(from);
         let proposal = decision.proposal;
-        self.passes.push(Point { replicas: to, proposal, ready: world.ready() });
-        if from == to {
-            return;
-        }
-        let mut change = Change { time, from, to, proposal, by: None, limits: Vec::new() };
+        let (value, is_within_tolerance) = (None, false);
+        let limits = Vec::new();
+        let mut change =
+            Self { time, from, to, proposal, by: None, value, is_within_tolerance, limits };
         for step in &decision.trace {
             change.limits.extend(match step {
                 Step::ChoosePath { path: Path::AboveMax | Path::BelowMin, .. } => {
@@ -185,16 +203,64 @@ impl Timeline {
                 _ => None,
             });
         }
-        self.changes.push(change);
+        if let Some(by) = change.by {
+            change.value = current(decision, by);
+            let proposal = decision.metric(by).and_then(MetricStep::proposal);
+            change.is_within_tolerance = proposal.is_some_and(|it| {
+                matches!(it.because, Because::WithinTolerance | Because::FilledWithinTolerance)
+            });
+        }
+        change
+    }
+}
+
+impl Timeline {
+    /// A timeline of a run that has not begun.
+    fn of(course: &Course<'_>) -> Self {
+        let player = course.player;
+        let Snapshot { now, controller, .. } = course.snapshot();
+        let period = controller.sync_period;
+        Self {
+            start: *now,
+            period,
+            span: player.span,
+            trace: player.trace.clone(),
+            times: player.plan.times,
+            starting: course.starting(),
+            stays: course.stays(),
+            passes: Vec::new(),
+            changes: Vec::new(),
+            totals: Totals::begin(course),
+            is_settled: false,
+            swing: None,
+        }
     }
 
-    /// Takes down the passes from a time after the first on, each like the last one.
-    fn repeat_last(&mut self, from: SignedDuration) {
-        let Some(last) = self.passes.last().copied() else { return };
-        let mut after_first = from;
-        while after_first <= self.span {
-            self.passes.push(last);
-            after_first += self.period;
+    /// Takes down a pass.
+    fn record(&mut self, course: &Course<'_>) {
+        self.span = self.span.max(course.after_first());
+        let change = course.change();
+        let point = course.point();
+        self.totals.add(change.from, point);
+        self.passes.push(point);
+        if change.from != change.to {
+            self.changes.push(change);
+        }
+    }
+
+    /// Takes down how it ends. After a rest, all further passes are like the last one.
+    fn end(&mut self, course: &Course<'_>) {
+        self.is_settled = course.is_settled();
+        self.swing = course.swing();
+        if let Some(last) = self.passes.last().copied().filter(|_| self.is_settled) {
+            let mut after_first = course.after_first().saturating_add(self.period);
+            while after_first <= self.span {
+                self.passes.push(last);
+                after_first = after_first.saturating_add(self.period);
+            }
+        }
+        if let Some(last) = self.passes.last() {
+            self.totals.end(self.is_settled, *last);
         }
     }
 
@@ -205,12 +271,11 @@ impl Timeline {
 }
 
 /// The counts between which changes go to and fro: one of them comes twice.
-fn swing(changes: &[Change]) -> Option<(i32, i32)> {
-    let Change { from, to, .. } = changes.last()?;
-    let same = |change: &&Change| (change.from, change.to) == (*from, *to);
-    let first = changes.iter().position(|change| same(&change))?;
+fn swing(changes: &[(i32, i32)]) -> Option<(i32, i32)> {
+    let last = changes.last()?;
+    let first = changes.iter().position(|change| change == last)?;
     let round = changes.get(first..changes.len() - 1).filter(|round| !round.is_empty())?;
-    let counts = || round.iter().flat_map(|change| [change.from, change.to]);
+    let counts = || round.iter().flat_map(|(from, to)| [*from, *to]);
     Some((counts().min()?, counts().max()?))
 }
 

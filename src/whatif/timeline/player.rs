@@ -1,15 +1,15 @@
-//! Plays pass after pass: what the controller decides goes into the cluster of the next pass, and what
-//! it remembers and writes goes with it.
+//! Gets ready to play: how long, with what load, and what the load means for this HPA. The passes
+//! themselves are those of a [`Course`].
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 
+use super::course::Course;
 use super::trace::Stated;
 use super::world::{Setting, World};
-use super::{JoinTimes, MAX_PASSES, Timeline, TimelineOptions, TraceEnd, after, swing};
-use crate::engine;
+use super::{JoinTimes, MAX_PASSES, Timeline, TimelineOptions, Trace, TraceEnd};
 use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::numbers;
@@ -21,14 +21,16 @@ use crate::whatif::value::Value;
 /// A timeline that is about to be played.
 #[derive(Debug)]
 pub struct Player {
-    plan: TimelineOptions,
-    trace: Option<TraceEnd>,
+    pub(super) plan: TimelineOptions,
+    pub(super) trace: Option<TraceEnd>,
     /// How long is played, or at least where the plan does not say.
-    span: SignedDuration,
+    pub(super) span: SignedDuration,
     /// The longest time between a change and the next one that it leads to.
-    wait: SignedDuration,
-    held: HashSet<Box<str>>,
-    settings: Vec<Setting>,
+    pub(super) wait: SignedDuration,
+    pub(super) held: HashSet<Box<str>>,
+    /// The places of each metric of the trace in the spec.
+    pub(super) places: Vec<Vec<usize>>,
+    pub(super) settings: Vec<Setting>,
 }
 
 impl Player {
@@ -71,48 +73,59 @@ impl Player {
         }
         let held = overrides.iter().flat_map(|own| own.pods.iter().cloned()).collect();
         let wait = wait(plan.times, snapshot);
-        let mut player = Self { plan, trace, span, wait, held, settings: Vec::new() };
-        if let Some(trace) = &player.plan.trace {
-            let stated = trace.resolve(snapshot)?;
-            let world = World::of(snapshot, &player.held, player.plan.times);
-            let mut requests = HashMap::new();
-            let settings = stated.iter().map(|stated| world.setting(stated, &mut requests));
-            player.settings = settings.collect::<Result<_, Error>>()?;
-            player.begin(&stated, world, snapshot, overrides)?;
+        let (places, settings) = (Vec::new(), Vec::new());
+        let mut player = Self { plan, trace, span, wait, held, places, settings };
+        if let Some(trace) = player.plan.trace.clone() {
+            player.load(&trace, snapshot, overrides)?;
         }
         Ok(player)
     }
 
-    /// Gives a snapshot the load that the trace has at its time, if it has one.
-    fn begin(
-        &self,
-        stated: &[Stated],
-        mut world: World,
+    /// Finds out what a trace means for a snapshot, and gives it the load that the trace has at its
+    /// time, if it has one.
+    fn load(
+        &mut self,
+        trace: &Arc<Trace>,
         snapshot: &mut Snapshot,
         overrides: &mut Vec<Override>,
     ) -> Result<(), Error> {
-        // Of several values that a metric has had by then, the latest.
-        let mut begun: Vec<(&Stated, &Setting)> = Vec::new();
-        for now in stated.iter().zip(&self.settings).rev() {
-            let is_new = begun.iter().all(|(other, _)| other.places != now.0.places);
-            if is_new && !now.0.after.is_positive() {
-                begun.push(now);
+        self.places = trace.places(snapshot)?;
+        let is_given = |place| overrides.iter().any(|own| own.is_of_metric(place));
+        trace.check_complete(snapshot, &self.places, is_given)?;
+        let stated = trace.stated(snapshot.now);
+        let mut world = World::of(snapshot, &self.held, self.plan.times);
+        let mut requests = HashMap::new();
+        for stated in &stated {
+            let places = &self.places[stated.column];
+            for place in places {
+                trace.check_unit(&snapshot.hpa.spec.metrics[*place], stated)?;
             }
+            let Some(&first) = places.first() else { continue };
+            self.settings.push(world.setting(stated, trace, first, &mut requests)?);
         }
-        begun.reverse();
+        // Of several values that a metric has had by then, the latest.
+        let begun = (0..self.places.len()).filter_map(|column| {
+            let now = |own: &&Stated<'_>| own.column == column && !own.after.is_positive();
+            stated.iter().rfind(now)
+        });
+        let begun: Vec<&Stated<'_>> = begun.collect();
         let decision = look(snapshot);
-        for (Stated { places, value, text, place, .. }, setting) in &begun {
+        for stated in &begun {
+            let places = &self.places[stated.column];
             let Some(&first) = places.first() else { continue };
             let label = snapshot.hpa.spec.metrics[first].label();
             if overrides.iter().any(|own| own.item == label) {
+                let place = trace.place(stated);
                 return Err(Error::usage(format!("{place}: {label} is also set by a flag"))
                     .hint("start the trace later, or remove the flag"));
             }
             let now = current(&decision, first);
-            let own = Override::new(label, meaning(value, text, snapshot, first), now);
-            overrides.push(own.of_metric(first, text));
-            world.set(setting)?;
+            let own = Override::new(label, meaning(stated, snapshot, first), now);
+            overrides.push(own.of_metric(first, stated.text));
+            let setting = world.setting(stated, trace, first, &mut requests)?;
+            world.set(&setting, places)?;
         }
+        self.settings.retain(|setting| setting.after.is_positive());
         if !begun.is_empty() {
             world.settle();
             let World { snapshot: begun, .. } = world;
@@ -121,17 +134,21 @@ impl Player {
         Ok(())
     }
 
-    /// Whether the next pass is not played. The end of a trace is followed by what it leads to, such
-    /// as the scale-down once a window has passed: it goes on until nothing has changed for so long
-    /// that nothing is waited for.
-    fn is_over(&self, timeline: &Timeline, same_load: usize, next: SignedDuration) -> bool {
-        if next <= self.span || self.plan.span.is_some() {
-            return next > self.span;
-        }
-        let last_change = timeline.steady_since().duration_since(timeline.start);
-        next > self.span.max(last_change).saturating_add(self.wait)
-            || timeline.passes.len() as i64 >= MAX_PASSES
-            || swing(&timeline.changes[same_load..]).is_some()
+    /// The passes over a snapshot, at the first of them. None where the scale cannot be read.
+    pub fn start(&self, snapshot: &Snapshot, first: Decision) -> Option<Course<'_>> {
+        Course::new(self, snapshot, first)
+    }
+
+    /// How many passes the load lasts: those before the end of the trace or of the time that is played.
+    /// Later ones are played to see where it settles.
+    pub fn passes_of_load(&self, period: SignedDuration) -> usize {
+        let passes = -(-self.span.as_nanos()).div_euclid(period.as_nanos().max(1));
+        usize::try_from(passes).unwrap_or(usize::MAX)
+    }
+
+    /// The longest time that a change takes to lead to the next one.
+    pub fn longest_wait(&self) -> SignedDuration {
+        self.wait
     }
 
     /// Plays what follows on the first pass over a snapshot. Nothing where the scale cannot be read.
@@ -140,69 +157,15 @@ impl Player {
     ///
     /// It comes to more pods than can be played.
     pub fn play(&self, snapshot: &Snapshot, first: &Decision) -> Result<Option<Timeline>, Error> {
-        let Some(mut replicas) = snapshot.scale.as_ref().ok().map(|scale| scale.spec_replicas)
-        else {
-            return Ok(None);
-        };
-        let (start, period) = (snapshot.now, snapshot.controller.sync_period);
-        let mut world = World::of(snapshot, &self.held, self.plan.times);
-        let mut timeline = Timeline {
-            start,
-            period,
-            span: self.span,
-            trace: self.trace.clone(),
-            times: self.plan.times,
-            starting: world.starting(),
-            stays: world.stays(),
-            passes: Vec::new(),
-            changes: Vec::new(),
-            is_settled: false,
-            swing: None,
-        };
-        let mut settings = self.settings.iter().filter(|own| own.after.is_positive()).peekable();
-        // What is said of the load counts since the last time that it was another one.
-        let mut same_load = 0;
-        let mut after_first = SignedDuration::ZERO;
-        let mut decision = Cow::Borrowed(first);
+        let Some(mut course) = self.start(snapshot, first.clone()) else { return Ok(None) };
+        let mut timeline = Timeline::of(&course);
         loop {
-            timeline.record(replicas, &world, &decision);
-            let before = replicas;
-            replicas = decision.replicas_after().unwrap_or(replicas);
-            timeline.span = self.span.max(after_first);
-            after_first += period;
-            let is_over = self.is_over(&timeline, same_load, after_first);
-            // With a load that stays, nothing comes after a rest.
-            if (is_over || settings.peek().is_none())
-                && before == replicas
-                && world.is_at_rest(&decision, replicas)
-            {
-                timeline.is_settled = true;
-                timeline.repeat_last(after_first);
-                break;
+            timeline.record(&course);
+            if !course.go_on()? {
+                timeline.end(&course);
+                return Ok(Some(timeline));
             }
-            if is_over {
-                break;
-            }
-            world.reveal();
-            // What the controller writes while a metric is unread is not known; the status before
-            // it stays.
-            if let Some(status) = &decision.outcome.status {
-                world.snapshot.hpa.status = status.clone();
-            }
-            world.scale_to(replicas)?;
-            world.advance(after(start, after_first));
-            while let Some(own) = settings.next_if(|own| own.after <= after_first) {
-                world.set(own)?;
-                same_load = timeline.changes.len();
-            }
-            world.settle();
-            let memory = decision.memory.clone();
-            decision = Cow::Owned(engine::reconcile(&world.snapshot, &memory));
         }
-        if !timeline.is_settled {
-            timeline.swing = swing(&timeline.changes[same_load..]);
-        }
-        Ok(Some(timeline))
     }
 }
 
@@ -215,7 +178,8 @@ fn wait(times: JoinTimes, snapshot: &Snapshot) -> SignedDuration {
 }
 
 /// What a value of a trace means, in words.
-fn meaning(value: &Value, text: &str, snapshot: &Snapshot, place: usize) -> String {
+fn meaning(stated: &Stated<'_>, snapshot: &Snapshot, place: usize) -> String {
+    let Stated { value, text, .. } = stated;
     let spec = &snapshot.hpa.spec.metrics[place];
     match (value, SampleSource::of(&snapshot.hpa, spec)) {
         (Value::Amount(_), SampleSource::Resource { .. } | SampleSource::Pods) => {

@@ -2,6 +2,7 @@
 //! load; not from this code.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value as Json, json};
@@ -72,7 +73,8 @@ fn plan(span: &str, trace: &str) -> TimelineOptions {
         |text: &str| -> SignedDuration { crate::apimachinery::go::parse_duration(text).unwrap() };
     TimelineOptions {
         span: (!span.is_empty()).then(|| duration(span)),
-        trace: (!trace.is_empty()).then(|| Trace::read(trace.as_bytes(), "load.csv").unwrap()),
+        trace: (!trace.is_empty())
+            .then(|| Arc::new(Trace::read(trace.as_bytes(), "load.csv").unwrap())),
         times: JoinTimes { ready: duration("10s"), measured: duration("30s") },
     }
 }
@@ -492,7 +494,7 @@ fn what_cannot_be_played_is_an_error() {
     let world = World::new(json!({}), &[50, 50]);
     for (span, trace, message) in [
         ("0s", "", "0s is too short for a pass every 15s"),
-        ("4200h", "", "4200h with a pass every 15s has 1008001 passes; the limit is 10000"),
+        ("4200h", "", "4200h with a pass every 15s has 1008001 passes; the limit is 500000"),
         ("", "time,cpu\n0s,1m\n", "the trace ends with the first pass"),
         ("", "time,cpu\n2026-11-21T05:59:00Z,1m\n", "the trace ends with the first pass"),
         (

@@ -1,56 +1,105 @@
-//! A load over time, read from CSV: a column of times, and one for each metric that changes. What a
-//! value means for the pods is the business of [`super::load`].
+//! A load over time, read from CSV: a column of times, one for each metric that changes, and what the
+//! cluster did meanwhile where that was recorded. What a value means for the pods is the business of
+//! [`super::load`].
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::record::{Mark, Record};
+use super::samples::{Gaps, Sample, regular};
 use super::{LastValue, TraceEnd};
 use crate::error::Error;
 use crate::numbers::{NoDuration, parse_duration};
 use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::MetricSpec;
 use crate::whatif::overrides::{NamedMetric, share_usage};
 use crate::whatif::unit;
 use crate::whatif::value::{FORMS, Value};
 
-/// The load, row by row.
+/// The load, column by column.
 #[derive(Debug, Clone)]
 pub struct Trace {
     origin: String,
-    columns: Vec<(String, NamedMetric)>,
-    rows: Vec<Row>,
+    /// Whether times are those of the clock, counted from 1970, rather than since the first pass.
+    is_absolute: bool,
+    first: SignedDuration,
+    last: SignedDuration,
+    metrics: Vec<MetricColumn>,
+    record: Record,
 }
 
+/// The values of a metric.
 #[derive(Debug, Clone)]
-struct Row {
-    line: u64,
-    time: Time,
-    /// By column; none where the value before holds on.
-    values: Vec<Option<(String, Value)>>,
+struct MetricColumn {
+    title: String,
+    wanted: NamedMetric,
+    samples: Vec<Sample<Typed>>,
+    step: Option<SignedDuration>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-enum Time {
-    After(SignedDuration),
-    At(Timestamp),
+/// A value with its text.
+#[derive(Debug, Clone, PartialEq)]
+struct Typed {
+    value: Value,
+    text: Box<str>,
 }
 
 /// A value that a metric has from a time on.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Stated {
+pub(super) struct Stated<'t> {
     /// How long after the first pass; negative before it.
     pub(super) after: SignedDuration,
-    /// The places of the metric in the spec.
-    pub(super) places: Vec<usize>,
+    /// Which of the metrics of the trace, counted from 0.
+    pub(super) column: usize,
     pub(super) value: Value,
     /// As it was typed.
-    pub(super) text: String,
-    /// Where it stands, for errors about it.
-    pub(super) place: String,
+    pub(super) text: &'t str,
+    line: u64,
+}
+
+/// What is known of a load as a whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadFacts {
+    /// Its metrics, as the trace heads them.
+    pub metrics: Vec<String>,
+    /// The usual time between two samples, if they are regular.
+    pub step: Option<SignedDuration>,
+    /// When it begins.
+    pub start: Timestamp,
+    /// When it ends.
+    pub end: Timestamp,
+    /// The times at which some metric has no value.
+    pub gaps: Gaps,
+    /// Changes of the spec, rollouts and the like, as the trace marks them.
+    pub marks: Vec<Mark>,
 }
 
 const EXAMPLE: &str = "its first line is such as time,cpu,queue_depth, the others such as \
                        1m30s,80%,300";
 const TIMES: &str = "a time is that since the first pass (30s, 1m30s, or seconds such as 90), or of \
                      the clock (2026-11-21T06:00:00Z)";
+
+/// What a column holds, by its title.
+enum Title {
+    Time,
+    Replicas,
+    Ready,
+    Spec,
+    /// One of the metrics, counted from 0.
+    Metric(usize),
+}
+
+/// Where something is in a table, for errors about it.
+struct Place<'t> {
+    origin: &'t str,
+    line: u64,
+}
+
+impl Place<'_> {
+    fn bad(&self, why: impl std::fmt::Display) -> Error {
+        let Self { origin, line } = self;
+        Error::usage(format!("failed to read the trace {origin}:{line}: {why}"))
+    }
+}
 
 impl Trace {
     /// Reads a table; `origin` says where it is from.
@@ -59,103 +108,146 @@ impl Trace {
     ///
     /// It is no such table, or a time or value of it is none; the error names line and column.
     pub fn read(bytes: &[u8], origin: &str) -> Result<Self, Error> {
-        let bad = |line: u64, why: String| {
-            Error::usage(format!("failed to read the trace {origin}:{line}: {why}"))
-        };
+        let at = |line| Place { origin, line };
         let mut reader = csv::ReaderBuilder::new()
             .trim(csv::Trim::All)
             .flexible(true)
             .has_headers(false)
             .from_reader(bytes);
-        let mut records = reader.records().map(|record| {
-            record.map_err(|e| {
-                let line = e.position().map_or(1, csv::Position::line);
-                let why = match e.kind() {
-                    csv::ErrorKind::Utf8 { .. } => "not UTF-8 text".to_owned(),
-                    _ => e.to_string(),
+        let mut header = csv::StringRecord::new();
+        if !read_record(&mut reader, &mut header, origin)? {
+            return Err(at(1).bad("it is empty").hint(EXAMPLE));
+        }
+        let (titles, mut metrics) = titles(&header, origin)?;
+        let mut record = Record::default();
+        let mut times: Vec<SignedDuration> = Vec::new();
+        let mut is_absolute = false;
+        let mut row = csv::StringRecord::new();
+        while read_record(&mut reader, &mut row, origin)? {
+            let line = row.position().map_or(0, |position| line_of(position, bytes));
+            let place = at(line);
+            if row.len() != header.len() {
+                let (got, want) = (row.len(), header.len());
+                let why = format!("{got} fields, where the first line has {want}");
+                return Err(place.bad(why));
+            }
+            let cells = || row.iter().zip(&titles);
+            let text = cells().find(|(_, title)| matches!(title, Title::Time));
+            let text = text.map_or("", |(text, _)| text);
+            let (time, is_clock) = read_time(text).map_err(|why| place.bad(why).hint(TIMES))?;
+            if let Some(before) = times.last() {
+                if is_clock != is_absolute {
+                    let why = "times are mixed: some are relative to the first pass, some absolute";
+                    return Err(place.bad(why).hint("use one form"));
+                }
+                if time <= *before {
+                    let why = format!("time {text} is not after the previous one");
+                    return Err(place.bad(why).hint("rows are sorted by time"));
+                }
+            }
+            is_absolute = is_clock;
+            times.push(time);
+            for (text, title) in cells().filter(|(text, _)| !text.is_empty()) {
+                let count = |title| {
+                    let why = |why| place.bad(format!("{title}: {text}: {why}"));
+                    read_count(text).map_err(why)
                 };
-                bad(line, why)
-            })
-        });
-        let Some(header) = records.next().transpose()? else {
-            return Err(bad(1, "it is empty".to_owned()).hint(EXAMPLE));
+                match title {
+                    Title::Time => {}
+                    Title::Replicas => {
+                        record.replicas.push(Sample::known(time, line, count("replicas")?));
+                    }
+                    Title::Ready => record.ready.push(Sample::known(time, line, count("ready")?)),
+                    Title::Spec => record.marks.push((time, text.to_owned())),
+                    Title::Metric(column) => metrics[*column].push(time, text, &place)?,
+                }
+            }
+        }
+        let (Some(&first), Some(&last)) = (times.first(), times.last()) else {
+            return Err(at(1).bad("there are no rows").hint(EXAMPLE));
         };
-        let place = header.iter().position(|title| title == "time");
-        let Some(place) = place else {
-            let why = "the first line has no column \"time\"".to_owned();
-            return Err(bad(1, why).hint(EXAMPLE));
-        };
-        let mut columns: Vec<(String, NamedMetric)> = Vec::new();
-        for title in header.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, t)| t) {
-            if columns.iter().any(|(other, _)| other == title) || title == "time" {
-                return Err(bad(1, format!("duplicate column {title:?}")));
-            }
-            let wanted = NamedMetric::read(title, &format!("the trace {origin}:1: column"))?;
-            columns.push((title.to_owned(), wanted));
+        for column in &mut metrics {
+            column.step = regular(&mut column.samples);
         }
-        if columns.is_empty() {
-            return Err(bad(1, "there is no column for a metric".to_owned()).hint(EXAMPLE));
+        regular(&mut record.replicas);
+        regular(&mut record.ready);
+        Ok(Self { origin: origin.to_owned(), is_absolute, first, last, metrics, record })
+    }
+
+    /// When it begins, if it is a load of the past: one that ends before a time.
+    pub fn begins_before(&self, now: Timestamp) -> Option<Timestamp> {
+        let is_past = self.is_absolute && !self.end(now).after.is_positive();
+        is_past.then(|| self.moment(self.first, now))
+    }
+
+    /// Whether it was recorded rather than made up, for a first pass at `start`: it has the replicas
+    /// that there were, or has begun by then.
+    fn is_recorded(&self, start: Timestamp) -> bool {
+        let has_begun = self.is_absolute && !self.after(self.first, start).is_positive();
+        has_begun || !self.record.replicas.is_empty()
+    }
+
+    /// What the cluster did meanwhile, for a first pass at `start`.
+    pub fn record(&self, start: Timestamp) -> Record {
+        self.record.clone().after(|time| self.after(time, start))
+    }
+
+    /// What is known of it as a whole, for a first pass at `start`.
+    pub fn facts(&self, start: Timestamp) -> LoadFacts {
+        let marks = self
+            .record
+            .marks
+            .iter()
+            .map(|(time, text)| Mark { time: self.moment(*time, start), text: text.clone() });
+        let samples = || self.metrics.iter().map(|column| column.samples.as_slice());
+        let is_missing = |typed: &Typed| typed.value == Value::Missing;
+        LoadFacts {
+            metrics: self.metrics.iter().map(|column| column.title.clone()).collect(),
+            step: self.metrics.iter().filter_map(|column| column.step).max(),
+            start: self.moment(self.first, start),
+            end: self.moment(self.last, start),
+            gaps: Gaps::of(samples(), is_missing, self.last),
+            marks: marks.collect(),
         }
-        let mut rows: Vec<Row> = Vec::new();
-        for record in records {
-            let record = record?;
-            let line = record.position().map_or(0, csv::Position::line);
-            if record.len() != header.len() {
-                let (got, want) = (record.len(), header.len());
-                return Err(bad(line, format!("{got} fields, where the first line has {want}")));
-            }
-            let time = Time::read(&record[place]).map_err(|why| bad(line, why).hint(TIMES))?;
-            if let Some(before) = rows.last().map(|row| row.time) {
-                if std::mem::discriminant(&before) != std::mem::discriminant(&time) {
-                    let why = "times are mixed: some are relative to the first pass, some absolute"
-                        .to_owned();
-                    return Err(bad(line, why).hint("use one form"));
-                }
-                if time <= before {
-                    let why = format!("time {} is not after the previous one", &record[place]);
-                    return Err(bad(line, why).hint("rows are sorted by time"));
-                }
-            }
-            let cells = record.iter().enumerate().filter(|(at, _)| *at != place);
-            let values = cells.zip(&columns).map(|((_, text), (title, _))| {
-                if text.is_empty() {
-                    return Ok(None);
-                }
-                let value = text.parse::<Value>().map_err(|why| {
-                    bad(line, format!("{title}: {text}: {why}")).hint(format!("a value is {FORMS}"))
-                })?;
-                Ok(Some((text.to_owned(), value)))
-            });
-            rows.push(Row { line, time, values: values.collect::<Result<_, Error>>()? });
+    }
+
+    /// How long after a first pass at `start` a time is; negative before it.
+    fn after(&self, time: SignedDuration, start: Timestamp) -> SignedDuration {
+        match self.is_absolute {
+            true => time.saturating_sub(start.duration_since(Timestamp::UNIX_EPOCH)),
+            false => time,
         }
-        if rows.is_empty() {
-            return Err(bad(1, "there are no rows".to_owned()).hint(EXAMPLE));
-        }
-        Ok(Self { origin: origin.to_owned(), columns, rows })
+    }
+
+    fn moment(&self, time: SignedDuration, start: Timestamp) -> Timestamp {
+        super::after(start, self.after(time, start))
     }
 
     /// Where it ends, for a first pass at `now`.
     pub(super) fn end(&self, now: Timestamp) -> TraceEnd {
-        let last = self.columns.iter().enumerate().filter_map(|(place, (title, _))| {
-            let mut values = self.rows.iter().rev().filter_map(|row| row.values[place].as_ref());
-            let (text, value) = values.next()?;
-            let is_missing = *value == Value::Missing;
-            Some(LastValue { metric: title.clone(), value: text.clone(), is_missing })
+        let last = self.metrics.iter().filter_map(|column| {
+            let typed = column.samples.last()?.value.as_ref();
+            let is_missing = typed.is_none_or(|typed| typed.value == Value::Missing);
+            let value = typed.map_or("missing", |typed| &*typed.text).to_owned();
+            Some(LastValue { metric: column.title.clone(), value, is_missing })
         });
-        let after = self.rows.last().map_or(SignedDuration::ZERO, |row| row.time.after(now));
-        TraceEnd { after, last: last.collect() }
+        TraceEnd { after: self.after(self.last, now), last: last.collect() }
     }
 
-    /// What it states about an HPA's metrics, for a first pass at the snapshot's time, by time.
-    pub(super) fn resolve(&self, snapshot: &Snapshot) -> Result<Vec<Stated>, Error> {
-        let mut places: Vec<Vec<usize>> = Vec::with_capacity(self.columns.len());
-        for (title, wanted) in &self.columns {
+    /// The places of each of its metrics in the spec.
+    ///
+    /// # Errors
+    ///
+    /// The HPA has no such metric, or two columns are about the same one.
+    pub(super) fn places(&self, snapshot: &Snapshot) -> Result<Vec<Vec<usize>>, Error> {
+        let origin = &self.origin;
+        let mut places: Vec<Vec<usize>> = Vec::with_capacity(self.metrics.len());
+        for MetricColumn { title, wanted, .. } in &self.metrics {
             let own = wanted.places(snapshot).map_err(|e| Error {
-                message: format!("the trace {}, column {title:?}: {}", self.origin, e.message),
+                message: format!("the trace {origin}:1: column {title:?}: {}", e.message),
                 ..e
             })?;
-            let origin = &self.origin;
-            for ((other, _), taken) in self.columns.iter().zip(&places) {
+            for (MetricColumn { title: other, .. }, taken) in self.metrics.iter().zip(&places) {
                 if taken.iter().any(|place| own.contains(place)) {
                     return Err(Error::usage(format!(
                         "the trace {origin}: the columns {other:?} and {title:?} are the same metric"
@@ -173,72 +265,198 @@ impl Trace {
             }
             places.push(own);
         }
-        let stated = self.rows.iter().flat_map(|row| {
-            let cells = row.values.iter().zip(&self.columns).zip(&places);
-            cells.filter_map(move |((value, (title, _)), places)| {
-                let (text, value) = value.as_ref()?;
-                let place = format!("the trace {}:{}: {title}: {text}", self.origin, row.line);
-                for own in places {
-                    let spec = &snapshot.hpa.spec.metrics[*own];
-                    if let Err(why) = unit::check(spec, text, str::to_owned) {
-                        return Some(Err(Error::usage(format!("{place}: {why}"))));
-                    }
-                }
-                Some(Ok(Stated {
-                    after: row.time.after(snapshot.now),
-                    places: places.clone(),
-                    value: *value,
-                    text: text.clone(),
-                    place,
-                }))
+        Ok(places)
+    }
+
+    /// Makes sure that a recorded load has a column for each metric that `is_given` does not name:
+    /// without one, the replicas of that time follow from less than what the HPA saw.
+    ///
+    /// # Errors
+    ///
+    /// There is none for one of them.
+    pub(super) fn check_complete(
+        &self,
+        snapshot: &Snapshot,
+        places: &[Vec<usize>],
+        is_given: impl Fn(usize) -> bool,
+    ) -> Result<(), Error> {
+        if !self.is_recorded(snapshot.now) {
+            return Ok(());
+        }
+        let metrics = &snapshot.hpa.spec.metrics;
+        let lacks = |place: &usize| {
+            let shares = |of: &Vec<usize>| {
+                of.iter().any(|other| other == place || share_usage(snapshot, *other, *place))
+            };
+            !places.iter().any(shares) && !is_given(*place)
+        };
+        let Some(place) = (0..metrics.len()).find(lacks) else { return Ok(()) };
+        let (origin, label) = (&self.origin, metrics[place].label());
+        Err(Error::usage(format!(
+            "the trace {origin}:1: there is no column for {label}, by which the HPA scales"
+        ))
+        .hint("add the column, or assume a constant value, such as --metric NAME=VALUE"))
+    }
+
+    /// What it states, for a first pass at `start`, by time.
+    pub(super) fn stated(&self, start: Timestamp) -> Vec<Stated<'_>> {
+        let columns = self.metrics.iter().enumerate();
+        let mut stated: Vec<Stated<'_>> = columns
+            .flat_map(|(column, own)| {
+                own.samples.iter().map(move |Sample { time, line, value }| Stated {
+                    after: self.after(*time, start),
+                    column,
+                    value: value.as_ref().map_or(Value::Missing, |typed| typed.value),
+                    text: value.as_ref().map_or("missing", |typed| &*typed.text),
+                    line: *line,
+                })
             })
-        });
-        stated.collect()
+            .collect();
+        stated.sort_by_key(|stated| stated.after);
+        stated
+    }
+
+    /// Where a value is, for errors about it.
+    pub(super) fn place(&self, stated: &Stated<'_>) -> String {
+        let Stated { column, text, line, .. } = stated;
+        format!("the trace {}:{line}: {}: {text}", self.origin, self.metrics[*column].title)
+    }
+
+    /// Makes sure that a value has a unit that the metric has.
+    pub(super) fn check_unit(&self, spec: &MetricSpec, stated: &Stated<'_>) -> Result<(), Error> {
+        unit::check(spec, stated.text, str::to_owned)
+            .map_err(|why| Error::usage(format!("{}: {why}", self.place(stated))))
     }
 }
 
-impl Time {
-    fn read(text: &str) -> Result<Self, String> {
-        if text.is_empty() {
-            return Err("the time is missing".to_owned());
+impl MetricColumn {
+    /// Takes a cell.
+    fn push(&mut self, time: SignedDuration, text: &str, place: &Place<'_>) -> Result<(), Error> {
+        let title = &self.title;
+        let value = text.parse::<Value>().map_err(|why| {
+            place.bad(format!("{title}: {text}: {why}")).hint(format!("a value is {FORMS}"))
+        })?;
+        // In one column, they are a slip of whoever joined two sources.
+        let is_share = |value: &Value| match value {
+            Value::Share(_) => Some(true),
+            Value::Amount(_) => Some(false),
+            Value::Scale(_) | Value::Missing => None,
+        };
+        if let Some(is_percentage) = is_share(&value) {
+            let mut before = self.samples.iter().filter_map(|sample| {
+                let typed = sample.value.as_ref()?;
+                Some((is_share(&typed.value)?, sample.line, &typed.text))
+            });
+            if let Some((_, line, other)) = before.next().filter(|(is, ..)| *is != is_percentage) {
+                let why = format!("{title}: {text}: another unit than {other} in line {line}");
+                let hint = "use percentages or amounts throughout a column";
+                return Err(place.bad(why).hint(hint));
+            }
         }
-        match (parse_duration(text), text.parse()) {
-            (Ok(duration), _) => Ok(Self::After(duration)),
-            (Err(why @ NoDuration::Negative), _) => Err(format!("time {text} {why}")),
-            (Err(NoDuration::Form), Ok(time)) => Ok(Self::At(time)),
-            (Err(NoDuration::Form), Err(_)) => Err(format!("{text:?} is not a time")),
-        }
+        let typed = Typed { value, text: text.into() };
+        self.samples.push(Sample::known(time, place.line, typed));
+        Ok(())
     }
+}
 
-    fn after(self, now: Timestamp) -> SignedDuration {
-        match self {
-            Self::After(duration) => duration,
-            Self::At(time) => time.duration_since(now),
-        }
+/// What the columns hold, and those of metrics.
+fn titles(
+    header: &csv::StringRecord,
+    origin: &str,
+) -> Result<(Vec<Title>, Vec<MetricColumn>), Error> {
+    let place = Place { origin, line: 1 };
+    if !header.iter().any(|title| title == "time") {
+        return Err(place.bad("the first line has no column \"time\"").hint(EXAMPLE));
     }
+    let mut titles: Vec<Title> = Vec::with_capacity(header.len());
+    let mut metrics: Vec<MetricColumn> = Vec::new();
+    for (number, title) in header.iter().enumerate() {
+        if header.iter().take(number).any(|other| other == title) {
+            return Err(place.bad(format!("duplicate column {title:?}")));
+        }
+        titles.push(match title {
+            "time" => Title::Time,
+            "replicas" => Title::Replicas,
+            "ready" => Title::Ready,
+            "spec" => Title::Spec,
+            _ => {
+                let wanted = NamedMetric::read(title, &format!("the trace {origin}:1: column"))?;
+                let (title, samples) = (title.to_owned(), Vec::new());
+                metrics.push(MetricColumn { title, wanted, samples, step: None });
+                Title::Metric(metrics.len() - 1)
+            }
+        });
+    }
+    if metrics.is_empty() {
+        return Err(place.bad("there is no column for a metric").hint(EXAMPLE));
+    }
+    Ok((titles, metrics))
+}
+
+/// Reads a row; false at the end.
+fn read_record(
+    reader: &mut csv::Reader<&[u8]>,
+    record: &mut csv::StringRecord,
+    origin: &str,
+) -> Result<bool, Error> {
+    reader.read_record(record).map_err(|e| {
+        let line = e.position().map_or(1, csv::Position::line);
+        let why = match e.kind() {
+            csv::ErrorKind::Utf8 { .. } => "not UTF-8 text".to_owned(),
+            _ => e.to_string(),
+        };
+        Place { origin, line }.bad(why)
+    })
+}
+
+/// The line of a row. The reader takes the rest of a line break before it, and empty lines, for a part
+/// of the row.
+fn line_of(position: &csv::Position, bytes: &[u8]) -> u64 {
+    let rest = bytes.get(usize::try_from(position.byte()).unwrap_or(usize::MAX)..);
+    let breaks = rest.unwrap_or_default().iter().take_while(|byte| b"\r\n".contains(byte));
+    position.line() + breaks.filter(|byte| **byte == b'\n').count() as u64
+}
+
+/// Reads a time, and whether it is one of the clock.
+fn read_time(text: &str) -> Result<(SignedDuration, bool), String> {
+    if text.is_empty() {
+        return Err("the time is missing".to_owned());
+    }
+    match (parse_duration(text), text.parse::<Timestamp>()) {
+        (Ok(duration), _) => Ok((duration, false)),
+        (Err(why @ NoDuration::Negative), _) => Err(format!("time {text} {why}")),
+        (Err(NoDuration::Form), Ok(time)) => Ok((time.duration_since(Timestamp::UNIX_EPOCH), true)),
+        (Err(NoDuration::Form), Err(_)) => Err(format!("{text:?} is not a time")),
+    }
+}
+
+/// Reads a number of pods, which exports write as `6` or as `6.0`.
+fn read_count(text: &str) -> Result<i32, &'static str> {
+    let digits = text.split_once('.').map_or(text, |(whole, rest)| {
+        if !rest.is_empty() && rest.bytes().all(|c| c == b'0') { whole } else { text }
+    });
+    let is_number = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
+    digits.parse().ok().filter(|_| is_number).ok_or("not a number of pods")
 }
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::Trace;
 
     #[test]
     fn a_table_is_read() {
         let text = "\u{feff}time, cpu ,\"queue_depth{env=b,queue=a}\"\r\n0,1500m,30\r\n1m30s,,x2\n";
         let trace = Trace::read(text.as_bytes(), "load.csv").unwrap();
-        let titles: Vec<&str> = trace.columns.iter().map(|(title, _)| &**title).collect();
+        let titles: Vec<&str> = trace.metrics.iter().map(|own| &*own.title).collect();
         assert_eq!(titles, ["cpu", "queue_depth{env=b,queue=a}"]);
-        let rows: Vec<String> = trace
-            .rows
-            .iter()
-            .map(|row| {
-                let values = row.values.iter();
-                let values =
-                    values.map(|value| value.as_ref().map_or("-", |(text, _)| text.as_str()));
-                format!("{:?} {}", row.time, values.collect::<Vec<_>>().join(" "))
-            })
-            .collect();
-        assert_eq!(rows, ["After(0s) 1500m 30", "After(1m 30s) - x2"]);
+        let stated = trace.stated(Timestamp::UNIX_EPOCH);
+        let stated = stated.iter().map(|own| (own.after.as_secs(), own.column, own.text, own.line));
+        assert_eq!(
+            stated.collect::<Vec<_>>(),
+            [(0, 0, "1500m", 2), (0, 1, "30", 2), (90, 1, "x2", 3)]
+        );
         // The order of the columns is free.
         let trace = Trace::read(b"cpu,time\n80%,2026-11-21T06:00:00Z\n", "load.csv").unwrap();
         assert_eq!(trace.end("2026-11-21T05:59:00Z".parse().unwrap()).after.as_secs(), 60);
@@ -267,6 +485,15 @@ mod tests {
                 "time,cpu\n0s,1\n2026-11-21T06:00:00Z,1\n",
                 ":3: times are mixed: some are relative to the first pass, some absolute",
             ),
+            (
+                "time,cpu\n0s,80%\n5s,\n10s,1500m\n",
+                ":4: cpu: 1500m: another unit than 80% in line 2",
+            ),
+            ("time,cpu\r\n0s,1\r\n\r\n\r\n5s,x\r\n", ":5: cpu: x: not a value"),
+            ("time,cpu,replicas\n0s,1,-1\n", ":2: replicas: -1: not a number of pods"),
+            ("time,cpu,replicas\n0s,1,2.5\n", ":2: replicas: 2.5: not a number of pods"),
+            ("time,cpu,ready\n0s,1,x\n", ":2: ready: x: not a number of pods"),
+            ("time,replicas,spec\n0s,1,rollout\n", ":1: there is no column for a metric"),
             ("time,cpu\n0s,80%%\n", ":2: cpu: 80%%: not a value"),
             ("time,cpu\n0s,NaN\n", ":2: cpu: NaN: not a value"),
             ("time,cpu\n0s,-5\n", ":2: cpu: -5: must not be negative"),

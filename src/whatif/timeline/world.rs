@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::load::{Load, together};
 use super::pods::Workload;
-use super::trace::Stated;
+use super::trace::{Stated, Trace};
 use super::{JoinTimes, Stays, after};
 use crate::engine::decision::{Clause, Decision, Step};
 use crate::error::Error;
@@ -19,7 +19,8 @@ use crate::whatif::value::{Ratio, Value};
 #[derive(Debug)]
 pub(super) struct Setting {
     pub(super) after: SignedDuration,
-    pub(super) places: Vec<usize>,
+    /// Which of the metrics of the trace, counted from 0.
+    pub(super) column: usize,
     /// In all, in milli-units; none where the metric cannot be read.
     pub(super) total: Option<i64>,
 }
@@ -56,25 +57,24 @@ impl World {
         SampleSource::of(&self.snapshot.hpa, &self.snapshot.hpa.spec.metrics[place])
     }
 
-    /// What a value of the trace comes to in all. `requests` holds what is known of what the pods
-    /// request.
+    /// What a value of the trace comes to in all, for the metric at a place in the spec. `requests`
+    /// holds what is known of what the pods request.
     pub(super) fn setting(
         &self,
-        stated: &Stated,
+        stated: &Stated<'_>,
+        trace: &Trace,
+        first: usize,
         requests: &mut HashMap<usize, i128>,
     ) -> Result<Setting, Error> {
-        let Stated { after, places, value, place, .. } = stated;
-        let (after, places) = (*after, places.clone());
-        let Some(&first) = places.first() else {
-            return Ok(Setting { after, places, total: None });
-        };
-        let within = |e: Error| Error { message: format!("{place}: {}", e.message), ..e };
+        let Stated { after, column, ref value, .. } = *stated;
+        let within =
+            |e: Error| Error { message: format!("{}: {}", trace.place(stated), e.message), ..e };
         let total = match value {
-            Value::Missing => return Ok(Setting { after, places, total: None }),
+            Value::Missing => return Ok(Setting { after, column, total: None }),
             Value::Amount(amount) => Some((*amount).into()),
             Value::Scale(factor) => {
                 let observed = self.observed(first).ok_or_else(|| {
-                    Error::usage(format!("{place}: there is no observed value to change"))
+                    within(Error::usage("there is no observed value to change"))
                         .hint("give a value such as 80% or 1500m")
                 })?;
                 factor.of(observed)
@@ -92,9 +92,8 @@ impl World {
             }
         };
         let total = total.and_then(|total| total.try_into().ok());
-        let total =
-            total.ok_or_else(|| Error::usage(format!("{place}: larger than any metric can be")))?;
-        Ok(Setting { after, places, total: Some(total) })
+        let total = total.ok_or_else(|| within(Error::usage("larger than any metric can be")))?;
+        Ok(Setting { after, column, total: Some(total) })
     }
 
     /// What a metric says in all.
@@ -123,14 +122,14 @@ impl World {
         together(values.iter().map(|(pod, value)| (&**pod, *value)), &self.workload)
     }
 
-    /// Has a metric say something else from now on.
-    pub(super) fn set(&mut self, setting: &Setting) -> Result<(), Error> {
+    /// Has a metric, which is at these places in the spec, say something else from now on.
+    pub(super) fn set(&mut self, setting: &Setting, places: &[usize]) -> Result<(), Error> {
         self.is_stale = true;
         let Some(total) = setting.total else {
-            self.missing.extend(&setting.places);
+            self.missing.extend(places);
             return Ok(());
         };
-        for &place in &setting.places {
+        for &place in places {
             self.missing.remove(&place);
             let source = self.source(place);
             if let SampleSource::Object(_) | SampleSource::External(_) = source {

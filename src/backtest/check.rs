@@ -1,0 +1,90 @@
+//! How far a replay agrees with what was recorded. Samples smooth peaks, and a rollout or a hand at the
+//! replicas is not in the load; so what is said of a candidate is measured against the replay, and the
+//! replay against the record.
+
+use jiff::SignedDuration;
+
+use crate::whatif::timeline::{Point, Record, Timeline, Totals};
+
+/// The record beside the replay.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Check {
+    /// How many passes were compared.
+    pub compared: usize,
+    /// How many ended with the recorded replicas.
+    pub equal: usize,
+    /// How many with one more or less, at most.
+    pub within_one: usize,
+    /// How many were left out: after a mark, or without a record.
+    pub left_out: usize,
+    /// The replica-hours of the replay over the passes that were compared, as a multiple of those
+    /// recorded; none where there are none.
+    pub replica_hours: Option<f64>,
+    /// What was recorded.
+    pub recorded: Recorded,
+}
+
+/// What the record comes to; what it does not tell is none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// The replicas at each pass of the load, where they are known.
+    pub replicas: Vec<Option<i32>>,
+    /// Its totals over the passes at which they are known. They know of no proposals.
+    pub totals: Totals,
+}
+
+impl Check {
+    /// Compares a replay with a record. What follows a mark is left out for as long as one change may
+    /// lead to the next. None where nothing of the replicas was recorded.
+    pub(super) fn of(
+        replay: &Timeline,
+        record: &Record,
+        passes: usize,
+        wait: SignedDuration,
+        totals: Totals,
+    ) -> Option<Self> {
+        if !record.has_replicas() {
+            return None;
+        }
+        let mut recorded = Recorded { replicas: Vec::with_capacity(passes), totals };
+        let mut check = (0, 0, 0, 0);
+        let (mut own, mut others) = (0i128, 0i128);
+        let mut before = None;
+        let mut after = SignedDuration::ZERO;
+        for point in replay.passes.iter().take(passes) {
+            // The controller writes at its pass, and the record may be of the moment before.
+            let at = after.saturating_add(replay.period / 2);
+            let replicas = record.replicas_at(at);
+            recorded.replicas.push(replicas);
+            match replicas {
+                Some(replicas) => recorded.add(before.unwrap_or(replicas), replicas),
+                None => recorded.totals.skip(),
+            }
+            before = replicas.or(before);
+            let is_marked = record.marks().any(|mark| mark <= at && at < mark.saturating_add(wait));
+            match replicas.filter(|_| !is_marked) {
+                None => check.3 += 1,
+                Some(replicas) => {
+                    let apart = replicas.abs_diff(point.replicas);
+                    check.0 += 1;
+                    check.1 += usize::from(apart == 0);
+                    check.2 += usize::from(apart <= 1);
+                    own += i128::from(point.replicas);
+                    others += i128::from(replicas);
+                }
+            }
+            after = after.saturating_add(replay.period);
+        }
+        let (compared, equal, within_one, left_out) = check;
+        let replica_hours = (others != 0).then(|| own as f64 / others as f64);
+        Some(Self { compared, equal, within_one, left_out, replica_hours, recorded })
+    }
+}
+
+impl Recorded {
+    /// Adds the replicas at the next pass. What was proposed was not recorded.
+    fn add(&mut self, before: i32, replicas: i32) {
+        let point = Point { replicas, proposal: None, ready: 0, is_answered: true };
+        self.totals.add(before, point);
+    }
+}

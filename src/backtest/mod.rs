@@ -1,0 +1,203 @@
+//! What an HPA would have done: the run of the HPA as it is over a load, the runs of candidates over the
+//! same load, where they part, and how far the first may be trusted. The passes are those of
+//! [`crate::whatif::timeline`]; nothing here decides about replicas.
+
+mod check;
+mod parting;
+
+use jiff::SignedDuration;
+
+use crate::engine;
+use crate::engine::decision::Decision;
+use crate::error::Error;
+use crate::memory::Remembered;
+use crate::snapshot::Snapshot;
+use crate::snapshot::input::Input;
+use crate::whatif::overrides::{Assumptions, Override};
+use crate::whatif::timeline::{
+    Course, LoadFacts, Player, Record, Timeline, TimelineOptions, Totals, begin_in_the_past,
+};
+pub use check::{Check, Recorded};
+pub use parting::{Parting, Stretches};
+
+/// The runs over one load.
+#[derive(Debug, Clone)]
+pub struct Backtest {
+    /// The load, if it is that of a trace.
+    pub load: Option<LoadFacts>,
+    /// The run of the HPA as it is.
+    pub replay: Run,
+    /// The runs of other specs, in the order in which they were given.
+    pub candidates: Vec<Candidate>,
+    /// What the cluster did, if that was recorded, and how far the replay agrees.
+    pub check: Option<Check>,
+    /// The time of new pods from their creation until they are ready, if the record shows it.
+    pub ready_after: Option<SignedDuration>,
+}
+
+/// The run of one spec.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// What it is called: `replay`, or what stands for the candidate.
+    pub name: String,
+    /// The pass at the beginning, with what was assumed of it.
+    pub input: Input,
+    /// Each thing that was assumed.
+    pub overrides: Vec<Override>,
+    /// Its passes and totals.
+    pub timeline: Timeline,
+}
+
+/// The run of a candidate, beside the replay.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// The run.
+    pub run: Run,
+    /// The manifest that it comes from, if it comes from one.
+    pub manifest: Option<ManifestPlace>,
+    /// Where it first parts from the replay, with what each of the two made of the replicas.
+    pub parted: Option<Parting>,
+    /// All stretches over which the two have different replicas.
+    pub stretches: Stretches,
+}
+
+/// Where a manifest is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ManifestPlace {
+    /// The file.
+    pub file: String,
+    /// The line at which its document begins, counted from 1.
+    pub line: u64,
+}
+
+/// What is played, and what is assumed of it.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// How long, under what load.
+    pub timeline: TimelineOptions,
+    /// What was observed, at the beginning of the load.
+    pub observed: Input,
+    /// What is assumed beside the spec, which is the same in every run.
+    pub assumptions: Assumptions,
+}
+
+/// A spec to play.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// What it is called.
+    pub name: String,
+    /// What it is, with all else that is assumed.
+    pub assumptions: Assumptions,
+    /// The manifest that it comes from, if it comes from one.
+    pub manifest: Option<ManifestPlace>,
+}
+
+/// A run that is about to be played.
+#[derive(Debug)]
+pub struct Prepared {
+    input: Input,
+    overrides: Vec<Override>,
+    first: Decision,
+    player: Player,
+}
+
+impl Plan {
+    /// Plans runs over what was observed. A load of the past begins with the replicas that were
+    /// recorded, and pods start as fast as they did then unless `times_are_given`.
+    pub fn new(
+        mut timeline: TimelineOptions,
+        mut observed: Input,
+        assumptions: &Assumptions,
+        times_are_given: bool,
+    ) -> Self {
+        let mut assumptions = assumptions.clone();
+        if let Some(trace) = timeline.trace.clone() {
+            begin_in_the_past(&mut observed, &trace);
+            let record = trace.record(observed.snapshot.now);
+            if let Some(replicas) = record.replicas_at(SignedDuration::ZERO) {
+                assumptions = assumptions.starting_with(replicas);
+            }
+            if let Some(ready) = record.ready_after().filter(|_| !times_are_given) {
+                // A pod is measured no sooner than it runs.
+                timeline.times.measured = timeline.times.measured.max(ready);
+                timeline.times.ready = ready;
+            }
+        }
+        Self { timeline, observed, assumptions }
+    }
+
+    /// Gets ready to play a spec.
+    ///
+    /// # Errors
+    ///
+    /// Something is assumed that this HPA cannot have, or the load is not about it.
+    pub fn prepare(&self, assumptions: &Assumptions) -> Result<Prepared, Error> {
+        let decide =
+            |input: &Input| engine::reconcile(&input.snapshot, &Remembered::of(input).likely);
+        let (mut input, mut overrides) =
+            assumptions.apply(self.observed.clone(), &decide(&self.observed))?;
+        let player = Player::new(self.timeline.clone(), &mut input.snapshot, &mut overrides)?;
+        let first = decide(&input);
+        Ok(Prepared { input, overrides, first, player })
+    }
+
+    /// Plays the HPA as it is and each candidate, and compares them. None where the scale cannot be
+    /// read.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Plan::prepare`], or it comes to more pods than can be played.
+    pub fn run(&self, candidates: Vec<Spec>) -> Result<Option<Backtest>, Error> {
+        let replay = self.prepare(&self.assumptions.without_spec())?;
+        let Some(timeline) = replay.player.play(&replay.input.snapshot, &replay.first)? else {
+            return Ok(None);
+        };
+        let Snapshot { now, controller, hpa, .. } = &replay.input.snapshot;
+        let passes = replay.player.passes_of_load(controller.sync_period);
+        let trace = self.timeline.trace.as_ref();
+        let record = trace.map(|trace| trace.record(*now));
+        let check = record.as_ref().and_then(|record| {
+            let totals = Totals::new(*now, controller.sync_period, passes, &hpa.spec);
+            Check::of(&timeline, record, passes, replay.player.longest_wait(), totals)
+        });
+        let mut runs = Vec::with_capacity(candidates.len());
+        for Spec { name, assumptions, manifest } in candidates {
+            let own = self.prepare(&assumptions)?;
+            let Some(played) = own.player.play(&own.input.snapshot, &own.first)? else {
+                return Ok(None);
+            };
+            let stretches = Stretches::of(&timeline, &played, passes);
+            let courses = replay.start().zip(own.start()).filter(|_| !stretches.all.is_empty());
+            let parted = courses.map(|(one, other)| Parting::find(one, other));
+            let parted = parted.transpose()?.flatten();
+            let Prepared { input, overrides, .. } = own;
+            let run = Run { name, input, overrides, timeline: played };
+            runs.push(Candidate { run, manifest, parted, stretches });
+        }
+        let Prepared { input, overrides, .. } = replay;
+        Ok(Some(Backtest {
+            load: trace.map(|trace| trace.facts(input.snapshot.now)),
+            replay: Run { name: "replay".to_owned(), input, overrides, timeline },
+            candidates: runs,
+            check,
+            ready_after: record.as_ref().and_then(Record::ready_after),
+        }))
+    }
+}
+
+impl Prepared {
+    /// The run at its first pass.
+    fn start(&self) -> Option<Course<'_>> {
+        self.player.start(&self.input.snapshot, self.first.clone())
+    }
+
+    /// Plays the run for its totals alone. None where the scale cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// It comes to more pods than can be played.
+    pub fn totals(&self) -> Result<Option<Totals>, Error> {
+        let Some(mut course) = self.start() else { return Ok(None) };
+        Totals::of(&mut course).map(Some)
+    }
+}

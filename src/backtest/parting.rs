@@ -1,0 +1,76 @@
+//! Where a candidate and the replay part. Up to the first parting, both have had the same passes; there
+//! each says why it goes its way.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::error::Error;
+use crate::whatif::timeline::{Change, Course, Point, Stretch, Timeline};
+
+/// The first pass after which two runs have different replicas.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parting {
+    /// When.
+    pub time: Timestamp,
+    /// What the replay made of the replicas; it may have kept them.
+    pub replay: Change,
+    /// What the candidate made of them.
+    pub candidate: Change,
+}
+
+/// The stretches of time over which two runs have different replicas.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stretches {
+    /// In order.
+    pub all: Vec<Stretch>,
+}
+
+impl Parting {
+    /// Plays two runs side by side up to where they part. None where they do not.
+    ///
+    /// # Errors
+    ///
+    /// It comes to more pods than can be played.
+    pub(super) fn find(
+        mut replay: Course<'_>,
+        mut candidate: Course<'_>,
+    ) -> Result<Option<Self>, Error> {
+        loop {
+            let (one, other) = (replay.change(), candidate.change());
+            if one.to != other.to {
+                return Ok(Some(Self { time: one.time, replay: one, candidate: other }));
+            }
+            // A run that has settled stays as it is.
+            let goes_on = [replay.go_on()?, candidate.go_on()?];
+            if goes_on == [false; 2] {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+impl Stretches {
+    /// Of two runs over the same load, pass by pass.
+    pub(super) fn of(replay: &Timeline, candidate: &Timeline, passes: usize) -> Self {
+        let differs = |(one, other): (&Point, &Point)| one.replicas != other.replicas;
+        let pairs = replay.passes.iter().zip(&candidate.passes).take(passes).map(differs);
+        let mut all: Vec<Stretch> = Vec::new();
+        let mut start = replay.start;
+        let mut is_open = false;
+        for differs in pairs {
+            match all.last_mut().filter(|_| is_open && differs) {
+                Some(stretch) => stretch.length = stretch.length.saturating_add(replay.period),
+                None if differs => all.push(Stretch { start, length: replay.period }),
+                None => {}
+            }
+            is_open = differs;
+            start = start.checked_add(replay.period).unwrap_or(Timestamp::MAX);
+        }
+        Self { all }
+    }
+
+    /// How long they are together.
+    pub fn total(&self) -> SignedDuration {
+        let add = |sum: SignedDuration, own: &Stretch| sum.saturating_add(own.length);
+        self.all.iter().fold(SignedDuration::ZERO, add)
+    }
+}

@@ -1,0 +1,178 @@
+//! A run, pass by pass: what the controller decides goes into the cluster of the next pass, and what it
+//! remembers and writes goes with it.
+
+use jiff::SignedDuration;
+
+use super::player::Player;
+use super::world::World;
+use super::{Change, MAX_PASSES, Point, Stays, after, swing};
+use crate::engine;
+use crate::engine::decision::{Block, Decision};
+use crate::error::Error;
+use crate::snapshot::Snapshot;
+
+/// A run at one of its passes.
+pub struct Course<'p> {
+    pub(super) player: &'p Player,
+    world: World,
+    decision: Decision,
+    /// The replicas before the pass.
+    before: i32,
+    after_first: SignedDuration,
+    /// How many passes there were before.
+    passes: i64,
+    /// The next of the player's settings.
+    next_setting: usize,
+    /// The changes under the present load.
+    changes: Vec<(i32, i32)>,
+    last_change: SignedDuration,
+    is_settled: bool,
+}
+
+impl<'p> Course<'p> {
+    pub(super) fn new(player: &'p Player, snapshot: &Snapshot, first: Decision) -> Option<Self> {
+        let before = snapshot.scale.as_ref().ok()?.spec_replicas;
+        let mut course = Self {
+            player,
+            world: World::of(snapshot, &player.held, player.plan.times),
+            decision: first,
+            before,
+            after_first: SignedDuration::ZERO,
+            passes: 0,
+            next_setting: 0,
+            changes: Vec::new(),
+            last_change: SignedDuration::ZERO,
+            is_settled: false,
+        };
+        course.note_change();
+        Some(course)
+    }
+
+    /// What the pass decided, with every step.
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// What the pass ran on.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.world.snapshot
+    }
+
+    /// How long after the first pass it is.
+    pub fn after_first(&self) -> SignedDuration {
+        self.after_first
+    }
+
+    /// How many pods are about to become ready.
+    pub(super) fn starting(&self) -> usize {
+        self.world.starting()
+    }
+
+    /// The pods that are assumed to stay as they are.
+    pub(super) fn stays(&self) -> Vec<Stays> {
+        self.world.stays()
+    }
+
+    /// Whether nothing is left that could change the replicas while the load stays as it is. Known once
+    /// [`Course::go_on`] has said that it is over.
+    pub fn is_settled(&self) -> bool {
+        self.is_settled
+    }
+
+    /// Between which counts it goes to and fro under the present load, if it does.
+    pub fn swing(&self) -> Option<(i32, i32)> {
+        if self.is_settled { None } else { swing(&self.changes) }
+    }
+
+    /// The pass in numbers.
+    pub fn point(&self) -> Point {
+        let block = self.decision.block();
+        Point {
+            replicas: self.after(),
+            proposal: self.decision.proposal,
+            ready: self.world.ready(),
+            // At 0, scaling is switched off, which is an answer.
+            is_answered: block.is_none_or(|block| block == Block::AtZero)
+                && !self.decision.is_unread(),
+        }
+    }
+
+    /// What the pass made of the replicas, and why; it may have kept them.
+    pub fn change(&self) -> Change {
+        Change::of(&self.decision, self.world.snapshot.now, self.before)
+    }
+
+    /// The replicas before the pass.
+    pub(super) fn before(&self) -> i32 {
+        self.before
+    }
+
+    /// The replicas after the pass.
+    fn after(&self) -> i32 {
+        self.decision.replicas_after().unwrap_or(self.before)
+    }
+
+    /// Goes to the next pass. False where it is over: it stays at the last one.
+    ///
+    /// # Errors
+    ///
+    /// It comes to more pods than can be played.
+    pub fn go_on(&mut self) -> Result<bool, Error> {
+        let Player { settings, places, .. } = self.player;
+        let replicas = self.after();
+        let next = self.after_first.saturating_add(self.world.snapshot.controller.sync_period);
+        let is_over = self.is_over(next);
+        // With a load that stays, nothing comes after a rest.
+        if (is_over || self.next_setting == settings.len())
+            && self.before == replicas
+            && self.world.is_at_rest(&self.decision, replicas)
+        {
+            self.is_settled = true;
+            return Ok(false);
+        }
+        if is_over {
+            return Ok(false);
+        }
+        self.world.reveal();
+        // What the controller writes while a metric is unread is not known; the status before it
+        // stays.
+        if let Some(status) = self.decision.outcome.status.take() {
+            self.world.snapshot.hpa.status = status;
+        }
+        self.world.scale_to(replicas)?;
+        self.world.advance(after(self.world.snapshot.now, next.saturating_sub(self.after_first)));
+        while let Some(setting) = settings.get(self.next_setting).filter(|it| it.after <= next) {
+            self.world.set(setting, &places[setting.column])?;
+            self.next_setting += 1;
+            self.changes.clear();
+        }
+        self.world.settle();
+        let memory = std::mem::take(&mut self.decision.memory);
+        self.decision = engine::reconcile(&self.world.snapshot, &memory);
+        (self.before, self.after_first) = (replicas, next);
+        self.passes += 1;
+        self.note_change();
+        Ok(true)
+    }
+
+    fn note_change(&mut self) {
+        let after = self.after();
+        if self.before != after {
+            self.changes.push((self.before, after));
+            self.last_change = self.after_first;
+        }
+    }
+
+    /// Whether the next pass is not played. The end of a trace is followed by what it leads to, such
+    /// as the scale-down once a window has passed: it goes on until nothing has changed for so long
+    /// that nothing is waited for.
+    fn is_over(&self, next: SignedDuration) -> bool {
+        let Player { plan, span, wait, .. } = self.player;
+        if next <= *span || plan.span.is_some() {
+            return next > *span;
+        }
+        next > (*span).max(self.last_change).saturating_add(*wait)
+            || self.passes >= MAX_PASSES
+            || swing(&self.changes).is_some()
+    }
+}

@@ -1,0 +1,43 @@
+//! A load of the past: what was observed now is taken for the state at its beginning. How the cluster was
+//! then is known only as far as the trace says.
+
+use jiff::Timestamp;
+
+use super::{Trace, after};
+use crate::memory::Memory;
+use crate::snapshot::input::Input;
+use crate::snapshot::{MetricAnswer, Snapshot};
+
+/// Puts an input at the beginning of a load of the past; its controller has just started. False where
+/// the load is not one of the past.
+pub fn begin_in_the_past(input: &mut Input, trace: &Trace) -> bool {
+    let Some(start) = trace.begins_before(input.snapshot.now) else { return false };
+    move_to(&mut input.snapshot, start);
+    // What the API shows of the controller's past is that of another time.
+    input.stated_memory = Some(Memory::default());
+    input.clock_doubt = None;
+    true
+}
+
+/// Moves everything in a snapshot to another time, so that it is as long ago as before.
+fn move_to(snapshot: &mut Snapshot, time: Timestamp) {
+    let by = time.duration_since(snapshot.now);
+    let shift = |time: &mut Timestamp| *time = after(*time, by);
+    let shift_some = |time: &mut Option<Timestamp>| time.iter_mut().for_each(shift);
+    shift(&mut snapshot.now);
+    for pod in &mut snapshot.pods {
+        shift_some(&mut pod.deletion_timestamp);
+        shift_some(&mut pod.start_time);
+        shift_some(&mut pod.created);
+        pod.ready.iter_mut().for_each(|ready| shift(&mut ready.last_transition_time));
+    }
+    snapshot.pod_metrics.iter_mut().for_each(|item| shift(&mut item.timestamp));
+    for answer in &mut snapshot.metrics {
+        if let MetricAnswer::Pods(values) = answer {
+            values.iter_mut().for_each(|value| shift(&mut value.timestamp));
+        }
+    }
+    let status = &mut snapshot.hpa.status;
+    shift_some(&mut status.last_scale_time);
+    status.conditions.iter_mut().for_each(|it| shift_some(&mut it.last_transition_time));
+}

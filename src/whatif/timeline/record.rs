@@ -1,0 +1,124 @@
+//! What a cluster did while a load was recorded: the replicas, the pods that counted, and what changed
+//! beside the load. A run is checked against it; it decides nothing.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::samples::Sample;
+
+/// What a cluster did, by time: since the first pass once that is known.
+#[derive(Debug, Clone, Default)]
+pub struct Record {
+    pub(super) replicas: Vec<Sample<i32>>,
+    pub(super) ready: Vec<Sample<i32>>,
+    pub(super) marks: Vec<(SignedDuration, String)>,
+}
+
+/// Something that changed beside the load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// When.
+    pub time: Timestamp,
+    /// What, in the words of the trace.
+    pub text: String,
+}
+
+impl Record {
+    /// The same with other times.
+    pub(super) fn after(mut self, of: impl Fn(SignedDuration) -> SignedDuration) -> Self {
+        for sample in self.replicas.iter_mut().chain(&mut self.ready) {
+            sample.time = of(sample.time);
+        }
+        for (time, _) in &mut self.marks {
+            *time = of(*time);
+        }
+        self
+    }
+
+    /// Whether there is one of the replicas.
+    pub fn has_replicas(&self) -> bool {
+        !self.replicas.is_empty()
+    }
+
+    /// The replicas at a time after the first pass, if they are known.
+    pub fn replicas_at(&self, after: SignedDuration) -> Option<i32> {
+        value_at(&self.replicas, after)
+    }
+
+    /// The pods that were ready at a time after the first pass, if that is known.
+    pub fn ready_at(&self, after: SignedDuration) -> Option<i32> {
+        value_at(&self.ready, after)
+    }
+
+    /// When something changed beside the load, after the first pass.
+    pub fn marks(&self) -> impl Iterator<Item = SignedDuration> {
+        self.marks.iter().map(|(time, _)| *time)
+    }
+
+    /// How long a new pod took to become ready: the median over the times at which the replicas rose
+    /// and then stayed until as many were ready. None if that was never seen.
+    pub fn ready_after(&self) -> Option<SignedDuration> {
+        let rises = self.replicas.windows(2).enumerate().filter_map(|(place, pair)| {
+            let (before, after) = (pair[0].value?, pair[1].value?);
+            (after > before).then_some((place + 1, after))
+        });
+        let mut times: Vec<SignedDuration> = rises
+            .filter_map(|(place, count)| {
+                let since = self.replicas[place].time;
+                let mut later = self.replicas[place..].iter();
+                let changes = later.find(|sample| sample.value != Some(count));
+                let until = changes.map_or(SignedDuration::MAX, |sample| sample.time);
+                let from = self.ready.partition_point(|sample| sample.time < since);
+                // Where as many were ready already, nothing became ready.
+                let was = from.checked_sub(1).and_then(|before| self.ready[before].value)?;
+                let mut ready = self.ready[from..].iter().take_while(|own| own.time < until);
+                let all = ready.find(|sample| sample.value.is_some_and(|own| own >= count))?;
+                (was < count).then(|| all.time.saturating_sub(since))
+            })
+            .collect();
+        times.sort_unstable();
+        times.get(times.len() / 2).copied()
+    }
+}
+
+fn value_at(samples: &[Sample<i32>], after: SignedDuration) -> Option<i32> {
+    let until = samples.partition_point(|sample| sample.time <= after);
+    samples[..until].last()?.value
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::{Record, Sample};
+
+    fn samples(values: &[(i64, i32)]) -> Vec<Sample<i32>> {
+        let sample = |(at, n): &(i64, i32)| Sample::known(SignedDuration::from_secs(*at), 0, *n);
+        values.iter().map(sample).collect()
+    }
+
+    #[test]
+    fn the_start_of_pods_is_measured() {
+        let ready_after = |replicas: &[(i64, i32)], ready: &[(i64, i32)]| {
+            let (replicas, ready) = (samples(replicas), samples(ready));
+            let record = Record { replicas, ready, ..Record::default() };
+            record.ready_after().map(|own| own.as_secs())
+        };
+        let replicas = [(0, 2), (30, 4), (120, 3), (180, 5), (300, 6)];
+        let ready = [(0, 2), (30, 2), (60, 4), (120, 3), (180, 3), (240, 5), (300, 5), (400, 6)];
+        // 30, 60 and 100 seconds.
+        assert_eq!(ready_after(&replicas, &ready), Some(60));
+        // They had gone again before they were ready.
+        assert_eq!(ready_after(&[(0, 2), (30, 4), (60, 2)], &[(0, 2), (90, 4)]), None);
+        assert_eq!(ready_after(&[(0, 2), (30, 4)], &[]), None);
+    }
+
+    #[test]
+    fn a_value_holds_until_the_next_one() {
+        let record = Record { replicas: samples(&[(10, 2), (20, 4)]), ..Record::default() };
+        let at = |after| record.replicas_at(SignedDuration::from_secs(after));
+        assert_eq!(
+            [at(9), at(10), at(19), at(20), at(99)],
+            [None, Some(2), Some(2), Some(4), Some(4)]
+        );
+    }
+}

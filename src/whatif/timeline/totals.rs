@@ -1,0 +1,238 @@
+//! What the passes of a run come to: how many replicas for how long, how long there were too few, and how
+//! often they changed. Passes are added one by one, so that a search need not keep them.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Course, Point, after};
+use crate::error::Error;
+use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::HpaSpec;
+
+/// A rescale against the one before it counts as a reversal within this time.
+const REVERSAL: SignedDuration = SignedDuration::from_mins(10);
+
+/// What the passes of a run come to, as far as the load goes. Each pass stands for a sync period.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Totals {
+    start: Timestamp,
+    period: SignedDuration,
+    /// Those beyond so many passes only show where it ends.
+    limit: usize,
+    max: i32,
+    /// The place of the next pass.
+    next: usize,
+    /// How many passes they are.
+    pub passes: usize,
+    /// The replicas after each pass, together.
+    sum: i128,
+    /// The lowest number of replicas.
+    pub lowest: i32,
+    /// The highest, and when it was reached first.
+    pub highest: Peak,
+    /// How many passes ended with `maxReplicas` or more.
+    at_max: usize,
+    /// How many proposed more than that.
+    above_max: usize,
+    /// How many proposed more than there were ready pods.
+    short: usize,
+    /// The stretch of these that goes on.
+    stretch: Option<Passes>,
+    longest_short: Option<Passes>,
+    /// How often the replicas changed.
+    pub rescales: usize,
+    /// How often against the change before, within ten minutes.
+    pub reversals: usize,
+    last_rescale: Option<(usize, bool)>,
+    /// How many passes had no answer.
+    unanswered: usize,
+    /// The replicas at the end, once nothing is left to wait for.
+    pub last: i32,
+    /// Whether nothing is left that could change them while the load stays as it is at the end.
+    pub is_settled: bool,
+}
+
+/// The highest number of replicas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peak {
+    /// The number.
+    pub replicas: i32,
+    /// When it was first reached.
+    pub time: Timestamp,
+}
+
+/// A stretch of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// When it begins.
+    pub start: Timestamp,
+    /// How long it is.
+    pub length: SignedDuration,
+}
+
+/// Passes in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Passes {
+    first: usize,
+    count: usize,
+}
+
+impl Totals {
+    /// The totals of a run that has not begun.
+    pub(super) fn begin(course: &Course<'_>) -> Self {
+        let Snapshot { now, controller, hpa, .. } = course.snapshot();
+        let period = controller.sync_period;
+        Self::new(*now, period, course.player.passes_of_load(period), &hpa.spec)
+    }
+
+    /// Plays a run to its end.
+    ///
+    /// # Errors
+    ///
+    /// It comes to more pods than can be played.
+    pub(crate) fn of(course: &mut Course<'_>) -> Result<Self, Error> {
+        let mut totals = Self::begin(course);
+        loop {
+            let point = course.point();
+            totals.add(course.before(), point);
+            if !course.go_on()? {
+                totals.end(course.is_settled(), point);
+                return Ok(totals);
+            }
+        }
+    }
+
+    /// Adds how it ends: after a rest, all further passes are like the last one.
+    pub(super) fn end(&mut self, is_settled: bool, last: Point) {
+        self.is_settled = is_settled;
+        while is_settled && self.next < self.limit {
+            self.add(last.replicas, last);
+        }
+    }
+
+    /// The totals of passes from a time on, of which so many are under the load.
+    pub(crate) fn new(
+        start: Timestamp,
+        period: SignedDuration,
+        limit: usize,
+        spec: &HpaSpec,
+    ) -> Self {
+        Self {
+            start,
+            period,
+            limit,
+            max: spec.max_replicas,
+            next: 0,
+            passes: 0,
+            sum: 0,
+            lowest: i32::MAX,
+            highest: Peak { replicas: i32::MIN, time: start },
+            at_max: 0,
+            above_max: 0,
+            short: 0,
+            stretch: None,
+            longest_short: None,
+            rescales: 0,
+            reversals: 0,
+            last_rescale: None,
+            unanswered: 0,
+            last: 0,
+            is_settled: false,
+        }
+    }
+
+    /// Adds the next pass, with the replicas before it.
+    pub(crate) fn add(&mut self, before: i32, pass: Point) {
+        let Point { replicas, proposal, ready, is_answered } = pass;
+        self.last = replicas;
+        let place = self.next;
+        if place == self.limit {
+            return;
+        }
+        self.next += 1;
+        self.passes += 1;
+        self.sum += i128::from(replicas);
+        self.lowest = self.lowest.min(replicas);
+        if replicas > self.highest.replicas {
+            self.highest = Peak { replicas, time: self.time(place) };
+        }
+        self.at_max += usize::from(replicas >= self.max);
+        self.above_max += usize::from(proposal.is_some_and(|proposal| proposal > self.max));
+        self.unanswered += usize::from(!is_answered);
+        let is_short = |proposal: i32| usize::try_from(proposal).is_ok_and(|it| it > ready);
+        if proposal.is_some_and(is_short) {
+            self.short += 1;
+            let first = self.stretch.map_or(place, |stretch| stretch.first);
+            let stretch = Passes { first, count: place + 1 - first };
+            self.stretch = Some(stretch);
+            if self.longest_short.is_none_or(|longest| longest.count < stretch.count) {
+                self.longest_short = Some(stretch);
+            }
+        } else {
+            self.stretch = None;
+        }
+        if before != replicas {
+            self.rescales += 1;
+            let is_up = replicas > before;
+            let reverses = self.last_rescale.is_some_and(|(last, was_up)| {
+                was_up != is_up && self.length(place - last) <= REVERSAL
+            });
+            self.reversals += usize::from(reverses);
+            self.last_rescale = Some((place, is_up));
+        }
+    }
+
+    /// Leaves out the next pass, of which nothing is known.
+    pub(crate) fn skip(&mut self) {
+        self.stretch = None;
+        self.next = self.limit.min(self.next + 1);
+    }
+
+    fn time(&self, place: usize) -> Timestamp {
+        after(self.start, self.length(place))
+    }
+
+    fn length(&self, passes: usize) -> SignedDuration {
+        self.period.saturating_mul(i32::try_from(passes).unwrap_or(i32::MAX))
+    }
+
+    /// How long the passes are together.
+    pub fn span(&self) -> SignedDuration {
+        self.length(self.passes)
+    }
+
+    /// Replicas times hours.
+    pub fn replica_hours(&self) -> f64 {
+        self.sum as f64 * self.period.as_secs_f64() / 3600.0
+    }
+
+    /// The replicas on average over time.
+    pub fn mean(&self) -> f64 {
+        if self.passes == 0 { 0.0 } else { self.sum as f64 / self.passes as f64 }
+    }
+
+    /// How long there were `maxReplicas` or more.
+    pub fn at_max(&self) -> SignedDuration {
+        self.length(self.at_max)
+    }
+
+    /// How long more than `maxReplicas` were proposed.
+    pub fn above_max(&self) -> SignedDuration {
+        self.length(self.above_max)
+    }
+
+    /// How long more were proposed than there were ready pods.
+    pub fn short(&self) -> SignedDuration {
+        self.length(self.short)
+    }
+
+    /// The longest stretch of that, the first of several.
+    pub fn longest_short(&self) -> Option<Stretch> {
+        let Passes { first, count } = self.longest_short?;
+        Some(Stretch { start: self.time(first), length: self.length(count) })
+    }
+
+    /// How long passes had no answer for want of metrics.
+    pub fn unanswered(&self) -> SignedDuration {
+        self.length(self.unanswered)
+    }
+}

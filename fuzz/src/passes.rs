@@ -103,8 +103,10 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     // Longer ones only take longer.
     let span = args.timeline.span.filter(|span| span.as_secs() < 1000);
     let player = if span.is_some() || trace.is_some() {
-        let times =
-            JoinTimes { ready: args.timeline.ready_after, measured: args.timeline.metrics_after };
+        let times = JoinTimes {
+            ready: args.timeline.ready_after.unwrap_or_default(),
+            measured: args.timeline.metrics_after,
+        };
         let plan = TimelineOptions { span: span.or(Some(PLAYED)), trace, times };
         Some(Player::new(plan, &mut input.snapshot, &mut overrides)?)
     } else {
@@ -126,6 +128,7 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
         Explanation::new(&assumed),
         overrides,
         timeline.as_ref(),
+        None,
         expectations,
         thresholds,
         &Explanation::new(&observed),

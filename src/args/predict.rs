@@ -126,14 +126,17 @@ pub struct TimelineArgs {
     /// Load over time as CSV, - for stdin: a column "time" (30s, 1m30s, 90 or 2026-11-21T06:00:00Z)
     /// and a column per metric, headed by its name. An amount is the total of all pods; a percentage
     /// is the load at which the pods that are ready at the start use that share of their requests; a
-    /// change is relative to the load at the start. A value applies until the next one
+    /// change is relative to the load at the start. A value applies until the next one, unless samples
+    /// come regularly: then one that is late is missing. Optional columns say what the cluster did:
+    /// "replicas", "ready" (pods) and "spec" (a word where the spec or the version changed). A trace
+    /// that ends before now begins at its own time
     #[arg(long, value_name = "FILE")]
     pub trace: Option<String>,
 
-    /// Time from the creation of a new pod until it is ready
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "10s")]
+    /// Time from the creation of a new pod until it is ready (default: as recorded in the trace, or 10s)
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     #[arg(requires = "played", allow_hyphen_values = true)]
-    pub ready_after: SignedDuration,
+    pub ready_after: Option<SignedDuration>,
 
     /// Time from the creation of a new pod until it has metrics
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "30s")]
@@ -195,9 +198,10 @@ pub struct Overrides {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub fields: Vec<String>,
 
-    /// Replace the HPA with this manifest, - for stdin
+    /// Replace the HPA with this manifest, - for stdin; with --for or --trace repeatable, to compare
+    /// several candidates
     #[arg(long, value_name = "FILE")]
-    pub hpa: Option<String>,
+    pub hpa: Vec<String>,
 
     /// How to treat unknown fields in the manifest of --hpa: strict (or true) rejects them, warn
     /// ignores them with a note, ignore (or false) ignores them silently

@@ -77,8 +77,10 @@ pub struct Plan {
     pub timeline: TimelineOptions,
     /// What was observed, at the beginning of the load.
     pub observed: Input,
-    /// What is assumed beside the spec, which is the same in every run.
-    pub assumptions: Assumptions,
+    /// Whether that is at another time than it was read.
+    pub is_moved: bool,
+    /// The replicas at the beginning, if they were recorded.
+    replicas: Option<i32>,
 }
 
 /// A spec to play.
@@ -104,26 +106,25 @@ pub struct Prepared {
 impl Plan {
     /// Plans runs over what was observed. A load of the past begins with the replicas that were
     /// recorded, and pods start as fast as they did then unless `times_are_given`.
-    pub fn new(
-        mut timeline: TimelineOptions,
-        mut observed: Input,
-        assumptions: &Assumptions,
-        times_are_given: bool,
-    ) -> Self {
-        let mut assumptions = assumptions.clone();
+    pub fn new(mut timeline: TimelineOptions, mut observed: Input, times_are_given: bool) -> Self {
+        let (mut is_moved, mut replicas) = (false, None);
         if let Some(trace) = timeline.trace.clone() {
-            begin_in_the_past(&mut observed, &trace);
+            is_moved = begin_in_the_past(&mut observed, &trace);
             let record = trace.record(observed.snapshot.now);
-            if let Some(replicas) = record.replicas_at(SignedDuration::ZERO) {
-                assumptions = assumptions.starting_with(replicas);
-            }
+            replicas = record.replicas_at(SignedDuration::ZERO);
             if let Some(ready) = record.ready_after().filter(|_| !times_are_given) {
                 // A pod is measured no sooner than it runs.
                 timeline.times.measured = timeline.times.measured.max(ready);
                 timeline.times.ready = ready;
             }
         }
-        Self { timeline, observed, assumptions }
+        Self { timeline, observed, is_moved, replicas }
+    }
+
+    /// Whether the load was recorded rather than made up.
+    pub fn is_recorded(&self) -> bool {
+        let now = self.observed.snapshot.now;
+        self.timeline.trace.as_ref().is_some_and(|trace| trace.is_recorded(now))
     }
 
     /// Gets ready to play a spec.
@@ -134,6 +135,7 @@ impl Plan {
     pub fn prepare(&self, assumptions: &Assumptions) -> Result<Prepared, Error> {
         let decide =
             |input: &Input| engine::reconcile(&input.snapshot, &Remembered::of(input).likely);
+        let assumptions = assumptions.clone().starting_with(self.replicas);
         let (mut input, mut overrides) =
             assumptions.apply(self.observed.clone(), &decide(&self.observed))?;
         let player = Player::new(self.timeline.clone(), &mut input.snapshot, &mut overrides)?;
@@ -142,16 +144,18 @@ impl Plan {
     }
 
     /// Plays the HPA as it is and each candidate, and compares them. None where the scale cannot be
-    /// read.
+    /// read. `assumptions` are those beside the spec.
     ///
     /// # Errors
     ///
     /// As for [`Plan::prepare`], or it comes to more pods than can be played.
-    pub fn run(&self, candidates: Vec<Spec>) -> Result<Option<Backtest>, Error> {
-        let replay = self.prepare(&self.assumptions.without_spec())?;
-        let Some(timeline) = replay.player.play(&replay.input.snapshot, &replay.first)? else {
-            return Ok(None);
-        };
+    pub fn run(
+        &self,
+        assumptions: &Assumptions,
+        candidates: Vec<Spec>,
+    ) -> Result<Option<Backtest>, Error> {
+        let replay = self.prepare(&assumptions.without_spec())?;
+        let Some(timeline) = replay.play()? else { return Ok(None) };
         let Snapshot { now, controller, hpa, .. } = &replay.input.snapshot;
         let passes = replay.player.passes_of_load(controller.sync_period);
         let trace = self.timeline.trace.as_ref();
@@ -163,9 +167,7 @@ impl Plan {
         let mut runs = Vec::with_capacity(candidates.len());
         for Spec { name, assumptions, manifest } in candidates {
             let own = self.prepare(&assumptions)?;
-            let Some(played) = own.player.play(&own.input.snapshot, &own.first)? else {
-                return Ok(None);
-            };
+            let Some(played) = own.play()? else { return Ok(None) };
             let stretches = Stretches::of(&timeline, &played, passes);
             let courses = replay.start().zip(own.start()).filter(|_| !stretches.all.is_empty());
             let parted = courses.map(|(one, other)| Parting::find(one, other));
@@ -186,6 +188,20 @@ impl Plan {
 }
 
 impl Prepared {
+    /// Plays the run. None where the scale cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// It comes to more pods than can be played.
+    pub fn play(&self) -> Result<Option<Timeline>, Error> {
+        self.player.play(&self.input.snapshot, &self.first)
+    }
+
+    /// The first pass, and each thing that was assumed of it.
+    pub fn into_parts(self) -> (Input, Vec<Override>) {
+        (self.input, self.overrides)
+    }
+
     /// The run at its first pass.
     fn start(&self) -> Option<Course<'_>> {
         self.player.start(&self.input.snapshot, self.first.clone())

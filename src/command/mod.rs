@@ -9,6 +9,7 @@ mod interrupt;
 mod list;
 mod named;
 mod output_file;
+mod play;
 pub mod predict;
 mod progress;
 mod remember;

@@ -3,13 +3,14 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
-use std::sync::Arc;
 
 use super::fail_on::FindingsWatch;
 use super::output_file::replace;
+use super::play::{Runs, candidates, timeline_options};
 use super::state::{ask, options, pass, unanswered};
 use super::{Answer, Terminal, check_save, check_written, connected, write_saved};
-use crate::args::{FailOn, Predict, PredictOutput, Report, Request, TimelineArgs};
+use crate::args::{FailOn, Predict, PredictOutput, Report, Request};
+use crate::backtest::Plan;
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::render::junit::junit;
@@ -26,9 +27,8 @@ use crate::saved::file;
 use crate::saved::save::Saved;
 use crate::snapshot::note::Note;
 use crate::whatif::expect::{Expectation, Facts, Gate};
-use crate::whatif::overrides::{Assumptions, Candidate, NamedMetric};
+use crate::whatif::overrides::{Assumptions, NamedMetric};
 use crate::whatif::thresholds::{Found, thresholds};
-use crate::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
 
 /// Predicts what one HPA does; the text is for standard output.
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
@@ -80,16 +80,10 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             check_written("--report junit=", file, "hpa.xml", others)?;
         }
     }
-    let plan = if plays { Some(plan(&args.timeline)?) } else { None };
-    if let Some(path) = &args.overrides.hpa {
-        let candidate = Candidate::find(
-            &file::read(std::slice::from_ref(path))?,
-            &options,
-            path,
-            args.overrides.validate,
-        )?;
-        options.also = candidate.metrics().to_vec();
-        assumptions.replace_hpa(candidate);
+    let timeline = if plays { Some(timeline_options(&args.timeline)?) } else { None };
+    let candidates = candidates(&args.overrides, &mut options, &assumptions, plays)?;
+    if let Some(first) = candidates.first() {
+        assumptions = first.assumptions.clone();
     }
     let (observed, messages) = if args.filenames.is_empty() {
         connected(&request.connection, async |session| {
@@ -99,17 +93,23 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     } else {
         (pass(file::read(&args.filenames)?, &args.memory, &options)?, Vec::new())
     };
-    let applied = assumptions.apply(observed.input.clone(), &observed.decision);
-    let (mut input, mut overrides) = applied.map_err(|e| with_right(e, &observed.input.notes))?;
-    let player = plan.map(|plan| Player::new(plan, &mut input.snapshot, &mut overrides));
-    let player = player.transpose().map_err(|e| with_right(e, &observed.input.notes))?;
+    if let Some(path) = &args.save {
+        write_saved(path, &Saved::of(&[&observed.input], &options.also)?)?;
+    }
+    let times_are_given = args.timeline.ready_after.is_some();
+    let runs = match timeline {
+        Some(timeline) => {
+            let plan = Plan::new(timeline, observed.input.clone(), times_are_given);
+            Runs::play(&plan, candidates, &assumptions)
+        }
+        None => Runs::none(&observed, &assumptions),
+    };
+    let Runs { observed: moved, input, mut overrides, timeline, backtest } =
+        runs.map_err(|e| with_right(e, &observed.input.notes))?;
+    let observed = moved.unwrap_or(observed);
     let mut assumed = Pass::run(input);
     overrides.iter_mut().for_each(|own| own.came_to(&assumed.decision));
-    let timeline = match &player {
-        Some(player) => player.play(&assumed.input.snapshot, &assumed.decision)?,
-        None => None,
-    };
-    if player.is_some() && timeline.is_none() {
+    if plays && timeline.is_none() {
         assumed.input.notes.push(Note::NotPlayed);
     }
     if timeline.is_some() && !gate.is_empty() {
@@ -129,6 +129,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         explanation,
         overrides,
         timeline.as_ref(),
+        backtest.as_ref(),
         expectations,
         thresholds,
         &Explanation::new(&observed),
@@ -144,9 +145,6 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             page::page(&page, &terminal.layout())
         }
     };
-    if let Some(path) = &args.save {
-        write_saved(path, &Saved::of(&[&observed.input], &options.also)?)?;
-    }
     let hpa = assumed.input.snapshot.hpa.key();
     let mut annotations = String::new();
     for report in &args.expect.reports {
@@ -200,17 +198,6 @@ fn drawn(prediction: &Prediction<'_>, metric: Option<usize>) -> Result<Chart, Er
         Error::failed(format!("no curve: {why}"))
     };
     prediction.curve().ok_or_else(why)
-}
-
-/// What is to be played.
-fn plan(args: &TimelineArgs) -> Result<TimelineOptions, Error> {
-    let TimelineArgs { span, trace, ready_after, metrics_after } = args;
-    let trace = trace.as_ref().map(|path| {
-        let (bytes, origin) = file::read_whole(path.as_ref())?;
-        Trace::read(&bytes, &origin).map(Arc::new)
-    });
-    let times = JoinTimes { ready: *ready_after, measured: *metrics_after };
-    Ok(TimelineOptions { span: *span, trace: trace.transpose()?, times })
 }
 
 /// The page with its assumptions and expectations, for a comment or a summary.

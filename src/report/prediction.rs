@@ -9,6 +9,7 @@ use super::page::{Page, Symbols, Words, changes};
 use super::section::{Detail, Part, Section, Table};
 use super::timeline::Played;
 use super::{Certainty, Explanation, Range};
+use crate::backtest::Backtest;
 use crate::whatif::expect::{Expectation, Truth};
 use crate::whatif::overrides::{Override, Reported};
 use crate::whatif::thresholds::Thresholds;
@@ -24,6 +25,9 @@ pub struct Prediction<'a> {
     pub(crate) observed: Observed,
     /// What follows as time goes on; none where that was not asked for, or cannot be played.
     pub timeline: Option<Played<'a>>,
+    /// The runs side by side; none where there is nothing to compare.
+    #[serde(skip)]
+    pub(crate) backtest: Option<&'a Backtest>,
     pub(crate) expectations: Vec<Expectation>,
     /// For each metric, at which values the answer changes; empty if the pass ignores metrics.
     pub(crate) thresholds: Vec<Thresholds>,
@@ -48,6 +52,7 @@ impl<'a> Prediction<'a> {
         mut explanation: Explanation<'a>,
         overrides: Vec<Override>,
         timeline: Option<&'a Timeline>,
+        backtest: Option<&'a Backtest>,
         expectations: Vec<Expectation>,
         thresholds: Vec<Thresholds>,
         observed: &Explanation<'_>,
@@ -60,6 +65,7 @@ impl<'a> Prediction<'a> {
         let timeline = timeline.map(|timeline| Played::new(timeline, &explanation));
         Self {
             timeline,
+            backtest,
             explanation,
             overrides,
             observed: Observed {

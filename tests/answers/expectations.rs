@@ -315,6 +315,7 @@ fn markdown_for_a_pull_request() {
         Explanation::new(&assumed),
         overrides,
         None,
+        None,
         expectations,
         thresholds(&assumed, None),
         &Explanation::new(&observed),

@@ -48,10 +48,10 @@ impl Assumptions {
         Self { spec: SpecChanges::default(), ..self.clone() }
     }
 
-    /// The same from a number of replicas on, unless another one is assumed.
+    /// The same from a number of replicas on, if there is one, unless another one is assumed.
     #[must_use]
-    pub fn starting_with(mut self, replicas: i32) -> Self {
-        self.pods.replicas.get_or_insert(Replicas::To(replicas));
+    pub fn starting_with(mut self, replicas: Option<i32>) -> Self {
+        self.pods.replicas = self.pods.replicas.or(replicas.map(Replicas::To));
         self
     }
 

@@ -182,7 +182,7 @@ impl Trace {
 
     /// Whether it was recorded rather than made up, for a first pass at `start`: it has the replicas
     /// that there were, or has begun by then.
-    fn is_recorded(&self, start: Timestamp) -> bool {
+    pub fn is_recorded(&self, start: Timestamp) -> bool {
         let has_begun = self.is_absolute && !self.after(self.first, start).is_positive();
         has_begun || !self.record.replicas.is_empty()
     }

@@ -47,8 +47,8 @@ const IO: [&str; 11] = [
 
 /// What would make two runs of the engine differ, or tie it to a cluster or a terminal.
 const IMPURE: [&str; 15] = [
-    "hyper_rustls",
-    "hyper_util",
+    "kube",
+    "k8s_openapi",
     "tokio",
     "clap",
     "rand",

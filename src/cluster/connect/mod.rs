@@ -1,8 +1,8 @@
 //! From flags and kubeconfig to the [`ClientConfig`] of a session: the one place that hands
 //! credentials to the client. They go nowhere else, and over plain HTTP not at all. Follows
-//! `ClientConfig` of client-go's `clientcmd`, `rest.DefaultServerURL` and `transport.HTTPWrappersForConfig`.
+//! `ClientConfig` of client-go's `clientcmd`, `rest.DefaultServerURL` and
+//! `transport.TLSConfigFor`.
 
-mod client;
 pub(super) mod config_file;
 pub(crate) mod environment;
 pub(crate) mod exec;
@@ -12,31 +12,27 @@ mod oidc;
 pub(super) mod plugin_policy;
 mod proxy;
 pub(super) mod resolve;
-mod tls;
 
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderName, USER_AGENT};
-use http::{HeaderMap, HeaderValue, Uri};
+use http::header::{ACCEPT_ENCODING, USER_AGENT};
+use http::{HeaderValue, Uri};
 use jiff::Timestamp;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use kube::client::RustlsTlsError;
+use kube::config::AuthInfo;
 
-use super::connect::client::Connector;
 use super::connect::config_file::{Cluster, User};
 use super::connect::environment::Environment;
 use super::connect::exec::{Credentials, Fault};
 use super::connect::kubeconfig::words;
 use super::connect::proxy::Proxy;
 use super::connect::resolve::Endpoint;
-use super::connect::tls::{Identity, Tls, USER};
 use super::http::body::ENCODINGS;
 use crate::args::ConnectionFlags;
 use crate::error::Error;
 use crate::secret::Secret;
-
-pub(crate) use client::Client;
 
 /// The time for one request where none is given.
 const REQUEST: Duration = Duration::from_secs(10);
@@ -76,7 +72,9 @@ pub(crate) struct Clients {
     /// How many credentials there were before.
     pub(crate) age: u32,
     /// The one for reads, which keeps its connections.
-    pub(crate) reads: Client,
+    pub(crate) reads: kube::Client,
+    /// What others are built from.
+    pub(crate) config: kube::Config,
     /// What they send in their `Authorization`. A server that repeats it must not make it show.
     pub(crate) sent: Secret,
 }
@@ -163,59 +161,78 @@ impl ClientConfig {
 
     /// The clients with these credentials.
     pub(crate) fn clients(&self, credentials: Option<Credentials>) -> Result<Clients, Error> {
-        let Endpoint { cluster, user, .. } = &self.target;
-        let (token, identity) = match credentials {
-            Some(Credentials { token, identity }) => (token, identity),
-            None => (self.token()?, None),
-        };
-        let identity = match identity {
-            Some((certificate, key)) => Some(Identity::new(&certificate, key.expose())),
-            None => Identity::of(user)?,
-        };
-        let tls = Tls::new(cluster, identity.as_ref())?;
-        let proxy = self.proxy.as_ref().map(|proxy| &proxy.uri);
-        let connector = Connector::new(proxy, &tls, self.limits.connect());
-        let mut headers = impersonation(user).map_err(|_| {
-            Error::failed("the impersonated user cannot be sent in a header").hint(USER)
-        })?;
-        headers.insert(USER_AGENT, user_agent());
+        // Fails only if some other part of the program was first, which then has chosen.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let cluster = &self.target.cluster;
+        let mut config = kube::Config::new(self.server.clone());
+        config.default_namespace.clone_from(&self.target.namespace);
+        config.root_cert = authority(cluster)?;
+        config.accept_invalid_certs = cluster.insecure_skip_tls_verify;
+        config.tls_server_name = some(&cluster.tls_server_name);
+        config.proxy_url = self.proxy.as_ref().map(|proxy| proxy.uri.clone());
+        config.connect_timeout = self.limits.connect();
+        // The whole request has a limit of its own, and so has what it writes.
+        config.read_timeout = None;
+        config.write_timeout = None;
+        config.default_retry = false;
+        config.headers = vec![(USER_AGENT, user_agent())];
         if !cluster.disable_compression {
-            headers.insert(ACCEPT_ENCODING, ENCODINGS);
+            config.headers.push((ACCEPT_ENCODING, ENCODINGS));
         }
-        let mut sent = Secret::default();
-        if let Some((scheme, credential)) = self.authorization(token)? {
-            let value = HeaderValue::try_from(format!("{scheme} {}", credential.expose()));
-            let mut value = value.map_err(|_| {
-                Error::failed("the credentials in the kubeconfig are invalid").hint(USER)
-            })?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
-            sent = credential;
-        }
-        Ok(Clients { age: 0, reads: Client::new(self.server.clone(), headers, connector), sent })
+        let sent;
+        (config.auth_info, sent) = self.auth_info(credentials)?;
+        Ok(Clients { age: 0, reads: client(&config)?, config, sent })
     }
 
-    /// What every request shows to the server of who the user is, after the name of its scheme.
-    fn authorization(
-        &self,
-        token: Option<Secret>,
-    ) -> Result<Option<(&'static str, Secret)>, Error> {
+    /// Who to be, and what of it every request shows to the server.
+    fn auth_info(&self, credentials: Option<Credentials>) -> Result<(AuthInfo, Secret), Error> {
         let user = &self.target.user;
+        let mut auth = AuthInfo {
+            impersonate: some(&user.impersonate),
+            impersonate_uid: some(&user.impersonate_uid),
+            impersonate_groups: (!user.impersonate_groups.is_empty())
+                .then(|| user.impersonate_groups.clone()),
+            impersonate_user_extra: (!user.impersonate_extra.is_empty())
+                .then(|| user.impersonate_extra.clone().into_iter().collect()),
+            client_certificate: some(&user.client_certificate),
+            client_certificate_data: some(&compact(&user.client_certificate_data)),
+            client_key: some(&user.client_key),
+            client_key_data: some(&compact(user.client_key_data.expose())).map(Into::into),
+            ..AuthInfo::default()
+        };
+        let token = match credentials {
+            Some(credentials) => {
+                if let Some((certificate, key)) = credentials.identity {
+                    auth.client_certificate = None;
+                    auth.client_key = None;
+                    auth.client_certificate_data = Some(STANDARD.encode(certificate));
+                    auth.client_key_data = Some(STANDARD.encode(key.expose()).into());
+                }
+                credentials.token
+            }
+            None => self.token()?,
+        };
+        let mut sent = Secret::default();
         if let Some(token) = token {
-            return Ok(Some(("Bearer", token)));
-        }
-        if !user.username.is_empty() {
+            auth.token = Some(token.expose().to_owned().into());
+            sent = token;
+        } else if !user.username.is_empty() {
+            auth.username = Some(user.username.clone());
+            auth.password = Some(user.password.expose().to_owned().into());
             let pair = format!("{}:{}", user.username, user.password.expose());
-            return Ok(Some(("Basic", Secret::new(STANDARD.encode(pair)))));
+            sent = Secret::new(STANDARD.encode(pair));
+        } else if let Some(provider) = &user.auth_provider {
+            if provider.name != "oidc" {
+                let name = &provider.name;
+                return Err(Error::failed(format!("no Auth Provider found for name {name:?}"))
+                    .hint("its credentials now come from a plugin: see `exec` in the kubeconfig"));
+            }
+            let token = oidc::id_token(&provider.config, Timestamp::now())?;
+            let token = sendable(token, "the OIDC id-token of the kubeconfig")?;
+            auth.token = Some(token.expose().to_owned().into());
+            sent = token;
         }
-        let Some(provider) = &user.auth_provider else { return Ok(None) };
-        if provider.name != "oidc" {
-            let name = &provider.name;
-            return Err(Error::failed(format!("no Auth Provider found for name {name:?}"))
-                .hint("its credentials now come from a plugin: see `exec` in the kubeconfig"));
-        }
-        let token = oidc::id_token(&provider.config, Timestamp::now())?;
-        Ok(Some(("Bearer", sendable(token, "the OIDC id-token of the kubeconfig")?)))
+        Ok((auth, sent))
     }
 
     /// The user's token: the file's, where it can be read and has one.
@@ -255,45 +272,9 @@ impl ClientConfig {
     }
 }
 
-/// Whom to act as.
-fn impersonation(user: &User) -> Result<HeaderMap, http::Error> {
-    // As client-go, which leaves what a header's name may have, but for the percent sign.
-    const ESCAPED: AsciiSet = NON_ALPHANUMERIC
-        .remove(b'!')
-        .remove(b'#')
-        .remove(b'$')
-        .remove(b'&')
-        .remove(b'\'')
-        .remove(b'*')
-        .remove(b'+')
-        .remove(b'-')
-        .remove(b'.')
-        .remove(b'^')
-        .remove(b'_')
-        .remove(b'`')
-        .remove(b'|')
-        .remove(b'~');
-    let mut headers = HeaderMap::new();
-    let mut add = |name: &str, value: &str| -> Result<(), http::Error> {
-        headers.append(HeaderName::try_from(name)?, HeaderValue::try_from(value)?);
-        Ok(())
-    };
-    if !user.impersonate.is_empty() {
-        add("impersonate-user", &user.impersonate)?;
-    }
-    if !user.impersonate_uid.is_empty() {
-        add("impersonate-uid", &user.impersonate_uid)?;
-    }
-    for group in &user.impersonate_groups {
-        add("impersonate-group", group)?;
-    }
-    for (key, values) in &user.impersonate_extra {
-        let name = format!("impersonate-extra-{}", utf8_percent_encode(key, &ESCAPED));
-        for value in values {
-            add(&name, value)?;
-        }
-    }
-    Ok(headers)
+/// A client with connections of its own.
+pub(crate) fn client(config: &kube::Config) -> Result<kube::Client, Error> {
+    kube::Client::try_from(config.clone()).map_err(|e| client_error(&e))
 }
 
 /// `kubectl-hpa/1.2.3 (linux/amd64)`, with Go's names.
@@ -360,6 +341,44 @@ fn forget_credentials(user: &mut User) -> bool {
     had
 }
 
+fn some(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The certificates that the server's must descend from; the data goes before the file.
+fn authority(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>, Error> {
+    let unreadable = |cause: &str| {
+        Error::failed(format!("unable to load root certificates: {cause}"))
+            .hint("see certificate-authority in the kubeconfig, or --certificate-authority")
+    };
+    let text = if !cluster.certificate_authority_data.is_empty() {
+        let data = compact(&cluster.certificate_authority_data);
+        let bytes = STANDARD.decode(data);
+        bytes.map_err(|_| unreadable("illegal base64 data"))?
+    } else if !cluster.certificate_authority.is_empty() {
+        let bytes = std::fs::read(&cluster.certificate_authority);
+        bytes.map_err(|e| unreadable(&words(&e)))?
+    } else {
+        return Ok(None);
+    };
+    let parts =
+        pem::parse_many(text).map_err(|_| unreadable("unable to parse bytes as PEM block"))?;
+    let certificates: Vec<Vec<u8>> = parts
+        .into_iter()
+        .filter(|part| part.tag() == "CERTIFICATE")
+        .map(pem::Pem::into_contents)
+        .collect();
+    if certificates.is_empty() {
+        return Err(unreadable("unable to parse bytes as PEM block"));
+    }
+    Ok(Some(certificates))
+}
+
+/// Base64 may be broken over lines.
+fn compact(data: &str) -> String {
+    data.split_ascii_whitespace().collect()
+}
+
 /// A token, if a header can hold it; `source` is what it is called in an error, which never shows it.
 fn sendable(token: Secret, source: &str) -> Result<Secret, Error> {
     if HeaderValue::from_str(token.expose()).is_ok() {
@@ -370,43 +389,19 @@ fn sendable(token: Secret, source: &str) -> Result<Secret, Error> {
         .hint("a token must be a single line: check for a second line, or for `token: |` in YAML"))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::config_file::User;
-    use super::impersonation;
-
-    #[test]
-    fn whom_to_act_as() {
-        let user = User {
-            impersonate: "me".to_owned(),
-            impersonate_uid: "1".to_owned(),
-            impersonate_groups: vec!["a".to_owned(), "b c".to_owned()],
-            impersonate_extra: [
-                ("FOO-bar.baz_1", ["x"].as_slice()),
-                ("foo%2f", &["y", "z"]),
-                ("foo.com/bar", &[""]),
-            ]
-            .map(|(key, values)| (key.to_owned(), values.iter().map(ToString::to_string).collect()))
-            .into(),
-            ..User::default()
-        };
-        let headers = impersonation(&user).unwrap();
-        let sent: Vec<_> =
-            headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
-        assert_eq!(
-            sent,
-            [
-                ("impersonate-user", "me"),
-                ("impersonate-uid", "1"),
-                ("impersonate-group", "a"),
-                ("impersonate-group", "b c"),
-                ("impersonate-extra-foo-bar.baz_1", "x"),
-                ("impersonate-extra-foo%252f", "y"),
-                ("impersonate-extra-foo%252f", "z"),
-                ("impersonate-extra-foo.com%2fbar", ""),
-            ]
-        );
-        assert!(impersonation(&User { impersonate: "a\nb".to_owned(), ..user }).is_err());
-        assert!(impersonation(&User::default()).unwrap().is_empty());
-    }
+/// What the client says about credentials that it cannot use; never what they are.
+fn client_error(e: &kube::Error) -> Error {
+    let cause = match e {
+        // Its text has the line with the fault, which may be the key.
+        kube::Error::RustlsTls(RustlsTlsError::InvalidIdentityPem(_)) => {
+            "unable to set up TLS: the client certificate or key is not PEM"
+        }
+        // The others are about the form of a key or a name, and hold nothing of a key.
+        kube::Error::RustlsTls(e) => return Error::failed(format!("unable to set up TLS: {e}")),
+        kube::Error::InferKubeconfig(_) => "unable to load the client certificate or key",
+        kube::Error::Auth(_) => "the credentials in the kubeconfig are invalid",
+        kube::Error::HttpError(_) => "the impersonated user cannot be sent in a header",
+        _ => "failed to set up the client",
+    };
+    Error::failed(cause).hint("see the user of the context in the kubeconfig")
 }

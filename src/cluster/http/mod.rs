@@ -17,14 +17,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, header};
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use jiff::Timestamp;
+use kube::client::Body;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::connect::exec::Fault;
-use super::connect::{Client, ClientConfig, Clients, Prepared};
+use super::connect::{self, ClientConfig, Clients, Prepared};
 use super::http::body::Packed;
 use super::http::failure::{Failure, FailureKind, Method, Waiting, classify, resolves};
 use super::http::retry::{Ending, Patience};
@@ -328,7 +329,9 @@ impl Session {
                 Method::Get => clients.reads.clone(),
                 // A kept connection may be one that the server is closing at this moment, and then
                 // no one could tell whether the write arrived.
-                _ => clients.reads.anew(),
+                _ => connect::client(&clients.config).map_err(|e| {
+                    self.without_credentials(Fault { cause: e.message, hint: e.hint }, begun)
+                })?,
             };
             let sent = Instant::now();
             let tried = self.try_once(&client, &clients.sent, ask).await;
@@ -387,7 +390,7 @@ impl Session {
 
     async fn try_once(
         &self,
-        client: &Client,
+        client: &kube::Client,
         credential: &Secret,
         ask: &Ask<'_>,
     ) -> Result<Response<Packed>, (Failure, Option<Duration>)> {
@@ -408,20 +411,18 @@ impl Session {
         if method != Method::Get && *inner.stopped.borrow() {
             return Err(fail(FailureKind::Interrupted));
         }
+        let mut request =
+            Request::builder().method(method.as_str()).uri(path).header(header::ACCEPT, accept);
+        if !body.is_empty() {
+            request = request.header(header::CONTENT_TYPE, JSON);
+        }
         let no_path = || fail(FailureKind::Body("not a path to ask for".to_owned()));
         // A server would take these segments for directories, and answer for another object.
         let mut segments = path.split('?').next().unwrap_or_default().split('/');
         if segments.any(|segment| matches!(segment, "." | "..")) {
             return Err(no_path());
         }
-        let address = client.address(path).map_err(|_| no_path())?;
-        let mut request =
-            Request::builder().method(method.as_str()).uri(address).header(header::ACCEPT, accept);
-        if !body.is_empty() {
-            request = request.header(header::CONTENT_TYPE, JSON);
-        }
-        let body = Full::new(Bytes::copy_from_slice(body));
-        let request = request.body(body).map_err(|_| no_path())?;
+        let request = request.body(Body::from(body.to_vec())).map_err(|_| no_path())?;
         let begun = Instant::now();
         let limit = inner.plan.limits.request;
         let own = limit.map(|limit| begun + limit);

@@ -133,6 +133,12 @@ pub struct TimelineArgs {
     #[arg(long, value_name = "FILE")]
     pub trace: Option<String>,
 
+    /// Try the values of a field in every combination with others, and show the settings that no other
+    /// beats in both replica-hours and time short: FROM..TO:STEP or a list, such as
+    /// target.cpu=50%..80%:5 or behavior.scaleDown.stabilizationWindowSeconds=60,300,600; repeatable
+    #[arg(long, value_name = "PATH=RANGE", requires = "played")]
+    pub vary: Vec<String>,
+
     /// Time from the creation of a new pod until it is ready (default: as recorded in the trace, or 10s)
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     #[arg(requires = "played", allow_hyphen_values = true)]

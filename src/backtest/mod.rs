@@ -4,6 +4,7 @@
 
 mod check;
 mod parting;
+mod search;
 
 use jiff::SignedDuration;
 
@@ -19,6 +20,7 @@ use crate::whatif::timeline::{
 };
 pub use check::{Check, Recorded};
 pub use parting::{Parting, Stretches};
+pub use search::{Axis, Found, Search, Tried};
 
 /// The runs over one load.
 #[derive(Debug, Clone)]
@@ -33,6 +35,8 @@ pub struct Backtest {
     pub check: Option<Check>,
     /// The time of new pods from their creation until they are ready, if the record shows it.
     pub ready_after: Option<SignedDuration>,
+    /// What a search over settings found, if there was one.
+    pub search: Option<Found>,
 }
 
 /// The run of one spec.
@@ -183,6 +187,7 @@ impl Plan {
             candidates: runs,
             check,
             ready_after: record.as_ref().and_then(Record::ready_after),
+            search: None,
         }))
     }
 }

@@ -79,8 +79,9 @@ impl Interrupts {
     }
 }
 
+/// The signals that come to the program.
 #[cfg(unix)]
-struct Signals {
+pub(super) struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
     /// None where whoever started the program has it ignored, as `nohup` does.
@@ -89,7 +90,8 @@ struct Signals {
 
 #[cfg(unix)]
 impl Signals {
-    fn new() -> std::io::Result<Self> {
+    /// Listens; from then on no signal ends the program by itself. It needs a runtime.
+    pub(super) fn new() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
@@ -101,7 +103,8 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> Option<u8> {
+    /// Waits for the next one; with the exit code for it.
+    pub(super) async fn next(&mut self) -> Option<u8> {
         let hangup = async {
             match &mut self.hangup {
                 Some(hangup) => hangup.recv().await,
@@ -126,16 +129,19 @@ fn ignores_hangup() -> bool {
         .is_some_and(|mask| mask & 1 == 1)
 }
 
+/// The signals that come to the program.
 #[cfg(not(unix))]
-struct Signals;
+pub(super) struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    fn new() -> std::io::Result<Self> {
+    /// Listens; from then on no signal ends the program by itself. It needs a runtime.
+    pub(super) fn new() -> std::io::Result<Self> {
         Ok(Self)
     }
 
-    async fn next(&mut self) -> Option<u8> {
+    /// Waits for the next one; with the exit code for it.
+    pub(super) async fn next(&mut self) -> Option<u8> {
         tokio::signal::ctrl_c().await.ok().map(|()| INTERRUPTED)
     }
 }

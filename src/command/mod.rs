@@ -14,6 +14,7 @@ pub mod predict;
 mod progress;
 mod remember;
 mod state;
+mod vary;
 
 use std::io::IsTerminal;
 use std::num::NonZero;

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
-use crate::args::{Overrides, TimelineArgs};
-use crate::backtest::{Backtest, ManifestPlace, Plan, Spec};
+use super::Terminal;
+use super::vary::vary;
+use crate::args::{Predict, TimelineArgs};
+use crate::backtest::{Backtest, ManifestPlace, Plan, Search, Spec};
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::saved::file;
@@ -35,23 +37,26 @@ impl Runs {
         Ok(Self { observed: None, input, overrides, timeline: None, backtest: None })
     }
 
-    /// Plays the HPA as it is, and the candidates where there are any.
+    /// Plays the HPA as it is, and the candidates or combinations where there are any.
     pub(super) fn play(
         plan: &Plan,
         candidates: Vec<Spec>,
+        search: Option<&Search>,
         assumptions: &Assumptions,
+        terminal: &Terminal,
     ) -> Result<Self, Error> {
         let observed = plan.is_moved.then(|| Pass::run(plan.observed.clone()));
-        if candidates.is_empty() && !plan.is_recorded() {
+        if candidates.is_empty() && search.is_none() && !plan.is_recorded() {
             let prepared = plan.prepare(assumptions)?;
             let timeline = prepared.play()?;
             let (input, overrides) = prepared.into_parts();
             return Ok(Self { observed, input, overrides, timeline, backtest: None });
         }
-        let Some(backtest) = plan.run(assumptions, candidates)? else {
+        let Some(mut backtest) = plan.run(assumptions, candidates)? else {
             let (input, overrides) = plan.prepare(assumptions)?.into_parts();
             return Ok(Self { observed, input, overrides, timeline: None, backtest: None });
         };
+        backtest.search = search.map(|search| vary(search, plan, terminal)).transpose()?;
         let first = backtest.candidates.first().map_or(&backtest.replay, |it| &it.run);
         let (input, overrides) = (first.input.clone(), first.overrides.clone());
         let timeline = Some(first.timeline.clone());
@@ -59,42 +64,61 @@ impl Runs {
     }
 }
 
-/// The specs to play beside the HPA as it is: one for each manifest, with all that is set on top.
-pub(super) fn candidates(
-    overrides: &Overrides,
-    options: &mut Options,
-    assumptions: &Assumptions,
-    plays: bool,
-) -> Result<Vec<Spec>, Error> {
-    if overrides.hpa.len() > 1 && !plays {
-        return Err(Error::usage("several --hpa are compared only over time")
-            .hint("use --for or --trace, or one --hpa"));
+/// What is played beside the HPA as it is.
+#[derive(Default)]
+pub(super) struct Others {
+    /// One spec for each manifest, with all that is set on top.
+    pub(super) candidates: Vec<Spec>,
+    /// All combinations of some settings, instead of these.
+    pub(super) search: Option<Search>,
+}
+
+impl Others {
+    /// Reads the manifests, whose metrics are to be looked up as well.
+    pub(super) fn read(
+        args: &Predict,
+        options: &mut Options,
+        assumptions: &Assumptions,
+        plays: bool,
+    ) -> Result<Self, Error> {
+        let Predict { overrides, timeline, .. } = args;
+        if overrides.hpa.len() > 1 && (!plays || !timeline.vary.is_empty()) {
+            return Err(match plays {
+                false => Error::usage("several --hpa are compared only over time")
+                    .hint("use --for or --trace, or one --hpa"),
+                true => Error::usage("--vary takes at most one --hpa"),
+            });
+        }
+        let mut manifests = Vec::new();
+        for path in &overrides.hpa {
+            let objects = file::read(std::slice::from_ref(path))?;
+            manifests.push(Candidate::find(&objects, options, path, overrides.validate)?);
+        }
+        options.also = manifests.iter().flat_map(|it| it.metrics().iter().cloned()).collect();
+        let mut manifests = manifests.into_iter().map(|it| it.among(&options.also));
+        if !timeline.vary.is_empty() {
+            let search = Search::new(&timeline.vary, overrides, manifests.next())?;
+            return Ok(Self { search: Some(search), ..Self::default() });
+        }
+        let specs = manifests.map(|manifest| {
+            let name = manifest.origin().to_owned();
+            let place = ManifestPlace { file: name.clone(), line: 1 };
+            let mut assumptions = assumptions.clone();
+            assumptions.replace_hpa(manifest);
+            Spec { name, assumptions, manifest: Some(place) }
+        });
+        let mut candidates: Vec<Spec> = specs.collect();
+        if candidates.is_empty() && assumptions.changes_spec() {
+            let (name, assumptions) = ("candidate".to_owned(), assumptions.clone());
+            candidates.push(Spec { name, assumptions, manifest: None });
+        }
+        Ok(Self { candidates, ..Self::default() })
     }
-    let mut manifests = Vec::new();
-    for path in &overrides.hpa {
-        let objects = file::read(std::slice::from_ref(path))?;
-        let manifest = Candidate::find(&objects, options, path, overrides.validate)?;
-        manifests.push(manifest);
-    }
-    options.also = manifests.iter().flat_map(|it| it.metrics().iter().cloned()).collect();
-    let specs = manifests.into_iter().map(|manifest| {
-        let name = manifest.origin().to_owned();
-        let place = ManifestPlace { file: name.clone(), line: 1 };
-        let mut assumptions = assumptions.clone();
-        assumptions.replace_hpa(manifest.among(&options.also));
-        Spec { name, assumptions, manifest: Some(place) }
-    });
-    let mut specs: Vec<Spec> = specs.collect();
-    if specs.is_empty() && assumptions.changes_spec() {
-        let (name, assumptions) = ("candidate".to_owned(), assumptions.clone());
-        specs.push(Spec { name, assumptions, manifest: None });
-    }
-    Ok(specs)
 }
 
 /// How long is played, under what load.
 pub(super) fn timeline_options(args: &TimelineArgs) -> Result<TimelineOptions, Error> {
-    let TimelineArgs { span, trace, ready_after, metrics_after } = args;
+    let TimelineArgs { span, trace, ready_after, metrics_after, .. } = args;
     let trace = trace.as_ref().map(|path| {
         let (bytes, origin) = file::read_whole(path.as_ref())?;
         Trace::read(&bytes, &origin).map(Arc::new)

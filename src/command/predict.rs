@@ -6,7 +6,7 @@ use std::io::Write;
 
 use super::fail_on::FindingsWatch;
 use super::output_file::replace;
-use super::play::{Runs, candidates, timeline_options};
+use super::play::{Others, Runs, timeline_options};
 use super::state::{ask, options, pass, unanswered};
 use super::{Answer, Terminal, check_save, check_written, connected, write_saved};
 use crate::args::{FailOn, Predict, PredictOutput, Report, Request};
@@ -81,7 +81,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         }
     }
     let timeline = if plays { Some(timeline_options(&args.timeline)?) } else { None };
-    let candidates = candidates(&args.overrides, &mut options, &assumptions, plays)?;
+    let Others { candidates, search } = Others::read(args, &mut options, &assumptions, plays)?;
     if let Some(first) = candidates.first() {
         assumptions = first.assumptions.clone();
     }
@@ -100,7 +100,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let runs = match timeline {
         Some(timeline) => {
             let plan = Plan::new(timeline, observed.input.clone(), times_are_given);
-            Runs::play(&plan, candidates, &assumptions)
+            Runs::play(&plan, candidates, search.as_ref(), &assumptions, terminal)
         }
         None => Runs::none(&observed, &assumptions),
     };

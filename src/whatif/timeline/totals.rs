@@ -200,6 +200,11 @@ impl Totals {
         self.length(self.passes)
     }
 
+    /// Replicas times passes.
+    pub(crate) fn replica_passes(&self) -> i128 {
+        self.sum
+    }
+
     /// Replicas times hours.
     pub fn replica_hours(&self) -> f64 {
         self.sum as f64 * self.period.as_secs_f64() / 3600.0

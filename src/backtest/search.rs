@@ -1,0 +1,297 @@
+//! The settings that a search tries: every combination of the values of several fields. Of what comes of
+//! them, those are shown that no other beats in both replica-hours and time short.
+
+use jiff::SignedDuration;
+
+use super::Plan;
+use crate::apimachinery::quantity::Quantity;
+use crate::args::Overrides;
+use crate::error::Error;
+use crate::whatif::overrides::{Assumptions, Candidate};
+use crate::whatif::timeline::Totals;
+
+/// As many combinations as are tried. A week of passes takes a part of a second.
+const MOST: usize = 2000;
+
+const FORM: &str = "such as target.cpu=50%..80%:5, or \
+                    behavior.scaleDown.stabilizationWindowSeconds=60,300,600";
+
+/// A field with the values that it is to have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Axis {
+    /// The field: `target.METRIC`, `min`, `max`, or a path as `--set` takes it.
+    pub path: String,
+    /// The values, as they would be typed.
+    pub values: Vec<String>,
+}
+
+/// The combinations of several fields.
+#[derive(Debug, Clone)]
+pub struct Search {
+    /// The fields.
+    pub axes: Vec<Axis>,
+    /// What is set in every combination.
+    typed: Overrides,
+    manifest: Option<Candidate>,
+}
+
+/// What came of a combination.
+#[derive(Debug, Clone)]
+pub struct Tried {
+    /// The value of each field.
+    pub values: Vec<String>,
+    /// What its passes come to, or why the API server would not take it.
+    pub result: Result<Totals, String>,
+}
+
+/// What a search found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The fields that were varied.
+    pub fields: Vec<String>,
+    /// How many combinations there are.
+    pub combinations: usize,
+    /// Those that were tried, in order; fewer than there are if a signal ended the search.
+    pub tried: Vec<Tried>,
+    /// Those of them that no other beats in both replica-hours and time short, by their places.
+    pub front: Vec<usize>,
+    /// The exit code of the signal that ended the search, if one did.
+    pub stopped: Option<u8>,
+}
+
+impl Axis {
+    /// Reads `PATH=RANGE`.
+    ///
+    /// # Errors
+    ///
+    /// It has another form, or the range is none.
+    pub fn read(text: &str) -> Result<Self, Error> {
+        let bad = |why: &str| Error::usage(format!("--vary {text}: {why}")).hint(FORM);
+        let (path, range) =
+            text.split_once('=').ok_or_else(|| bad("not of the form PATH=RANGE"))?;
+        if path.is_empty() {
+            return Err(bad("the field is missing"));
+        }
+        let values = match range.split_once("..") {
+            Some((from, rest)) => {
+                let (to, step) = match rest.split_once(':') {
+                    Some((to, step)) => (to, step),
+                    None => (rest, "1"),
+                };
+                steps(from, to, step).map_err(|why| bad(&why))?
+            }
+            None => range.split(',').map(str::to_owned).collect(),
+        };
+        if let Some(at) = values.iter().position(|value| value.trim().is_empty()) {
+            return Err(bad(&format!("value {} is empty", at + 1)));
+        }
+        let is_repeated = |(at, value): (usize, &String)| values[..at].contains(value);
+        if let Some((_, value)) = values.iter().enumerate().find(|own| is_repeated(*own)) {
+            return Err(bad(&format!("{value} is there twice")));
+        }
+        Ok(Self { path: path.to_owned(), values })
+    }
+
+    /// Sets the field to one of its values, as the flag for it does.
+    fn set(&self, value: &str, typed: &mut Overrides) {
+        match (&*self.path, self.path.strip_prefix("target.")) {
+            (_, Some(metric)) => typed.targets.push(format!("{metric}={value}")),
+            ("min", _) => typed.fields.push(format!("minReplicas={value}")),
+            ("max", _) => typed.fields.push(format!("maxReplicas={value}")),
+            (path, _) => typed.fields.push(format!("{path}={value}")),
+        }
+    }
+}
+
+/// The values from one to another, both included if the steps lead there. They have the unit of the first.
+fn steps(from: &str, to: &str, step: &str) -> Result<Vec<String>, String> {
+    let read = |text: &str| {
+        let (digits, is_percent) = match text.strip_suffix('%') {
+            Some(digits) => (digits, true),
+            None => (text, false),
+        };
+        let quantity = Quantity::parse(digits);
+        let quantity =
+            quantity.map_err(|_| format!("{text:?} is no number; a range is FROM..TO:STEP"))?;
+        Ok::<_, String>((quantity, is_percent))
+    };
+    let ((first, is_percent), (last, last_is), (step, step_is)) =
+        (read(from)?, read(to)?, read(step)?);
+    if is_percent != last_is || (step_is && !is_percent) {
+        return Err("the numbers of a range have one unit".to_owned());
+    }
+    let [start, end, by] = [&first, &last, &step].map(|it| i128::from(it.milli_value()));
+    if by <= 0 {
+        return Err("the step must be more than 0".to_owned());
+    }
+    if end < start {
+        return Err(format!("the range is empty: {from} is more than {to}"));
+    }
+    let count = (end - start) / by + 1;
+    if count > MOST as i128 {
+        return Err(format!("{count} values; the limit is {MOST}"));
+    }
+    let unit = if is_percent { "%" } else { "" };
+    let value = |place: i128| {
+        let milli = i64::try_from(start + place * by).unwrap_or(i64::MAX);
+        format!("{}{unit}", Quantity::from_milli(milli, first.format()))
+    };
+    Ok((0..count).map(value).collect())
+}
+
+impl Search {
+    /// Reads what is to be tried on top of what else is assumed.
+    ///
+    /// # Errors
+    ///
+    /// A range is none, a field is there twice, or there are too many combinations.
+    pub fn new(
+        vary: &[String],
+        typed: &Overrides,
+        manifest: Option<Candidate>,
+    ) -> Result<Self, Error> {
+        let axes = vary.iter().map(|text| Axis::read(text)).collect::<Result<Vec<_>, Error>>()?;
+        for (place, axis) in axes.iter().enumerate() {
+            if axes[..place].iter().any(|other| other.path == axis.path) {
+                return Err(Error::usage(format!("--vary {}: it is there twice", axis.path)));
+            }
+        }
+        let count = axes.iter().try_fold(1usize, |all, it| all.checked_mul(it.values.len()));
+        if count.is_none_or(|count| count > MOST) {
+            let each = axes.iter().map(|axis| axis.values.len().to_string());
+            let each = each.collect::<Vec<_>>().join(" x ");
+            return Err(Error::usage(format!("--vary: {each} combinations; the limit is {MOST}"))
+                .hint("use larger steps, or vary fewer fields at once"));
+        }
+        let search = Self { axes, typed: typed.clone(), manifest };
+        // What cannot be read in one combination is wrong in all of them.
+        search.assumptions(0)?;
+        Ok(search)
+    }
+
+    /// How many combinations there are.
+    pub fn count(&self) -> usize {
+        self.axes.iter().map(|axis| axis.values.len()).product()
+    }
+
+    /// The values of a combination, field by field; the last field changes first.
+    pub fn values(&self, place: usize) -> Vec<String> {
+        let mut rest = place;
+        let mut values: Vec<String> = Vec::with_capacity(self.axes.len());
+        for axis in self.axes.iter().rev() {
+            values.push(axis.values[rest % axis.values.len()].clone());
+            rest /= axis.values.len();
+        }
+        values.reverse();
+        values
+    }
+
+    /// What is assumed in a combination.
+    fn assumptions(&self, place: usize) -> Result<Assumptions, Error> {
+        let mut typed = self.typed.clone();
+        for (axis, value) in self.axes.iter().zip(self.values(place)) {
+            axis.set(&value, &mut typed);
+        }
+        let mut assumptions = Assumptions::read(&typed)?;
+        if let Some(manifest) = &self.manifest {
+            assumptions.replace_hpa(manifest.clone());
+        }
+        Ok(assumptions)
+    }
+
+    /// Plays a combination. None where the scale cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// The load is not about this HPA, or it comes to more pods than can be played.
+    pub fn play(&self, plan: &Plan, place: usize) -> Result<Option<Tried>, Error> {
+        let values = self.values(place);
+        let prepared = match self.assumptions(place).and_then(|own| plan.prepare(&own)) {
+            Ok(prepared) => prepared,
+            Err(e) => return Ok(Some(Tried { values, result: Err(e.message) })),
+        };
+        let totals = prepared.totals()?;
+        Ok(totals.map(|totals| Tried { values, result: Ok(totals) }))
+    }
+}
+
+impl Search {
+    /// What was found, from what was tried.
+    ///
+    /// # Errors
+    ///
+    /// The API server would not take any of it.
+    pub fn found(&self, tried: Vec<Tried>, stopped: Option<u8>) -> Result<Found, Error> {
+        let played = tried.iter().enumerate();
+        let played: Vec<(usize, &Totals)> =
+            played.filter_map(|(place, own)| Some((place, own.result.as_ref().ok()?))).collect();
+        if let (true, Some(Err(why))) = (played.is_empty(), tried.first().map(|it| &it.result)) {
+            return Err(Error::usage(format!("--vary: no combination can be played: {why}")));
+        }
+        let totals: Vec<&Totals> = played.iter().map(|(_, totals)| *totals).collect();
+        let front = front(&totals).into_iter().map(|place| played[place].0).collect();
+        let fields = self.axes.iter().map(|axis| axis.path.clone()).collect();
+        Ok(Found { fields, combinations: self.count(), front, tried, stopped })
+    }
+}
+
+/// The places of those that no other beats in both replica-hours and time short, in the order of the
+/// former.
+fn front(totals: &[&Totals]) -> Vec<usize> {
+    let cost = |place: usize| (totals[place].replica_passes(), totals[place].short());
+    let mut order: Vec<usize> = (0..totals.len()).collect();
+    order.sort_by_key(|place| cost(*place));
+    let mut best: Option<(i128, SignedDuration)> = None;
+    order.retain(|place| {
+        let (hours, short) = cost(*place);
+        // Equal ones do not beat each other.
+        let is_best = best.is_none_or(|best| short < best.1 || (hours, short) == best);
+        if is_best {
+            best = Some((hours, short));
+        }
+        is_best
+    });
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Axis;
+
+    #[test]
+    fn ranges_are_read() {
+        for (text, values) in [
+            ("target.cpu=50%..65%:5", "50% 55% 60% 65%"),
+            ("target.cpu=50%..64%:5%", "50% 55% 60%"),
+            ("target.cpu=100m..300m:100m", "100m 200m 300m"),
+            ("max=9..11", "9 10 11"),
+            ("max=3..3", "3"),
+            ("behavior.scaleDown.stabilizationWindowSeconds=60,300,600", "60 300 600"),
+            ("behavior.scaleUp.selectPolicy=Max,Disabled", "Max Disabled"),
+        ] {
+            assert_eq!(Axis::read(text).unwrap().values.join(" "), values, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_range_is_an_error() {
+        for (text, why) in [
+            ("max", "not of the form PATH=RANGE"),
+            ("=1..2", "the field is missing"),
+            ("max=", "value 1 is empty"),
+            ("max=1,,2", "value 2 is empty"),
+            ("max=1,2,1", "1 is there twice"),
+            ("max=5..3", "the range is empty: 5 is more than 3"),
+            ("max=1..9:0", "the step must be more than 0"),
+            ("max=1..9:-1", "the step must be more than 0"),
+            ("max=1..x", "\"x\" is no number; a range is FROM..TO:STEP"),
+            ("max=..9", "\"\" is no number; a range is FROM..TO:STEP"),
+            ("target.cpu=50%..80", "the numbers of a range have one unit"),
+            ("target.cpu=50..80:5%", "the numbers of a range have one unit"),
+            ("max=1..1000000000", "1000000000 values; the limit is 2000"),
+        ] {
+            let message = Axis::read(text).unwrap_err().message;
+            assert_eq!(message, format!("--vary {text}: {why}"));
+        }
+    }
+}

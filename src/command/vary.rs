@@ -1,0 +1,74 @@
+//! Plays the combinations of a search on all cores, and shows how far it is. A signal ends it with what
+//! there is by then.
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{available_parallelism, scope};
+
+use tokio::sync::mpsc::unbounded_channel;
+
+use super::Terminal;
+use super::interrupt::Signals;
+use super::progress::shown;
+use crate::backtest::{Found, Plan, Search, Tried};
+use crate::error::Error;
+
+/// Tries every combination.
+///
+/// # Errors
+///
+/// None of them can be played.
+pub(super) fn vary(search: &Search, plan: &Plan, terminal: &Terminal) -> Result<Found, Error> {
+    let threads = available_parallelism().map_or(1, NonZero::get);
+    vary_on(threads, search, plan, terminal)
+}
+
+fn vary_on(
+    threads: usize,
+    search: &Search,
+    plan: &Plan,
+    terminal: &Terminal,
+) -> Result<Found, Error> {
+    let fail = |e: std::io::Error| Error::failed(format!("failed to start the search: {e}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(fail)?;
+    let count = search.count();
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (sender, mut results) = unbounded_channel::<(usize, Result<Option<Tried>, Error>)>();
+    let mut tried: Vec<Option<Tried>> = vec![None; count];
+    let stopped = scope(|scope| {
+        for _ in 0..threads.min(count) {
+            let sender = sender.clone();
+            let (next, done) = (&next, &done);
+            scope.spawn(move || {
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    if place >= count || sender.send((place, search.play(plan, place))).is_err() {
+                        return;
+                    }
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        drop(sender);
+        let line = || format!("playing {} of {count} combinations", done.load(Ordering::Relaxed));
+        let work = async {
+            let mut signals = Signals::new().map_err(fail)?;
+            loop {
+                let (place, result) = tokio::select! {
+                    code = signals.next() => return Ok::<_, Error>(code),
+                    result = results.recv() => match result {
+                        Some(result) => result,
+                        None => return Ok(None),
+                    },
+                };
+                tried[place] = result?;
+            }
+        };
+        let stopped = runtime.block_on(shown(work, line, terminal));
+        // No other combination is begun.
+        next.store(count, Ordering::Relaxed);
+        stopped
+    })?;
+    search.found(tried.into_iter().flatten().collect(), stopped)
+}

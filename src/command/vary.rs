@@ -72,3 +72,48 @@ fn vary_on(
     })?;
     search.found(tried.into_iter().flatten().collect(), stopped)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use jiff::{SignedDuration, Timestamp};
+    use serde_json::json;
+
+    use super::vary_on;
+    use crate::args::Overrides;
+    use crate::backtest::{Plan, Search};
+    use crate::build;
+    use crate::command::Terminal;
+    use crate::saved;
+    use crate::snapshot::input::Options;
+    use crate::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
+
+    #[test]
+    fn one_thread_and_several_find_the_same() {
+        let spec = json!({"minReplicas": 1, "maxReplicas": 10,
+            "metrics": [build::external("queue_depth", &build::average("10"))]});
+        let items = [build::hpa(&spec), build::scale(2), build::queue(&["30"])];
+        let options = Options { name: "web".to_owned(), ..Options::default() };
+        let observed = saved::read(&build::list(items), &options, Timestamp::UNIX_EPOCH).unwrap();
+        let trace = Trace::read(b"time,queue_depth\n1m,80\n3m,20\n9m,150\n20m,5\n", "load.csv");
+        let second = SignedDuration::from_secs(1);
+        let timeline = TimelineOptions {
+            span: None,
+            trace: Some(Arc::new(trace.unwrap())),
+            times: JoinTimes { ready: second * 10, measured: second * 30 },
+        };
+        let plan = Plan::new(timeline, observed, true);
+        let vary = ["max=4..12:2", "behavior.scaleDown.stabilizationWindowSeconds=0,60,300"];
+        let search = Search::new(&vary.map(str::to_owned), &Overrides::default(), None).unwrap();
+        let found = |threads| {
+            let found = vary_on(threads, &search, &plan, &Terminal::default()).unwrap();
+            let totals = found.tried.iter().map(|tried| tried.result.clone());
+            (totals.collect::<Vec<_>>(), found.front)
+        };
+        let one = found(1);
+        assert!(one.0.len() == 15 && one.0.iter().all(Result::is_ok) && !one.1.is_empty());
+        assert_eq!(one, found(2));
+        assert_eq!(one, found(7));
+    }
+}

@@ -169,6 +169,13 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                  replicas"
             )
         }
+        Note::BegunInThePast { read } => {
+            let read = SecondsTime(*read);
+            format!(
+                "the HPA and the pods are those of {read}, taken for the state at the start of the \
+                 load, and the controller for one that has just started"
+            )
+        }
         Note::NotPlayed => NOT_PLAYED.to_owned(),
         Note::FirstPassExpected => {
             "expectations apply to the first pass only, not to the timeline".to_owned()

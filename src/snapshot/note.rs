@@ -230,6 +230,11 @@ pub enum Note {
         /// How many.
         replicas: i32,
     },
+    /// The load is of the past, and what was read at a time is taken for the state at its beginning.
+    BegunInThePast {
+        /// When it was read.
+        read: Timestamp,
+    },
     /// There is no timeline, as the scale cannot be read.
     NotPlayed,
     /// Expectations are about the first pass of a timeline only.

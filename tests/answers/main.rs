@@ -6,6 +6,7 @@ mod common;
 
 mod admission;
 mod apply;
+mod backtest;
 mod comparison;
 mod expectations;
 mod findings;

@@ -276,7 +276,7 @@ fn what_cannot_be_played_is_refused() {
         (
             &["--trace=-"],
             "time,memory\n5s,80%\n",
-            "error: the trace standard input, column \"memory\": the HPA has no metric memory\n",
+            "error: the trace standard input:1: column \"memory\": the HPA has no metric memory\n",
         ),
         (
             &["--trace=-", "--cpu=80%"],

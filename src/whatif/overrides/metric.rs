@@ -45,6 +45,19 @@ pub fn set_metric(
     }
 }
 
+/// Makes a metric that is one value for all pods say something else.
+///
+/// # Errors
+///
+/// It cannot have such a value.
+pub(in crate::whatif) fn set_total(
+    snapshot: &mut Snapshot,
+    index: usize,
+    value: &Value,
+) -> Result<(), Error> {
+    Metric::of(snapshot, index)?.set_total(snapshot, value)
+}
+
 /// Makes a metric say something else of one pod, which need not have had a value.
 ///
 /// # Errors

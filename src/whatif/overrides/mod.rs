@@ -13,8 +13,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-pub(super) use metric::share_usage;
 pub use metric::{Dial, set_metric, set_pod};
+pub(super) use metric::{set_total, share_usage};
 pub use named::NamedMetric;
 pub(super) use pods::is_ready;
 pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};

@@ -88,10 +88,10 @@ impl Load {
     pub(super) fn share_out(&self, snapshot: &mut Snapshot, workload: &Workload) {
         for (container, resource, total) in &self.usage {
             let mut places = Vec::with_capacity(snapshot.pod_metrics.len());
-            for item in &mut snapshot.pod_metrics {
+            for (item, role) in snapshot.pod_metrics.iter_mut().zip(workload.measured_roles()) {
                 let own = item.containers.iter_mut().find(|own| own.name == *container);
                 let own = own.and_then(|own| own.usage.iter_mut().find(|(r, _)| r == resource));
-                places.extend(own.map(|(_, milli)| (workload.role(&item.name), milli)));
+                places.extend(own.map(|(_, milli)| (*role, milli)));
             }
             spread(*total, &mut places, workload.sharing());
         }

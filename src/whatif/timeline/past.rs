@@ -5,17 +5,22 @@ use jiff::Timestamp;
 
 use super::{Trace, after};
 use crate::memory::Memory;
+use crate::snapshot::evidence::Evidence;
 use crate::snapshot::input::Input;
+use crate::snapshot::note::Note;
 use crate::snapshot::{MetricAnswer, Snapshot};
 
 /// Puts an input at the beginning of a load of the past; its controller has just started. False where
 /// the load is not one of the past.
 pub fn begin_in_the_past(input: &mut Input, trace: &Trace) -> bool {
-    let Some(start) = trace.begins_before(input.snapshot.now) else { return false };
+    let read = input.snapshot.now;
+    let Some(start) = trace.begins_before(read) else { return false };
     move_to(&mut input.snapshot, start);
     // What the API shows of the controller's past is that of another time.
     input.stated_memory = Some(Memory::default());
+    input.evidence = Evidence::default();
     input.clock_doubt = None;
+    input.notes.push(Note::BegunInThePast { read });
     true
 }
 

@@ -26,6 +26,8 @@ pub(super) struct Workload {
     /// Beside the snapshot's pods.
     lives: Vec<Life>,
     by_name: HashMap<Box<str>, usize>,
+    /// The parts of the pods in the answer of the resource metrics API, in its order.
+    measured_roles: Vec<Role>,
     sharing: usize,
     /// So many more pods there are than replicas are wanted.
     surplus: usize,
@@ -107,6 +109,7 @@ impl Workload {
             times,
             lives,
             by_name: HashMap::new(),
+            measured_roles: Vec::new(),
             sharing: 0,
             surplus: active.saturating_sub(usize::try_from(replicas).unwrap_or(0)),
             is_stateful: snapshot.hpa.spec.scale_target_ref.kind.to_lowercase() == "statefulset",
@@ -143,6 +146,11 @@ impl Workload {
     /// What part of the load is a pod's.
     pub(super) fn role(&self, pod: &str) -> Role {
         self.by_name.get(pod).map_or(Role::None, |&place| self.lives[place].role)
+    }
+
+    /// What part of the load is a pod's, in the order of the answer of the resource metrics API.
+    pub(super) fn measured_roles(&self) -> &[Role] {
+        &self.measured_roles
     }
 
     /// How many pods share the load.
@@ -299,7 +307,7 @@ impl Workload {
     }
 
     /// Finds out again where each pod stands and what part it has.
-    fn index(&mut self, snapshot: &mut Snapshot) {
+    pub(super) fn index(&mut self, snapshot: &mut Snapshot) {
         self.by_name.clear();
         self.sharing = 0;
         for (place, (life, pod)) in self.lives.iter_mut().zip(&snapshot.pods).enumerate() {
@@ -315,6 +323,7 @@ impl Workload {
         }
         let there = |pod: &str| self.by_name.contains_key(pod);
         snapshot.pod_metrics.retain(|item| there(&item.name));
+        self.measured_roles = snapshot.pod_metrics.iter().map(|it| self.role(&it.name)).collect();
         for answer in &mut snapshot.metrics {
             if let MetricAnswer::Pods(values) = answer {
                 values.retain(|value| there(&value.pod));

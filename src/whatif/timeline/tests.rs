@@ -500,7 +500,7 @@ fn what_cannot_be_played_is_an_error() {
         (
             "1m",
             "time,queue\n0s,1\n",
-            "the trace load.csv, column \"queue\": the HPA has no metric queue",
+            "the trace load.csv:1: column \"queue\": the HPA has no metric queue",
         ),
         (
             "1m",

@@ -12,7 +12,7 @@ use super::{JoinTimes, Stays, after};
 use crate::engine::decision::{Clause, Decision, Step};
 use crate::error::Error;
 use crate::snapshot::{MetricAnswer, Snapshot};
-use crate::whatif::overrides::{SampleSource, is_ready, look, samples, set_metric};
+use crate::whatif::overrides::{SampleSource, is_ready, look, samples, set_metric, set_total};
 use crate::whatif::value::{Ratio, Value};
 
 /// A value that a metric has from a time on.
@@ -133,12 +133,12 @@ impl World {
             self.missing.remove(&place);
             let source = self.source(place);
             if let SampleSource::Object(_) | SampleSource::External(_) = source {
-                let decision = look(&self.snapshot);
-                set_metric(&mut self.snapshot, place, &Value::Amount(total), &decision)?;
+                set_total(&mut self.snapshot, place, &Value::Amount(total))?;
             } else if !self.set_total(place, &source, total) {
                 // Nothing was measured yet, which now begins.
                 let decision = look(&self.snapshot);
                 set_metric(&mut self.snapshot, place, &Value::Amount(0), &decision)?;
+                self.workload.index(&mut self.snapshot);
                 self.workload.learn(&self.snapshot);
                 self.load = Load::of(&self.snapshot, &self.workload);
                 self.set_total(place, &source, total);

@@ -1,0 +1,324 @@
+//! Backtests: the replay of runs of a real controller (`tests/trajectories`) from samples as coarse as a
+//! Prometheus keeps them, and what must hold between the runs over one load, whatever it is.
+#![allow(clippy::print_stdout, reason = "the shares are printed")]
+#![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+
+use crate::common::build;
+use crate::common::trajectories;
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use clap::Parser;
+use jiff::{SignedDuration, Timestamp};
+use kubectl_hpa::args::{Cli, Verb};
+use kubectl_hpa::backtest::{Backtest, Plan, Search, Spec};
+use kubectl_hpa::engine;
+use kubectl_hpa::error::Error;
+use kubectl_hpa::memory::Memory;
+use kubectl_hpa::saved;
+use kubectl_hpa::snapshot::input::{Input, Options};
+use kubectl_hpa::snapshot::pod::ConditionStatus;
+use kubectl_hpa::snapshot::{MetricAnswer, Snapshot};
+use kubectl_hpa::whatif::overrides::Assumptions;
+use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use serde_json::{Value, json};
+use trajectories::{NAMES, Pass, moments, passes};
+
+const START: &str = "2026-11-21T06:00:00Z";
+
+/// How the nodes of the recording were played.
+const RECORDED: JoinTimes =
+    JoinTimes { ready: SignedDuration::from_secs(8), measured: SignedDuration::from_secs(20) };
+
+/// What the ready pods used together at a moment, and the queue, in milli-units.
+fn load(snapshot: &Snapshot) -> (Option<i64>, Option<i64>) {
+    let is_ready = |ready: &_| matches!(ready, Some(it) if is_true(it));
+    let ready = snapshot.pods.iter().filter(|pod| is_ready(&pod.ready)).count() as i64;
+    let used = snapshot.pod_metrics.iter().map(|item| item.containers[0].get("cpu").unwrap());
+    let (sum, count) = used.fold((0, 0), |(sum, count), used| (sum + used, count + 1));
+    let queue = snapshot.metrics.iter().find_map(|answer| match answer {
+        MetricAnswer::External(values) => Some(values.iter().map(|value| value.value).sum()),
+        _ => None,
+    });
+    ((count > 0).then(|| sum * ready / count), queue)
+}
+
+fn is_true(ready: &kubectl_hpa::snapshot::pod::ReadyCondition) -> bool {
+    ready.status == ConditionStatus::True
+}
+
+/// A recorded run as a trace with a sample every so many seconds, from a time on.
+fn sampled(moments: &[&Snapshot], start: Timestamp, step: i64) -> Trace {
+    let has_queue = moments.iter().any(|moment| load(moment).1.is_some());
+    let mut text = format!("time,cpu{}\n", if has_queue { ",queue_depth" } else { "" });
+    for moment in moments.iter().step_by((step / 5) as usize) {
+        let after = moment.now.duration_since(start);
+        let (cpu, queue) = load(moment);
+        if after.is_negative() {
+            continue;
+        }
+        let cell = |value: Option<i64>| value.map_or_else(String::new, |milli| format!("{milli}m"));
+        let queue = if has_queue { format!(",{}", cell(queue)) } else { String::new() };
+        writeln!(text, "{}ms,{}{queue}", after.as_millis(), cell(cpu)).unwrap();
+    }
+    Trace::read(text.as_bytes(), "the recording").unwrap()
+}
+
+/// Replays a recorded run from its first pass to its last: how many passes there are, and how many end
+/// with the recorded replicas, and within one of them.
+fn replay(name: &str, step: i64) -> [usize; 3] {
+    let passes = passes(name);
+    let moments: Vec<&Snapshot> = moments(name).iter().map(|input| &input.snapshot).collect();
+    // The first pass whose moment has the replicas and the proposal that the pass had.
+    let begins = |(place, pass): (usize, &Pass)| {
+        let before = moments.iter().rev().find(|moment| moment.now < pass.time)?;
+        let mut snapshot = Snapshot::clone(before);
+        snapshot.now = pass.time;
+        let decision = engine::reconcile(&snapshot, &Memory::default());
+        let replicas = snapshot.scale.as_ref().ok()?.spec_replicas;
+        let is_same = replicas == pass.from && decision.proposal == Some(pass.proposal);
+        is_same.then_some((place, snapshot, decision))
+    };
+    let (place, mut snapshot, first) = passes.iter().enumerate().find_map(begins).unwrap();
+    let rest = &passes[place..];
+    let span = rest.last().unwrap().time.duration_since(snapshot.now);
+    snapshot.controller.sync_period = span / (rest.len() as i32 - 1);
+    let trace = Some(Arc::new(sampled(&moments, snapshot.now, step)));
+    let plan = TimelineOptions { span: Some(span), trace, times: RECORDED };
+    let player = Player::new(plan, &mut snapshot.clone(), &mut Vec::new()).unwrap();
+    let played = player.play(&snapshot, &first).unwrap().unwrap().passes;
+    let pairs = || played.iter().zip(rest).map(|(own, pass)| own.replicas.abs_diff(pass.to));
+    let within = |most| pairs().filter(|apart| *apart <= most).count();
+    [pairs().count(), within(0), within(1)]
+}
+
+#[test]
+fn recorded_runs_are_replayed_from_samples() {
+    let percent = |part: usize, all: usize| 100.0 * part as f64 / all as f64;
+    for (step, at_least) in [(5, 99.0), (15, 99.0), (30, 90.0), (60, 75.0)] {
+        let mut all = [0; 3];
+        for name in NAMES {
+            let [passes, equal, within_one] = replay(name, step);
+            println!(
+                "{name}, a sample every {step} s: {:.1} % of {passes} passes with the recorded \
+                 replicas, {:.1} % within one",
+                percent(equal, passes),
+                percent(within_one, passes),
+            );
+            all = [all[0] + passes, all[1] + equal, all[2] + within_one];
+        }
+        let [passes, equal, within_one] = all;
+        println!(
+            "every {step} s: {:.1} %, {:.1} %",
+            percent(equal, passes),
+            percent(within_one, passes)
+        );
+        assert!(percent(equal, passes) >= at_least, "{step}");
+    }
+}
+
+/// A Deployment of pods that request 100m each, under an HPA with a CPU target.
+fn observed(spec: &Value, replicas: i32) -> Input {
+    let base = json!({"minReplicas": 1, "maxReplicas": 12,
+        "metrics": [build::resource("cpu", &build::utilization(50))]});
+    let hpa = build::with(build::hpa(&base), &json!({ "spec": spec }));
+    let mut items = vec![hpa, build::scale(replicas), build::state(&json!({}))];
+    let taken = json!({"timestamp": "2026-11-21T05:59:55Z"});
+    for number in 0..replicas {
+        let name = format!("web-{number}");
+        items.push(build::pod(&name));
+        items.push(build::with(build::pod_metrics(&name, "50m"), &taken));
+    }
+    let options = Options { name: "web".to_owned(), ..Options::default() };
+    saved::read(&build::list(items), &options, START.parse().unwrap()).unwrap()
+}
+
+/// A load with a sample every 30 s, in m; none is missing.
+fn trace(loads: &[Option<u16>]) -> Arc<Trace> {
+    let mut text = "time,cpu\n".to_owned();
+    for (place, load) in (0i64..).zip(loads) {
+        let load = load.map_or_else(|| "missing".to_owned(), |load| format!("{load}m"));
+        writeln!(text, "{}s,{load}", 30 * place).unwrap();
+    }
+    Arc::new(Trace::read(text.as_bytes(), "the load").unwrap())
+}
+
+fn plan(input: &Input, loads: &[Option<u16>]) -> Plan {
+    let second = SignedDuration::from_secs(1);
+    let times = JoinTimes { ready: second * 10, measured: second * 30 };
+    let options = TimelineOptions { span: None, trace: Some(trace(loads)), times };
+    Plan::new(options, input.clone(), true)
+}
+
+fn typed(flags: &[&str]) -> kubectl_hpa::args::Predict {
+    let words = ["kubectl-hpa", "predict", "web"].iter().chain(flags);
+    match Cli::try_parse_from(words).unwrap().verb {
+        Verb::Predict(args) => *args,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The backtest of one candidate, which differs from the HPA by these flags.
+fn backtest(input: &Input, loads: &[Option<u16>], flags: &[&str]) -> Result<Backtest, Error> {
+    let assumptions = Assumptions::read(&typed(flags).overrides)?;
+    let candidate =
+        Spec { name: "candidate".to_owned(), assumptions: assumptions.clone(), manifest: None };
+    Ok(plan(input, loads).run(&assumptions, vec![candidate])?.unwrap())
+}
+
+/// Loads that go to and fro, some of them missing.
+fn loads() -> impl Strategy<Value = Vec<Option<u16>>> {
+    let load = prop_oneof![9 => (0..900u16).prop_map(Some), 1 => Just(None)];
+    let stretch = (load, 1..12usize).prop_map(|(load, count)| vec![load; count]);
+    proptest::collection::vec(stretch, 2..12).prop_map(|parts| parts.concat())
+}
+
+/// Rules of scaling, as an HPA states them.
+fn specs() -> impl Strategy<Value = Value> {
+    let window = prop_oneof![
+        Just(json!({})),
+        (0..400u32).prop_map(|s| {
+            json!({"behavior": {"scaleDown": {"stabilizationWindowSeconds": s}}})
+        })
+    ];
+    let limit = prop_oneof![Just(json!({})), (1..5u32, 15..120u32).prop_map(|(pods, period)| {
+        let policy = json!([{"type": "Pods", "value": pods, "periodSeconds": period}]);
+        json!({"behavior": {"scaleUp": {"policies": policy.clone()}, "scaleDown": {"policies": policy}}})
+    })];
+    (window, limit, 2..20i32).prop_map(|(window, limit, max)| {
+        build::with(build::with(window, &limit), &json!({ "maxReplicas": max }))
+    })
+}
+
+fn holds<S: Strategy>(inputs: S, property: impl Fn(S::Value)) {
+    let config =
+        ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() };
+    let result = TestRunner::new(config).run(&inputs, |input| {
+        property(input);
+        Ok(())
+    });
+    result.unwrap();
+}
+
+#[test]
+fn a_candidate_that_is_the_hpa_parts_nowhere() {
+    holds((specs(), loads(), 1..6i32), |(spec, loads, replicas)| {
+        let input = observed(&spec, replicas);
+        let max = format!("--max={}", input.snapshot.hpa.spec.max_replicas);
+        let Backtest { replay, candidates, .. } = backtest(&input, &loads, &[&max]).unwrap();
+        let [own] = &candidates[..] else { panic!("one candidate") };
+        assert_eq!(own.run.timeline, replay.timeline);
+        assert!(own.parted.is_none() && own.stretches.all.is_empty());
+    });
+}
+
+#[test]
+fn runs_part_where_their_passes_first_differ() {
+    holds((specs(), loads(), 1..6i32, 20..90i32), |(spec, loads, replicas, target)| {
+        let input = observed(&spec, replicas);
+        let target = format!("--target=cpu={target}%");
+        let Backtest { replay, candidates, .. } = backtest(&input, &loads, &[&target]).unwrap();
+        let own = &candidates[0];
+        let (one, other) = (&replay.timeline, &own.run.timeline);
+        let count = one.totals.passes;
+        let pairs = one.passes.iter().zip(&other.passes).take(count);
+        let differs = pairs.map(|(one, other)| one.replicas != other.replicas);
+        let differs: Vec<bool> = differs.collect();
+        let total = differs.iter().filter(|differs| **differs).count() as i32;
+        assert_eq!(own.stretches.total(), one.period * total);
+        match (differs.iter().position(|differs| *differs), &own.parted) {
+            (None, None) => {}
+            (Some(place), Some(parted)) => {
+                assert_eq!(parted.time, one.start + one.period * place as i32);
+                let passes = [&one.passes[place], &other.passes[place]];
+                assert_eq!([parted.replay.to, parted.candidate.to], passes.map(|it| it.replicas));
+                assert_eq!(parted.replay.from, parted.candidate.from);
+            }
+            other => panic!("{other:?}"),
+        }
+    });
+}
+
+#[test]
+fn totals_are_those_of_the_passes() {
+    holds((specs(), loads(), 1..6i32), |(spec, loads, replicas)| {
+        let input = observed(&spec, replicas);
+        let plan = plan(&input, &loads);
+        let prepared = plan.prepare(&Assumptions::default()).unwrap();
+        let timeline = prepared.play().unwrap().unwrap();
+        let totals = &timeline.totals;
+        assert_eq!(
+            prepared.totals().unwrap().as_ref(),
+            Some(totals),
+            "played for the totals alone"
+        );
+        let seconds = 30 * (loads.len() as i64 - 1);
+        assert_eq!(totals.passes as i64, (seconds + 14) / 15);
+        let passes = &timeline.passes[..totals.passes];
+        let max = input.snapshot.hpa.spec.max_replicas;
+        let time = |counts: &dyn Fn(&&kubectl_hpa::whatif::timeline::Point) -> bool| {
+            timeline.period * passes.iter().filter(counts).count() as i32
+        };
+        let sum: i64 = passes.iter().map(|pass| i64::from(pass.replicas)).sum();
+        assert!((totals.replica_hours() - sum as f64 / 240.0).abs() < 1e-9);
+        let counts = || passes.iter().map(|pass| pass.replicas);
+        assert_eq!(Some(totals.lowest), counts().min());
+        assert_eq!(Some(totals.highest.replicas), counts().max());
+        assert_eq!(totals.at_max(), time(&|pass| pass.replicas >= max));
+        assert_eq!(totals.above_max(), time(&|pass| pass.proposal.is_some_and(|it| it > max)));
+        assert_eq!(
+            totals.short(),
+            time(&|pass| pass.proposal.is_some_and(|it| it > pass.ready as i32))
+        );
+        assert_eq!(totals.unanswered(), time(&|pass| !pass.is_answered));
+        let end = timeline.start + totals.span();
+        let rescales = timeline.changes.iter().filter(|change| change.time < end).count();
+        assert_eq!(totals.rescales, rescales);
+        let longest = totals.longest_short().map_or(SignedDuration::ZERO, |it| it.length);
+        assert!(longest <= totals.short() && longest.is_zero() == totals.short().is_zero());
+        assert_eq!(Some(totals.last), timeline.passes.last().map(|pass| pass.replicas));
+    });
+}
+
+#[test]
+fn a_raised_maximum_never_lowers_the_highest() {
+    holds((specs(), loads(), 1..6i32, 1..10i32), |(spec, loads, replicas, more)| {
+        let input = observed(&spec, replicas);
+        let max = format!("--max={}", input.snapshot.hpa.spec.max_replicas + more);
+        let Backtest { replay, candidates, .. } = backtest(&input, &loads, &[&max]).unwrap();
+        let [before, after] =
+            [&replay, &candidates[0].run].map(|run| run.timeline.totals.highest.replicas);
+        assert!(before <= after, "{before} {after} {max} {spec} {loads:?}");
+    });
+}
+
+#[test]
+fn no_row_of_the_front_is_beaten() {
+    holds((specs(), loads(), 1..6i32), |(spec, loads, replicas)| {
+        let input = observed(&spec, replicas);
+        let plan = plan(&input, &loads);
+        let vary = ["target.cpu=30%..90%:20", "min=1,3"].map(str::to_owned);
+        let search = Search::new(&vary, &typed(&[]).overrides, None).unwrap();
+        let tried = (0..search.count()).map(|place| search.play(&plan, place).unwrap().unwrap());
+        let found = search.found(tried.collect(), None).unwrap();
+        let cost = |place: usize| {
+            let totals = found.tried[place].result.as_ref().ok()?;
+            Some((totals.replica_hours(), totals.short()))
+        };
+        let beats = |one: (f64, SignedDuration), other: (f64, SignedDuration)| {
+            one != other && one.0 <= other.0 && one.1 <= other.1
+        };
+        let is_best = |place: usize| {
+            cost(place).is_some_and(|own| {
+                !(0..found.tried.len()).filter_map(cost).any(|other| beats(other, own))
+            })
+        };
+        let mut front = found.front.clone();
+        front.sort_unstable();
+        let best: Vec<usize> = (0..found.tried.len()).filter(|place| is_best(*place)).collect();
+        assert_eq!(front, best);
+    });
+}

@@ -1,7 +1,7 @@
 //! How long a pass takes for 100 to 50,000 pods: CPU utilization, two containers each, one pod in
 //! fifty not ready, one in a hundred without metrics. It shows whether the engine stays linear, and
-//! what reading the objects costs beside it; how long the thresholds of three metrics are searched for,
-//! and a timeline of many passes takes. It asserts nothing of time.
+//! what reading the objects costs beside it; how long the findings and the thresholds of three metrics are
+//! searched for, and a timeline of many passes takes. It asserts nothing of time.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use std::sync::Arc;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::engine;
+use kubectl_hpa::findings;
 use kubectl_hpa::memory::{Memory, Remembered};
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::saved::assemble::assemble;
@@ -16,6 +17,7 @@ use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::pod::Pod;
+use kubectl_hpa::snapshot::shared::Shared;
 use kubectl_hpa::snapshot::{MetricAnswer, PodValue, Snapshot};
 use kubectl_hpa::whatif::thresholds::thresholds;
 use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
@@ -46,6 +48,24 @@ fn reading(c: &mut Criterion) {
     group.finish();
 }
 
+/// The findings about 2,000 pods, far from their target and within its tolerance.
+fn finding(c: &mut Criterion) {
+    const COUNT: u64 = 2_000;
+    let mut group = c.benchmark_group("findings");
+    group.throughput(Throughput::Elements(COUNT));
+    for (name, percent) in [("far from the target", 60), ("within the tolerance", 84)] {
+        let mut input = read(&scenario(COUNT));
+        let target = json!({"type": "Utilization", "averageUtilization": percent});
+        let metric = json!({"type": "Resource", "resource": {"name": "cpu", "target": target}});
+        input.snapshot.hpa.spec.metrics[0] = serde_json::from_value(metric).expect("a metric");
+        let pass = Pass::run(input);
+        group.bench_function(name, |b| {
+            b.iter(|| findings::find(black_box(&pass)));
+        });
+    }
+    group.finish();
+}
+
 /// The thresholds of an HPA with three metrics, each per pod.
 fn searching(c: &mut Criterion) {
     const COUNT: u64 = 1_000;
@@ -60,7 +80,8 @@ fn searching(c: &mut Criterion) {
         hpa.spec.metrics.push(serde_json::from_value(metric).expect("a metric"));
     }
     let (timestamp, window) = (*now, SignedDuration::from_secs(15));
-    let value = |pod: &Pod| PodValue { pod: pod.name.clone(), value: 17_000, timestamp, window };
+    let value =
+        |pod: &Shared<Pod>| PodValue { pod: pod.name.clone(), value: 17_000, timestamp, window };
     metrics.push(MetricAnswer::PodMetrics);
     metrics.push(MetricAnswer::Pods(pods.iter().map(value).collect()));
     let pass = Pass::with(input, Remembered::from_stated(&Memory::default()));
@@ -106,7 +127,7 @@ fn timelines(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, passes, reading, searching, timelines);
+criterion_group!(benches, passes, reading, finding, searching, timelines);
 criterion_main!(benches);
 
 fn read(text: &str) -> Input {

@@ -15,6 +15,7 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::settings::{Settings, controller_settings, known_gates};
+use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{MetricAnswer, OtherHpa, Scale, ScaleError, Snapshot};
 use crate::version::Version;
@@ -31,9 +32,9 @@ pub struct Observed {
     /// The target's scale, or the controller's outcome without it.
     pub scale: Result<Scale, ScaleError>,
     /// The pods that the target's selector matches.
-    pub pods: Vec<Pod>,
+    pub pods: Vec<Shared<Pod>>,
     /// The answer of the resource metrics API.
-    pub pod_metrics: Vec<PodMetrics>,
+    pub pod_metrics: Vec<Shared<PodMetrics>>,
     /// An answer for each metric of the spec.
     pub metrics: Vec<MetricAnswer>,
     /// The other HPAs whose selector the controller knows.

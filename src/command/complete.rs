@@ -164,7 +164,7 @@ fn ask(flags: &ConnectionFlags, question: &Question) -> Found {
             Question::Pods(options) => {
                 let name = named::name(&session, options).await.ok()?;
                 let pods = fetch::pods(&session, &name).await?;
-                found.names = pods.into_iter().map(|pod| pod.name.into()).collect();
+                found.names = pods.into_iter().map(|pod| pod.name.to_string()).collect();
             }
         }
         Some(found)
@@ -322,7 +322,7 @@ fn pods(typing: &Typing) -> Vec<String> {
                 .pods
                 .into_iter()
                 .filter(|pod| pod.namespace.as_deref().is_none_or(|own| own == hpa.namespace));
-            pods.map(|pod| pod.name.into()).collect()
+            pods.map(|pod| pod.name.to_string()).collect()
         }
         None => ask(&request.connection, &Question::Pods(options(&request))).names,
     }

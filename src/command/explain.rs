@@ -1,5 +1,7 @@
 //! `explain`: read the objects or ask the cluster, run one pass, word it.
 
+use std::mem::ManuallyDrop;
+
 use super::fail_on::{FOUND, FindingsWatch};
 use super::list::{Inputs, List};
 use super::named::names;
@@ -48,7 +50,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
             true => List::new(args, &request)?.of(&objects, terminal),
             false => {
                 let pass = pass(objects, &args.memory, &options)?;
-                one(&pass, args, &watch, Vec::new(), terminal)
+                one(pass, args, &watch, Vec::new(), terminal)
             }
         };
     }
@@ -68,7 +70,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
         Ok(Found::One(Box::new(live.pass)))
     })?;
     match found {
-        Found::One(pass) => one(&pass, args, &watch, messages, terminal),
+        Found::One(pass) => one(*pass, args, &watch, messages, terminal),
         Found::Several(list, inputs) => list.explain(inputs, messages, terminal),
     }
 }
@@ -81,12 +83,15 @@ enum Found<'a> {
 
 /// The report on one pass.
 fn one(
-    pass: &Pass,
+    pass: Pass,
     args: &Explain,
     watch: &FindingsWatch,
     mut messages: Vec<String>,
     terminal: &Terminal,
 ) -> Result<Answer, Error> {
+    // The process ends with the report, which need not wait for the memory of all pods to be freed.
+    let pass = ManuallyDrop::new(pass);
+    let pass: &Pass = &pass;
     let explanation = Explanation::new(pass).ignoring(&watch.ignored);
     let text = match args.output {
         Some(Output::Json) => structured::json(&explanation)?,

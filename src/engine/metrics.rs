@@ -17,6 +17,7 @@ use crate::snapshot::hpa::{
     ResourceMetricStatus,
 };
 use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::shared::Shared;
 use crate::snapshot::{ExternalValue, MetricAnswer, Scale, Snapshot, Unread};
 
 /// What all metrics of a pass have in common.
@@ -319,8 +320,8 @@ impl<'s> Context<'s> {
     }
 
     /// Makes sure that the metrics of each pod know the container (`getContainerMetrics`).
-    fn check_container(&self, metrics: &[PodMetrics], container: &str) -> Result<(), String> {
-        let lacks = |pod: &&PodMetrics| pod.containers.iter().all(|c| &*c.name != container);
+    fn check_container(&self, metrics: &[Shared<PodMetrics>], container: &str) -> Result<(), String> {
+        let lacks = |pod: &&Shared<PodMetrics>| pod.containers.iter().all(|c| &*c.name != container);
         match metrics.iter().find(lacks) {
             None => Ok(()),
             Some(pod) => Err(format!(

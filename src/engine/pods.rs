@@ -14,11 +14,12 @@ use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Selector;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::pod::{ConditionStatus, Container, Phase, Pod};
+use crate::snapshot::shared::Shared;
 
 /// The pods that the target's selector matches.
 pub(super) struct Selected<'s> {
     /// All pods of the namespace.
-    all: &'s [Pod],
+    all: &'s [Shared<Pod>],
     /// The places of the selected ones.
     places: Vec<u32>,
     by_name: OnceCell<HashMap<&'s str, u32>>,
@@ -43,7 +44,7 @@ pub(super) struct Grouped<'s> {
 }
 
 impl<'s> Selected<'s> {
-    pub(super) fn new(all: &'s [Pod], selector: &Selector) -> Self {
+    pub(super) fn new(all: &'s [Shared<Pod>], selector: &Selector) -> Self {
         let places = (0u32..)
             .zip(all)
             .filter(|(_, pod)| selector.matches(&pod.labels))
@@ -57,7 +58,7 @@ impl<'s> Selected<'s> {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &'s Pod> {
-        self.places.iter().map(|&place| &self.all[place as usize])
+        self.places.iter().map(|&place| &*self.all[place as usize])
     }
 
     /// Every pod by its readiness alone (`getReadyPodsCount`): those count that run and whose Ready

@@ -1,7 +1,6 @@
 //! The pass that is looked at, with the questions that several findings ask.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,7 +8,7 @@ use super::{Alternative, Facts, Finding, Severity};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apiserver::default::AdmissionRules;
 use crate::engine;
-use crate::engine::decision::{Decision, MetricStep};
+use crate::engine::decision::{Decision, Group, MetricStep, PodRow};
 use crate::engine::rules::Rules;
 use crate::outlook::Upcoming;
 use crate::pass::Pass;
@@ -23,10 +22,16 @@ use crate::whatif::overrides;
 /// A pass that is looked at.
 pub(crate) struct Case<'p> {
     pub(crate) pass: &'p Pass,
+    /// The pods that the selector of the target matches.
+    pods: Vec<&'p Pod>,
     /// Whether some pods are the target's by the names of their ReplicaSets.
     has_own_by_name: OnceCell<bool>,
-    /// The places of the pods in the answer of the resource metrics API.
-    measured: OnceCell<HashMap<Box<str>, usize>>,
+    /// The places in the answer of the resource metrics API, by the names of the pods.
+    measured: OnceCell<Vec<usize>>,
+    /// The pass without any recommendation.
+    forgotten: OnceCell<Decision>,
+    /// The kind that owns the pods of the target, where nothing else owns those of its kind.
+    direct_owner: Option<&'static str>,
 }
 
 /// What follows a pass.
@@ -66,9 +71,29 @@ fn maker_of<'p>(owner: &'p OwnerReference, pod: &Pod) -> Option<&'p str> {
     hashes.find_map(|hash| owner.name.strip_suffix(hash)?.strip_suffix('-'))
 }
 
+/// The kind that owns the pods of a target of this kind, where nothing else owns those of its kind.
+fn direct_owner(target: &str) -> Option<&'static str> {
+    let is = |kind: &str| target.eq_ignore_ascii_case(kind);
+    let mut own = ["ReplicaSet", "StatefulSet", "ReplicationController"].into_iter();
+    let sets = || ["Deployment", "Rollout"].into_iter().any(is).then_some("ReplicaSet");
+    own.find(|kind| is(kind)).or_else(sets)
+}
+
 impl<'p> Case<'p> {
     pub(crate) fn new(pass: &'p Pass) -> Self {
-        Self { pass, has_own_by_name: OnceCell::new(), measured: OnceCell::new() }
+        let Snapshot { hpa, scale, pods, .. } = &pass.input.snapshot;
+        // A missing selector would match all pods, and the pass ends there.
+        let scale = scale.as_ref().ok().filter(|scale| !scale.selector.as_str().is_empty());
+        let is_own = |pod: &&Pod| scale.is_some_and(|it| it.selector.matches(&pod.labels));
+        let pods = pods.iter().map(|pod| &**pod).filter(is_own).collect();
+        Self {
+            pass,
+            pods,
+            has_own_by_name: OnceCell::new(),
+            measured: OnceCell::new(),
+            forgotten: OnceCell::new(),
+            direct_owner: direct_owner(&hpa.spec.scale_target_ref.kind),
+        }
     }
 
     pub(crate) fn snapshot(&self) -> &'p Snapshot {
@@ -102,18 +127,36 @@ impl<'p> Case<'p> {
     }
 
     /// The pods that the selector of the target matches.
-    pub(crate) fn pods(&self) -> impl Iterator<Item = &'p Pod> {
-        // A missing selector would match all pods, and the pass ends there.
-        let scale = self.scale().filter(|scale| !scale.selector.as_str().is_empty());
-        let matches = move |pod: &&Pod| scale.is_some_and(|it| it.selector.matches(&pod.labels));
-        self.snapshot().pods.iter().filter(matches)
+    pub(crate) fn pods(&self) -> impl ExactSizeIterator<Item = &'p Pod> {
+        self.pods.iter().copied()
+    }
+
+    /// The pod that a row of a metric is about.
+    pub(crate) fn pod_of(&self, row: &PodRow) -> &'p Pod {
+        &self.snapshot().pods[row.pod as usize]
+    }
+
+    /// The pods that some metric puts in such a group.
+    pub(crate) fn pods_in(&self, is_meant: impl Fn(Group) -> bool) -> impl Iterator<Item = &'p Pod> {
+        let pods = &self.snapshot().pods;
+        let mut is_in = vec![false; pods.len()];
+        for row in self.metrics().flat_map(|step| &step.pods).filter(|row| is_meant(row.group)) {
+            is_in[row.pod as usize] = true;
+        }
+        pods.iter().zip(is_in).filter_map(|(pod, is_in)| is_in.then_some(&**pod))
     }
 
     /// What the resource metrics API answers for a pod.
     pub(crate) fn metrics_of(&self, pod: &Pod) -> Option<&'p PodMetrics> {
         let metrics = &self.snapshot().pod_metrics;
-        let places = || metrics.iter().map(|it| it.name.clone()).zip(0..).collect();
-        metrics.get(*self.measured.get_or_init(places).get(&pod.name)?)
+        let by_name = self.measured.get_or_init(|| {
+            let mut places: Vec<usize> = (0..metrics.len()).collect();
+            places.sort_by_key(|place| &*metrics[*place].name);
+            places
+        });
+        let beyond = by_name.partition_point(|place| metrics[*place].name <= pod.name);
+        let last = &metrics[*by_name.get(beyond.checked_sub(1)?)?];
+        (last.name == pod.name).then_some(last)
     }
 
     /// Who owns a pod.
@@ -130,7 +173,7 @@ impl<'p> Case<'p> {
             match workload.metadata.controller() {
                 Some(next) => owner = next,
                 // A manifest does not say what will own the object.
-                None if workload.status.is_none() && self.direct_owner().is_none() => {
+                None if workload.status.is_none() && self.direct_owner.is_none() => {
                     return Top::Unknown;
                 }
                 None => return Top::Other { kind: &owner.kind, name: &owner.name },
@@ -143,7 +186,7 @@ impl<'p> Case<'p> {
     /// the hash of the template.
     fn unread_owner(&self, owner: &'p OwnerReference, pod: &'p Pod) -> Top<'p> {
         let other = Top::Other { kind: &owner.kind, name: &owner.name };
-        match self.direct_owner() {
+        match self.direct_owner {
             Some(kind) if owner.kind != kind || self.is_kind(kind) => return other,
             _ if owner.kind != "ReplicaSet" => return Top::Unknown,
             _ => {}
@@ -164,18 +207,6 @@ impl<'p> Case<'p> {
         };
         let has_own = || makes(&self.target().kind) && self.pods().any(is_own);
         if *self.has_own_by_name.get_or_init(has_own) { other } else { Top::Unknown }
-    }
-
-    /// The kind that owns the pods of the target, where the target's kind is one whose pods nothing else
-    /// owns.
-    fn direct_owner(&self) -> Option<&'static str> {
-        ["ReplicaSet", "StatefulSet", "ReplicationController"]
-            .into_iter()
-            .find(|kind| self.is_kind(kind))
-            .or_else(|| {
-                let has_sets = self.is_kind("Deployment") || self.is_kind("Rollout");
-                has_sets.then_some("ReplicaSet")
-            })
     }
 
     /// Whether the target is of a kind.
@@ -226,13 +257,15 @@ impl<'p> Case<'p> {
 
     /// What the pass would come to if no recommendation held it.
     pub(crate) fn without_history(&self) -> Alternative {
-        Alternative::of(&self.forgotten())
+        Alternative::of(self.forgotten())
     }
 
     /// The pass without any recommendation.
-    pub(crate) fn forgotten(&self) -> Decision {
-        let forgotten = self.pass.remembered.clone().without_recommendations();
-        engine::reconcile(self.snapshot(), &forgotten.likely)
+    pub(crate) fn forgotten(&self) -> &Decision {
+        self.forgotten.get_or_init(|| {
+            let forgotten = self.pass.remembered.clone().without_recommendations();
+            engine::reconcile(self.snapshot(), &forgotten.likely)
+        })
     }
 
     /// What this pass comes to.

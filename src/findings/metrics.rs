@@ -15,6 +15,7 @@ use crate::engine::pods::counted_containers;
 use crate::snapshot::clock::Why;
 use crate::snapshot::hpa::{MetricSpec, MetricTarget};
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ZERO_TIME};
+use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::ApiService;
 use crate::snapshot::{MetricAnswer, Snapshot};
 
@@ -466,7 +467,7 @@ pub(super) fn container_metrics_missing(case: &Case<'_>) -> Vec<Finding> {
                     return None;
                 }
                 let status = pod.status_of(&container);
-                let waiting = status.and_then(|status| status.state.waiting.as_ref());
+                let waiting = status.and_then(|status| status.waiting.as_ref());
                 Some(Unmeasured {
                     pod: pod.name.clone(),
                     has_container,
@@ -508,7 +509,7 @@ pub(super) fn stale_samples(case: &Case<'_>) -> Vec<Finding> {
         }
         let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
         let ready: HashSet<&str> =
-            ready.map(|row| &*snapshot.pods[row.pod as usize].name).collect();
+            ready.map(|row| &*case.pod_of(row).name).collect();
         let counted = |name: &str| ready.contains(name);
         let times: Vec<(Timestamp, SignedDuration)> = match snapshot.metrics.get(step.index) {
             Some(MetricAnswer::PodMetrics) => {
@@ -680,7 +681,7 @@ fn requests_at_most(case: &Case<'_>, step: &MetricStep, most: i64) -> bool {
     };
     let counted = step.pods.iter().filter(|row| row.group == Group::Ready);
     counted.clone().next().is_some()
-        && counted.into_iter().all(|row| is_at_most(&case.snapshot().pods[row.pod as usize]))
+        && counted.into_iter().all(|row| is_at_most(case.pod_of(row)))
 }
 
 /// `value-multiplies`
@@ -729,16 +730,17 @@ pub(super) fn value_multiplies(case: &Case<'_>) -> Option<Finding> {
 fn grow(snapshot: &mut Snapshot, replicas: i32) {
     let Ok(scale) = &mut snapshot.scale else { return };
     let added = replicas - scale.spec_replicas;
-    let is_ready = |pod: &&Pod| {
+    let is_ready = |pod: &&Shared<Pod>| {
         let ready = pod.ready.is_some_and(|ready| ready.status == ConditionStatus::True);
         ready && pod.phase == Phase::Running && scale.selector.matches(&pod.labels)
     };
     let Some(ready) = snapshot.pods.iter().find(is_ready).cloned() else { return };
     (scale.spec_replicas, scale.status_replicas) = (replicas, replicas);
-    snapshot.pods.extend(
-        (0..added)
-            .map(|number| Pod { name: format!("{}-{number}", ready.name).into(), ..ready.clone() }),
-    );
+    let more = (0..added).map(|number| {
+        let name = format!("{}-{number}", ready.name).into();
+        Pod { name, ..Pod::clone(&ready) }.into()
+    });
+    snapshot.pods.extend(more);
 }
 
 #[cfg(test)]

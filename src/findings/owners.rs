@@ -153,7 +153,8 @@ pub(super) fn selector_matches_nothing(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let is_own = |pod: &&Pod| case.top_owner(pod) == Top::Target && is_alive(pod);
-    let own: Vec<&Pod> = case.snapshot().pods.iter().filter(is_own).collect();
+    let all = case.snapshot().pods.iter();
+    let own: Vec<&Pod> = all.map(|pod| &**pod).filter(is_own).collect();
     let others: Vec<_> = case.pods().map(|pod| pod.name.clone()).collect();
     if !others.is_empty() && own.is_empty() {
         return None;
@@ -216,16 +217,8 @@ pub(super) fn shared(case: &Case<'_>) -> Option<Finding> {
 
 /// `foreign-pods`
 pub(super) fn foreign(case: &Case<'_>) -> Option<Finding> {
-    let counts = |step| {
-        let step: &crate::engine::decision::MetricStep = step;
-        step.pods.iter().filter(|row| row.group != Group::Ignored).map(|row| row.pod)
-    };
-    let counted: HashSet<u32> = case.metrics().flat_map(counts).collect();
-    let pods: Vec<(&Pod, Top<'_>)> = (0u32..)
-        .zip(&case.snapshot().pods)
-        .filter(|(place, _)| counted.contains(place))
-        .map(|(_, pod)| (pod, case.top_owner(pod)))
-        .collect();
+    let counted = case.pods_in(|group| group != Group::Ignored);
+    let pods: Vec<(&Pod, Top<'_>)> = counted.map(|pod| (pod, case.top_owner(pod))).collect();
     // Pods of no one may come from an input that states no owners.
     let states_owners = pods.iter().any(|(_, top)| *top == Top::Target);
     let mut of: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();
@@ -281,7 +274,7 @@ fn share(case: &Case<'_>, names: &HashSet<Box<str>>) -> Option<Share> {
         for row in counted {
             let value = row.value?;
             all = all.checked_add(value)?;
-            if names.contains(&case.snapshot().pods[row.pod as usize].name) {
+            if names.contains(&case.pod_of(row).name) {
                 theirs = theirs.checked_add(value)?;
             }
         }
@@ -293,11 +286,8 @@ fn share(case: &Case<'_>, names: &HashSet<Box<str>>) -> Option<Share> {
 pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
     let scale = case.scale()?;
     let replicas = usize::try_from(scale.spec_replicas).ok()?;
-    let ready = case.metrics().flat_map(|step| &step.pods);
-    let ready: HashSet<u32> =
-        ready.filter(|row| row.group == Group::Ready).map(|row| row.pod).collect();
     let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
-    for (_, pod) in (0u32..).zip(&case.snapshot().pods).filter(|(place, _)| ready.contains(place)) {
+    for pod in case.pods_in(|group| group == Group::Ready) {
         let is_foreign = matches!(case.top_owner(pod), Top::Other { .. });
         if let Some(hash) = revision(pod).filter(|_| !is_foreign && is_alive(pod)) {
             of.entry(hash).or_default().push(pod);

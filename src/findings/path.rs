@@ -273,11 +273,11 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
     Some(Finding::explaining(Severity::Info, facts))
 }
 
-/// Targets are raised to at most this many times their value.
+/// Targets are raised to about this many times their value at most.
 const RAISED: i64 = 10;
 
-/// The lowest target with which a metric proposes fewer replicas than there are, as the engine finds it.
-/// An amount is rounded up to two digits.
+/// The lowest target with which a metric proposes fewer replicas than there are, as the engine finds it:
+/// an amount of two digits, or a share in whole percent.
 fn raised_target(case: &Case<'_>, metric: &MetricStep, current: i32) -> Option<Raised> {
     let own = &metric.target;
     let amount = own.average_value.as_ref().or(own.value.as_ref());
@@ -298,20 +298,18 @@ fn raised_target(case: &Case<'_>, metric: &MetricStep, current: i32) -> Option<R
         })?;
         (proposal < current).then_some(Raised { target, proposal })
     };
-    let (mut keeps, mut lowers) = (value, value.checked_mul(RAISED)?);
-    with(lowers)?;
-    while lowers - keeps > 1 {
-        let middle = keeps + (lowers - keeps) / 2;
-        match with(middle) {
-            Some(_) => lowers = middle,
-            None => keeps = middle,
-        }
-    }
-    if amount.is_some() {
-        let unit = 10_i64.checked_pow(lowers.ilog10().saturating_sub(1))?;
-        lowers = lowers.checked_add(unit - 1)? / unit * unit;
-    }
-    with(lowers)
+    let most = value.checked_mul(RAISED)?;
+    let next = |value: &i64| {
+        let unit = match amount {
+            Some(_) => 10_i64.pow(value.checked_ilog10()?.saturating_sub(1)),
+            None => 1,
+        };
+        (*value / unit + 1).checked_mul(unit)
+    };
+    let higher = std::iter::successors(next(&value), next);
+    let higher: Vec<i64> = higher.take_while(|target| *target <= most).collect();
+    let lowest = higher.partition_point(|target| with(*target).is_none());
+    with(*higher.get(lowest)?)
 }
 
 /// What stabilization makes of the proposal, where a recommendation changes it.
@@ -409,7 +407,7 @@ fn limit(case: &Case<'_>) -> Option<Limited> {
         held(case)?;
         let decision = case.forgotten();
         let is_same = decision.replicas_after() == case.decision().replicas_after();
-        of(&decision).filter(|_| is_same)
+        of(decision).filter(|_| is_same)
     })
 }
 

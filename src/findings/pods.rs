@@ -172,7 +172,7 @@ pub(super) fn finished(case: &Case<'_>) -> Option<Finding> {
     let without = case.without_pods(is_finished);
     let takes_as_missing = |step: &&MetricStep| {
         let mut rows = step.pods.iter();
-        rows.any(|row| row.group == Group::Missing && is_finished(pod_of(case, row)))
+        rows.any(|row| row.group == Group::Missing && is_finished(case.pod_of(row)))
     };
     let missing_in = case.metrics().filter(takes_as_missing).map(|step| step.index).collect();
     let mut failing = case.metrics().filter(|it| matches!(it.result, MetricResult::Error(_)));
@@ -203,7 +203,7 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     let mut pods = Vec::new();
     for step in case.metrics().filter(is_open) {
         let leaves_out = |row: &PodRow| match row.group {
-            Group::Unready | Group::Missing => !is_finished(pod_of(case, row)),
+            Group::Unready | Group::Missing => !is_finished(case.pod_of(row)),
             Group::Ignored => keeps_from_answer(step),
             Group::Ready => false,
         };
@@ -218,7 +218,7 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     }
     let names: HashSet<&str> = pods
         .iter()
-        .map(|it| pod_of(case, &it.row))
+        .map(|it| case.pod_of(&it.row))
         .filter(|pod| is_alive(pod))
         .map(|pod| &*pod.name)
         .collect();
@@ -229,7 +229,7 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     }
     // Pods that have only just started, and those that another finding is about.
     let is_explained = |it: &Uncounted| {
-        let pod = pod_of(case, &it.row);
+        let pod = case.pod_of(&it.row);
         is_young(case, pod)
             || is_stuck(case, pod)
             || (it.row.group == Group::Missing && is_starting(case, pod))
@@ -241,7 +241,7 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     let is_ordinary = pods.first().is_some_and(is_explained);
     let of = case.pods().filter(|pod| is_alive(pod)).count().max(pods.len());
     let is_same = |it: &&Finding| {
-        let all = pods.iter().map(|it| &*pod_of(case, &it.row).name);
+        let all = pods.iter().map(|it| &*case.pod_of(&it.row).name);
         stuck_in(&it.facts).is_some_and(|names| names == all.collect())
     };
     let named_by = found.iter().find(is_same).map(Finding::code);
@@ -269,14 +269,14 @@ fn stuck_in(facts: &Facts) -> Option<HashSet<&str>> {
 /// The pods that are not ready and count nevertheless, which CPU does as soon as they were ready once.
 fn counted_unready(case: &Case<'_>) -> Option<Finding> {
     let is_unready = |row: &&PodRow| {
-        let ready = pod_of(case, row).ready.map(|ready| ready.status);
+        let ready = case.pod_of(row).ready.map(|ready| ready.status);
         row.group == Group::Ready && ready == Some(ConditionStatus::False)
     };
     let of_cpu = case.metrics().filter(|step| step.is_resource() && step.name == "cpu");
     let (metric, rows) = of_cpu
         .map(|step| (step.index, step.pods.iter().filter(is_unready).collect::<Vec<_>>()))
         .find(|(_, rows)| !rows.is_empty())?;
-    let names: HashSet<&str> = rows.iter().map(|row| &*pod_of(case, row).name).collect();
+    let names: HashSet<&str> = rows.iter().map(|row| &*case.pod_of(row).name).collect();
     let unready = case.if_never_ready(|pod| names.contains(&*pod.name));
     if unready == case.answer() {
         return None;
@@ -324,7 +324,7 @@ pub(super) fn terminating(case: &Case<'_>) -> Option<Finding> {
     let (metric, pods) = totals.find_map(|step| {
         let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
         let pods: Vec<&Pod> = ready
-            .map(|row| pod_of(case, row))
+            .map(|row| case.pod_of(row))
             .filter(|pod| pod.deletion_timestamp.is_some())
             .collect();
         (!pods.is_empty()).then_some((step.index, pods))
@@ -370,7 +370,7 @@ fn not_ready_yet<'p>(
     step: &'p MetricStep,
 ) -> Option<(&'p MetricStep, Vec<&'p Pod>, Starting)> {
     let counts = |row: &&PodRow| {
-        let pod = pod_of(case, row);
+        let pod = case.pod_of(row);
         row.counted.is_some()
             && is_starting(case, pod)
             && match row.group {
@@ -381,7 +381,7 @@ fn not_ready_yet<'p>(
     };
     let rows: Vec<&PodRow> = step.pods.iter().filter(counts).collect();
     let assumed = rows.iter().filter(|row| row.group == Group::Missing).count();
-    let pods: Vec<&Pod> = rows.into_iter().map(|row| pod_of(case, row)).collect();
+    let pods: Vec<&Pod> = rows.into_iter().map(|row| case.pod_of(row)).collect();
     (!pods.is_empty()).then_some((step, pods, Starting::NotReady { assumed }))
 }
 
@@ -392,7 +392,7 @@ fn hot<'p>(
 ) -> Option<(&'p MetricStep, Vec<&'p Pod>, Starting)> {
     let period = case.snapshot().controller.cpu_initialization_period;
     let is_new = |row: &&PodRow| {
-        case.age(pod_of(case, row)).is_some_and(|age| age < period.saturating_mul(2))
+        case.age(case.pod_of(row)).is_some_and(|age| age < period.saturating_mul(2))
     };
     let counts = |row: &&PodRow| row.group == Group::Ready && row.value.is_some();
     let (new, others): (Vec<&PodRow>, Vec<&PodRow>) =
@@ -414,7 +414,7 @@ fn hot<'p>(
         return None;
     }
     let how = Starting::Hot { usage: mean(&new), others: mean(&others) };
-    Some((step, new.into_iter().map(|row| pod_of(case, row)).collect(), how))
+    Some((step, new.into_iter().map(|row| case.pod_of(row)).collect(), how))
 }
 
 /// `replicas-without-pods`
@@ -482,10 +482,6 @@ fn names<'p>(pods: impl Iterator<Item = &'p Pod>) -> Vec<Box<str>> {
     pods.map(|pod| pod.name.clone()).collect()
 }
 
-fn pod_of<'p>(case: &Case<'p>, row: &PodRow) -> &'p Pod {
-    &case.snapshot().pods[row.pod as usize]
-}
-
 fn is_finished(pod: &Pod) -> bool {
     matches!(pod.phase, Phase::Succeeded | Phase::Failed)
 }
@@ -518,7 +514,7 @@ fn was_never_ready(case: &Case<'_>, pod: &Pod) -> bool {
 
 /// Why a container waits, other than for its start to be prepared.
 fn failure(status: &ContainerStatus) -> Option<&str> {
-    let reason = &*status.state.waiting.as_ref()?.reason;
+    let reason = &*status.waiting.as_ref()?.reason;
     (!matches!(reason, "" | "ContainerCreating" | "PodInitializing")).then_some(reason)
 }
 

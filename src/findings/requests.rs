@@ -11,7 +11,7 @@ use super::{Alternative, Case, Finding, Severity};
 use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::quantity::Amount;
-use crate::engine::decision::{Block, Group, MetricResult, MetricStep, PodRow};
+use crate::engine::decision::{Block, Decision, Group, MetricResult, MetricStep, PodRow};
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
 use crate::snapshot::Snapshot;
@@ -341,15 +341,13 @@ fn counted<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
 ) -> impl Iterator<Item = (&'p PodRow, &'p Pod)> {
-    let pods = &case.snapshot().pods;
     let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
-    ready.filter_map(move |row| Some((row, pods.get(row.pod as usize)?)))
+    ready.map(|row| (row, case.pod_of(row)))
 }
 
-/// Those of them that belong to no other object than the target, as far as that is known.
-fn counted_own<'p>(case: &Case<'p>, step: &'p MetricStep) -> impl Iterator<Item = &'p Pod> {
-    let is_own = |pod: &&Pod| !matches!(case.top_owner(pod), Top::Other { .. });
-    counted(case, step).map(|(_, pod)| pod).filter(is_own)
+/// Whether a pod belongs to no other object than the target, as far as that is known.
+fn is_own<'p>(case: &Case<'p>, pod: &'p Pod) -> bool {
+    !matches!(case.top_owner(pod), Top::Other { .. })
 }
 
 /// A finding that explains the pass if it comes to something else without the trouble.
@@ -386,24 +384,25 @@ fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
         return None;
     }
     let (metric, container) = (step.index, shares.first()?.container.clone());
-    let alone = case.proposal_of(metric, |it| keep_only(it, &container))?;
-    let with_sidecars = match any_uncounted {
-        true => Some(case.proposal_of(metric, count_sidecars)?),
-        false => None,
-    };
+    let has_type = case.snapshot().controller.gates.container_metrics;
+    let decided_alone = case.decide(|it| match has_type {
+        true => look_at(it, metric, &container),
+        false => keep_only(it, &container),
+    });
+    let decided_with_sidecars = any_uncounted.then(|| case.decide(count_sidecars));
+    let proposed = |decision: &Decision| Some(decision.metric(metric)?.proposal()?.replicas);
+    let alone = proposed(&decided_alone)?;
+    let with_sidecars = decided_with_sidecars.as_ref().and_then(proposed);
     if [Some(alone), with_sidecars].into_iter().flatten().all(|asked| asked == proposal) {
         return None;
     }
-    let without = match case.snapshot().controller.gates.container_metrics {
-        true => case.without(|it| look_at(it, metric, &container)),
-        false if any_uncounted => case.without(count_sidecars),
-        false => case.without(|it| keep_only(it, &container)),
-    };
+    let remedy = decided_with_sidecars.filter(|_| !has_type).unwrap_or(decided_alone);
+    let without = Alternative::of(&remedy);
     let current = case.decision().replicas_before()?;
     let whole = f64::from(step.proposal()?.current.average_utilization?) / 100.0;
     let is_far = shares.first()?.of_request() >= whole * FAR;
     let turns = is_far && alone.cmp(&current) != proposal.cmp(&current);
-    let pods = counted_own(case, step).count();
+    let pods = counted(case, step).filter(|(_, pod)| is_own(case, pod)).count();
     let facts = DilutedByContainer { metric, shares, pods, proposal, alone, with_sidecars };
     Some(match turns || any_uncounted {
         true => compared(case, facts, Severity::Warning, without),
@@ -424,7 +423,7 @@ fn keep_only(snapshot: &mut Snapshot, container: &str) {
 
 /// Makes the requests of sidecars count as those of other containers.
 fn count_sidecars(snapshot: &mut Snapshot) {
-    for pod in &mut snapshot.pods {
+    for pod in snapshot.pods.iter_mut().filter(|pod| !pod.init_containers.is_empty()) {
         let init_containers = std::mem::take(&mut pod.init_containers);
         pod.containers.extend(init_containers.into_iter().filter(|it| it.restart_always));
     }
@@ -434,9 +433,13 @@ fn count_sidecars(snapshot: &mut Snapshot) {
 /// not all of them are known.
 fn shares(case: &Case<'_>, step: &MetricStep) -> Option<Vec<Share>> {
     let rules = case.rules();
-    let mut shares: Vec<Share> = Vec::new();
-    for pod in counted_own(case, step) {
-        if counts_as_whole(pod, None, &rules) {
+    let mut pods = 0;
+    // With the number of pods that have the container.
+    let mut shares: Vec<(Share, usize)> = Vec::new();
+    for (_, pod) in counted(case, step) {
+        pods += 1;
+        let is_own = is_own(case, pod);
+        if is_own && counts_as_whole(pod, None, &rules) {
             return None;
         }
         let metrics = case.metrics_of(pod)?;
@@ -445,30 +448,24 @@ fn shares(case: &Case<'_>, step: &MetricStep) -> Option<Vec<Share>> {
         for (container, is_counted) in pod.containers.iter().map(|it| (it, true)).chain(sidecars) {
             let usage = metrics.usage(&step.name, Some(&container.name));
             let request = container.requests.get(&step.name).map(Amount::milli_value);
-            let (Some(usage), Some(request)) = (usage, request.filter(|it| *it > 0)) else {
-                continue;
-            };
-            match shares.iter_mut().find(|it| it.container == container.name) {
-                Some(share) => {
+            let (Some(usage), Some(request)) = (usage, request) else { continue };
+            let (usage, request) = if is_own { (usage, request) } else { (0, 0) };
+            match shares.iter_mut().find(|(it, _)| it.container == container.name) {
+                Some((share, pods)) => {
                     share.usage = share.usage.saturating_add(usage);
                     share.request = share.request.saturating_add(request);
+                    *pods += 1;
                 }
                 None => {
                     let container = container.name.clone();
-                    shares.push(Share { container, usage, request, is_counted });
+                    shares.push((Share { container, usage, request, is_counted }, 1));
                 }
             }
         }
     }
     // What only some of the pods have is not comparable, and ContainerResource would fail for it.
-    let is_known = |pod: &Pod, container: &str| {
-        let mut all = pod.containers.iter().chain(&pod.init_containers);
-        let requests =
-            all.any(|it| *it.name == *container && it.requests.get(&step.name).is_some());
-        let metrics = case.metrics_of(pod);
-        requests && metrics.is_some_and(|it| it.usage(&step.name, Some(container)).is_some())
-    };
-    shares.retain(|share| counted(case, step).all(|(_, pod)| is_known(pod, &share.container)));
+    let everywhere = shares.into_iter().filter(|(_, with)| *with == pods).map(|(share, _)| share);
+    let mut shares: Vec<Share> = everywhere.filter(|share| share.request > 0).collect();
     shares.sort_by_key(|share| std::cmp::Reverse(share.usage));
     Some(shares)
 }
@@ -501,9 +498,9 @@ pub(super) fn resize(case: &Case<'_>) -> Option<Finding> {
     let pod = case.pods().find(|pod| containers.first().is_some_and(|it| it.pod == pod.name))?;
     let condition = pod.resizes.first().cloned();
     let without = case.without(|snapshot| {
-        for pod in &mut snapshot.pods {
+        for pod in snapshot.pods.iter_mut().filter(|pod| !pod.statuses.is_empty()) {
             let statuses = std::mem::take(&mut pod.statuses);
-            for container in pod.containers.iter_mut().chain(&mut pod.init_containers) {
+            for container in pod.containers_mut() {
                 let status = statuses.iter().find(|it| it.name == container.name);
                 let requests = status.and_then(|it| it.requests.as_ref());
                 if let Some(in_effect) = requests.and_then(|it| it.get(&step.name)) {
@@ -589,7 +586,7 @@ pub(super) fn differ_from_template(case: &Case<'_>) -> Option<Finding> {
     let names: HashSet<&str> = own.iter().map(|pod| &*pod.name).collect();
     let without = case.without(|snapshot| {
         for pod in snapshot.pods.iter_mut().filter(|pod| names.contains(&*pod.name)) {
-            for container in pod.containers.iter_mut().chain(&mut pod.init_containers) {
+            for container in pod.containers_mut() {
                 let mut all = template.containers.iter().chain(&template.init_containers);
                 let own = all.find(|it| it.name == container.name);
                 if let Some(wanted) = own.and_then(|it| it.requests.get(&step.name)) {
@@ -710,6 +707,11 @@ fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     /// Pods that use this share of what their limits allow are held back by them.
     const NEAR: f64 = 0.9;
     let proposal = step.proposal()?;
+    let (rules, tolerance) = (case.rules(), &step.tolerance);
+    let exceeds = |ratio: f64| ratio > 1.0 && !rules.is_within(tolerance, ratio);
+    if exceeds(proposal.ratio) || each_can_exceed(case, step)? {
+        return None;
+    }
     let full = full_usage(case, step)?;
     let decision = case.decide(|snapshot| {
         for metrics in &mut snapshot.pod_metrics {
@@ -719,8 +721,6 @@ fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
         }
     });
     let full = decision.metric(step.index)?.proposal()?;
-    let (rules, tolerance) = (case.rules(), &step.tolerance);
-    let exceeds = |ratio: f64| ratio > 1.0 && !rules.is_within(tolerance, ratio);
     if exceeds(full.ratio) {
         return None;
     }
@@ -746,6 +746,35 @@ fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
         true => Finding::explaining(Severity::Warning, facts),
         false => Finding::aside(Severity::Warning, facts),
     })
+}
+
+/// Whether the limits of each counted pod allow more than its share of the target, so that they do for all
+/// pods together; none where a container whose usage counts has no limit.
+fn each_can_exceed(case: &Case<'_>, step: &MetricStep) -> Option<bool> {
+    let counts = |own: &&ContainerUsage| {
+        step.container.as_ref().is_none_or(|only| **only == *own.name)
+    };
+    for (row, pod) in counted(case, step) {
+        let mut limit = 0i64;
+        for own in case.metrics_of(pod)?.containers.iter().filter(counts) {
+            let mut all = pod.containers.iter().chain(&pod.init_containers);
+            let container = all.find(|it| it.name == own.name)?;
+            limit = limit.saturating_add(container.limits.get(&step.name)?.milli_value());
+        }
+        let (value, target) = match (&step.target.average_value, row.request) {
+            (Some(average), _) => (limit as f64, average.milli_value() as f64),
+            (None, Some(request)) => {
+                let share = limit as f64 / request as f64 * 100.0;
+                (share, step.target.average_utilization?.into())
+            }
+            (None, None) => return Some(false),
+        };
+        // The controller drops what is less than one.
+        if value - 1.0 <= target * (1.0 + step.tolerance.up) {
+            return Some(false);
+        }
+    }
+    Some(true)
 }
 
 /// What the counted pods use if each container uses all that its limit allows, by pod; none where a

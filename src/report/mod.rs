@@ -35,6 +35,7 @@ use crate::snapshot::clock::ClockDoubt;
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::input::Input;
 use crate::snapshot::pod::Pod;
+use crate::snapshot::shared::Shared;
 
 /// A pass, explained. Serializes as the contract's object.
 #[derive(Debug, Serialize)]
@@ -156,7 +157,7 @@ impl<'a> Explanation<'a> {
 #[derive(Debug)]
 struct TraceView<'a> {
     steps: &'a [Step],
-    pods: &'a [Pod],
+    pods: &'a [Shared<Pod>],
 }
 
 impl Serialize for TraceView<'_> {
@@ -186,7 +187,7 @@ struct MetricView<'a> {
 
 struct PodsView<'a> {
     metric: &'a MetricStep,
-    pods: &'a [Pod],
+    pods: &'a [Shared<Pod>],
 }
 
 impl Serialize for PodsView<'_> {

@@ -34,6 +34,7 @@ use crate::snapshot::hpa::{Hpa, METRIC_SOURCE_TYPES, MetricSource, MetricSpec};
 use crate::snapshot::memory::Memory;
 use crate::snapshot::note::{Note, OtherHpaIgnored};
 use crate::snapshot::pod::Pod;
+use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, paused};
 use crate::snapshot::{OtherHpa, Scale, ScaleError, Snapshot};
 use crate::version::Version;
@@ -53,8 +54,9 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
         }
     };
     let default_namespace = options.default_namespace();
-    let in_namespace =
-        |pod: &Pod| pod.namespace.as_deref().unwrap_or(default_namespace) == snapshot.hpa.namespace;
+    let in_namespace = |pod: &Shared<Pod>| {
+        pod.namespace.as_deref().unwrap_or(default_namespace) == snapshot.hpa.namespace
+    };
     snapshot.pods = objects.pods.into_iter().filter(in_namespace).collect();
     input.notes.extend(remarks::on(&input.snapshot));
     input.doubt_clock();

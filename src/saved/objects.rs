@@ -26,6 +26,7 @@ use crate::snapshot::metric::{ExternalMetricValue, MetricValue, Milli, PodMetric
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::settings::Stated;
+use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ApiService, ScaledObject, VerticalPodAutoscaler, Workload};
 
 /// The group and version of the documents that are ours.
@@ -49,9 +50,9 @@ pub struct Objects {
     /// APIServices.
     pub api_services: Vec<ApiService>,
     /// Pods.
-    pub pods: Vec<Pod>,
+    pub pods: Vec<Shared<Pod>>,
     /// Items of the resource metrics API.
-    pub pod_metrics: Vec<PodMetrics>,
+    pub pod_metrics: Vec<Shared<PodMetrics>>,
     /// Items of the custom metrics API.
     pub metric_values: Vec<MetricValue>,
     /// Items of the external metrics API.
@@ -191,7 +192,7 @@ fn exact<S: Serializer, T: Copy + Into<Exact>>(
 
 impl ControllerState<'_> {
     /// The answer of the resource metrics API for an HPA, as `namespace/name`.
-    pub fn pod_metrics(&self, hpa: &str) -> Option<&[PodMetrics]> {
+    pub fn pod_metrics(&self, hpa: &str) -> Option<&[Shared<PodMetrics>]> {
         let mut answers = self.answers.iter().filter(|answer| answer.hpa == hpa);
         let answer = answers.find(|answer| answer.api == Api::Resource)?;
         Some(answer.pod_metrics.as_deref().unwrap_or_default())
@@ -278,7 +279,7 @@ pub struct ApiAnswer<'a> {
     pub described_object: Option<CrossVersionObjectReference>,
     /// What the resource metrics API answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pod_metrics: Option<Cow<'a, [PodMetrics]>>,
+    pub pod_metrics: Option<Cow<'a, [Shared<PodMetrics>]>>,
     /// What the other APIs answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<Vec<AnsweredValue>>,

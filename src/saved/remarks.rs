@@ -10,6 +10,7 @@ use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, MetricStatus, MetricVa
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
+use crate::snapshot::shared::Shared;
 use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, Unread};
 
 /// All that there is to say.
@@ -69,7 +70,7 @@ fn no_such_container(snapshot: &Snapshot) -> Vec<Note> {
     let scale = snapshot.scale.as_ref();
     let is_own = |pod: &Pod| scale.is_ok_and(|scale| scale.selector.matches(&pod.labels));
     let pods = snapshot.pods.iter().filter(|pod| !pod.containers.is_empty() && is_own(pod));
-    let pods: Vec<&Pod> = pods.collect();
+    let pods: Vec<&Shared<Pod>> = pods.collect();
     let names = pods.iter().flat_map(|pod| pod.containers.iter().map(|container| &*container.name));
     let names: BTreeSet<&str> = names.collect();
     let metrics = snapshot.hpa.spec.metrics.iter().enumerate();

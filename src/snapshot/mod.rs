@@ -17,6 +17,7 @@ pub mod pod;
 pub mod right;
 pub mod selection;
 pub mod settings;
+pub mod shared;
 pub mod surroundings;
 pub mod written;
 
@@ -29,6 +30,7 @@ use controller::Controller;
 use hpa::Hpa;
 use metric::PodMetrics;
 use pod::Pod;
+use shared::Shared;
 
 /// Everything that one pass needs, apart from the controller's memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,9 +46,9 @@ pub struct Snapshot {
     /// Why writing the scale would fail, if it would.
     pub scale_update_error: Option<String>,
     /// The pods of the HPA's namespace; the engine selects among them.
-    pub pods: Vec<Pod>,
+    pub pods: Vec<Shared<Pod>>,
     /// What the resource metrics API answers for the target's selector.
-    pub pod_metrics: Vec<PodMetrics>,
+    pub pod_metrics: Vec<Shared<PodMetrics>>,
     /// What was answered for each metric of the spec, in its order.
     pub metrics: Vec<MetricAnswer>,
     /// The other HPAs of the namespace that the controller knows a selector of.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::manager::ManagerSettings;
 use crate::apimachinery::annotations::Annotations;
-use crate::apimachinery::json::{duplicate, list, null_as_default};
+use crate::apimachinery::json::{Text, duplicate, list, null_as_default};
 use crate::apimachinery::metadata::{Condition, OwnerReference};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Labels;
@@ -63,16 +63,22 @@ pub struct Pod {
     pub created: Option<Timestamp>,
     /// The annotations that say something about scaling.
     pub annotations: Annotations,
-    /// `status.containerStatuses` and `status.initContainerStatuses`.
+    /// `status.containerStatuses` and `status.initContainerStatuses`, as far as they say anything: of
+    /// containers that wait, have restarted, or run with other requests than the spec's.
     pub statuses: Vec<ContainerStatus>,
     /// The conditions `PodResizePending` and `PodResizeInProgress` that are true.
     pub resizes: Vec<Condition>,
 }
 
 impl Pod {
-    /// What is reported of a container.
+    /// What is reported of a container, if that is anything.
     pub fn status_of(&self, container: &str) -> Option<&ContainerStatus> {
         self.statuses.iter().find(|status| *status.name == *container)
+    }
+
+    /// All containers, those that start it up included.
+    pub(crate) fn containers_mut(&mut self) -> impl Iterator<Item = &mut Container> {
+        self.containers.iter_mut().chain(&mut self.init_containers)
     }
 
     /// Whether it has a container of a name, one that starts it up included.
@@ -165,34 +171,25 @@ pub struct Container {
 }
 
 /// What the node reports of a container.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ContainerStatus {
     /// The container's name.
-    #[serde(deserialize_with = "null_as_default")]
     pub name: Box<str>,
     /// How often it was restarted.
-    #[serde(deserialize_with = "null_as_default")]
     pub restart_count: i32,
-    /// What it does now.
-    #[serde(deserialize_with = "null_as_default")]
-    pub state: ContainerState,
+    /// Why it waits, if it does.
+    pub waiting: Option<Waiting>,
     /// `resources.requests`: the requests in effect, which an update in place changes later than the spec.
-    #[serde(
-        rename = "resources",
-        skip_serializing_if = "Option::is_none",
-        with = "requests_in_effect"
-    )]
     pub requests: Option<Requests>,
 }
 
-/// `ContainerState`, of which only the waiting is told apart.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ContainerState {
-    /// Why it waits, if it does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub waiting: Option<Waiting>,
+impl ContainerStatus {
+    /// Whether it says more than that the container runs as one of these that the spec has.
+    fn says_anything<'p>(&self, mut containers: impl Iterator<Item = &'p Container>) -> bool {
+        let is_specified =
+            |it: &Container| it.name == self.name && self.requests.as_ref() == Some(&it.requests);
+        self.restart_count != 0 || self.waiting.is_some() || !containers.any(is_specified)
+    }
 }
 
 /// `ContainerStateWaiting`.
@@ -205,32 +202,6 @@ pub struct Waiting {
     /// The message.
     #[serde(skip_serializing_if = "str::is_empty", deserialize_with = "null_as_default")]
     pub message: Box<str>,
-}
-
-/// Reads and writes the requests in a `ResourceRequirements`.
-mod requests_in_effect {
-    use serde::{Deserializer, Serializer};
-
-    use super::{Deserialize, Requests, Serialize};
-
-    #[derive(Serialize, Deserialize, Default)]
-    #[serde(default)]
-    struct Resources {
-        requests: Option<Requests>,
-    }
-
-    pub(super) fn serialize<S: Serializer>(
-        requests: &Option<Requests>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        Resources { requests: requests.clone() }.serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Requests>, D::Error> {
-        Ok(Option::<Resources>::deserialize(deserializer)?.and_then(|it| it.requests))
-    }
 }
 
 /// A resource list: few entries, looked up by name.
@@ -329,7 +300,11 @@ impl<'de> Deserialize<'de> for Pod {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let wire::Pod { metadata, spec, status } = wire::Pod::deserialize(deserializer)?;
         let mut owners = metadata.owner_references.into_iter();
-        let statuses = [status.container_statuses, status.init_container_statuses];
+        let [containers, init_containers] =
+            [spec.containers.list, spec.init_containers.list].map(Cow::into_owned);
+        let mut statuses = status.container_statuses.0;
+        statuses.extend(status.init_container_statuses.0);
+        statuses.retain(|status| status.says_anything(containers.iter().chain(&init_containers)));
         Ok(Self {
             name: metadata.name.into(),
             namespace: metadata.namespace.map(Into::into),
@@ -342,10 +317,10 @@ impl<'de> Deserialize<'de> for Pod {
             owner: owners.find(|owner| owner.controller == Some(true)).map(Box::new),
             created: metadata.creation_timestamp,
             annotations: metadata.annotations,
-            statuses: statuses.concat(),
+            statuses,
             resizes: status.conditions.resizes,
-            containers: spec.containers.list.into_owned(),
-            init_containers: spec.init_containers.list.into_owned(),
+            containers,
+            init_containers,
             manager: spec.containers.manager,
             requests: spec.resources.requests.into_owned(),
             overhead: spec.overhead.into_owned(),
@@ -393,8 +368,8 @@ impl Pod {
                     unschedulable: self.unschedulable.clone(),
                     resizes: self.resizes.clone(),
                 },
-                container_statuses: self.statuses.clone(),
-                init_container_statuses: Vec::new(),
+                container_statuses: wire::Statuses(self.statuses.clone()),
+                init_container_statuses: wire::Statuses::default(),
             },
         }
     }
@@ -403,12 +378,12 @@ impl Pod {
 /// The JSON of a pod, as far as it is read and written.
 mod wire {
     use serde::Serializer;
-    use serde::de::{Deserializer, SeqAccess, Visitor};
+    use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 
     use super::super::manager::Arguments;
     use super::{
-        ConditionStatus, ContainerStatus, Cow, Deserialize, ManagerSettings, Meta, Phase,
-        ReadyCondition, Requests, Serialize, Timestamp, ZERO_TIME, list, null_as_default,
+        ConditionStatus, Cow, Deserialize, ManagerSettings, Meta, Phase, ReadyCondition, Requests,
+        Serialize, Text, Timestamp, ZERO_TIME, null_as_default,
     };
 
     #[derive(Serialize, Deserialize, Default)]
@@ -474,10 +449,10 @@ mod wire {
             deserialize_with = "null_as_default"
         )]
         pub(crate) conditions: Conditions,
-        #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
-        pub(crate) container_statuses: Vec<ContainerStatus>,
-        #[serde(skip_serializing, deserialize_with = "list")]
-        pub(crate) init_container_statuses: Vec<ContainerStatus>,
+        #[serde(skip_serializing_if = "Statuses::is_empty", deserialize_with = "null_as_default")]
+        pub(crate) container_statuses: Statuses,
+        #[serde(skip_serializing, deserialize_with = "null_as_default")]
+        pub(crate) init_container_statuses: Statuses,
     }
 
     impl Serialize for Phase {
@@ -533,13 +508,13 @@ mod wire {
         #[serde(deserialize_with = "null_as_default")]
         resources: Resources<'a>,
         #[serde(borrow, skip_serializing_if = "Option::is_none")]
-        restart_policy: Option<Cow<'a, str>>,
+        restart_policy: Option<Text<'a>>,
         #[serde(skip_serializing)]
         command: Arguments,
         #[serde(skip_serializing)]
         args: Arguments,
         #[serde(borrow, skip_serializing)]
-        image: Option<Cow<'a, str>>,
+        image: Option<Text<'a>>,
     }
 
     impl Serialize for Containers<'_> {
@@ -550,7 +525,7 @@ mod wire {
                     requests: Cow::Borrowed(&container.requests),
                     limits: Cow::Borrowed(&container.limits),
                 },
-                restart_policy: container.restart_always.then_some(Cow::Borrowed(ALWAYS)),
+                restart_policy: container.restart_always.then_some(Text(Cow::Borrowed(ALWAYS))),
                 ..Container::default()
             }))
         }
@@ -594,6 +569,89 @@ mod wire {
         }
     }
 
+    /// Those of containers of which there is anything to say without the spec.
+    #[derive(Default)]
+    pub(crate) struct Statuses(pub(crate) Vec<super::ContainerStatus>);
+
+    #[derive(Serialize, Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct ContainerStatus<'a> {
+        #[serde(borrow)]
+        name: Option<Text<'a>>,
+        restart_count: Option<i32>,
+        state: Option<ContainerState>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        resources: Option<InEffect<'a>>,
+    }
+
+    #[derive(Serialize, Deserialize, Default)]
+    #[serde(default)]
+    struct ContainerState {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        waiting: Option<super::Waiting>,
+    }
+
+    #[derive(Serialize, Deserialize, Default)]
+    #[serde(default)]
+    struct InEffect<'a> {
+        requests: Option<Cow<'a, Requests>>,
+    }
+
+    impl Statuses {
+        fn is_empty(&self) -> bool {
+            self.0.is_empty()
+        }
+    }
+
+    impl Serialize for Statuses {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_seq(self.0.iter().map(|status| {
+                let requests = status.requests.as_ref().map(Cow::Borrowed);
+                ContainerStatus {
+                    name: Some(Text(Cow::Borrowed(&status.name))),
+                    restart_count: Some(status.restart_count),
+                    state: Some(ContainerState { waiting: status.waiting.clone() }),
+                    resources: requests.map(|requests| InEffect { requests: Some(requests) }),
+                }
+            }))
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Statuses {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct List;
+            impl<'de> Visitor<'de> for List {
+                type Value = Statuses;
+
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("a list of container statuses")
+                }
+
+                fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Statuses, A::Error> {
+                    let mut statuses = Vec::new();
+                    while let Some(status) = list.next_element::<Option<ContainerStatus<'de>>>()? {
+                        let ContainerStatus { name, restart_count, state, resources } =
+                            status.unwrap_or_default();
+                        let restart_count = restart_count.unwrap_or_default();
+                        let waiting = state.and_then(|state| state.waiting);
+                        let requests = resources.and_then(|it| it.requests).map(Cow::into_owned);
+                        if restart_count != 0 || waiting.is_some() || requests.is_some() {
+                            let name = name.as_deref().unwrap_or_default().into();
+                            statuses.push(super::ContainerStatus {
+                                name,
+                                restart_count,
+                                waiting,
+                                requests,
+                            });
+                        }
+                    }
+                    Ok(Statuses(statuses))
+                }
+            }
+            deserializer.deserialize_seq(List)
+        }
+    }
+
     /// What is kept of all conditions: the first of type Ready, the one that the controller finds, why
     /// the scheduler found no node, and what is said of a resize.
     #[derive(Default)]
@@ -607,15 +665,16 @@ mod wire {
     #[serde(rename_all = "camelCase", default)]
     struct Condition<'a> {
         #[serde(rename = "type", borrow)]
-        type_: Option<Cow<'a, str>>,
+        type_: Option<Text<'a>>,
         #[serde(borrow)]
-        status: Option<Cow<'a, str>>,
+        status: Option<Text<'a>>,
         #[serde(borrow, skip_serializing_if = "Option::is_none")]
-        reason: Option<Cow<'a, str>>,
+        reason: Option<Text<'a>>,
         #[serde(borrow, skip_serializing_if = "Option::is_none")]
-        message: Option<Cow<'a, str>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        last_transition_time: Option<Timestamp>,
+        message: Option<Text<'a>>,
+        /// Read only of conditions that are kept.
+        #[serde(borrow, skip_serializing_if = "Option::is_none")]
+        last_transition_time: Option<Text<'a>>,
     }
 
     const READY: &str = "Ready";
@@ -633,10 +692,11 @@ mod wire {
 
     impl Serialize for Conditions {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            fn words(text: &str) -> Option<Cow<'_, str>> {
-                (!text.is_empty()).then_some(Cow::Borrowed(text))
+            fn words(text: &str) -> Option<Text<'_>> {
+                (!text.is_empty()).then_some(Text(Cow::Borrowed(text)))
             }
-            let [type_, status, reason] = UNSCHEDULABLE.map(|word| word.map(Cow::Borrowed));
+            let time = |time: Timestamp| Text(time.to_string().into());
+            let [type_, status, reason] = UNSCHEDULABLE.map(|word| words(word.unwrap_or_default()));
             let unschedulable = self.unschedulable.as_deref().map(|message| Condition {
                 type_,
                 status,
@@ -645,9 +705,9 @@ mod wire {
                 last_transition_time: None,
             });
             let ready = self.ready.map(|ready| Condition {
-                type_: Some(Cow::Borrowed(READY)),
-                status: Some(Cow::Borrowed(ready.status.as_str())),
-                last_transition_time: Some(ready.last_transition_time),
+                type_: words(READY),
+                status: words(ready.status.as_str()),
+                last_transition_time: Some(time(ready.last_transition_time)),
                 ..Condition::default()
             });
             let resizes = self.resizes.iter().map(|resize| Condition {
@@ -655,7 +715,7 @@ mod wire {
                 status: words(&resize.status),
                 reason: words(&resize.reason),
                 message: words(&resize.message),
-                last_transition_time: resize.last_transition_time,
+                last_transition_time: resize.last_transition_time.map(time),
             });
             serializer.collect_seq(unschedulable.into_iter().chain(ready).chain(resizes))
         }
@@ -677,9 +737,13 @@ mod wire {
                         let Condition { type_, status, reason, message, last_transition_time } =
                             condition;
                         let words = [type_.as_deref(), status.as_deref(), reason.as_deref()];
+                        let time = || {
+                            let time = last_transition_time.as_deref().map(str::parse);
+                            time.transpose().map_err(A::Error::custom)
+                        };
                         if words == UNSCHEDULABLE {
                             conditions.unschedulable =
-                                Some(message.clone().unwrap_or_default().into());
+                                Some(message.as_deref().unwrap_or_default().into());
                         }
                         let is_resize =
                             matches!(words[0], Some(RESIZE_PENDING | RESIZE_IN_PROGRESS));
@@ -688,8 +752,8 @@ mod wire {
                                 type_: words[0].unwrap_or_default().to_owned(),
                                 status: words[1].unwrap_or_default().to_owned(),
                                 reason: words[2].unwrap_or_default().to_owned(),
-                                message: message.unwrap_or_default().into_owned(),
-                                last_transition_time,
+                                message: message.as_deref().unwrap_or_default().to_owned(),
+                                last_transition_time: time()?,
                             });
                         }
                         if conditions.ready.is_none() && type_.as_deref() == Some(READY) {
@@ -699,7 +763,7 @@ mod wire {
                                     Some("False") => ConditionStatus::False,
                                     _ => ConditionStatus::Unknown,
                                 },
-                                last_transition_time: last_transition_time.unwrap_or(ZERO_TIME),
+                                last_transition_time: time()?.unwrap_or(ZERO_TIME),
                             });
                         }
                     }

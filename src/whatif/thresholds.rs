@@ -284,7 +284,7 @@ impl Borders {
         let scale = Scale::of(spec, &dial);
         let now = decision.metric(index).and_then(|step| value_of(step, scale.unit));
         let mut search = Search::new(snapshot, remembered, dial, index);
-        search.run(now).ok()?;
+        search.run_for_asks().ok()?;
         let asks = search.asks();
         let of = |ask| asks.iter().filter(move |it| it.asks == ask).map(|it| it.span);
         Some(Self {

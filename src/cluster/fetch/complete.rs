@@ -12,6 +12,7 @@ use crate::cluster::{Failure, Session};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::selection::Selection;
+use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::paused;
 
 /// The names of the namespaces.
@@ -52,7 +53,7 @@ pub async fn hpa(session: &Session, name: &str) -> Option<Hpa> {
 }
 
 /// The pods of an HPA's target, where they can be read.
-pub async fn pods(session: &Session, name: &str) -> Option<Vec<Pod>> {
+pub async fn pods(session: &Session, name: &str) -> Option<Vec<Shared<Pod>>> {
     let asked = Fetch { session, namespace: session.namespace() };
     asked.needed(name, &[], unbounded_channel().0).await.ok().map(|needed| needed.pods)
 }

@@ -14,6 +14,7 @@ use crate::cluster::fetch::discovery::{Discovery, Resource, built_in, segment};
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use crate::snapshot::note::Note;
+use crate::snapshot::shared::Shared;
 use crate::snapshot::{ExternalValue, MetricAnswer, PodValue, Unread};
 
 /// How many metrics are asked for at once.
@@ -65,12 +66,12 @@ impl From<String> for Miss {
 
 impl Fetch<'_> {
     /// The usage of the pods of a selector.
-    pub(super) async fn pod_metrics(&self, selector: &str) -> Result<Vec<PodMetrics>, Failure> {
+    pub(super) async fn pod_metrics(&self, selector: &str) -> Result<Vec<Shared<PodMetrics>>, Failure> {
         let (namespace, selector) = (segment(self.namespace), segment(selector));
         let path = format!(
             "/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods?labelSelector={selector}"
         );
-        let page: List<PodMetrics> = self.metrics_json(&path, "PodMetricsList").await?;
+        let page: List<Shared<PodMetrics>> = self.metrics_json(&path, "PodMetricsList").await?;
         Ok(page.items.unwrap_or_default())
     }
 

@@ -16,6 +16,7 @@ use super::{Fetch, JSON};
 use crate::cluster::fetch::discovery::segment;
 use crate::cluster::http::body::Packed;
 use crate::snapshot::pod::Pod;
+use crate::snapshot::shared::Shared;
 
 /// As far as a page is read for what it says about itself: far more than API servers take for it.
 const HEAD: u64 = 64 << 10;
@@ -34,7 +35,7 @@ const UNREAD: usize = 4;
 
 impl Fetch<'_> {
     /// All pods of a selector.
-    pub(super) async fn pods(&self, selector: &str) -> Result<Vec<Pod>, Failure> {
+    pub(super) async fn pods(&self, selector: &str) -> Result<Vec<Shared<Pod>>, Failure> {
         let (namespace, selector) = (segment(self.namespace), segment(selector));
         let path = format!("/api/v1/namespaces/{namespace}/pods");
         Ok(self.pages(&path, &format!("labelSelector={selector}"), "PodList").await?.0)

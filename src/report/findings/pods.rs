@@ -143,7 +143,7 @@ impl Words for UncountedPods {
 /// What a container waits for, and how often it has restarted.
 fn waiting(pod: &Pod) -> Option<String> {
     pod.statuses.iter().find_map(|status| {
-        let reason = &status.state.waiting.as_ref()?.reason;
+        let reason = &status.waiting.as_ref()?.reason;
         let restarts = count(status.restart_count, "restart");
         Some(format!("{} waits: {reason}, {restarts}", status.name))
     })

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::{ControllerState, OWN_API_VERSION, Objects, UndecodedHpa};
 use crate::apimachinery::json;
-use crate::apimachinery::json::{UniqueMap, null_as_default, plain, string_map};
+use crate::apimachinery::json::{Text, UniqueMap, null_as_default, plain, string_map};
 use crate::apimachinery::metadata::{Condition, Metadata};
 use crate::apimachinery::selector::LabelSelector;
 use crate::saved::place::bytes_until;
@@ -209,7 +209,7 @@ impl Objects {
             ("", "Pod") => {
                 let mut pod = Pod::deserialize(fields)?;
                 self.control_plane.pods.extend(ManagerPod::of(&mut pod));
-                self.pods.push(pod);
+                self.pods.push(pod.into());
             }
             ("" | "events.k8s.io", "Event") => {
                 // Those about anything else are not worth a note: a namespace has thousands.
@@ -224,7 +224,7 @@ impl Objects {
                 self.evidence.lease = lease.or(self.evidence.lease.take());
             }
             ("metrics.k8s.io", "PodMetrics") => {
-                self.pod_metrics.push(PodMetrics::deserialize(fields)?);
+                self.pod_metrics.push(PodMetrics::deserialize(fields)?.into());
             }
             ("custom.metrics.k8s.io", "MetricValueList") => {
                 self.lists.insert(Documents::MetricValueList);
@@ -527,30 +527,5 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Replay<'_, 'de, A> {
                 .map_err(|e| self.source.note(value.get(), Fault::from_json(&e, value.get()))),
             None => self.rest.next_value_seed(seed),
         }
-    }
-}
-
-/// A string, borrowed where it needs no unescaping.
-struct Text<'de>(Cow<'de, str>);
-
-impl<'de> Deserialize<'de> for Text<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Words;
-        impl<'de> Visitor<'de> for Words {
-            type Value = Text<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(Words)
     }
 }

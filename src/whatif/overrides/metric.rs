@@ -400,7 +400,7 @@ impl Metric {
     /// Why no pod can be given a value, where that many are known and `was` is what was read of the metric.
     fn no_pods(&self, snapshot: &Snapshot, selector: &Selector, was: &MetricAnswer) -> Error {
         let pods = snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels));
-        let running: Vec<&Pod> = pods.filter(|pod| is_running(pod)).collect();
+        let running: Vec<_> = pods.filter(|pod| is_running(pod)).collect();
         match (&self.source, was) {
             (SampleSource::Resource { container: Some(name), .. }, _) if !running.is_empty() => {
                 let own = running.iter().flat_map(|pod| &pod.containers);

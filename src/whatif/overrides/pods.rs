@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
+use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, PodValue, Snapshot};
 use crate::whatif::MAX_PODS;
 
@@ -165,7 +166,7 @@ impl PodChanges {
         }
         for (state, which) in all {
             let Which::Count(count) = *which else { continue };
-            let mut free: Vec<&Pod> = of_target(snapshot)?;
+            let mut free = of_target(snapshot)?;
             free.retain(|pod| {
                 let is_free = !chosen.iter().any(|(name, _)| *name == pod.name);
                 let stays = match state {
@@ -216,10 +217,10 @@ pub(super) fn named(snapshot: &Snapshot, name: &str) -> Result<(), Error> {
 }
 
 /// The pods of the target, by name.
-fn of_target(snapshot: &Snapshot) -> Result<Vec<&Pod>, Error> {
+fn of_target(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error> {
     let selector = selector(snapshot)
         .map_err(|e| Error::usage(format!("the pods of the target are unknown: {e}")))?;
-    let mut pods: Vec<&Pod> =
+    let mut pods: Vec<&Shared<Pod>> =
         snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels)).collect();
     pods.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(pods)
@@ -274,10 +275,9 @@ pub(crate) fn make_ready(
     for pod in snapshot.pods.iter_mut().filter(|pod| wanted(pod)) {
         be_ready(pod);
     }
-    let is_counted = |pod: &&Pod| counted.first() == Some(&pod.name);
-    if let Some(model) = snapshot.pods.iter().find(is_counted).cloned() {
+    if let Some(model) = counted.first().filter(|_| !lacks.is_empty()) {
         remove_pods(snapshot, |pod| lacks.contains(&pod.name));
-        add(snapshot, &model, &counted, lacks.len());
+        add(snapshot, model, &counted, lacks.len());
     }
 }
 
@@ -296,10 +296,10 @@ pub(crate) fn complete(snapshot: &mut Snapshot, decision: &Decision, replicas: i
 }
 
 /// The pods of the target that count with a value for each metric.
-fn counted(snapshot: &Snapshot, decision: &Decision) -> Vec<Box<str>> {
+fn counted(snapshot: &Snapshot, decision: &Decision) -> Vec<Shared<Pod>> {
     let uncounted = uncounted(snapshot, decision);
-    let pods = of_target(snapshot).unwrap_or_default().into_iter().map(|pod| pod.name.clone());
-    pods.filter(|name| !uncounted.contains(name)).collect()
+    let pods = of_target(snapshot).unwrap_or_default().into_iter();
+    pods.filter(|pod| !uncounted.contains(&pod.name)).cloned().collect()
 }
 
 /// Makes a pod unready. The controller takes it for unready for good only if it never was ready.
@@ -339,24 +339,23 @@ fn scale_to(
 ) -> Result<(), Error> {
     let uncounted: HashSet<Box<str>> = uncounted(snapshot, decision);
     // Pods that are on their way out are no one's replicas.
-    let stays = |pod: &&Pod| {
+    let stays = |pod: &&Shared<Pod>| {
         pod.deletion_timestamp.is_none() && !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
     };
-    let mut pods: Vec<Pod> = of_target(snapshot)?.into_iter().filter(stays).cloned().collect();
+    let mut pods: Vec<Shared<Pod>> =
+        of_target(snapshot)?.into_iter().filter(stays).cloned().collect();
     let wanted = usize::try_from(count).unwrap_or(0);
     if pods.len() > wanted {
         // The last of the list go: first by name, and what does not count behind all that does.
         pods.sort_by_key(|pod| uncounted.contains(&pod.name));
-        let gone: HashSet<Box<str>> = pods.drain(wanted..).map(|pod| pod.name).collect();
+        let gone: HashSet<Box<str>> = pods.drain(wanted..).map(|pod| pod.name.clone()).collect();
         snapshot.pods.retain(|pod| !gone.contains(&pod.name));
         forget(snapshot, |pod| gone.contains(pod));
     } else if pods.len() < wanted {
-        let counted: Vec<&Pod> = pods.iter().filter(|pod| !uncounted.contains(&pod.name)).collect();
-        match counted.first().copied().or(pods.first()) {
-            Some(model) => {
-                let names: Vec<Box<str>> = counted.iter().map(|pod| pod.name.clone()).collect();
-                add(snapshot, model, &names, wanted - pods.len());
-            }
+        let counted = pods.iter().filter(|pod| !uncounted.contains(&pod.name));
+        let counted: Vec<Shared<Pod>> = counted.cloned().collect();
+        match counted.first().or(pods.first()) {
+            Some(model) => add(snapshot, model, &counted, wanted - pods.len()),
             None => notes.push(Note::NoModelPod { replicas: count }),
         }
     }
@@ -385,21 +384,22 @@ fn uncounted(snapshot: &Snapshot, decision: &Decision) -> HashSet<Box<str>> {
 }
 
 /// Adds pods that are ready and use the average of those that count.
-fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Box<str>], count: usize) {
-    let counted: HashSet<&str> = counted.iter().map(|name| &**name).collect();
+fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usize) {
+    let counted: HashSet<&str> = counted.iter().map(|pod| &*pod.name).collect();
     let mut usage: Option<(PodMetrics, Vec<Vec<Average>>)> = None;
-    let of_usage = || snapshot.pod_metrics.iter().filter(|item| counted.contains(&*item.name));
-    if let Some(first) = of_usage().next() {
+    let of_usage = snapshot.pod_metrics.iter().filter(|item| counted.contains(&*item.name));
+    let of_usage: Vec<&PodMetrics> = of_usage.map(|item| &**item).collect();
+    if let Some(first) = of_usage.first() {
         let averages = first.containers.iter().map(|container| {
             let of = |resource| {
-                let same = |item: &PodMetrics| {
+                let same = |item: &&PodMetrics| {
                     item.containers.iter().find(|c| c.name == container.name)?.get(resource)
                 };
-                Average::of(of_usage().filter_map(same))
+                Average::of(of_usage.iter().filter_map(same))
             };
             container.usage.iter().map(|(resource, _)| of(resource)).collect()
         });
-        usage = Some((first.clone(), averages.collect()));
+        usage = Some((PodMetrics::clone(first), averages.collect()));
     }
     let of_metric = |answer: &MetricAnswer| match answer {
         MetricAnswer::Pods(values) => {
@@ -409,15 +409,17 @@ fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Box<str>], count: usize)
         _ => None,
     };
     let values: Vec<Option<(PodValue, Average)>> = snapshot.metrics.iter().map(of_metric).collect();
-    let taken: HashSet<Box<str>> = snapshot.pods.iter().map(|pod| pod.name.clone()).collect();
-    let names = (1..).map(|n| format!("{}-assumed-{n}", model.name).into_boxed_str());
+    let prefix = format!("{}-assumed-", model.name);
+    let taken = snapshot.pods.iter().filter(|pod| pod.name.starts_with(&prefix));
+    let taken: HashSet<Box<str>> = taken.map(|pod| pod.name.clone()).collect();
+    let names = (1..).map(|n| format!("{prefix}{n}").into_boxed_str());
     let names: Vec<_> = names.filter(|name| !taken.contains(name)).take(count).collect();
     for (place, name) in names.into_iter().enumerate() {
         let mut pod = Pod { name: name.clone(), ..model.clone() };
         if !is_ready(model) {
             be_ready(&mut pod);
         }
-        snapshot.pods.push(pod);
+        snapshot.pods.push(pod.into());
         if let Some((first, averages)) = &usage {
             let mut item = PodMetrics { name: name.clone(), ..first.clone() };
             for (container, averages) in item.containers.iter_mut().zip(averages) {
@@ -425,7 +427,7 @@ fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Box<str>], count: usize)
                     *milli = average.at(place);
                 }
             }
-            snapshot.pod_metrics.push(item);
+            snapshot.pod_metrics.push(item.into());
         }
         for (answer, own) in snapshot.metrics.iter_mut().zip(&values) {
             if let (MetricAnswer::Pods(values), Some((first, average))) = (answer, own) {

@@ -10,6 +10,7 @@ use crate::saved::assemble::{described_name, resource_of};
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, ObjectMetricSource};
 use crate::snapshot::metric::{ContainerUsage, PodMetrics};
 use crate::snapshot::pod::{Phase, Pod, resource_name};
+use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, PodValue, ScaleError, Snapshot};
 
 /// What a metric is read from.
@@ -69,8 +70,9 @@ pub(in crate::whatif) fn samples(
     match (&snapshot.metrics[index], source) {
         (MetricAnswer::Failed(_) | MetricAnswer::Unread(_), _) => Vec::new(),
         (_, SampleSource::Resource { name, container }) => {
-            let used =
-                |pod: &PodMetrics| Some((pod.name.clone(), pod.usage(name, container.as_deref())?));
+            let used = |pod: &Shared<PodMetrics>| {
+                Some((pod.name.clone(), pod.usage(name, container.as_deref())?))
+            };
             snapshot.pod_metrics.iter().filter_map(used).collect()
         }
         (MetricAnswer::Pods(values), _) => {
@@ -126,14 +128,15 @@ pub(super) fn fill(
             }
             for pod in wanted {
                 let place = *places.entry(pod.name.clone()).or_insert_with(|| {
-                    pod_metrics.push(PodMetrics {
+                    let item = PodMetrics {
                         name: pod.name.clone(),
                         namespace: Some(hpa.namespace.as_str().into()),
                         labels: pod.labels.clone(),
                         timestamp: *now,
                         window: SignedDuration::ZERO,
                         containers: Vec::new(),
-                    });
+                    };
+                    pod_metrics.push(item.into());
                     pod_metrics.len() - 1
                 });
                 let item = &mut pod_metrics[place];

@@ -103,9 +103,40 @@ impl<'s> Search<'s> {
 
     /// Finds every value at which something changes that the thresholds tell apart.
     pub(super) fn run(&mut self, now: Option<i64>) -> Result<(), String> {
+        let guess = self.begin(self.max, now)?;
+        let mut places = Vec::from(self.borders_of_tolerance(guess));
+        places.extend(now);
+        for count in [self.min - 1, self.min, self.current, self.max - 1, self.max] {
+            places.push(self.guess_for(guess, count.into()));
+        }
+        self.ask_at(&places)?;
+        self.refine(self.end, Self::key)?;
+        self.check()
+    }
+
+    /// Finds only the values at which the metric itself asks for something else than there is.
+    pub(super) fn run_for_asks(&mut self) -> Result<(), String> {
+        let guess = self.begin(self.current, None)?;
+        let [low, high] = self.borders_of_tolerance(guess);
+        let fewer = self.guess_for(guess, i64::from(self.current) - 1);
+        // Pods that do not count are assumed to use nothing.
+        let pods = i64::try_from(self.snapshot.pods.len()).unwrap_or(i64::MAX);
+        let filled = self.guess_for(high.saturating_add(1), pods.max(self.counted));
+        self.ask_at(&[low, low.min(fewer), high, filled])?;
+        let asks = |search: &Self, seen: &Probe| {
+            let proposal = seen.proposal.map(|proposal| proposal.cmp(&search.current));
+            (seen.classes.clone(), seen.tolerated, proposal)
+        };
+        self.refine(self.end, asks)?;
+        self.check()
+    }
+
+    /// Looks at nothing, at the target, which is probably where it returns, and as far up as the metric
+    /// asks for no more than so many replicas.
+    fn begin(&mut self, most: i32, now: Option<i64>) -> Result<i64, String> {
         let guess = self.target();
         let nothing = self.look(0)?;
-        self.find_end(guess)?;
+        self.find_end(guess, most)?;
         let now = now.filter(|now| (0..=self.dial.end()).contains(now));
         self.end = self.end.max(now.unwrap_or(0));
         let failed = |seen: &Probe| seen.proposal.is_none();
@@ -117,17 +148,13 @@ impl<'s> Search<'s> {
             let error = proposal_of(&decision, self.index).err().unwrap_or_default();
             return Err(error.to_owned());
         }
-        let mut places: Vec<i64> = now.into_iter().collect();
+        Ok(guess)
+    }
+
+    /// Where the tolerance ends, probably.
+    fn borders_of_tolerance(&self, target: i64) -> [i64; 2] {
         let tolerance = self.snapshot.controller.tolerance;
-        for share in [1.0 - tolerance, 1.0 + tolerance] {
-            places.push((guess as f64 * share) as i64);
-        }
-        for count in [self.min - 1, self.min, self.current, self.max - 1, self.max] {
-            places.push(self.guess_for(guess, count.into()));
-        }
-        self.ask_at(&places)?;
-        self.refine(self.end, Self::key)?;
-        self.check()
+        [1.0 - tolerance, 1.0 + tolerance].map(|share| (target as f64 * share) as i64)
     }
 
     /// Replicas over values, as far as the metric asks for something new.
@@ -295,8 +322,8 @@ impl<'s> Search<'s> {
         value.try_into().unwrap_or(i64::MAX)
     }
 
-    /// Looks for a value beyond which the metric asks for nothing else that counts.
-    fn find_end(&mut self, guess: i64) -> Result<(), String> {
+    /// Looks for a value at which the metric asks for more than so many replicas, or for more than any.
+    fn find_end(&mut self, guess: i64, enough: i32) -> Result<(), String> {
         let most = guess.saturating_mul(i64::from(self.max).saturating_add(2)).saturating_mul(2);
         let most = most.min(self.dial.end()).max(0);
         let mut last: Option<Probe> = None;
@@ -310,7 +337,7 @@ impl<'s> Search<'s> {
                 self.end /= 2;
                 return Ok(());
             }
-            if seen.proposal.is_some_and(|proposal| proposal > self.max) || self.end >= most {
+            if seen.proposal.is_some_and(|proposal| proposal > enough) || self.end >= most {
                 return Ok(());
             }
             if self.end > most / 2 {

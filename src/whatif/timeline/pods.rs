@@ -12,6 +12,7 @@ use crate::apimachinery::selector::Selector;
 use crate::error::Error;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
+use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, PodValue, Snapshot};
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::is_ready;
@@ -33,7 +34,7 @@ pub(super) struct Workload {
     surplus: usize,
     is_stateful: bool,
     /// What new pods are like, and what is measured of them.
-    model: Option<Pod>,
+    model: Option<Shared<Pod>>,
     measured: Measured,
     made: u64,
 }
@@ -41,7 +42,7 @@ pub(super) struct Workload {
 /// What is measured of a pod, and how old it is.
 #[derive(Debug, Clone, Default)]
 struct Measured {
-    usage: Option<PodMetrics>,
+    usage: Option<Shared<PodMetrics>>,
     /// By place of the metric in the spec.
     values: Vec<Option<PodValue>>,
     at: Timestamp,
@@ -89,7 +90,7 @@ impl Workload {
         }
         let replicas = scale.map_or(0, |scale| scale.spec_replicas);
         let active = snapshot.pods.iter().filter(|pod| is_active(pod)).count();
-        let newest = |pod: &&Pod| (is_ready(pod), pod.start_time);
+        let newest = |pod: &&Shared<Pod>| (is_ready(pod), pod.start_time);
         let model = snapshot.pods.iter().filter(|pod| is_active(pod)).max_by_key(newest).cloned();
         let measured = measured(snapshot);
         let lives = snapshot.pods.iter().map(|pod| {
@@ -115,7 +116,7 @@ impl Workload {
             is_stateful: snapshot.hpa.spec.scale_target_ref.kind.to_lowercase() == "statefulset",
             // Without a pod, those of a workload at zero are still to come; others are not in the input.
             model: match replicas {
-                0 => model.or_else(|| selector.and_then(bare_pod)),
+                0 => model.or_else(|| selector.and_then(bare_pod).map(Shared::from)),
                 _ => model,
             },
             measured: Measured::default(),
@@ -292,7 +293,7 @@ impl Workload {
         let names = names.filter(|name| !self.by_name.contains_key(name));
         for name in names.take(count) {
             let start = Pod { name, phase: Phase::Pending, start_time: None, ..model.clone() };
-            snapshot.pods.push(Pod { ready: None, unschedulable: None, ..start });
+            snapshot.pods.push(Pod { ready: None, unschedulable: None, ..start }.into());
             let life = Life { keeps_usage: false, joining, lacks: None, role: Role::Own };
             self.lives.push(life);
         }
@@ -398,10 +399,10 @@ impl Measured {
             let there: HashSet<Box<str>> = pod_metrics.iter().map(|own| own.name.clone()).collect();
             for pod in pods.iter().filter(|pod| !there.contains(*pod)) {
                 let timestamp = aged(model.timestamp);
-                let mut item = PodMetrics { name: pod.clone(), timestamp, ..model.clone() };
+                let mut item = PodMetrics { name: pod.clone(), timestamp, ..PodMetrics::clone(model) };
                 let usage = item.containers.iter_mut().flat_map(|container| &mut container.usage);
                 usage.for_each(|(_, used)| *used = 0);
-                pod_metrics.push(item);
+                pod_metrics.push(item.into());
             }
         }
         for (answer, model) in metrics.iter_mut().zip(&self.values) {

@@ -320,8 +320,13 @@ impl<'s> Context<'s> {
     }
 
     /// Makes sure that the metrics of each pod know the container (`getContainerMetrics`).
-    fn check_container(&self, metrics: &[Shared<PodMetrics>], container: &str) -> Result<(), String> {
-        let lacks = |pod: &&Shared<PodMetrics>| pod.containers.iter().all(|c| &*c.name != container);
+    fn check_container(
+        &self,
+        metrics: &[Shared<PodMetrics>],
+        container: &str,
+    ) -> Result<(), String> {
+        let lacks =
+            |pod: &&Shared<PodMetrics>| pod.containers.iter().all(|c| &*c.name != container);
         match metrics.iter().find(lacks) {
             None => Ok(()),
             Some(pod) => Err(format!(

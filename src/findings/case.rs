@@ -137,7 +137,10 @@ impl<'p> Case<'p> {
     }
 
     /// The pods that some metric puts in such a group.
-    pub(crate) fn pods_in(&self, is_meant: impl Fn(Group) -> bool) -> impl Iterator<Item = &'p Pod> {
+    pub(crate) fn pods_in(
+        &self,
+        is_meant: impl Fn(Group) -> bool,
+    ) -> impl Iterator<Item = &'p Pod> {
         let pods = &self.snapshot().pods;
         let mut is_in = vec![false; pods.len()];
         for row in self.metrics().flat_map(|step| &step.pods).filter(|row| is_meant(row.group)) {

@@ -14,6 +14,7 @@ pub mod pods;
 pub mod requests;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod values;
 
 use serde::{Serialize, Serializer};
 
@@ -150,11 +151,11 @@ catalogue! {
     DilutedByContainer(requests) = "diluted-by-container",
     ResizeInProgress(requests) = "resize-in-progress",
     RequestsDifferFromTemplate(requests) = "requests-differ-from-template",
-    ValueMultiplies(metrics) = "value-multiplies",
-    SuspectUnit(metrics) = "suspect-unit",
+    ValueMultiplies(values) = "value-multiplies",
+    SuspectUnit(values) = "suspect-unit",
     MemoryBaseline(requests) = "memory-baseline",
     UnreachableTarget(requests) = "unreachable-target",
-    StaleSamples(metrics) = "stale-samples",
+    StaleSamples(values) = "stale-samples",
     SelectorMissing(owners) = "selector-missing",
     SelectorMatchesNothing(owners) = "selector-matches-nothing",
     SharedPods(owners) = "shared-pods",
@@ -296,11 +297,11 @@ pub fn find(pass: &Pass) -> Vec<Finding> {
     found.extend(requests::diluted(&case));
     found.extend(requests::resize(&case));
     found.extend(requests::differ_from_template(&case));
-    found.extend(metrics::value_multiplies(&case));
-    found.extend(metrics::suspect_unit(&case));
+    found.extend(values::value_multiplies(&case));
+    found.extend(values::suspect_unit(&case));
     found.extend(requests::memory_baseline(&case));
     found.extend(requests::unreachable_target(&case));
-    found.extend(metrics::stale_samples(&case));
+    found.extend(values::stale_samples(&case));
     found.extend(owners::selector_missing(&case));
     found.extend(owners::selector_matches_nothing(&case));
     found.extend(owners::shared(&case));

@@ -751,9 +751,8 @@ fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
 /// Whether the limits of each counted pod allow more than its share of the target, so that they do for all
 /// pods together; none where a container whose usage counts has no limit.
 fn each_can_exceed(case: &Case<'_>, step: &MetricStep) -> Option<bool> {
-    let counts = |own: &&ContainerUsage| {
-        step.container.as_ref().is_none_or(|only| **only == *own.name)
-    };
+    let counts =
+        |own: &&ContainerUsage| step.container.as_ref().is_none_or(|only| **only == *own.name);
     for (row, pod) in counted(case, step) {
         let mut limit = 0i64;
         for own in case.metrics_of(pod)?.containers.iter().filter(counts) {

@@ -66,7 +66,10 @@ impl From<String> for Miss {
 
 impl Fetch<'_> {
     /// The usage of the pods of a selector.
-    pub(super) async fn pod_metrics(&self, selector: &str) -> Result<Vec<Shared<PodMetrics>>, Failure> {
+    pub(super) async fn pod_metrics(
+        &self,
+        selector: &str,
+    ) -> Result<Vec<Shared<PodMetrics>>, Failure> {
         let (namespace, selector) = (segment(self.namespace), segment(selector));
         let path = format!(
             "/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods?labelSelector={selector}"

@@ -1,18 +1,15 @@
 //! For each code a state in which it appears, and near misses in which it does not. What is expected
 //! follows from the controller's rules, by hand.
 
-use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::super::testing::{Told, only, state, told, with};
+use super::super::testing::{check, only, state, with};
 use super::super::{Code, Severity};
 use super::{
     BlockedByFailedMetric, ContainerMetricsMissing, MetricEmpty, MetricFailing, MetricNotFound,
-    MetricsApiUnavailable, Refused, StaleSamples, SuspectUnit, Unavailable, UnavailableService,
-    UnknownContainer, Unmeasured, ValueMultiplies,
+    MetricsApiUnavailable, Refused, Unavailable, UnavailableService, UnknownContainer, Unmeasured,
 };
 use crate::apimachinery::metadata::Condition;
-use crate::apimachinery::quantity::Quantity;
 use crate::build;
 
 fn cpu() -> Value {
@@ -39,16 +36,6 @@ fn api_service(group: &str, status: &str) -> Value {
         "metadata": {"name": format!("v1beta1.{group}")},
         "status": {"conditions": [{"type": "Available", "status": status,
             "reason": "FailedDiscoveryCheck", "message": "no response"}]}})
-}
-
-fn check(table: Vec<(&str, Code, Vec<Value>, Option<Told>)>) {
-    for (about, code, items, want) in table {
-        assert_eq!(told(code, &items), want, "{} {about}", code.as_str());
-    }
-}
-
-fn quantity(text: &str) -> Quantity {
-    Quantity::parse(text).unwrap()
 }
 
 /// The API of a metric does not answer.
@@ -305,131 +292,5 @@ fn a_container_without_metrics() {
         ("is not in a pod", code, foreign, Some((Severity::Error, true, of_foreign.into()))),
         ("is measured", code, named("app"), None),
         ("is unknown", code, named("ap"), None),
-    ]);
-}
-
-#[test]
-fn samples_that_are_old() {
-    let fresh = state(&[cpu()], &["50m", "50m"]);
-    let at = |seconds: i64| {
-        let time =
-            build::NOW.parse::<jiff::Timestamp>().unwrap() - SignedDuration::from_secs(seconds);
-        (time, with(&fresh, "PodMetrics", &json!({"timestamp": time.to_string()})))
-    };
-    let (newest, old) = at(121);
-    let (_, late) = at(31);
-    let (_, young) = at(30);
-    let mixed = {
-        let mut items = fresh.clone();
-        items.last_mut().unwrap()["timestamp"] = json!(newest.to_string());
-        items
-    };
-    let facts = |stale| StaleSamples {
-        metrics: vec![0],
-        stale,
-        samples: 2,
-        newest,
-        window: SignedDuration::from_secs(15),
-        doubts_clock: false,
-    };
-    let code = Code::StaleSamples;
-    check(vec![
-        ("more than two minutes", code, old, Some((Severity::Warning, true, facts(2).into()))),
-        ("two windows", code, young, None),
-        ("one pod", code, mixed, Some((Severity::Warning, false, facts(1).into()))),
-    ]);
-    let finding = only(code, &late).unwrap();
-    assert_eq!((finding.severity, finding.explains), (Severity::Info, false));
-    // Samples from after the pass say that its time is wrong.
-    let (_, ahead) = at(-3600);
-    let finding = only(code, &ahead).unwrap();
-    assert_eq!((finding.severity, finding.explains), (Severity::Info, false));
-}
-
-#[test]
-fn a_value_and_a_target_in_different_units() {
-    let external = |target: &str, value: &str| {
-        [state(&[queue(&build::average(target))], &["50m"]), vec![build::queue(&[value])]].concat()
-    };
-    let memory = |target: &str, usage: &str| {
-        let metric = build::resource("memory", &build::average(target));
-        let containers = json!([{"name": "app", "usage": {"cpu": "1m", "memory": usage}}]);
-        with(&state(&[metric], &["50m"]), "PodMetrics", &json!({ "containers": containers }))
-    };
-    let latency = |name: &str, target: &str, value: &str| {
-        let metric = json!({"type": "Pods", "pods": {
-            "metric": {"name": name}, "target": build::average(target)}});
-        let value = json!({"describedObject": {"kind": "Pod", "name": "web-0", "namespace": "default"},
-            "metric": {"name": name}, "timestamp": build::NOW, "value": value});
-        let values = json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
-            "metadata": {}, "items": [value]});
-        [state(&[metric], &["50m"]), vec![values]].concat()
-    };
-    let cores = |target: &str, usage: &str| {
-        state(&[build::resource("cpu", &build::average(target))], &[usage])
-    };
-    let meant = |items: &[Value]| {
-        let finding = only(Code::SuspectUnit, items)?;
-        assert_eq!(finding.severity, Severity::Warning);
-        let super::super::Facts::SuspectUnit(facts) = finding.facts else { panic!() };
-        let SuspectUnit { meant, is_fraction, .. } = facts;
-        Some((meant.to_string(), is_fraction, finding.explains))
-    };
-    for (items, want) in [
-        (external("30m", "25"), Some(("30", true, true))),
-        (external("800m", "75"), Some(("80", true, true))),
-        (external("500", "600M"), Some(("500M", false, true))),
-        (memory("500", "300Mi"), Some(("500Mi", false, true))),
-        (cores("50", "60m"), Some(("50m", false, true))),
-        (memory("500", "100Mi"), Some(("500Mi", false, true))),
-        (memory("200m", "100Mi"), Some(("200Mi", true, true))),
-        (memory("100Gi", "100Mi"), Some(("100Mi", false, false))),
-        (latency("latency_ms", "500", "450m"), Some(("500m", false, false))),
-        // An idle rate, low memory, and a short latency.
-        (latency("rps", "500", "450m"), None),
-        (memory("100Gi", "10Mi"), None),
-        (latency("latency_ms", "500", "300m"), None),
-        // A heavy load, a long queue, an idle one, a rate, and a target that pods do use.
-        (external("30", "900"), None),
-        (external("5", "5k"), None),
-        (external("100", "0"), None),
-        (external("500m", "750m"), None),
-        (memory("500Mi", "1Gi"), None),
-        (cores("100m", "1m"), None),
-    ] {
-        let want = want.map(|(text, fraction, explains)| (text.to_owned(), fraction, explains));
-        assert_eq!(meant(&items), want, "{}", items[0]["spec"]["metrics"]);
-    }
-}
-
-#[test]
-fn a_value_that_multiplies() {
-    let external = |target: &Value, value: &str| {
-        let items = state(&[queue(target)], &["50m"; 3]);
-        [items, vec![build::queue(&[value])]].concat()
-    };
-    let multiplies = |value: &str, proposals: &[i32], average| ValueMultiplies {
-        metric: 0,
-        current: quantity(value),
-        target: quantity("75"),
-        proposals: proposals.to_vec(),
-        average,
-    };
-    let code = Code::ValueMultiplies;
-    check(vec![
-        (
-            "three times the target",
-            code,
-            external(&build::value("75"), "225"),
-            Some((Severity::Warning, true, multiplies("225", &[9, 27], 3).into())),
-        ),
-        (
-            "a little more than the target",
-            code,
-            external(&build::value("75"), "90"),
-            Some((Severity::Info, true, multiplies("90", &[4, 5, 6, 8], 2).into())),
-        ),
-        ("less than the target", code, external(&build::value("75"), "25"), None),
-        ("an average", code, external(&build::average("75"), "225"), None),
     ]);
 }

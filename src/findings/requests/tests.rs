@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::testing::{Told, only, state, told, with};
+use super::super::testing::{check, only, state, with};
 use super::super::{Code, Facts, Severity};
 use super::{
     Differing, DilutedByContainer, MemoryBaseline, MissingRequest, RequestsDifferFromTemplate,
@@ -15,12 +15,6 @@ const MI: i64 = 1024 * 1024 * 1000;
 
 fn cpu(percent: i32) -> Value {
     build::resource("cpu", &build::utilization(percent))
-}
-
-fn check(table: Vec<(&str, Code, Vec<Value>, Option<Told>)>) {
-    for (about, code, items, want) in table {
-        assert_eq!(told(code, &items), want, "{} {about}", code.as_str());
-    }
 }
 
 /// A Deployment whose pods they are, by the ReplicaSet's name, with these containers in its template.

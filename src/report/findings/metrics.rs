@@ -1,14 +1,13 @@
-//! The words of findings about what the metrics APIs answer.
+//! The words of findings about metrics that fail.
 
 use super::{About, Text, Words, names};
 use crate::apimachinery::names::shell_word;
 use crate::cluster::fetch::discovery::segment;
 use crate::findings::metrics::{
     BlockedByFailedMetric, ContainerMetricsMissing, MetricEmpty, MetricFailing, MetricNotFound,
-    MetricsApiUnavailable, Refused, StaleSamples, SuspectUnit, Unavailable, UnavailableService,
-    UnknownContainer, Unmeasured, ValueMultiplies,
+    MetricsApiUnavailable, Refused, Unavailable, UnavailableService, UnknownContainer, Unmeasured,
 };
-use crate::report::words::{count, distance, duration, list, number, quantity, time};
+use crate::report::words::{count, list, time};
 use crate::snapshot::hpa::MetricSource;
 
 /// `the external metrics API`
@@ -41,7 +40,7 @@ fn have(count: usize) -> &'static str {
 }
 
 impl About<'_> {
-    fn labels(&self, metrics: &[usize]) -> String {
+    pub(super) fn labels(&self, metrics: &[usize]) -> String {
         list(&metrics.iter().map(|metric| self.label(*metric)).collect::<Vec<_>>())
     }
 
@@ -333,141 +332,6 @@ impl Words for ContainerMetricsMissing {
             advice: format!("Find out why {container} does not run in {}.", names(&names_of)),
             commands: command.into_iter().collect(),
             objects: names_of.iter().map(|name| format!("pod/{name}")).collect(),
-        }
-    }
-}
-
-impl Words for StaleSamples {
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self { metrics, stale, samples, newest, window, doubts_clock } = self;
-        let now = about.now();
-        let labels = about.labels(metrics);
-        let of = match stale == samples {
-            true => format!("all samples of {labels} are"),
-            false => {
-                let are = if *stale == 1 { "is" } else { "are" };
-                format!("{stale} of {samples} samples of {labels} {are}")
-            }
-        };
-        let newest_at = time(now, *newest);
-        let (age, side) = match *newest > now {
-            true => (distance(now, *newest), "after"),
-            false => (distance(*newest, now), "before"),
-        };
-        let evidence = vec![format!(
-            "The newest of them ends at {newest_at}, {age} {side} the time of the pass, {}. Its window \
-             is {}.",
-            time(now, now),
-            duration(*window)
-        )];
-        let group = about.spec(metrics.first().copied().unwrap_or_default()).api_group();
-        let summary = match (doubts_clock, stale == samples) {
-            (true, _) => format!("{of} {age} {side} the clock of the pass"),
-            (false, true) => {
-                format!("{of} {age} old or older, so the answer is that of {newest_at}")
-            }
-            (false, false) => format!("{of} {age} old or older"),
-        };
-        let (advice, command) = match group {
-            _ if *doubts_clock => {
-                (format!("State the time at which the objects were read: --now {newest}"), None)
-            }
-            "metrics.k8s.io" => (
-                "Find out why metrics-server has no newer samples.".to_owned(),
-                Some("kubectl describe apiservice v1beta1.metrics.k8s.io".to_owned()),
-            ),
-            _ => (
-                "Find out why the adapter has no newer values.".to_owned(),
-                Some("kubectl get apiservices".to_owned()),
-            ),
-        };
-        let commands = command.into_iter().collect();
-        Text { summary, evidence, advice, commands, objects: Vec::new() }
-    }
-}
-
-impl About<'_> {
-    /// What to predict another target of a metric with.
-    fn with_target(&self, metric: usize, value: &str) -> String {
-        self.predict(&format!("--target {}={value}", self.metric_flag(metric)))
-    }
-}
-
-impl Words for SuspectUnit {
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, current, target, ratio, meant, is_fraction } = self;
-        let label = about.label(*metric);
-        let times = match *ratio >= 1.0 {
-            true => format!("{} times its target of {target}", number(ratio.round())),
-            false => format!("1/{} of its target of {target}", number((1.0 / ratio).round())),
-        };
-        let plain = number(target.milli_value() as f64 / 1000.0);
-        let mut evidence = vec![match is_fraction {
-            true => {
-                format!("{target} is {plain} in plain units, while the value is a whole number.")
-            }
-            false => format!("With {meant}, the value would be {} of the target.", {
-                let share = current.milli_value() as f64 / meant.milli_value() as f64;
-                crate::report::words::percent(share)
-            }),
-        }];
-        evidence.extend(about.without().map(|without| format!("With {meant}: {without}.")));
-        Text {
-            summary: format!(
-                "{label} is {}, {times}: the units probably differ",
-                quantity(current)
-            ),
-            evidence,
-            advice: format!("Set the target to {meant}, if that is what is meant."),
-            commands: vec![about.with_target(*metric, &meant.to_string())],
-            objects: about.own(),
-        }
-    }
-}
-
-impl Words for ValueMultiplies {
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, current, target, proposals, average } = self;
-        let label = about.label(*metric);
-        let mut steps = proposals
-            .windows(2)
-            .map(|pair| format!("at {} it proposes {}", count(pair[0], "replica"), pair[1]));
-        let mut evidence = vec![format!(
-            "The target {} is for the value in all, so each pass multiplies the ready pods by {} / {}.",
-            quantity(target),
-            quantity(current),
-            quantity(target)
-        )];
-        let further: Vec<String> = steps.by_ref().collect();
-        if !further.is_empty() {
-            evidence.push(format!(
-                "If the value stays at {}, {}.",
-                quantity(current),
-                list(&further)
-            ));
-        }
-        evidence.push(format!(
-            "As a target per replica (AverageValue), {} proposes {}.",
-            quantity(target),
-            count(*average, "replica")
-        ));
-        let mut metrics = about.hpa().spec.metrics.clone();
-        if let Some(of_metric) = metrics[*metric].target_mut() {
-            of_metric.type_ = "AverageValue".to_owned();
-            of_metric.average_value = of_metric.value.take();
-        }
-        Text {
-            summary: format!(
-                "{label} proposes {} now and for more in each pass while it stays at {}",
-                count(proposals.first().copied().unwrap_or_default(), "replica"),
-                quantity(current)
-            ),
-            evidence,
-            advice: format!(
-                "Use averageValue: {target} if the metric does not fall with the replicas."
-            ),
-            commands: vec![about.patch_spec(&serde_json::json!({ "metrics": metrics }))],
-            objects: about.own(),
         }
     }
 }

@@ -8,6 +8,7 @@ mod owners;
 mod path;
 mod pods;
 mod requests;
+mod values;
 
 use jiff::Timestamp;
 use serde::Serialize;

@@ -399,7 +399,8 @@ impl Measured {
             let there: HashSet<Box<str>> = pod_metrics.iter().map(|own| own.name.clone()).collect();
             for pod in pods.iter().filter(|pod| !there.contains(*pod)) {
                 let timestamp = aged(model.timestamp);
-                let mut item = PodMetrics { name: pod.clone(), timestamp, ..PodMetrics::clone(model) };
+                let mut item =
+                    PodMetrics { name: pod.clone(), timestamp, ..PodMetrics::clone(model) };
                 let usage = item.containers.iter_mut().flat_map(|container| &mut container.usage);
                 usage.for_each(|(_, used)| *used = 0);
                 pod_metrics.push(item.into());

@@ -1,0 +1,317 @@
+//! Findings about values that mislead: samples that are old, a value in another unit than its target, and
+//! a target that lets a value multiply the replicas.
+
+use std::collections::HashSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::requests::total;
+use super::{Case, Finding, Severity};
+use crate::apimachinery::quantity::{Amount, Format, Quantity};
+use crate::engine::decision::{Because, Group, MetricStep};
+use crate::engine::pods::counted_containers;
+use crate::snapshot::clock::Why;
+use crate::snapshot::hpa::MetricTarget;
+use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ZERO_TIME};
+use crate::snapshot::shared::Shared;
+use crate::snapshot::{MetricAnswer, Snapshot};
+
+/// The samples are older than they should be, or far from the clock of the pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StaleSamples {
+    /// The metrics that they are of, by their places in the spec.
+    pub metrics: Vec<usize>,
+    /// How many samples are old.
+    pub stale: usize,
+    /// How many samples there are.
+    pub samples: usize,
+    /// The end of the newest one.
+    pub newest: Timestamp,
+    /// The window of that one.
+    pub window: SignedDuration,
+    /// Whether the clock of the pass may be wrong, and not the samples.
+    pub doubts_clock: bool,
+}
+
+/// A metric and its target are probably in different units.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SuspectUnit {
+    /// The place of the metric in the spec, counted from 0.
+    pub metric: usize,
+    /// The value.
+    pub current: Quantity,
+    /// The target.
+    pub target: Quantity,
+    /// The one over the other.
+    pub ratio: f64,
+    /// The target in the unit of the value.
+    pub meant: Quantity,
+    /// Whether the target is a fraction and the value a whole number.
+    pub is_fraction: bool,
+}
+
+/// A target for the value in all multiplies the replicas as long as the value stays.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ValueMultiplies {
+    /// The place of the metric in the spec, counted from 0.
+    pub metric: usize,
+    /// The value.
+    pub current: Quantity,
+    /// The target.
+    pub target: Quantity,
+    /// What is proposed now, and, with as many replicas, by each of the passes that follow.
+    pub proposals: Vec<i32>,
+    /// What the same number as a target per replica proposes.
+    pub average: i32,
+}
+
+/// `stale-samples`
+pub(super) fn stale_samples(case: &Case<'_>) -> Vec<Finding> {
+    /// Pipelines that work may be late by this much.
+    const LATE: SignedDuration = SignedDuration::from_mins(2);
+    let snapshot = case.snapshot();
+    let mut found: Vec<(&str, StaleSamples)> = Vec::new();
+    let doubts_clock = case.pass.input.clock_doubt.is_some_and(|doubt| doubt.why != Why::Old);
+    for step in case.metrics().filter(|step| step.proposal().is_some()) {
+        let spec = &snapshot.hpa.spec.metrics[step.index];
+        let is_same = |group: &str| spec.is_resource() && group == spec.api_group();
+        if let Some((_, facts)) = found.iter_mut().find(|(group, _)| is_same(group)) {
+            facts.metrics.push(step.index);
+            continue;
+        }
+        let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
+        let ready: HashSet<&str> = ready.map(|row| &*case.pod_of(row).name).collect();
+        let counted = |name: &str| ready.contains(name);
+        let times: Vec<(Timestamp, SignedDuration)> = match snapshot.metrics.get(step.index) {
+            Some(MetricAnswer::PodMetrics) => {
+                let samples = snapshot.pod_metrics.iter().filter(|it| counted(&it.name));
+                samples.map(|it| (it.timestamp, it.window)).collect()
+            }
+            Some(MetricAnswer::Pods(values)) => {
+                let samples = values.iter().filter(|it| counted(&it.pod));
+                samples.map(|it| (it.timestamp, it.window)).collect()
+            }
+            _ => Vec::new(),
+        };
+        // An adapter that states no time says nothing of the age.
+        let times: Vec<_> = times.into_iter().filter(|(time, _)| *time != ZERO_TIME).collect();
+        let is_old = |(time, window): &&(Timestamp, SignedDuration)| match doubts_clock {
+            true => snapshot.now.duration_since(*time).abs() > window.saturating_mul(2),
+            false => snapshot.is_stale(*time, *window),
+        };
+        let stale = times.iter().filter(is_old).count();
+        let newest = times.iter().filter(is_old).max_by_key(|(time, _)| *time);
+        let Some(&(newest, window)) = newest else { continue };
+        let (metrics, samples) = (vec![step.index], times.len());
+        let facts = StaleSamples { metrics, stale, samples, newest, window, doubts_clock };
+        found.push((spec.api_group(), facts));
+    }
+    let winner = case.decision().winner().map(|step| step.index);
+    let finding = |(_, facts): (&str, StaleSamples)| {
+        let decides = winner.is_some_and(|winner| facts.metrics.contains(&winner));
+        let is_late = snapshot.now.duration_since(facts.newest) <= LATE;
+        match facts.stale == facts.samples && decides {
+            _ if facts.doubts_clock || is_late => Finding::aside(Severity::Info, facts),
+            true => Finding::explaining(Severity::Warning, facts),
+            false => Finding::aside(Severity::Warning, facts),
+        }
+    };
+    found.into_iter().map(finding).collect()
+}
+
+/// The target of a metric as an amount; none for a utilization.
+fn amount(target: &MetricTarget) -> Option<&Quantity> {
+    target.average_value.as_ref().or(target.value.as_ref())
+}
+
+/// Puts another amount in the place of a target's.
+fn set_amount(snapshot: &mut Snapshot, metric: usize, amount: &Quantity) {
+    if let Some(target) = snapshot.hpa.spec.metrics[metric].target_mut() {
+        let MetricTarget { value, average_value, .. } = target;
+        for field in [average_value, value].into_iter().flatten() {
+            field.clone_from(amount);
+        }
+    }
+}
+
+/// `suspect-unit`
+pub(super) fn suspect_unit(case: &Case<'_>) -> Vec<Finding> {
+    let winner = case.decision().winner().map(|step| step.index);
+    let finding = |step: &MetricStep| {
+        let facts = suspect(case, step)?;
+        let without = case.without(|snapshot| set_amount(snapshot, step.index, &facts.meant));
+        let finding = match winner == Some(step.index) && without != case.answer() {
+            true => Finding::explaining(Severity::Warning, facts),
+            false => Finding::aside(Severity::Warning, facts),
+        };
+        Some(finding.without(without))
+    };
+    case.metrics().filter_map(finding).collect()
+}
+
+fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
+    /// A value may be off by this factor besides its unit.
+    const OFF: f64 = 2.0;
+    /// A ratio up to this is one of percents to a fraction.
+    const PERCENTS: f64 = 100.0 * OFF;
+    /// No pod is meant to use less memory than this, in milli-bytes.
+    const LEAST_MEMORY: i64 = 1024 * 1024 * 1000;
+    let proposal = step.proposal()?;
+    let target = amount(&step.target)?;
+    let current = proposal.current.average_value.as_ref().or(proposal.current.value.as_ref())?;
+    let (value, wanted) = (current.milli_value(), target.milli_value());
+    if value <= 0 || wanted <= 0 {
+        return None;
+    }
+    let ratio = value as f64 / wanted as f64;
+    let is_near = |power: i64| (1.0 / OFF..=OFF).contains(&(ratio / power as f64));
+    let is_fraction = wanted < 1000
+        && !step.is_resource()
+        && is_whole(step)
+        && (100.0 / OFF..=10_000.0).contains(&ratio);
+    let (powers, format): (&[i64], _) = match &*step.name {
+        _ if is_fraction && ratio <= PERCENTS => (&[100], Format::DecimalSI),
+        _ if is_fraction => (&[1000], Format::DecimalSI),
+        "memory" if step.is_resource() => (&[1 << 10, 1 << 20, 1 << 30], Format::BinarySI),
+        // Many more messages than one replica should have are a long queue.
+        _ if step.is_total() => (&[1_000_000, 1_000_000_000], Format::DecimalSI),
+        _ => (&[1000, 1_000_000, 1_000_000_000], Format::DecimalSI),
+    };
+    let power = powers.iter().find(|power| is_fraction || is_near(**power));
+    let is_memory = step.name == "memory" && step.is_resource();
+    let meant = match power {
+        _ if is_memory && wanted < LEAST_MEMORY && ratio > PERCENTS => {
+            return Some(SuspectUnit {
+                metric: step.index,
+                current: current.clone(),
+                target: target.clone(),
+                ratio,
+                meant: with_unit(wanted, value)?,
+                is_fraction: wanted % 1000 != 0,
+            });
+        }
+        // Idle metrics are far below their targets, too, but memory and durations are never idle.
+        _ if ratio < 1.0 && (is_memory || is_duration(&step.name)) => {
+            let is_meant = |power: &&i64| {
+                let ratio = ratio * **power as f64;
+                wanted % **power == 0 && case.rules().is_within(&step.tolerance, ratio)
+            };
+            let thousands = [1000, 1_000_000, 1_000_000_000];
+            wanted / powers.iter().chain(&thousands).find(is_meant)?
+        }
+        Some(power) => wanted.checked_mul(*power)?,
+        // Cores where thousandths of a core are meant.
+        None if step.name == "cpu" && step.is_resource() => {
+            let is_near = (0.5 / OFF..=OFF).contains(&(ratio * 1000.0));
+            (is_near && requests_at_most(case, step, wanted / 10)).then_some(wanted / 1000)?
+        }
+        None => return None,
+    };
+    let meant = Quantity::from_milli(meant, format);
+    let (metric, current, target) = (step.index, current.clone(), target.clone());
+    Some(SuspectUnit { metric, current, target, ratio, meant, is_fraction })
+}
+
+/// A target for memory with the unit that brings it nearest to the value; a fraction of a byte is one
+/// with `m` where `M` is meant.
+fn with_unit(wanted: i64, value: i64) -> Option<Quantity> {
+    let plain = if wanted % 1000 == 0 { wanted } else { wanted.checked_mul(1000)? };
+    let off = |meant: &i64| (value as f64 / *meant as f64).ln().abs();
+    let units = [1 << 10, 1 << 20, 1 << 30].into_iter();
+    let all = units.filter_map(|unit| plain.checked_mul(unit));
+    let meant = all.min_by(|one, other| off(one).total_cmp(&off(other)))?;
+    Some(Quantity::from_milli(meant, Format::BinarySI))
+}
+
+/// Whether a metric measures time, by its name.
+fn is_duration(name: &str) -> bool {
+    let words = ["latency", "duration", "seconds", "millis"];
+    let name = name.to_lowercase();
+    words.iter().any(|word| name.contains(word))
+}
+
+/// Whether what a metric counts comes in whole numbers.
+fn is_whole(step: &MetricStep) -> bool {
+    let is_whole = |milli: i64| milli % 1000 == 0;
+    let proposal = step.proposal();
+    let total = proposal.and_then(|it| it.total.as_ref().or(it.current.value.as_ref()));
+    match total {
+        Some(total) => is_whole(total.milli_value()),
+        None => step.pods.iter().filter_map(|row| row.value).all(is_whole),
+    }
+}
+
+/// Whether the requests of each counted pod are known, and at most this.
+fn requests_at_most(case: &Case<'_>, step: &MetricStep, most: i64) -> bool {
+    let rules = case.rules();
+    let container = step.container.as_deref();
+    let is_at_most = |pod: &Pod| {
+        let requests = counted_containers(pod, container, &rules)
+            .map(|it| it.requests.get(&step.name).map(Amount::milli_value));
+        total(requests).is_some_and(|sum| sum > 0 && sum <= most)
+    };
+    let counted = step.pods.iter().filter(|row| row.group == Group::Ready);
+    counted.clone().next().is_some() && counted.into_iter().all(|row| is_at_most(case.pod_of(row)))
+}
+
+/// `value-multiplies`
+pub(super) fn value_multiplies(case: &Case<'_>) -> Option<Finding> {
+    /// How many passes are looked ahead.
+    const AHEAD: usize = 3;
+    /// Pods beyond this number are not played.
+    const MOST: i32 = 1000;
+    /// A metric that falls with the replicas is seldom this far above its target.
+    const FAR: f64 = 2.0;
+    let step = case.decision().winner().filter(|step| step.is_total())?;
+    let target = step.target.value.clone().filter(|_| step.target.average_value.is_none())?;
+    let proposal = step.proposal()?;
+    let grows = proposal.replicas > case.decision().replicas_before()?;
+    if proposal.because != Because::RatioTimesReady || proposal.ratio <= 1.0 || !grows {
+        return None;
+    }
+    let current = proposal.current.value.clone()?;
+    let metric = step.index;
+    let max = case.snapshot().hpa.spec.max_replicas.min(MOST);
+    let mut proposals = vec![proposal.replicas];
+    while let Some(&last) = proposals.last()
+        && proposals.len() <= AHEAD
+        && last < max
+    {
+        proposals.push(case.proposal_of(metric, |snapshot| grow(snapshot, last))?);
+    }
+    let per_replica = |snapshot: &mut Snapshot| {
+        if let Some(of_metric) = snapshot.hpa.spec.metrics[metric].target_mut() {
+            *of_metric = MetricTarget {
+                type_: "AverageValue".to_owned(),
+                average_value: Some(target.clone()),
+                ..MetricTarget::default()
+            };
+        }
+    };
+    let average = case.proposal_of(metric, per_replica)?;
+    let without = case.without(per_replica);
+    let ratio = proposal.ratio;
+    let facts = ValueMultiplies { metric, current, target: target.clone(), proposals, average };
+    let severity = if ratio >= FAR { Severity::Warning } else { Severity::Info };
+    Some(Finding::explaining(severity, facts).without(without))
+}
+
+/// Gives the target more replicas, each of them ready.
+fn grow(snapshot: &mut Snapshot, replicas: i32) {
+    let Ok(scale) = &mut snapshot.scale else { return };
+    let added = replicas - scale.spec_replicas;
+    let is_ready = |pod: &&Shared<Pod>| {
+        let ready = pod.ready.is_some_and(|ready| ready.status == ConditionStatus::True);
+        ready && pod.phase == Phase::Running && scale.selector.matches(&pod.labels)
+    };
+    let Some(ready) = snapshot.pods.iter().find(is_ready).cloned() else { return };
+    (scale.spec_replicas, scale.status_replicas) = (replicas, replicas);
+    let more = (0..added).map(|number| {
+        let name = format!("{}-{number}", ready.name).into();
+        Pod { name, ..Pod::clone(&ready) }.into()
+    });
+    snapshot.pods.extend(more);
+}
+
+#[cfg(test)]
+mod tests;

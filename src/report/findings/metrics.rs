@@ -56,10 +56,9 @@ impl About<'_> {
         }
     }
 
-    /// A command that replaces a text in the HPA.
+    /// A command that replaces a text in a metric.
     fn replace(&self, path: &str, text: &str) -> String {
-        let patch = serde_json::json!([{"op": "replace", "path": path, "value": text}]);
-        self.kubectl("patch hpa", &format!("--type=json -p {}", shell_word(&patch.to_string())))
+        self.patch_metrics(&serde_json::json!([{"op": "replace", "path": path, "value": text}]))
     }
 
     /// A command that asks a metrics API for what the controller asks it.
@@ -260,7 +259,6 @@ impl Words for BlockedByFailedMetric {
         evidence.extend(about.without().map(|without| format!("Without {it}: {without}.")));
         let removal = |metric: &usize| serde_json::json!({"op": "remove", "path": format!("/spec/metrics/{metric}")});
         let patch: serde_json::Value = failed.iter().rev().map(removal).collect();
-        let patch = shell_word(&patch.to_string());
         Text {
             summary: format!(
                 "{labels} {fails}, so the {} stay, although {by} proposes {proposal}",
@@ -268,7 +266,7 @@ impl Words for BlockedByFailedMetric {
             ),
             evidence,
             advice: format!("Repair {labels}, or remove {it} from the HPA."),
-            commands: vec![about.kubectl("patch hpa", &format!("--type=json -p {patch}"))],
+            commands: vec![about.patch_metrics(&patch)],
             objects: about.own(),
         }
     }

@@ -12,8 +12,10 @@ mod values;
 
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use super::words::{count, future, list};
+use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names::shell_word;
 use crate::engine::decision::MetricStep;
 use crate::findings::{Alternative, Code, Facts, Finding, Next, Severity};
@@ -117,7 +119,15 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
             Facts::DirectionDisabled(facts) => facts,
             Facts::SwitchedOff(facts) => facts,
         };
-        let text = words.text(&about);
+        let mut text = words.text(&about);
+        if let Some(owner) = about.hpa().scaled_object()
+            && text.commands.contains(&about.edit(owner))
+        {
+            text.advice = format!(
+                "{} It is in spec.triggers of ScaledObject/{}, from which KEDA makes the HPA.",
+                text.advice, owner.name
+            );
+        }
         let Finding { facts, severity, .. } = finding;
         let failed = facts.failed_metrics();
         FindingView { code: facts.code(), severity: *severity, failed, text }
@@ -171,9 +181,13 @@ impl<'a> About<'a> {
 
     /// `kubectl VERB NAME -n NAMESPACE`, with the verb and what follows the name.
     fn kubectl(&self, verb: &str, rest: &str) -> String {
-        let Hpa { name, namespace, .. } = self.hpa();
-        let (name, namespace) = (shell_word(name), shell_word(namespace));
-        format!("kubectl {verb} {name} -n {namespace} {rest}").trim_end().to_owned()
+        self.kubectl_for(&self.hpa().name, verb, rest)
+    }
+
+    /// The same for an object of another name in the namespace.
+    fn kubectl_for(&self, name: &str, verb: &str, rest: &str) -> String {
+        let namespace = self.namespace();
+        format!("kubectl {verb} {} {namespace} {rest}", shell_word(name)).trim_end().to_owned()
     }
 
     /// `kubectl hpa predict NAME …`
@@ -181,10 +195,47 @@ impl<'a> About<'a> {
         self.kubectl("hpa predict", flags)
     }
 
-    /// A merge patch of the spec of the HPA, as JSON.
-    fn patch_spec(&self, spec: &serde_json::Value) -> String {
-        let patch = serde_json::json!({ "spec": spec }).to_string();
-        self.kubectl("patch hpa", &format!("--type=merge -p {}", shell_word(&patch)))
+    /// A command that changes fields of the spec. KEDA undoes changes of an HPA that it makes, so there
+    /// they are those of its ScaledObject.
+    fn patch_spec(&self, spec: &Value) -> String {
+        let patch = |spec: &Value| {
+            let patch = json!({ "spec": spec }).to_string();
+            format!("--type=merge -p {}", shell_word(&patch))
+        };
+        let Some(owner) = self.hpa().scaled_object() else {
+            return self.kubectl("patch hpa", &patch(spec));
+        };
+        let mut own = Map::new();
+        for (field, value) in spec.as_object().into_iter().flatten() {
+            let (field, value) = match &**field {
+                "metrics" => return self.edit(owner),
+                "minReplicas" => ("minReplicaCount", value.clone()),
+                "maxReplicas" => ("maxReplicaCount", value.clone()),
+                "behavior" => {
+                    ("advanced", json!({"horizontalPodAutoscalerConfig": {"behavior": value}}))
+                }
+                same => (same, value.clone()),
+            };
+            own.insert(field.to_owned(), value);
+        }
+        self.kubectl_for(&owner.name, "patch scaledobject", &patch(&own.into()))
+    }
+
+    /// A command that changes metrics by a JSON patch of the HPA. Those that KEDA makes of triggers have
+    /// nothing in common with them.
+    fn patch_metrics(&self, patch: &Value) -> String {
+        match self.hpa().scaled_object() {
+            Some(owner) => self.edit(owner),
+            None => {
+                let patch = shell_word(&patch.to_string());
+                self.kubectl("patch hpa", &format!("--type=json -p {patch}"))
+            }
+        }
+    }
+
+    /// A command that opens the ScaledObject from which KEDA makes the HPA.
+    fn edit(&self, owner: &OwnerReference) -> String {
+        self.kubectl_for(&owner.name, "edit scaledobject", "")
     }
 
     /// The time of the pass.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Text, views};
+use super::{About, Text, views};
 use crate::build;
 use crate::findings::testing::{pass, state, with};
 use crate::findings::{Code, find};
@@ -80,4 +80,35 @@ fn a_resize_that_no_node_can_hold() {
     let advice = |reason| said(Code::ResizeInProgress, &resizing(reason)).advice;
     assert!(advice("Infeasible").starts_with("Request less cpu"));
     assert!(advice("Deferred").starts_with("Wait"));
+}
+
+#[test]
+fn an_hpa_that_keda_makes() {
+    let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "queue",
+        "uid": "1", "controller": true}]);
+    let made = |items: &[Value], max: i32| {
+        let patch = json!({"metadata": {"ownerReferences": owner}, "spec": {"maxReplicas": max}});
+        with(items, "HorizontalPodAutoscaler", &patch)
+    };
+    let pods = state(&[cpu()], &["100m"; 3]);
+    let patch = r#"'{"spec":{"maxReplicaCount":6}}'"#;
+    let command = format!("kubectl patch scaledobject queue -n default --type=merge -p {patch}");
+    let commands = said(Code::AtMax, &made(&pods, 3)).commands;
+    assert!(commands.contains(&command), "{commands:?}");
+    let metric = build::external("queue", &build::value("75"));
+    let items = [state(&[metric], &["50m"; 3]), vec![build::queue(&["225"])]].concat();
+    let Text { advice, commands, .. } = said(Code::ValueMultiplies, &made(&items, 20));
+    assert_eq!(commands, ["kubectl edit scaledobject queue -n default"]);
+    assert!(
+        advice.ends_with("spec.triggers of ScaledObject/queue, from which KEDA makes the HPA.")
+    );
+    let pass = pass(&made(&pods, 3));
+    let about = About { pass: &pass, finding: &find(&pass)[0] };
+    let behavior = json!({"scaleDown": {"selectPolicy": "Max"}});
+    let advanced = json!({"horizontalPodAutoscalerConfig": {"behavior": behavior}});
+    let patch = json!({"spec": {"advanced": advanced}});
+    assert_eq!(
+        about.patch_spec(&json!({"behavior": behavior})),
+        format!("kubectl patch scaledobject queue -n default --type=merge -p '{patch}'")
+    );
 }

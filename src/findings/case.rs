@@ -26,6 +26,8 @@ pub(crate) struct Case<'p> {
     pods: Vec<&'p Pod>,
     /// Whether some pods are the target's by the names of their ReplicaSets.
     has_own_by_name: OnceCell<bool>,
+    /// Whether some pods are the target's by their owners.
+    has_own: OnceCell<bool>,
     /// The places in the answer of the resource metrics API, by the names of the pods.
     measured: OnceCell<Vec<usize>>,
     /// The pass without any recommendation.
@@ -50,9 +52,9 @@ pub(crate) enum Top<'p> {
     Target,
     /// Another object, certainly.
     Other { kind: &'p str, name: &'p str },
-    /// No object.
+    /// No object, while other pods state that they are the target's.
     NoOne,
-    /// An owner was not read, so that the way to the top is not known.
+    /// An owner was not read or not stated, so that the way to the top is not known.
     Unknown,
 }
 
@@ -90,6 +92,7 @@ impl<'p> Case<'p> {
             pass,
             pods,
             has_own_by_name: OnceCell::new(),
+            has_own: OnceCell::new(),
             measured: OnceCell::new(),
             forgotten: OnceCell::new(),
             direct_owner: direct_owner(&hpa.spec.scale_target_ref.kind),
@@ -164,7 +167,13 @@ impl<'p> Case<'p> {
 
     /// Who owns a pod.
     pub(crate) fn top_owner(&self, pod: &'p Pod) -> Top<'p> {
-        let Some(mut owner) = pod.owner.as_deref() else { return Top::NoOne };
+        let Some(mut owner) = pod.owner.as_deref() else {
+            // An input may state no owners at all.
+            let is_stated = |pod| matches!(self.top_owner(pod), Top::Target);
+            let mut owned = self.pods().filter(|pod| pod.owner.is_some());
+            let has_own = *self.has_own.get_or_init(|| owned.any(is_stated));
+            return if has_own { Top::NoOne } else { Top::Unknown };
+        };
         // Owners that own each other would be followed for ever.
         for _ in 0..8 {
             if self.is_target(&owner.kind, &owner.name) {
@@ -215,6 +224,11 @@ impl<'p> Case<'p> {
     /// Whether the target is of a kind.
     pub(crate) fn is_kind(&self, kind: &str) -> bool {
         self.target().kind.eq_ignore_ascii_case(kind)
+    }
+
+    /// Whether a pod is certainly not the target's.
+    pub(crate) fn is_foreign(&self, pod: &'p Pod) -> bool {
+        matches!(self.top_owner(pod), Top::Other { .. } | Top::NoOne)
     }
 
     fn is_target(&self, kind: &str, name: &str) -> bool {

@@ -149,7 +149,7 @@ pub(super) fn selector_matches_nothing(case: &Case<'_>) -> Option<Finding> {
     if !is_known || scale.status_replicas <= 0 {
         return None;
     }
-    if case.pods().any(|pod| !matches!(case.top_owner(pod), Top::Other { .. })) {
+    if case.pods().any(|pod| !case.is_foreign(pod)) {
         return None;
     }
     let is_own = |pod: &&Pod| case.top_owner(pod) == Top::Target && is_alive(pod);
@@ -219,14 +219,12 @@ pub(super) fn shared(case: &Case<'_>) -> Option<Finding> {
 pub(super) fn foreign(case: &Case<'_>) -> Option<Finding> {
     let counted = case.pods_in(|group| group != Group::Ignored);
     let pods: Vec<(&Pod, Top<'_>)> = counted.map(|pod| (pod, case.top_owner(pod))).collect();
-    // Pods of no one may come from an input that states no owners.
-    let states_owners = pods.iter().any(|(_, top)| *top == Top::Target);
     let mut of: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();
     for (pod, top) in &pods {
         let owner = match top {
             Top::Other { kind, name } => Owner::Object(format!("{kind}/{name}")),
-            Top::NoOne if states_owners => Owner::NoOne,
-            Top::Target | Top::NoOne | Top::Unknown => continue,
+            Top::NoOne => Owner::NoOne,
+            Top::Target | Top::Unknown => continue,
         };
         of.entry(owner).or_default().push(pod.name.clone());
     }
@@ -288,8 +286,7 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
     let replicas = usize::try_from(scale.spec_replicas).ok()?;
     let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
     for pod in case.pods_in(|group| group == Group::Ready) {
-        let is_foreign = matches!(case.top_owner(pod), Top::Other { .. });
-        if let Some(hash) = revision(pod).filter(|_| !is_foreign && is_alive(pod)) {
+        if let Some(hash) = revision(pod).filter(|_| !case.is_foreign(pod) && is_alive(pod)) {
             of.entry(hash).or_default().push(pod);
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::case::{Top, revision};
+use super::case::revision;
 use super::{Case, Code, Facts, Finding, Severity};
 use crate::apimachinery::metadata::Condition;
 use crate::engine::decision::{Group, MetricResult, MetricStep, PodRow};
@@ -234,7 +234,7 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
             || is_stuck(case, pod)
             || (it.row.group == Group::Missing && is_starting(case, pod))
             || pod.unschedulable.is_some()
-            || matches!(case.top_owner(pod), Top::Other { .. })
+            || case.is_foreign(pod)
     };
     // What no one else explains comes first.
     pods.sort_by_key(is_explained);

@@ -345,11 +345,6 @@ fn counted<'p>(
     ready.map(|row| (row, case.pod_of(row)))
 }
 
-/// Whether a pod belongs to no other object than the target, as far as that is known.
-fn is_own<'p>(case: &Case<'p>, pod: &'p Pod) -> bool {
-    !matches!(case.top_owner(pod), Top::Other { .. })
-}
-
 /// A finding that explains the pass if it comes to something else without the trouble.
 fn compared(
     case: &Case<'_>,
@@ -402,7 +397,7 @@ fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     let whole = f64::from(step.proposal()?.current.average_utilization?) / 100.0;
     let is_far = shares.first()?.of_request() >= whole * FAR;
     let turns = is_far && alone.cmp(&current) != proposal.cmp(&current);
-    let pods = counted(case, step).filter(|(_, pod)| is_own(case, pod)).count();
+    let pods = counted(case, step).filter(|(_, pod)| !case.is_foreign(pod)).count();
     let facts = DilutedByContainer { metric, shares, pods, proposal, alone, with_sidecars };
     Some(match turns || any_uncounted {
         true => compared(case, facts, Severity::Warning, without),
@@ -438,7 +433,7 @@ fn shares(case: &Case<'_>, step: &MetricStep) -> Option<Vec<Share>> {
     let mut shares: Vec<(Share, usize)> = Vec::new();
     for (_, pod) in counted(case, step) {
         pods += 1;
-        let is_own = is_own(case, pod);
+        let is_own = !case.is_foreign(pod);
         if is_own && counts_as_whole(pod, None, &rules) {
             return None;
         }

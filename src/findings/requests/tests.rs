@@ -68,6 +68,13 @@ fn requests_that_are_missing() {
             "spec": {"containers": [{"name": "seed"}]}, "status": {"phase": "Succeeded"}});
         [owned(&two, &app), vec![build::with(build::pod("seed-x"), &patch)]].concat()
     };
+    let bare_pod = {
+        let mut items = owned(&sidecar, &app);
+        let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
+        let pod = items.iter_mut().find(is_it).unwrap();
+        pod["metadata"]["ownerReferences"] = Value::Null;
+        items
+    };
     let of_job = Source::Foreign { owner: Some("Job/seed".to_owned()) };
     let code = Code::MissingRequest;
     let all = |source| vec![lacking("proxy", source, &pods, Some(9))];
@@ -85,11 +92,18 @@ fn requests_that_are_missing() {
             owned(&sidecar, &both),
             missing(all(Source::Template), None),
         ),
+        ("of pods that state no owner", code, sidecar.clone(), missing(all(Source::Unknown), None)),
         (
             "of a pod without an owner",
             code,
-            sidecar.clone(),
-            missing(all(Source::Foreign { owner: None }), None),
+            bare_pod,
+            missing(
+                vec![
+                    lacking("proxy", Source::Injected, &pods[..1], Some(9)),
+                    lacking("proxy", Source::Foreign { owner: None }, &pods[1..], Some(9)),
+                ],
+                None,
+            ),
         ),
         (
             "of a pod of another owner",

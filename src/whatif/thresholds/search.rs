@@ -122,7 +122,7 @@ impl<'s> Search<'s> {
         // Pods that do not count are assumed to use nothing.
         let pods = i64::try_from(self.snapshot.pods.len()).unwrap_or(i64::MAX);
         let filled = self.guess_for(high.saturating_add(1), pods.max(self.counted));
-        self.ask_at(&[low, low.min(fewer), high, filled])?;
+        self.ask_at(&[low, low.min(fewer), guess, high, filled])?;
         let asks = |search: &Self, seen: &Probe| {
             let proposal = seen.proposal.map(|proposal| proposal.cmp(&search.current));
             (seen.classes.clone(), seen.tolerated, proposal)

@@ -97,6 +97,15 @@ pub(crate) fn decode<T: DeserializeOwned>(json: &str) -> Result<T, DecodeError> 
     Ok(value)
 }
 
+/// Reads one JSON text, where it is enough to tell what is wrong with it.
+pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
+    let text = str::from_utf8(json).map_err(|e| e.to_string())?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = T::deserialize(Objects(&mut deserializer)).map_err(|e| e.to_string())?;
+    deserializer.end().map_err(|e| e.to_string())?;
+    Ok(value)
+}
+
 /// Reads null as the type's zero value.
 pub(crate) fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
@@ -164,8 +173,12 @@ pub(crate) fn string_map<'de, D>(deserializer: D) -> Result<BTreeMap<String, Str
 where
     D: Deserializer<'de>,
 {
-    let entries = unique_map::<_, Option<String>>(deserializer)?.into_iter();
-    Ok(entries.map(|(key, value)| (key, value.unwrap_or_default())).collect())
+    Ok(without_nulls(unique_map(deserializer)?))
+}
+
+/// Not generic, so that there is one for all readers.
+fn without_nulls(entries: BTreeMap<String, Option<String>>) -> BTreeMap<String, String> {
+    entries.into_iter().map(|(key, value)| (key, value.unwrap_or_default())).collect()
 }
 
 /// A map that states no key twice. Go keeps the last of equal keys, kubectl has the API server

@@ -30,7 +30,7 @@ impl Labels {
     }
 
     fn from_pairs(mut pairs: Vec<(Box<str>, Box<str>)>) -> Self {
-        pairs.sort_by(|a, b| a.0.cmp(&b.0));
+        sort(&mut pairs);
         // Of equal keys, the sort leaves the last one written last.
         pairs.dedup_by(|later, kept| {
             let same = later.0 == kept.0;
@@ -41,6 +41,11 @@ impl Labels {
         });
         Self(pairs.into())
     }
+}
+
+/// Sorts by key, and keeps the order of equal keys. Not generic, so that there is one sort for all readers.
+fn sort(pairs: &mut [(Box<str>, Box<str>)]) {
+    pairs.sort_by(|a, b| a.0.cmp(&b.0));
 }
 
 /// The last of equal keys wins.
@@ -95,7 +100,7 @@ impl<'de> Visitor<'de> for LabelsVisitor {
         while let Some((key, value)) = map.next_entry::<_, Option<Box<str>>>()? {
             pairs.push((key, value.unwrap_or_default()));
         }
-        pairs.sort_by(|a, b| a.0.cmp(&b.0));
+        sort(&mut pairs);
         if let Some(twice) = pairs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             return Err(duplicate(&twice[0].0));
         }

@@ -4,6 +4,7 @@
 
 use serde::Deserialize;
 
+use crate::apimachinery::json;
 use crate::cluster::{Failure, Session};
 
 /// A resource, with the version that the server prefers.
@@ -83,8 +84,8 @@ impl Discovery {
     pub(crate) async fn ask(session: &Session) -> Result<Self, Failure> {
         let path = "/apis";
         let response = session.get(path, ACCEPT).await?;
-        let list: GroupList = serde_json::from_slice(&response.body)
-            .map_err(|e| session.unreadable(path, e.to_string()))?;
+        let list: GroupList =
+            json::read(&response.body).map_err(|e| session.unreadable(path, e))?;
         match list.kind.as_str() {
             "APIGroupDiscoveryList" => {
                 let mut groups = list.items;

@@ -13,6 +13,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use super::super::Failure;
 use super::read::{List, next_page};
 use super::{Fetch, JSON};
+use crate::apimachinery::json;
 use crate::cluster::fetch::discovery::segment;
 use crate::cluster::http::body::Packed;
 use crate::snapshot::pod::Pod;
@@ -145,7 +146,7 @@ impl Reader {
         if self.length.fetch_add(content.len(), Ordering::Relaxed) + content.len() > LONGEST {
             return Err(format!("the list is longer than {} GiB", LONGEST >> 30));
         }
-        let page: List<T> = serde_json::from_slice(content).map_err(|e| e.to_string())?;
+        let page: List<T> = json::read(content)?;
         spare().push(memory);
         Ok(page.items.unwrap_or_default())
     }

@@ -5,8 +5,10 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::de::{Read, SliceRead};
+
+use crate::apimachinery::json;
 
 /// A list of objects, or a page of one.
 #[derive(Deserialize)]
@@ -15,14 +17,11 @@ pub(super) struct List<T> {
 }
 
 /// Reads an object of a kind, or anything where the kind is empty.
-pub(in super::super) fn read<T: for<'de> Deserialize<'de>>(
-    kind: &str,
-    body: &[u8],
-) -> Result<T, String> {
+pub(in super::super) fn read<T: DeserializeOwned>(kind: &str, body: &[u8]) -> Result<T, String> {
     if !kind.is_empty() {
         next_page(kind, SliceRead::new(body))?;
     }
-    serde_json::from_slice(body).map_err(|e| e.to_string())
+    json::read(body)
 }
 
 /// The token of the page that follows this one, if there is one. It is read no further than it

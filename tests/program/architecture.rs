@@ -46,9 +46,11 @@ const IO: [&str; 11] = [
 ];
 
 /// What would make two runs of the engine differ, or tie it to a cluster or a terminal.
-const IMPURE: [&str; 15] = [
+const IMPURE: [&str; 17] = [
     "kube",
     "k8s_openapi",
+    "hyper_rustls",
+    "hyper_util",
     "tokio",
     "clap",
     "rand",

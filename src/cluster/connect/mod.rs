@@ -1,8 +1,9 @@
 //! From flags and kubeconfig to the [`ClientConfig`] of a session: the one place that hands
 //! credentials to the client. They go nowhere else, and over plain HTTP not at all. Follows
 //! `ClientConfig` of client-go's `clientcmd`, `rest.DefaultServerURL` and
-//! `transport.TLSConfigFor`.
+//! `transport.HTTPWrappersForConfig`.
 
+mod client;
 pub(super) mod config_file;
 pub(crate) mod environment;
 pub(crate) mod exec;
@@ -12,23 +13,25 @@ mod oidc;
 pub(super) mod plugin_policy;
 mod proxy;
 pub(super) mod resolve;
+mod tls;
 
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::header::{ACCEPT_ENCODING, USER_AGENT};
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, USER_AGENT};
 use http::{HeaderValue, Uri};
 use jiff::Timestamp;
-use kube::client::RustlsTlsError;
 use kube::config::AuthInfo;
 
+use super::connect::client::{Connector, Source};
 use super::connect::config_file::{Cluster, User};
 use super::connect::environment::Environment;
 use super::connect::exec::{Credentials, Fault};
 use super::connect::kubeconfig::words;
 use super::connect::proxy::Proxy;
 use super::connect::resolve::Endpoint;
+use super::connect::tls::{Identity, Tls, USER};
 use super::http::body::ENCODINGS;
 use crate::args::ConnectionFlags;
 use crate::error::Error;
@@ -74,7 +77,7 @@ pub(crate) struct Clients {
     /// The one for reads, which keeps its connections.
     pub(crate) reads: kube::Client,
     /// What others are built from.
-    pub(crate) config: kube::Config,
+    pub(crate) source: Source,
     /// What they send in their `Authorization`. A server that repeats it must not make it show.
     pub(crate) sent: Secret,
 }
@@ -161,78 +164,67 @@ impl ClientConfig {
 
     /// The clients with these credentials.
     pub(crate) fn clients(&self, credentials: Option<Credentials>) -> Result<Clients, Error> {
-        // Fails only if some other part of the program was first, which then has chosen.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let cluster = &self.target.cluster;
+        let Endpoint { cluster, user, .. } = &self.target;
+        let (token, identity) = match credentials {
+            Some(Credentials { token, identity }) => (token, identity),
+            None => (self.token()?, None),
+        };
+        let identity = match identity {
+            Some((certificate, key)) => Some(Identity::new(&certificate, key.expose())),
+            None => Identity::of(user)?,
+        };
+        let tls = Tls::new(cluster, identity.as_ref())?;
+        let proxy = self.proxy.as_ref().map(|proxy| &proxy.uri);
+        let connector = Connector::new(proxy, &tls, self.limits.connect());
         let mut config = kube::Config::new(self.server.clone());
-        config.default_namespace.clone_from(&self.target.namespace);
-        config.root_cert = authority(cluster)?;
-        config.accept_invalid_certs = cluster.insecure_skip_tls_verify;
-        config.tls_server_name = some(&cluster.tls_server_name);
-        config.proxy_url = self.proxy.as_ref().map(|proxy| proxy.uri.clone());
-        config.connect_timeout = self.limits.connect();
-        // The whole request has a limit of its own, and so has what it writes.
-        config.read_timeout = None;
-        config.write_timeout = None;
-        config.default_retry = false;
+        config.auth_info = AuthInfo {
+            impersonate: some(&user.impersonate),
+            impersonate_uid: some(&user.impersonate_uid),
+            impersonate_groups: Some(user.impersonate_groups.clone()),
+            impersonate_user_extra: Some(user.impersonate_extra.clone().into_iter().collect()),
+            ..AuthInfo::default()
+        };
         config.headers = vec![(USER_AGENT, user_agent())];
         if !cluster.disable_compression {
             config.headers.push((ACCEPT_ENCODING, ENCODINGS));
         }
-        let sent;
-        (config.auth_info, sent) = self.auth_info(credentials)?;
-        Ok(Clients { age: 0, reads: client(&config)?, config, sent })
+        let mut sent = Secret::default();
+        if let Some((scheme, credential)) = self.authorization(token)? {
+            let value = HeaderValue::try_from(format!("{scheme} {}", credential.expose()));
+            let mut value = value.map_err(|_| {
+                Error::failed("the credentials in the kubeconfig are invalid").hint(USER)
+            })?;
+            value.set_sensitive(true);
+            config.headers.push((AUTHORIZATION, value));
+            sent = credential;
+        }
+        let source = Source::new(&config, connector).map_err(|_| {
+            Error::failed("the impersonated user cannot be sent in a header").hint(USER)
+        })?;
+        Ok(Clients { age: 0, reads: source.client(), source, sent })
     }
 
-    /// Who to be, and what of it every request shows to the server.
-    fn auth_info(&self, credentials: Option<Credentials>) -> Result<(AuthInfo, Secret), Error> {
+    /// What every request shows to the server of who the user is, after the name of its scheme.
+    fn authorization(
+        &self,
+        token: Option<Secret>,
+    ) -> Result<Option<(&'static str, Secret)>, Error> {
         let user = &self.target.user;
-        let mut auth = AuthInfo {
-            impersonate: some(&user.impersonate),
-            impersonate_uid: some(&user.impersonate_uid),
-            impersonate_groups: (!user.impersonate_groups.is_empty())
-                .then(|| user.impersonate_groups.clone()),
-            impersonate_user_extra: (!user.impersonate_extra.is_empty())
-                .then(|| user.impersonate_extra.clone().into_iter().collect()),
-            client_certificate: some(&user.client_certificate),
-            client_certificate_data: some(&compact(&user.client_certificate_data)),
-            client_key: some(&user.client_key),
-            client_key_data: some(&compact(user.client_key_data.expose())).map(Into::into),
-            ..AuthInfo::default()
-        };
-        let token = match credentials {
-            Some(credentials) => {
-                if let Some((certificate, key)) = credentials.identity {
-                    auth.client_certificate = None;
-                    auth.client_key = None;
-                    auth.client_certificate_data = Some(STANDARD.encode(certificate));
-                    auth.client_key_data = Some(STANDARD.encode(key.expose()).into());
-                }
-                credentials.token
-            }
-            None => self.token()?,
-        };
-        let mut sent = Secret::default();
         if let Some(token) = token {
-            auth.token = Some(token.expose().to_owned().into());
-            sent = token;
-        } else if !user.username.is_empty() {
-            auth.username = Some(user.username.clone());
-            auth.password = Some(user.password.expose().to_owned().into());
-            let pair = format!("{}:{}", user.username, user.password.expose());
-            sent = Secret::new(STANDARD.encode(pair));
-        } else if let Some(provider) = &user.auth_provider {
-            if provider.name != "oidc" {
-                let name = &provider.name;
-                return Err(Error::failed(format!("no Auth Provider found for name {name:?}"))
-                    .hint("its credentials now come from a plugin: see `exec` in the kubeconfig"));
-            }
-            let token = oidc::id_token(&provider.config, Timestamp::now())?;
-            let token = sendable(token, "the OIDC id-token of the kubeconfig")?;
-            auth.token = Some(token.expose().to_owned().into());
-            sent = token;
+            return Ok(Some(("Bearer", token)));
         }
-        Ok((auth, sent))
+        if !user.username.is_empty() {
+            let pair = format!("{}:{}", user.username, user.password.expose());
+            return Ok(Some(("Basic", Secret::new(STANDARD.encode(pair)))));
+        }
+        let Some(provider) = &user.auth_provider else { return Ok(None) };
+        if provider.name != "oidc" {
+            let name = &provider.name;
+            return Err(Error::failed(format!("no Auth Provider found for name {name:?}"))
+                .hint("its credentials now come from a plugin: see `exec` in the kubeconfig"));
+        }
+        let token = oidc::id_token(&provider.config, Timestamp::now())?;
+        Ok(Some(("Bearer", sendable(token, "the OIDC id-token of the kubeconfig")?)))
     }
 
     /// The user's token: the file's, where it can be read and has one.
@@ -270,11 +262,6 @@ impl ClientConfig {
         };
         sendable(found.0, &found.1).map(Some)
     }
-}
-
-/// A client with connections of its own.
-pub(crate) fn client(config: &kube::Config) -> Result<kube::Client, Error> {
-    kube::Client::try_from(config.clone()).map_err(|e| client_error(&e))
 }
 
 /// `kubectl-hpa/1.2.3 (linux/amd64)`, with Go's names.
@@ -345,40 +332,6 @@ fn some(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The certificates that the server's must descend from; the data goes before the file.
-fn authority(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>, Error> {
-    let unreadable = |cause: &str| {
-        Error::failed(format!("unable to load root certificates: {cause}"))
-            .hint("see certificate-authority in the kubeconfig, or --certificate-authority")
-    };
-    let text = if !cluster.certificate_authority_data.is_empty() {
-        let data = compact(&cluster.certificate_authority_data);
-        let bytes = STANDARD.decode(data);
-        bytes.map_err(|_| unreadable("illegal base64 data"))?
-    } else if !cluster.certificate_authority.is_empty() {
-        let bytes = std::fs::read(&cluster.certificate_authority);
-        bytes.map_err(|e| unreadable(&words(&e)))?
-    } else {
-        return Ok(None);
-    };
-    let parts =
-        pem::parse_many(text).map_err(|_| unreadable("unable to parse bytes as PEM block"))?;
-    let certificates: Vec<Vec<u8>> = parts
-        .into_iter()
-        .filter(|part| part.tag() == "CERTIFICATE")
-        .map(pem::Pem::into_contents)
-        .collect();
-    if certificates.is_empty() {
-        return Err(unreadable("unable to parse bytes as PEM block"));
-    }
-    Ok(Some(certificates))
-}
-
-/// Base64 may be broken over lines.
-fn compact(data: &str) -> String {
-    data.split_ascii_whitespace().collect()
-}
-
 /// A token, if a header can hold it; `source` is what it is called in an error, which never shows it.
 fn sendable(token: Secret, source: &str) -> Result<Secret, Error> {
     if HeaderValue::from_str(token.expose()).is_ok() {
@@ -387,21 +340,4 @@ fn sendable(token: Secret, source: &str) -> Result<Secret, Error> {
     let cause = "contains a newline or another control character";
     Err(Error::failed(format!("{source} {cause}, so it cannot be sent"))
         .hint("a token must be a single line: check for a second line, or for `token: |` in YAML"))
-}
-
-/// What the client says about credentials that it cannot use; never what they are.
-fn client_error(e: &kube::Error) -> Error {
-    let cause = match e {
-        // Its text has the line with the fault, which may be the key.
-        kube::Error::RustlsTls(RustlsTlsError::InvalidIdentityPem(_)) => {
-            "unable to set up TLS: the client certificate or key is not PEM"
-        }
-        // The others are about the form of a key or a name, and hold nothing of a key.
-        kube::Error::RustlsTls(e) => return Error::failed(format!("unable to set up TLS: {e}")),
-        kube::Error::InferKubeconfig(_) => "unable to load the client certificate or key",
-        kube::Error::Auth(_) => "the credentials in the kubeconfig are invalid",
-        kube::Error::HttpError(_) => "the impersonated user cannot be sent in a header",
-        _ => "failed to set up the client",
-    };
-    Error::failed(cause).hint("see the user of the context in the kubeconfig")
 }

@@ -25,7 +25,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::connect::exec::Fault;
-use super::connect::{self, ClientConfig, Clients, Prepared};
+use super::connect::{ClientConfig, Clients, Prepared};
 use super::http::body::Packed;
 use super::http::failure::{Failure, FailureKind, Method, Waiting, classify, resolves};
 use super::http::retry::{Ending, Patience};
@@ -329,9 +329,7 @@ impl Session {
                 Method::Get => clients.reads.clone(),
                 // A kept connection may be one that the server is closing at this moment, and then
                 // no one could tell whether the write arrived.
-                _ => connect::client(&clients.config).map_err(|e| {
-                    self.without_credentials(Fault { cause: e.message, hint: e.hint }, begun)
-                })?,
+                _ => clients.source.client(),
             };
             let sent = Instant::now();
             let tried = self.try_once(&client, &clients.sent, ask).await;

@@ -1,0 +1,160 @@
+//! Clients of one API server: kube's, over connections that lead there directly or through a proxy,
+//! and that may only take so long to make. It must not repeat a request. Follows `transport.New` of
+//! client-go, and kube's own `ClientBuilder::try_from`.
+
+use std::io;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::future::BoxFuture;
+use http::{HeaderValue, Uri};
+use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
+use hyper_util::client::legacy::Client as Connections;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
+use hyper_util::rt::TokioExecutor;
+use kube::client::middleware::{BaseUriLayer, ExtraHeadersLayer};
+use kube::client::{Body, ClientBuilder, ConfigExt};
+use percent_encoding::percent_decode_str;
+use tokio::time::timeout;
+use tower_service::Service;
+
+use super::tls::Tls;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+type Tcp = <HttpConnector as Service<Uri>>::Response;
+
+/// What clients of one API server are built from.
+#[derive(Clone)]
+pub(crate) struct Source {
+    server: BaseUriLayer,
+    headers: ExtraHeadersLayer,
+    connector: Connector,
+}
+
+impl Source {
+    /// Takes the server and the headers of `config`, and nothing else.
+    pub(super) fn new(config: &kube::Config, connector: Connector) -> kube::Result<Self> {
+        let headers = config.extra_headers_layer()?;
+        Ok(Self { server: config.base_uri_layer(), headers, connector })
+    }
+
+    /// A client with connections of its own. Unlike kube's, it has no layer for credentials, which
+    /// would bring JSONPath and regular expressions for plugins that are never run there, and none
+    /// that repeats requests.
+    pub(crate) fn client(&self) -> kube::Client {
+        let connections: Connections<_, Body> =
+            Connections::builder(TokioExecutor::new()).build(self.connector.clone());
+        ClientBuilder::new(connections, "default")
+            .with_layer(&self.headers)
+            .with_layer(&self.server)
+            .build()
+    }
+}
+
+/// Makes connections to the server, with TLS where its address asks for it.
+#[derive(Clone)]
+pub(super) struct Connector {
+    inner: HttpsConnector<Route>,
+    limit: Option<Duration>,
+}
+
+impl Connector {
+    /// Connections through a proxy, if one is given, of which each may take so long.
+    pub(super) fn new(proxy: Option<&Uri>, tls: &Tls, limit: Option<Duration>) -> Self {
+        Self { inner: tls.over(Route::new(proxy, tls)), limit }
+    }
+}
+
+impl Service<Uri> for Connector {
+    type Response = MaybeHttpsStream<MaybeHttpsStream<Tcp>>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, server: Uri) -> Self::Future {
+        let connection = self.inner.call(server);
+        match self.limit {
+            Some(limit) => Box::pin(async move {
+                let late = |_| io::Error::from(io::ErrorKind::TimedOut);
+                timeout(limit, connection).await.map_err(late)?
+            }),
+            None => connection,
+        }
+    }
+}
+
+/// The way to the server, before TLS with it.
+#[derive(Clone)]
+enum Route {
+    Direct(HttpConnector),
+    Socks(SocksV5<HttpConnector>),
+    Tunnel(Tunnel<HttpConnector>),
+    /// With TLS to the proxy too.
+    TlsTunnel(Tunnel<HttpsConnector<HttpConnector>>),
+}
+
+impl Route {
+    fn new(proxy: Option<&Uri>, tls: &Tls) -> Self {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        let Some(proxy) = proxy else { return Self::Direct(tcp) };
+        match proxy.scheme_str() {
+            Some("socks5") => Self::Socks(SocksV5::new(proxy.clone(), tcp)),
+            Some("https") => Self::TlsTunnel(tunnel(proxy, tls.over(tcp))),
+            _ => Self::Tunnel(tunnel(proxy, tcp)),
+        }
+    }
+}
+
+/// A tunnel of an HTTP proxy, which learns its user and password if its address has them.
+fn tunnel<C>(proxy: &Uri, connector: C) -> Tunnel<C> {
+    let tunnel = Tunnel::new(proxy.clone(), connector);
+    let user = proxy.authority().and_then(|authority| authority.as_str().split_once('@'));
+    let Some((user, _)) = user else { return tunnel };
+    let user: Vec<u8> = percent_decode_str(user).collect();
+    match HeaderValue::try_from(format!("Basic {}", STANDARD.encode(user))) {
+        // It is marked as sensitive there.
+        Ok(header) => tunnel.with_auth(header),
+        Err(_) => tunnel,
+    }
+}
+
+impl Service<Uri> for Route {
+    type Response = MaybeHttpsStream<Tcp>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        match self {
+            Self::Direct(tcp) => tcp.poll_ready(context).map_err(Into::into),
+            Self::Socks(proxy) => proxy.poll_ready(context).map_err(Into::into),
+            Self::Tunnel(proxy) => proxy.poll_ready(context).map_err(Into::into),
+            Self::TlsTunnel(proxy) => proxy.poll_ready(context).map_err(Into::into),
+        }
+    }
+
+    fn call(&mut self, server: Uri) -> Self::Future {
+        match self {
+            Self::Direct(tcp) => plain(tcp.call(server)),
+            Self::Socks(proxy) => plain(proxy.call(server)),
+            Self::Tunnel(proxy) => plain(proxy.call(server)),
+            Self::TlsTunnel(proxy) => {
+                let connection = proxy.call(server);
+                Box::pin(async move { Ok(connection.await?) })
+            }
+        }
+    }
+}
+
+/// A connection without TLS so far.
+fn plain<E: Into<BoxError>>(
+    connection: impl Future<Output = Result<Tcp, E>> + Send + 'static,
+) -> BoxFuture<'static, Result<MaybeHttpsStream<Tcp>, BoxError>> {
+    Box::pin(async move { connection.await.map(MaybeHttpsStream::Http).map_err(Into::into) })
+}

@@ -1,5 +1,5 @@
 //! Numbers as people read them: durations, ages, shares and amounts, rounded to what can be taken in at
-//! a glance and written so that a flag takes them back. JSON, saved states and the controller's own
+//! a glance and written so that a flag takes them back, but for days. JSON, saved states and the controller's own
 //! words have the exact ones. Knows nothing of HPAs.
 
 use jiff::SignedDuration;
@@ -27,6 +27,18 @@ pub(crate) fn duration(duration: SignedDuration) -> String {
         text += &format!("{seconds}s");
     }
     text
+}
+
+/// `7d`, `1d4h`, `1h12m`, `6m30s`: a duration that may be long, to the minute from an hour on.
+pub(crate) fn long(length: SignedDuration) -> String {
+    const HOUR: i64 = 3600;
+    if length.as_secs() < HOUR {
+        return duration(length);
+    }
+    let minutes = (length.as_secs() + 30) / 60;
+    let parts = [(minutes / 1440, 'd'), (minutes / 60 % 24, 'h'), (minutes % 60, 'm')];
+    let parts = parts.iter().filter(|(count, _)| *count > 0);
+    parts.map(|(count, unit)| format!("{count}{unit}")).collect()
 }
 
 /// Reads a duration as people type it: as Go does, or as seconds without a unit.
@@ -103,7 +115,7 @@ fn without_zeros(decimal: &str) -> &str {
 mod tests {
     use jiff::SignedDuration;
 
-    use super::{age, duration, percent, quantity};
+    use super::{age, duration, long, percent, quantity};
     use crate::apimachinery::go;
     use crate::apimachinery::quantity::{Format, Quantity};
 
@@ -120,6 +132,21 @@ mod tests {
             let exact = SignedDuration::from_millis(millis);
             assert_eq!(duration(exact), text);
             assert_eq!(go::parse_duration(text), Some(exact), "a flag takes {text}");
+        }
+    }
+
+    #[test]
+    fn long_durations_have_days() {
+        for (seconds, text) in [
+            (0, "0s"),
+            (3599, "59m59s"),
+            (3600, "1h"),
+            (4340, "1h12m"),
+            (86_399, "1d"),
+            (100_800, "1d4h"),
+            (604_800, "7d"),
+        ] {
+            assert_eq!(long(SignedDuration::from_secs(seconds)), text);
         }
     }
 

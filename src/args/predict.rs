@@ -148,6 +148,10 @@ pub struct TimelineArgs {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "30s")]
     #[arg(requires = "played", allow_hyphen_values = true)]
     pub metrics_after: SignedDuration,
+
+    /// Include every pass of each run that is compared in JSON and YAML
+    #[arg(long, requires = "played")]
+    pub passes: bool,
 }
 
 /// What to assume, as typed.

@@ -144,6 +144,7 @@ impl Plan {
             assumptions.apply(self.observed.clone(), &decide(&self.observed))?;
         let player = Player::new(self.timeline.clone(), &mut input.snapshot, &mut overrides)?;
         let first = decide(&input);
+        overrides.iter_mut().for_each(|own| own.came_to(&first));
         Ok(Prepared { input, overrides, first, player })
     }
 

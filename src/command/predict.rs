@@ -22,7 +22,6 @@ use crate::report::chart::Chart;
 use crate::report::notes::NOT_PLAYED;
 use crate::report::page::Page;
 use crate::report::prediction::Prediction;
-use crate::report::timeline::Played;
 use crate::saved::file;
 use crate::saved::save::Saved;
 use crate::snapshot::note::Note;
@@ -133,7 +132,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         expectations,
         thresholds,
         &Explanation::new(&observed),
-    );
+    )
+    .with_passes(args.timeline.passes);
     let text = match args.output {
         Some(PredictOutput::Json) => structured::json(&prediction)?,
         Some(PredictOutput::Yaml) => structured::yaml(&prediction)?,
@@ -186,8 +186,7 @@ fn with_right(e: Error, notes: &[Note]) -> Error {
 /// The chart that was asked for: a curve, or else a timeline.
 fn drawn(prediction: &Prediction<'_>, metric: Option<usize>) -> Result<Chart, Error> {
     let Some(metric) = metric else {
-        let played = prediction.timeline.as_ref().map(Played::chart);
-        return played.ok_or_else(|| Error::failed(NOT_PLAYED));
+        return prediction.over_time().ok_or_else(|| Error::failed(NOT_PLAYED));
     };
     let why = || {
         let of = prediction.thresholds.get(metric);

@@ -62,7 +62,11 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
     });
     let mark =
         current.map(|(mark, _)| format!("{} {}", signs.current, clean(&mark.label, layout.ascii)));
-    for key in filled(names.chain(mark), width - INDENT) {
+    let mut events: Vec<&str> = chart.events.iter().map(|(_, text)| text.as_str()).collect();
+    events.dedup();
+    let events = (!events.is_empty())
+        .then(|| format!("{} {}", signs.event, clean(&events.join(", "), layout.ascii)));
+    for key in filled(names.chain(mark).chain(events), width - INDENT) {
         line(format!("{indent}{key}"));
     }
     for row in (0..rows.count).rev() {
@@ -101,9 +105,6 @@ const NARROWEST: usize = 40;
 /// However wide it is, the chart is no wider.
 const WIDEST: usize = 120;
 
-/// Up to this many counts have a row each; beyond that, several share one.
-const MOST_ROWS: usize = 24;
-
 const LEFT: u8 = 1;
 const RIGHT: u8 = 2;
 const UP: u8 = 4;
@@ -112,7 +113,8 @@ const DOWN: u8 = 8;
 struct Signs {
     /// By the directions in which a stroke leaves.
     strokes: [char; 16],
-    series: [char; 3],
+    series: [char; 5],
+    event: char,
     bound: char,
     beyond: char,
     current: char,
@@ -125,7 +127,8 @@ struct Signs {
 
 const UNICODE: Signs = Signs {
     strokes: [' ', '╴', '╶', '─', '╵', '┘', '└', '┴', '╷', '┐', '┌', '┬', '│', '┤', '├', '┼'],
-    series: ['·', '∘', '×'],
+    series: ['·', '∘', '×', '*', '+'],
+    event: '▲',
     bound: '┄',
     beyond: '↑',
     current: '●',
@@ -138,7 +141,8 @@ const UNICODE: Signs = Signs {
 
 const ASCII: Signs = Signs {
     strokes: [' ', '-', '-', '-', '|', '+', '+', '+', '|', '+', '+', '+', '|', '+', '+', '+'],
-    series: [':', '*', 'x'],
+    series: [':', '*', 'x', '%', '='],
+    event: '^',
     bound: '.',
     beyond: '^',
     current: 'o',
@@ -153,7 +157,7 @@ const ASCII: Signs = Signs {
 struct Rows {
     lowest: i32,
     highest: i32,
-    /// Those for counts.
+    /// Those for counts: one each, or several share one.
     plain: usize,
     /// With one for what is beyond, where anything is.
     count: usize,
@@ -164,7 +168,7 @@ impl Rows {
         let (lowest, highest) = chart.replicas;
         let highest = highest.max(lowest);
         let counts = (i64::from(highest) - i64::from(lowest)) as usize + 1;
-        let plain = counts.min(MOST_ROWS);
+        let plain = counts.min(chart.most_rows.max(1));
         let in_sight = |(from, _): &(i64, Option<i32>)| *from <= chart.span.1;
         let steps = chart.series.iter().flat_map(|it| it.steps.iter().filter(|it| in_sight(it)));
         let beyond = steps.filter_map(|(_, count)| *count).any(|count| count > highest);
@@ -217,6 +221,10 @@ struct Columns {
 }
 
 impl Columns {
+    fn has(&self, place: i64) -> bool {
+        (self.from..=self.to).contains(&place)
+    }
+
     fn of(&self, place: i64) -> usize {
         let place = i128::from(place.clamp(self.from, self.to)) - i128::from(self.from);
         let span = (i128::from(self.to) - i128::from(self.from)).max(1);
@@ -258,7 +266,7 @@ fn across(chart: &Chart, columns: &Columns, signs: &Signs, ascii: bool) -> [Stri
     let mut numbers = String::new();
     let mut room = 0;
     for (place, label) in &chart.ticks {
-        if *place < columns.from || *place > columns.to {
+        if !columns.has(*place) {
             continue;
         }
         let label = clean(label, ascii);
@@ -274,6 +282,9 @@ fn across(chart: &Chart, columns: &Columns, signs: &Signs, ascii: bool) -> [Stri
         numbers.push_str(&label);
         room = start + length + 2;
     }
+    for (place, _) in chart.events.iter().filter(|(place, _)| columns.has(*place)) {
+        rule[columns.of(*place)] = signs.event;
+    }
     [std::iter::once(signs.corner).chain(rule).collect(), numbers]
 }
 
@@ -284,7 +295,7 @@ pub(super) mod tests {
 
     use super::text;
     use crate::render::layout::Layout;
-    use crate::report::chart::{Chart, Mark, Series};
+    use crate::report::chart::{Chart, MOST_ROWS, Mark, Series};
 
     /// The answer and the proposal over a metric's percent, between 2 and 10.
     pub(in super::super) fn chart() -> Chart {
@@ -305,6 +316,8 @@ pub(super) mod tests {
             ],
             bounds: vec![(2, "min".to_owned()), (10, "max".to_owned())],
             current: Some(Mark { at: 130, replicas: Some(7), label: "now: 130 %".to_owned() }),
+            events: Vec::new(),
+            most_rows: MOST_ROWS,
         }
     }
 

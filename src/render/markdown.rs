@@ -15,6 +15,9 @@ use crate::report::section::{Detail, Part, Remark, Section, Table};
 /// The page as Markdown.
 pub fn markdown(page: &Page) -> String {
     let mut out = String::new();
+    if let Some(warning) = &page.warning {
+        paragraph(&mut out, "**", warning);
+    }
     paragraph(&mut out, "", &page.title);
     if let Some(expected) = &page.expected {
         section(&mut out, expected);
@@ -118,8 +121,12 @@ fn paragraph(out: &mut String, mark: &str, text: &str) {
 }
 
 /// A table of cells that are Markdown already.
-fn table(out: &mut String, columns: &[(&str, bool)], rows: impl Iterator<Item = Vec<String>>) {
-    let titles = columns.iter().map(|(title, _)| prose(title)).collect();
+fn table<T: AsRef<str>>(
+    out: &mut String,
+    columns: &[(T, bool)],
+    rows: impl Iterator<Item = Vec<String>>,
+) {
+    let titles = columns.iter().map(|(title, _)| prose(title.as_ref())).collect();
     let rules = columns.iter().map(|(_, numbers)| if *numbers { "--:" } else { "---" });
     let rules = rules.map(str::to_owned).collect();
     for row in [titles, rules].into_iter().chain(rows) {

@@ -20,6 +20,10 @@ use crate::report::section::{Detail, Part, Remark, Section, StepLine, Table};
 pub fn page(page: &Page, layout: &Layout) -> String {
     let mut out = Lines { text: String::new(), layout };
     let styles = &layout.styles;
+    if let Some(warning) = &page.warning {
+        out.paragraph("", warning, styles.blocked);
+        out.blank();
+    }
     for assumption in &page.assuming {
         out.paragraph("", assumption, styles.reason);
     }
@@ -64,7 +68,7 @@ pub(crate) fn pairs(pairs: &[(String, String)], layout: &Layout) -> String {
 /// wide, the column called `spare` is left out. The last column has the colour of its severity.
 pub fn rows(overview: &Overview, spare: Option<&str>, layout: &Layout) -> String {
     let whole = Layout { width: None, ..layout.clone() };
-    let draw = |columns: &[(&'static str, bool)], leaves: Option<usize>| {
+    let draw = |columns: &[Column], leaves: Option<usize>| {
         let rows = overview.rows.iter().map(|(severity, row)| {
             let last = row.len() - 1;
             let cells = row.iter().enumerate().filter(|(place, _)| Some(*place) != leaves);
@@ -82,7 +86,7 @@ pub fn rows(overview: &Overview, spare: Option<&str>, layout: &Layout) -> String
         out.text
     };
     let text = draw(&overview.columns, None);
-    let spare = overview.columns.iter().position(|(title, _)| Some(*title) == spare);
+    let spare = overview.columns.iter().position(|(title, _)| Some(&**title) == spare);
     let plain = anstream::adapter::strip_str(&text).to_string();
     let fits = layout.width.is_none_or(|width| plain.lines().all(|line| width_of(line) <= width));
     let Some(place) = spare.filter(|_| !fits) else {
@@ -103,6 +107,9 @@ fn of_severity(severity: Severity, styles: &Styles) -> Style {
 }
 
 const INDENT: &str = "  ";
+
+/// The title of a column, and whether it holds numbers.
+type Column = (Cow<'static, str>, bool);
 
 struct Lines<'l> {
     text: String,
@@ -240,7 +247,7 @@ impl Lines<'_> {
     fn records(&mut self, table: &Table) {
         let titled = table.columns.iter().any(|(title, _)| !title.is_empty());
         let last = table.columns.len().saturating_sub(1);
-        let titles = table.columns.iter().map(|(title, _)| (*title).to_owned()).collect();
+        let titles = table.columns.iter().map(|(title, _)| self.clean(title)).collect();
         let rows = table.rows.iter().map(|row| row.iter().map(|cell| self.clean(cell)).collect());
         let rows: Vec<Vec<String>> = titled.then_some(titles).into_iter().chain(rows).collect();
         let widths: Vec<usize> = (0..last)
@@ -277,7 +284,7 @@ impl Lines<'_> {
     }
 
     /// Cells below their titles. Cells have been cleaned.
-    fn grid(&mut self, columns: &[(&'static str, bool)], rows: Vec<Vec<String>>) {
+    fn grid(&mut self, columns: &[Column], rows: Vec<Vec<String>>) {
         let mut grid = comfy_table::Table::new();
         grid.load_style(NOTHING);
         match self.layout.width {
@@ -291,11 +298,12 @@ impl Lines<'_> {
             }
         }
         let heading = self.layout.styles.heading;
-        grid.set_header(columns.iter().map(|(title, _)| match *title {
+        let titles: Vec<String> = columns.iter().map(|(title, _)| self.clean(title)).collect();
+        grid.set_header(titles.iter().map(|title| match &**title {
             "" => Cell::new(""),
             title => Cell::new(title.style(heading).to_string()),
         }));
-        let widths = columns.iter().enumerate().map(|(place, (title, _))| {
+        let widths = titles.iter().enumerate().map(|(place, title)| {
             let cells = rows.iter().map(|row| width_of(&row[place]));
             cells.chain([width_of(title)]).max().unwrap_or(0) + 2
         });
@@ -312,7 +320,7 @@ impl Lines<'_> {
                 if self.layout.width.is_some() {
                     // Numbers and marks stay whole; names and lists give way.
                     let least = u16::try_from(widths[place]).unwrap_or(NARROWEST).min(NARROWEST);
-                    column.set_constraint(match (*numbers, *title) {
+                    column.set_constraint(match (*numbers, &**title) {
                         (true, _) | (false, "") => ColumnConstraint::ContentWidth,
                         (false, _) => ColumnConstraint::LowerBoundary(Width::Fixed(least)),
                     });

@@ -49,6 +49,14 @@ pub fn svg(chart: &Chart) -> String {
         }
     }
     line(words("label", (LEFT + RIGHT) / 2.0, BOTTOM + 40.0, "middle", &chart.across));
+    for (place, text) in &chart.events {
+        if (chart.span.0..=chart.span.1).contains(place) {
+            let (x, text) = (plot.x(*place), escape(text));
+            line(format!(
+                r#"<path class="event" d="M{x:.1} {TOP:.1}V{BOTTOM:.1}"><title>{text}</title></path>"#
+            ));
+        }
+    }
     for (place, series) in chart.series.iter().enumerate().rev() {
         let class = format!("series s{}", place.min(SERIES - 1));
         line(format!(r#"<path class="{class}" d="{}"/>"#, plot.path(series)));
@@ -82,7 +90,7 @@ const TOP: f64 = 44.0;
 const BOTTOM: f64 = 320.0;
 
 /// This many series look different.
-const SERIES: usize = 3;
+const SERIES: usize = 5;
 
 const STYLE: &str = "\
 <style>
@@ -92,16 +100,21 @@ text { fill: currentColor; }
 path { fill: none; stroke: currentColor; }
 .grid { stroke-opacity: .12; }
 .bound { stroke-dasharray: 6 4; stroke-opacity: .6; }
+.event { stroke-dasharray: 1 3; stroke-opacity: .8; }
 .series { stroke-width: 2.5; }
 .s0 { stroke: #0969da; }
 .s1 { stroke: #bc4c00; stroke-dasharray: 2 4; }
 .s2 { stroke: #8250df; stroke-dasharray: 8 3 2 3; }
+.s3 { stroke: #1a7f37; stroke-dasharray: 8 4; }
+.s4 { stroke: #cf222e; stroke-dasharray: 4 4; }
 .current { fill: currentColor; }
 @media (prefers-color-scheme: dark) {
 svg { color: #e6edf3; }
 .s0 { stroke: #58a6ff; }
 .s1 { stroke: #f0883e; }
 .s2 { stroke: #d2a8ff; }
+.s3 { stroke: #3fb950; }
+.s4 { stroke: #ff7b72; }
 }
 </style>
 ";
@@ -180,73 +193,78 @@ mod tests {
         let texts = document.descendants().filter(|node| node.has_tag_name("text"));
         assert!(texts.filter_map(|node| node.text()).any(|text| text == "cpu, % of <requests>"));
         assert_snapshot!(text, @r#"
-        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 400" role="img" aria-labelledby="title desc">
-        <title id="title">replicas over cpu</title>
-        <desc id="desc">From 2 to 10 replicas.</desc>
-        <style>
-        svg { color: #1f2328; font: 12px sans-serif; }
-        text { fill: currentColor; }
-        .heading { font-size: 15px; font-weight: bold; }
-        path { fill: none; stroke: currentColor; }
-        .grid { stroke-opacity: .12; }
-        .bound { stroke-dasharray: 6 4; stroke-opacity: .6; }
-        .series { stroke-width: 2.5; }
-        .s0 { stroke: #0969da; }
-        .s1 { stroke: #bc4c00; stroke-dasharray: 2 4; }
-        .s2 { stroke: #8250df; stroke-dasharray: 8 3 2 3; }
-        .current { fill: currentColor; }
-        @media (prefers-color-scheme: dark) {
-        svg { color: #e6edf3; }
-        .s0 { stroke: #58a6ff; }
-        .s1 { stroke: #f0883e; }
-        .s2 { stroke: #d2a8ff; }
-        }
-        </style>
-        <text class="heading" x="64.0" y="24.0" text-anchor="start">replicas over cpu</text>
-        <path class="grid" d="M64.0 320.0H630.0"/>
-        <text class="label" x="56.0" y="324.0" text-anchor="end">0</text>
-        <path class="grid" d="M64.0 274.0H630.0"/>
-        <text class="label" x="56.0" y="278.0" text-anchor="end">2</text>
-        <path class="grid" d="M64.0 228.0H630.0"/>
-        <text class="label" x="56.0" y="232.0" text-anchor="end">4</text>
-        <path class="grid" d="M64.0 182.0H630.0"/>
-        <text class="label" x="56.0" y="186.0" text-anchor="end">6</text>
-        <path class="grid" d="M64.0 136.0H630.0"/>
-        <text class="label" x="56.0" y="140.0" text-anchor="end">8</text>
-        <path class="grid" d="M64.0 90.0H630.0"/>
-        <text class="label" x="56.0" y="94.0" text-anchor="end">10</text>
-        <path class="grid" d="M64.0 44.0H630.0"/>
-        <text class="label" x="56.0" y="48.0" text-anchor="end">12</text>
-        <path class="bound" d="M64.0 274.0H630.0"/>
-        <text class="label" x="638.0" y="278.0" text-anchor="start">min 2</text>
-        <path class="bound" d="M64.0 90.0H630.0"/>
-        <text class="label" x="638.0" y="94.0" text-anchor="start">max 10</text>
-        <path class="axis" d="M64.0 44.0V320.0H630.0"/>
-        <path class="axis" d="M64.0 320.0v5"/>
-        <text class="label" x="64.0" y="340.0" text-anchor="middle">0 %</text>
-        <path class="axis" d="M158.3 320.0v5"/>
-        <text class="label" x="158.3" y="340.0" text-anchor="middle">50 %</text>
-        <path class="axis" d="M252.7 320.0v5"/>
-        <text class="label" x="252.7" y="340.0" text-anchor="middle">100 %</text>
-        <path class="axis" d="M347.0 320.0v5"/>
-        <text class="label" x="347.0" y="340.0" text-anchor="middle">150 %</text>
-        <path class="axis" d="M441.3 320.0v5"/>
-        <text class="label" x="441.3" y="340.0" text-anchor="middle">200 %</text>
-        <path class="axis" d="M535.7 320.0v5"/>
-        <text class="label" x="535.7" y="340.0" text-anchor="middle">250 %</text>
-        <path class="axis" d="M630.0 320.0v5"/>
-        <text class="label" x="630.0" y="340.0" text-anchor="middle">300 %</text>
-        <text class="label" x="347.0" y="360.0" text-anchor="middle">cpu, % of &lt;requests&gt;</text>
-        <path class="series s1" d="M64.0 274.0H141.4V251.0H179.1V228.0H216.8V205.0H254.6V182.0H292.3V159.0H330.0V136.0H367.8V113.0H405.5V90.0H443.2V67.0H481.0V44.0H518.7V36.0H630.0"/>
-        <path class="series s0" d="M64.0 274.0H141.4V251.0H179.1V228.0H216.8V205.0H254.6V182.0H292.3V159.0H330.0V136.0H367.8V113.0H405.5V90.0H630.0"/>
-        <path class="series s0" d="M64.0 378.0h24"/>
-        <text class="label" x="94.0" y="382.0" text-anchor="start">replicas</text>
-        <path class="series s1" d="M171.6 378.0h24"/>
-        <text class="label" x="201.6" y="382.0" text-anchor="start">proposal</text>
-        <circle class="current" cx="284.2" cy="378.0" r="5"/>
-        <circle class="current" cx="309.3" cy="159.0" r="5"/>
-        <text class="label" x="295.2" y="382.0" text-anchor="start">now: 130 %</text>
-        </svg>
-        "#);
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 400" role="img" aria-labelledby="title desc">
+<title id="title">replicas over cpu</title>
+<desc id="desc">From 2 to 10 replicas.</desc>
+<style>
+svg { color: #1f2328; font: 12px sans-serif; }
+text { fill: currentColor; }
+.heading { font-size: 15px; font-weight: bold; }
+path { fill: none; stroke: currentColor; }
+.grid { stroke-opacity: .12; }
+.bound { stroke-dasharray: 6 4; stroke-opacity: .6; }
+.event { stroke-dasharray: 1 3; stroke-opacity: .8; }
+.series { stroke-width: 2.5; }
+.s0 { stroke: #0969da; }
+.s1 { stroke: #bc4c00; stroke-dasharray: 2 4; }
+.s2 { stroke: #8250df; stroke-dasharray: 8 3 2 3; }
+.s3 { stroke: #1a7f37; stroke-dasharray: 8 4; }
+.s4 { stroke: #cf222e; stroke-dasharray: 4 4; }
+.current { fill: currentColor; }
+@media (prefers-color-scheme: dark) {
+svg { color: #e6edf3; }
+.s0 { stroke: #58a6ff; }
+.s1 { stroke: #f0883e; }
+.s2 { stroke: #d2a8ff; }
+.s3 { stroke: #3fb950; }
+.s4 { stroke: #ff7b72; }
+}
+</style>
+<text class="heading" x="64.0" y="24.0" text-anchor="start">replicas over cpu</text>
+<path class="grid" d="M64.0 320.0H630.0"/>
+<text class="label" x="56.0" y="324.0" text-anchor="end">0</text>
+<path class="grid" d="M64.0 274.0H630.0"/>
+<text class="label" x="56.0" y="278.0" text-anchor="end">2</text>
+<path class="grid" d="M64.0 228.0H630.0"/>
+<text class="label" x="56.0" y="232.0" text-anchor="end">4</text>
+<path class="grid" d="M64.0 182.0H630.0"/>
+<text class="label" x="56.0" y="186.0" text-anchor="end">6</text>
+<path class="grid" d="M64.0 136.0H630.0"/>
+<text class="label" x="56.0" y="140.0" text-anchor="end">8</text>
+<path class="grid" d="M64.0 90.0H630.0"/>
+<text class="label" x="56.0" y="94.0" text-anchor="end">10</text>
+<path class="grid" d="M64.0 44.0H630.0"/>
+<text class="label" x="56.0" y="48.0" text-anchor="end">12</text>
+<path class="bound" d="M64.0 274.0H630.0"/>
+<text class="label" x="638.0" y="278.0" text-anchor="start">min 2</text>
+<path class="bound" d="M64.0 90.0H630.0"/>
+<text class="label" x="638.0" y="94.0" text-anchor="start">max 10</text>
+<path class="axis" d="M64.0 44.0V320.0H630.0"/>
+<path class="axis" d="M64.0 320.0v5"/>
+<text class="label" x="64.0" y="340.0" text-anchor="middle">0 %</text>
+<path class="axis" d="M158.3 320.0v5"/>
+<text class="label" x="158.3" y="340.0" text-anchor="middle">50 %</text>
+<path class="axis" d="M252.7 320.0v5"/>
+<text class="label" x="252.7" y="340.0" text-anchor="middle">100 %</text>
+<path class="axis" d="M347.0 320.0v5"/>
+<text class="label" x="347.0" y="340.0" text-anchor="middle">150 %</text>
+<path class="axis" d="M441.3 320.0v5"/>
+<text class="label" x="441.3" y="340.0" text-anchor="middle">200 %</text>
+<path class="axis" d="M535.7 320.0v5"/>
+<text class="label" x="535.7" y="340.0" text-anchor="middle">250 %</text>
+<path class="axis" d="M630.0 320.0v5"/>
+<text class="label" x="630.0" y="340.0" text-anchor="middle">300 %</text>
+<text class="label" x="347.0" y="360.0" text-anchor="middle">cpu, % of &lt;requests&gt;</text>
+<path class="series s1" d="M64.0 274.0H141.4V251.0H179.1V228.0H216.8V205.0H254.6V182.0H292.3V159.0H330.0V136.0H367.8V113.0H405.5V90.0H443.2V67.0H481.0V44.0H518.7V36.0H630.0"/>
+<path class="series s0" d="M64.0 274.0H141.4V251.0H179.1V228.0H216.8V205.0H254.6V182.0H292.3V159.0H330.0V136.0H367.8V113.0H405.5V90.0H630.0"/>
+<path class="series s0" d="M64.0 378.0h24"/>
+<text class="label" x="94.0" y="382.0" text-anchor="start">replicas</text>
+<path class="series s1" d="M171.6 378.0h24"/>
+<text class="label" x="201.6" y="382.0" text-anchor="start">proposal</text>
+<circle class="current" cx="284.2" cy="378.0" r="5"/>
+<circle class="current" cx="309.3" cy="159.0" r="5"/>
+<text class="label" x="295.2" y="382.0" text-anchor="start">now: 130 %</text>
+</svg>
+"#);
     }
 }

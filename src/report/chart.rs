@@ -21,7 +21,14 @@ pub struct Chart {
     pub bounds: Vec<(i32, String)>,
     /// Where things stand.
     pub current: Option<Mark>,
+    /// Places at which something else happened, with what.
+    pub events: Vec<(i64, String)>,
+    /// On a terminal, it has at most so many rows.
+    pub most_rows: usize,
 }
+
+/// The rows of a chart that has the screen to itself.
+pub(crate) const MOST_ROWS: usize = 24;
 
 /// Replicas from place to place.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 //! code of what was found. The wide list adds what decided and what limits it, in the controller's own
 //! reasons, so that they lead from here to a pass's conditions and events.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
@@ -60,7 +62,7 @@ pub type Row = (Option<Severity>, Vec<String>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overview {
     /// The columns, each with whether it holds numbers; the last has the finding.
-    pub columns: Vec<(&'static str, bool)>,
+    pub columns: Vec<(Cow<'static, str>, bool)>,
     /// The lines.
     pub rows: Vec<Row>,
 }
@@ -81,7 +83,8 @@ pub fn overview(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) ->
         [("MIN", true), ("MAX", true), ("PROPOSAL", true), ("WINNER", false), ("LIMIT", false)];
     let columns = named.then_some(("NAMESPACE", false)).into_iter().chain(own);
     let columns = columns.chain(more.into_iter().filter(|_| wide)).chain([("FINDING", false)]);
-    let columns: Vec<(&'static str, bool)> = columns.collect();
+    let columns: Vec<(Cow<'static, str>, bool)> =
+        columns.map(|(title, numbers)| (title.into(), numbers)).collect();
     let row = |listed: &Listed<Explanation<'_>>| {
         let mut row = Vec::from_iter(named.then(|| listed.namespace.clone()));
         row.push(listed.name.clone());

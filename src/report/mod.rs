@@ -3,8 +3,10 @@
 //! prints anything.
 
 pub(crate) mod apply;
+pub mod backtest;
 pub mod basis;
 pub(crate) mod chart;
+mod clock;
 pub(crate) mod comparison;
 pub mod concern;
 pub mod findings;
@@ -14,6 +16,7 @@ pub mod page;
 pub mod prediction;
 pub mod section;
 pub mod timeline;
+mod totals;
 mod words;
 
 use serde::ser::{SerializeMap, SerializeSeq};

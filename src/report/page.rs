@@ -30,6 +30,8 @@ use crate::snapshot::hpa::short_label;
 /// A report: what happens and why, and the sections that bear it out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
+    /// Why the answer may not be trusted.
+    pub warning: Option<String>,
     /// What the answer rests on that was not observed.
     pub assuming: Vec<String>,
     /// The HPA and its target.
@@ -91,7 +93,7 @@ impl Page {
         sections.extend(words.pods());
         sections.extend(words.conditions_and_events());
         sections.extend(words.comparison());
-        sections.extend(words.rests_on(Vec::new()));
+        sections.extend(words.rests_on(Vec::new(), Vec::new()));
         words.page(sections)
     }
 }
@@ -108,6 +110,7 @@ impl Words<'_> {
     pub(super) fn page(&self, sections: Vec<Section>) -> Page {
         let (headline, why) = self.verdict();
         Page {
+            warning: None,
             assuming: Vec::new(),
             title: self.title(),
             subtitle: self.subtitle(),
@@ -184,18 +187,23 @@ impl Words<'_> {
         let events = outcome.events.iter().flatten().map(|it| {
             vec![format!("{} event", it.type_), it.reason.to_owned(), it.message.clone()]
         });
-        let conditions = Table { columns: vec![("", false); 4], rows: conditions.collect() };
-        let events = Table { columns: vec![("", false); 3], rows: events.collect() };
+        let conditions = Table::new([("", false); 4], conditions.collect());
+        let events = Table::new([("", false); 3], events.collect());
         let body = [Part::Records(conditions), Part::Records(events)];
         Section::new("CONDITIONS AND EVENTS", Detail::Wide, body).unless_empty()
     }
 
-    /// What the answer rests on, with what else is assumed of what follows, and the notes.
-    pub(super) fn rests_on(&self, further: Vec<(String, String)>) -> impl Iterator<Item = Section> {
-        let assumed = self.assumed().into_iter().chain(further.iter().cloned()).collect();
-        let assumed = Section::new("ASSUMED", Detail::Wide, [Part::Pairs(assumed)]);
+    /// What the answer rests on, with what else is assumed of what follows, the more important part of
+    /// which every report shows, and the notes.
+    pub(super) fn rests_on(
+        &self,
+        important: Vec<(String, String)>,
+        further: Vec<(String, String)>,
+    ) -> impl Iterator<Item = Section> {
+        let assumed = self.assumed().into_iter().chain(important.iter().cloned()).chain(further);
+        let assumed = Section::new("ASSUMED", Detail::Wide, [Part::Pairs(assumed.collect())]);
         let brief = Part::Text(Vec::from_iter(self.briefly_assumed()));
-        let brief = Section::new("", Detail::Always, [Part::Pairs(further), brief]);
+        let brief = Section::new("", Detail::Always, [Part::Pairs(important), brief]);
         let brief = if self.wide { None } else { brief.unless_empty() };
         let notes = Part::Text(self.explanation.notes.clone());
         let notes = Section::new("NOTES", Detail::Always, [notes]);

@@ -3,13 +3,16 @@
 
 use serde::Serialize;
 
+use super::backtest::Compared;
 use super::chart::Chart;
 use super::page::verdict::Headline;
 use super::page::{Page, Symbols, Words, changes};
 use super::section::{Detail, Part, Section, Table};
 use super::timeline::Played;
+use super::words::{assumed, in_words};
 use super::{Certainty, Explanation, Range};
 use crate::backtest::Backtest;
+use crate::pass::Pass;
 use crate::whatif::expect::{Expectation, Truth};
 use crate::whatif::overrides::{Override, Reported};
 use crate::whatif::thresholds::Thresholds;
@@ -26,8 +29,7 @@ pub struct Prediction<'a> {
     /// What follows as time goes on; none where that was not asked for, or cannot be played.
     pub timeline: Option<Played<'a>>,
     /// The runs side by side; none where there is nothing to compare.
-    #[serde(skip)]
-    pub(crate) backtest: Option<&'a Backtest>,
+    pub(crate) backtest: Option<Compared<'a>>,
     pub(crate) expectations: Vec<Expectation>,
     /// For each metric, at which values the answer changes; empty if the pass ignores metrics.
     pub(crate) thresholds: Vec<Thresholds>,
@@ -62,10 +64,11 @@ impl<'a> Prediction<'a> {
         explanation.comparison = None;
         let words = Words { explanation: observed, wide: false, symbols: Symbols::UNICODE };
         let (observed_headline, _) = words.verdict();
-        let timeline = timeline.map(|timeline| Played::new(timeline, &explanation));
+        let Pass { input, remembered, .. } = explanation.pass;
+        let timeline = timeline.map(|own| Played::new(own, input, remembered.is_open()));
         Self {
             timeline,
-            backtest,
+            backtest: backtest.map(Compared::new),
             explanation,
             overrides,
             observed: Observed {
@@ -77,6 +80,19 @@ impl<'a> Prediction<'a> {
             thresholds,
             observed_headline,
         }
+    }
+
+    /// The same with every pass of the runs that are compared.
+    #[must_use]
+    pub fn with_passes(mut self, is_wanted: bool) -> Self {
+        self.backtest = self.backtest.map(|backtest| backtest.with_passes(is_wanted));
+        self
+    }
+
+    /// Replicas over time: of all runs if several are compared.
+    pub fn over_time(&self) -> Option<Chart> {
+        let backtest = self.backtest.as_ref().map(Compared::chart);
+        backtest.or_else(|| self.timeline.as_ref().map(Played::chart))
     }
 
     /// Replicas over the values of the metric whose curve was asked for.
@@ -104,58 +120,69 @@ impl Page {
         sections.extend(words.metrics());
         sections.extend(words.path());
         // A timeline says the same of a load that does not follow the pods.
-        sections.extend(match played {
-            Some(played) => Some(played.section(symbols)),
-            None => words.upcoming(),
+        sections.extend(match (played, &prediction.backtest) {
+            (_, Some(_)) => None,
+            (Some(played), None) => Some(played.section(symbols, wide)),
+            (None, None) => words.upcoming(),
         });
         sections.push(Section::new("CHANGES", Detail::Always, [changes]));
-        sections.extend(curve);
         sections.extend(words.pods());
         sections.extend(words.conditions_and_events());
-        sections.extend(words.rests_on(played.map(Played::assumed).unwrap_or_default()));
-        let mut page = words.page(sections);
-
-        let mut observed = prediction.observed_headline.text(symbols).to_uppercase();
-        if let Some(Range { min, max }) = prediction.observed.range.filter(|it| it.min != it.max) {
-            observed += &format!(", not certain: between {min} and {max}");
-        }
-        if prediction.overrides.is_empty() {
-            page.assuming.push("assuming nothing beyond what was observed".to_owned());
-        } else {
-            let table = overrides(prediction, [&page.verdict, &observed], symbols);
-            page.sections.insert(0, Section::new("", Detail::Comment, [Part::Table(table)]));
-        }
-        page.assuming.extend(prediction.overrides.iter().map(|own| {
-            let observed = own.observed.as_ref();
-            let observed = observed.map(|observed| format!(" (observed {})", observed.plain()));
-            let assumed = assumed(own, symbols);
-            format!("assuming {} {assumed}{}", own.item, observed.unwrap_or_default())
-        }));
-        page.observed = Some(observed);
+        let assumed = played.map(Played::assumed).unwrap_or_default();
+        let Some(backtest) = &prediction.backtest else {
+            sections.extend(curve);
+            sections.extend(words.rests_on(assumed, Vec::new()));
+            let mut page = words.page(sections);
+            page.expected = expected;
+            assume(&mut page, prediction, symbols);
+            return page;
+        };
+        // What is compared comes first; the pass that it begins with is a detail.
+        sections.iter_mut().for_each(|section| section.detail = Detail::Wide);
+        let rests_on = words.rests_on(Vec::new(), assumed);
+        let mut page = words.page(Vec::new());
+        let first = std::iter::once(page.verdict).chain(page.why).collect();
+        let title = format!("FIRST PASS OF {}", backtest.first());
+        page.sections = backtest.sections(symbols, wide);
+        page.sections.extend(curve);
+        page.sections.push(Section::new(title, Detail::Wide, [Part::Text(first)]));
+        page.sections.extend(sections.into_iter().chain(rests_on));
+        page.warning = backtest.warning();
+        page.assuming = backtest.assuming(symbols);
+        (page.tone, page.verdict) = backtest.headline();
+        page.why = Vec::from_iter(backtest.doubt());
         page.expected = expected;
         page
     }
+}
+
+/// Adds what a prediction assumes, with the answer without it.
+fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
+    let mut observed = prediction.observed_headline.text(symbols).to_uppercase();
+    if let Some(Range { min, max }) = prediction.observed.range.filter(|it| it.min != it.max) {
+        observed += &format!(", not certain: between {min} and {max}");
+    }
+    if prediction.overrides.is_empty() {
+        page.assuming.push("assuming nothing beyond what was observed".to_owned());
+    } else {
+        let table = overrides(prediction, [&page.verdict, &observed], symbols);
+        page.sections.insert(0, Section::new("", Detail::Comment, [Part::Table(table)]));
+    }
+    page.assuming.extend(
+        prediction.overrides.iter().map(|own| format!("assuming {}", in_words(own, symbols.arrow))),
+    );
+    page.observed = Some(observed);
 }
 
 /// What is assumed and what was observed, side by side, with the verdict on each.
 fn overrides(prediction: &Prediction<'_>, verdicts: [&str; 2], symbols: Symbols) -> Table {
     let rows = prediction.overrides.iter().map(|own| {
         let observed = own.observed.as_ref().map(Reported::plain).unwrap_or_default();
-        vec![own.item.clone(), assumed(own, symbols), observed]
+        vec![own.item.clone(), assumed(own, symbols.arrow), observed]
     });
     let answers = ["answer"].into_iter().chain(verdicts).map(str::to_owned).collect();
-    Table {
-        columns: vec![("ITEM", false), ("ASSUMED", false), ("OBSERVED", false)],
-        rows: rows.chain([answers]).collect(),
-    }
-}
-
-/// What is assumed, with what it comes to.
-fn assumed(own: &Override, symbols: Symbols) -> String {
-    match &own.result {
-        Some(result) => format!("{} {} {}", own.assumed, symbols.arrow, result.plain()),
-        None => own.assumed.clone(),
-    }
+    let columns = [("ITEM", false), ("ASSUMED", false), ("OBSERVED", false)];
+    Table::new(columns, rows.chain([answers]).collect())
 }
 
 /// An expectation with how it stands, and what that rests on.

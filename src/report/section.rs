@@ -1,6 +1,8 @@
 //! The sections of a page. A section has a title and parts of a few kinds. Layout knows these kinds and
 //! nothing of what a section is about.
 
+use std::borrow::Cow;
+
 use super::chart::Chart;
 use crate::findings::Severity;
 
@@ -51,7 +53,7 @@ pub enum Part {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
     /// The columns, each with whether it holds numbers. Records may have columns without titles.
-    pub columns: Vec<(&'static str, bool)>,
+    pub columns: Vec<(Cow<'static, str>, bool)>,
     /// The cells.
     pub rows: Vec<Vec<String>>,
 }
@@ -80,6 +82,17 @@ pub struct StepLine {
     pub text: String,
     /// The controller's reason, if this step made a difference.
     pub reason: Option<&'static str>,
+}
+
+impl Table {
+    /// A table with these titles.
+    pub(crate) fn new(
+        columns: impl IntoIterator<Item = (&'static str, bool)>,
+        rows: Vec<Vec<String>>,
+    ) -> Self {
+        let columns = columns.into_iter().map(|(title, numbers)| (title.into(), numbers));
+        Self { columns: columns.collect(), rows }
+    }
 }
 
 impl Section {

@@ -7,54 +7,50 @@ use jiff::{SignedDuration, Timestamp};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::chart::{Chart, Series};
+use super::chart::{Chart, MOST_ROWS, Series};
+use super::clock::{Clock, millis};
 use super::page::Symbols;
 use super::section::{Detail, Part, Section, Table};
+use super::totals::{self, TotalsView};
 use super::words::{count, distance, duration, list, time};
-use super::{Certainty, Explanation, Range};
+use super::{Certainty, Range};
 use crate::apimachinery::json::SecondsTime;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
 use crate::whatif::timeline::{Change, Lack, LastValue, Limited, PENDING, Stays, Timeline};
 
-/// A timeline with the explanation of its first pass.
+/// A timeline with what its words need of the first pass.
 #[derive(Debug)]
 pub struct Played<'a> {
-    timeline: &'a Timeline,
-    certainty: Certainty,
+    pub(super) timeline: &'a Timeline,
+    pub(super) certainty: Certainty,
     /// What each metric of the spec is called.
     metrics: Vec<String>,
-    bounds: (i32, i32),
+    pub(super) bounds: (i32, i32),
     /// The controller's `--horizontal-pod-autoscaler-cpu-initialization-period`.
     initialization: SignedDuration,
 }
 
 impl<'a> Played<'a> {
-    pub(crate) fn new(timeline: &'a Timeline, explanation: &Explanation<'_>) -> Self {
-        let spec = &explanation.pass.input.snapshot.hpa.spec;
-        let unread = explanation.pass.input.snapshot.metrics.iter().any(MetricAnswer::is_unread);
-        let is_open = explanation.pass.remembered.is_open() || unread;
+    /// Words a timeline. `input` is that of its first pass, `is_open` whether its history is uncertain.
+    pub(super) fn new(timeline: &'a Timeline, input: &Input, is_open: bool) -> Self {
+        let spec = &input.snapshot.hpa.spec;
+        let is_open = is_open || input.snapshot.metrics.iter().any(MetricAnswer::is_unread);
         Self {
             timeline,
             certainty: if is_open { Certainty::Bounded } else { Certainty::Certain },
             metrics: spec.metrics.iter().map(MetricSpec::label).collect(),
             bounds: (spec.min_replicas.unwrap_or(1), spec.max_replicas),
-            initialization: explanation.pass.input.snapshot.controller.cpu_initialization_period,
+            initialization: input.snapshot.controller.cpu_initialization_period,
         }
     }
 
-    /// A row for each change, how it ends, and a chart.
-    pub(super) fn section(&self, symbols: Symbols) -> Section {
-        let Timeline { start, period, span, passes, changes, .. } = self.timeline;
-        let row = |change: &Change| {
-            let Change { time, from, to, .. } = change;
-            vec![
-                duration(time.duration_since(*start)),
-                format!("{from} {} {to}", symbols.arrow),
-                self.because(change),
-            ]
-        };
+    /// A row for each change, of many only the first unless `wide`; how it ends, what it comes to, and a
+    /// chart.
+    pub(super) fn section(&self, symbols: Symbols, wide: bool) -> Section {
+        let Timeline { start, period, span, passes, totals, .. } = self.timeline;
         let title = format!(
             "OVER TIME: {} PASS{} IN {}, ONE EVERY {}",
             passes.len(),
@@ -62,18 +58,43 @@ impl<'a> Played<'a> {
             duration(*span),
             duration(*period)
         );
-        let changes = Table {
-            columns: vec![("AFTER", true), ("REPLICAS", false), ("BECAUSE", false)],
-            rows: changes.iter().map(row).collect(),
-        };
-        let body = [Part::Records(changes), Part::Text(self.end()), Part::Chart(self.chart())];
-        Section::new(title, Detail::Always, body)
+        let when = |time: Timestamp| duration(time.duration_since(*start));
+        let changes = self.changes(("AFTER", true), when, symbols, wide);
+        let text = self.end().into_iter().chain([totals::sentence(totals)]).collect();
+        let body = changes.into_iter().chain([Part::Text(text), Part::Chart(self.chart())]);
+        Section { title, detail: Detail::Always, body: body.collect() }
     }
 
-    /// Why a pass changed the replicas.
-    fn because(&self, change: &Change) -> String {
+    /// A row for each change, of many only the first unless `wide`.
+    pub(super) fn changes(
+        &self,
+        time: (&'static str, bool),
+        when: impl Fn(Timestamp) -> String,
+        symbols: Symbols,
+        wide: bool,
+    ) -> Vec<Part> {
+        let changes = &self.timeline.changes;
+        let shown = if wide { changes.len() } else { SHOWN };
+        let row = |change: &Change| {
+            let Change { time, from, to, .. } = change;
+            vec![when(*time), format!("{from} {} {to}", symbols.arrow), self.because(change)]
+        };
+        let rows: Vec<_> = changes.iter().take(shown).map(row).collect();
+        let hidden = changes.len() - rows.len();
+        let more = (hidden > 0).then(|| format!("and {hidden} more (-o wide shows all)"));
+        let table = Table::new([time, ("REPLICAS", false), ("BECAUSE", false)], rows);
+        let table = (!table.rows.is_empty()).then_some(Part::Records(table));
+        table.into_iter().chain(more.map(|more| Part::Text(vec![more]))).collect()
+    }
+
+    /// Why a pass made of the replicas what it did.
+    pub(super) fn because(&self, change: &Change) -> String {
         let asked = match (change.proposal, change.by.and_then(|by| self.metrics.get(by))) {
             (None, _) => String::new(),
+            (Some(_), Some(metric)) if change.is_within_tolerance => {
+                let value = change.value.as_ref().map(|value| format!(" at {}", value.plain()));
+                format!("{metric}{} is within tolerance", value.unwrap_or_default())
+            }
             (Some(proposal), Some(metric)) => format!("{metric} proposes {proposal}"),
             (Some(proposal), None) => format!("the metrics propose {proposal}"),
         };
@@ -138,35 +159,50 @@ impl<'a> Played<'a> {
         std::iter::once(end).chain(open).collect()
     }
 
-    /// Replicas over time.
-    pub fn chart(&self) -> Chart {
-        let Timeline { start, period, span, passes, changes, .. } = self.timeline;
-        let at = |place: usize| millis(period.saturating_mul(place as i32));
+    /// The replicas from the pass before the first on.
+    pub(super) fn replicas(&self, name: &str) -> Series {
+        let Timeline { start, passes, changes, .. } = self.timeline;
         let before = changes.first().filter(|change| change.time == *start);
         let first = before.map_or_else(|| passes.first().map(|p| p.replicas), |c| Some(c.from));
-        let series = |name: &str, counts: Vec<(i64, Option<i32>)>| {
-            let mut steps = counts;
-            steps.dedup_by(|later, kept| later.1 == kept.1);
-            Series { name: name.to_owned(), steps }
-        };
-        let replicas = passes.iter().enumerate().map(|(i, p)| (at(i), Some(p.replicas)));
-        let replicas = std::iter::once((-at(1), first)).chain(replicas).collect();
-        let proposed = passes.iter().enumerate().map(|(i, p)| (at(i), p.proposal)).collect();
-        let highest = passes.iter().map(|p| p.replicas).chain(first).max().unwrap_or(0);
+        let counts = std::iter::once(first).chain(passes.iter().map(|p| Some(p.replicas)));
+        self.series(name, -1, counts)
+    }
+
+    /// Counts pass by pass, where they change; the first is that of a place.
+    pub(super) fn series(
+        &self,
+        name: &str,
+        first: i32,
+        counts: impl Iterator<Item = Option<i32>>,
+    ) -> Series {
+        let at = |place: i32| millis(self.timeline.period.saturating_mul(place));
+        let mut steps: Vec<_> = (first..).zip(counts).map(|(i, count)| (at(i), count)).collect();
+        steps.dedup_by(|later, kept| later.1 == kept.1);
+        Series { name: name.to_owned(), steps }
+    }
+
+    /// Replicas over time.
+    pub fn chart(&self) -> Chart {
+        let Timeline { start, period, span, passes, .. } = self.timeline;
+        let replicas = self.replicas("replicas");
+        let highest = replicas.steps.iter().filter_map(|(_, count)| *count).max().unwrap_or(0);
         let (min, max) = self.bounds;
         let bounds = [(min, "min"), (max, "max")].into_iter();
         let bounds = bounds.filter(|(count, _)| *count <= highest);
-        let (ticks, last) = (ticks(*span), at(passes.len().saturating_sub(1)));
+        let last = period.saturating_mul(passes.len().saturating_sub(1) as i32);
+        let clock = Clock::Since(*start);
         Chart {
             title: format!("replicas in {}", duration(*span)),
             description: self.end().join(" "),
-            across: format!("time since {}", SecondsTime(*start)),
-            span: (-at(1), last.max(millis(*span))),
-            ticks: ticks.map(|tick| (millis(tick), duration(tick))).collect(),
+            across: clock.across(),
+            span: (-millis(*period), millis(last.max(*span))),
+            ticks: clock.ticks(*span),
             replicas: (0, highest),
-            series: vec![series("replicas", replicas), series("proposed", proposed)],
+            series: vec![replicas, self.series("proposed", 0, passes.iter().map(|p| p.proposal))],
             bounds: bounds.map(|(count, name)| (count, name.to_owned())).collect(),
             current: None,
+            events: Vec::new(),
+            most_rows: MOST_ROWS,
         }
     }
 
@@ -254,24 +290,13 @@ impl<'a> Played<'a> {
 /// How many pods with the same lack are named.
 const NAMED: usize = 5;
 
-fn millis(duration: SignedDuration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// Times that people count in, of which at most eight are in a span.
-fn ticks(span: SignedDuration) -> impl Iterator<Item = SignedDuration> {
-    const APART: [i64; 17] =
-        [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400];
-    let most = span.as_secs() / 7;
-    let apart = APART.into_iter().find(|apart| *apart >= most);
-    let apart = apart.unwrap_or_else(|| (most / 86_400 + 1) * 86_400);
-    (0..=span.as_secs() / apart).map(move |n| SignedDuration::from_secs(n * apart))
-}
+/// As many changes are read at a glance.
+const SHOWN: usize = 20;
 
 impl Serialize for Played<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Timeline { start, period, span, trace, times, .. } = self.timeline;
-        let Timeline { starting, stays, passes, changes, is_settled, swing, .. } = self.timeline;
+        let Timeline { starting, stays, passes, totals, is_settled, swing, .. } = self.timeline;
         let seconds = |duration: &SignedDuration| duration.as_secs_f64();
         let at = |time: Timestamp| SecondsTime(time).to_string();
         let mut map = serializer.serialize_map(None)?;
@@ -287,29 +312,57 @@ impl Serialize for Played<'_> {
         map.serialize_entry("startingPods", starting)?;
         map.serialize_entry("stays", stays)?;
         map.serialize_entry("certainty", &self.certainty)?;
-        let changes: Vec<_> = changes
-            .iter()
-            .map(|change| ChangeView {
-                time: at(change.time),
-                from: change.from,
-                to: change.to,
-                proposal: change.proposal,
-                metric: change.by.and_then(|by| self.metrics.get(by)).map(String::as_str),
-                limits: change.limits.iter().map(LimitView::of).collect(),
-            })
-            .collect();
-        map.serialize_entry("changes", &changes)?;
+        map.serialize_entry("changes", &self.change_views())?;
         let settled = is_settled.then(|| at(self.timeline.steady_since()));
         map.serialize_entry("settledAt", &settled)?;
         map.serialize_entry("swing", &swing.map(|(min, max)| Range { min, max }))?;
         map.serialize_entry("final", &passes.last().map(|point| point.replicas))?;
         map.serialize_entry("passes", &passes.len())?;
-        let column = |of: fn(&_) -> _| passes.iter().map(of).collect::<Vec<Option<i64>>>();
-        map.serialize_entry("replicas", &column(|p| Some(p.replicas.into())))?;
-        map.serialize_entry("proposals", &column(|p| p.proposal.map(i64::from)))?;
-        map.serialize_entry("readyPods", &column(|p| i64::try_from(p.ready).ok()))?;
+        map.serialize_entry("totals", &TotalsView::from(totals))?;
+        let PassesView { replicas, proposals, ready_pods } = self.passes();
+        map.serialize_entry("replicas", &replicas)?;
+        map.serialize_entry("proposals", &proposals)?;
+        map.serialize_entry("readyPods", &ready_pods)?;
         map.end()
     }
+}
+
+impl Played<'_> {
+    /// What a pass made of the replicas, as data.
+    pub(super) fn view(&self, change: &Change) -> ChangeView<'_> {
+        ChangeView {
+            time: SecondsTime(change.time).to_string(),
+            from: change.from,
+            to: change.to,
+            proposal: change.proposal,
+            metric: change.by.and_then(|by| self.metrics.get(by)).map(String::as_str),
+            limits: change.limits.iter().map(LimitView::of).collect(),
+        }
+    }
+
+    /// The passes that changed the replicas, as data.
+    pub(super) fn change_views(&self) -> Vec<ChangeView<'_>> {
+        self.timeline.changes.iter().map(|change| self.view(change)).collect()
+    }
+
+    /// Every pass, as data.
+    pub(super) fn passes(&self) -> PassesView {
+        let passes = &self.timeline.passes;
+        PassesView {
+            replicas: passes.iter().map(|pass| pass.replicas).collect(),
+            proposals: passes.iter().map(|pass| pass.proposal).collect(),
+            ready_pods: passes.iter().map(|pass| pass.ready).collect(),
+        }
+    }
+}
+
+/// Every pass, column by column.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PassesView {
+    replicas: Vec<i32>,
+    proposals: Vec<Option<i32>>,
+    ready_pods: Vec<usize>,
 }
 
 #[derive(Serialize)]
@@ -319,8 +372,8 @@ struct TraceView<'a> {
     last: &'a [LastValue],
 }
 
-#[derive(Serialize)]
-struct ChangeView<'a> {
+#[derive(Debug, Serialize)]
+pub(super) struct ChangeView<'a> {
     time: String,
     from: i32,
     to: i32,
@@ -329,7 +382,7 @@ struct ChangeView<'a> {
     limits: Vec<LimitView>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct LimitView {
     by: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::numbers::age;
-pub(super) use crate::numbers::{duration, percent, quantity};
+pub(super) use crate::numbers::{duration, long, percent, quantity};
 use crate::snapshot::hpa::MetricValueStatus;
+use crate::whatif::overrides::Override;
 use crate::whatif::thresholds::Unit;
 
 /// What a metric said: `63% (12m)`, `12m`, `-` for nothing.
@@ -86,6 +87,21 @@ pub(super) fn list(parts: &[String]) -> String {
         [] => String::new(),
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// What is assumed of something, and what was observed.
+pub(super) fn in_words(own: &Override, arrow: &str) -> String {
+    let observed = own.observed.as_ref();
+    let observed = observed.map(|observed| format!(" (observed {})", observed.plain()));
+    format!("{} {}{}", own.item, assumed(own, arrow), observed.unwrap_or_default())
+}
+
+/// What is assumed, with what it comes to.
+pub(super) fn assumed(own: &Override, arrow: &str) -> String {
+    match &own.result {
+        Some(result) => format!("{} {arrow} {}", own.assumed, result.plain()),
+        None => own.assumed.clone(),
     }
 }
 

@@ -428,7 +428,7 @@ fn annotations_for_a_run() {
 /// A page with every kind of part that says a text everywhere, and expectations that do.
 fn saying(text: &str) -> (Page, Vec<Expectation>) {
     let say = || text.to_owned();
-    let columns = vec![("A", false), ("B", true)];
+    let columns = vec![("A".into(), false), ("B".into(), true)];
     let table = Table { columns, rows: vec![vec![say(), say()]] };
     let pairs = || Part::Pairs(vec![(say(), say())]);
     let step = StepLine { replicas: 2, text: say(), reason: Some("TooFewReplicas") };
@@ -447,6 +447,7 @@ fn saying(text: &str) -> (Page, Vec<Expectation>) {
     ];
     let section = |body| Section { title: say(), detail: Detail::Always, body };
     let page = Page {
+        warning: Some(say()),
         assuming: Vec::new(),
         title: say(),
         subtitle: say(),

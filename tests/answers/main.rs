@@ -15,6 +15,7 @@ mod predict;
 mod properties;
 mod schema;
 mod screens;
+mod side_by_side;
 mod thresholds;
 mod timeline;
 mod trajectories;

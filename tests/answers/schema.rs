@@ -446,7 +446,7 @@ fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
         schema["properties"].as_object().expect("properties").keys().cloned().collect()
     };
     let mut more = keys(&schema());
-    let own = ["overrides", "observed", "timeline", "expectations", "thresholds"];
+    let own = ["overrides", "observed", "timeline", "backtest", "expectations", "thresholds"];
     more.extend(own.map(str::to_owned));
     assert_eq!(keys(&published::prediction()), more);
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::apimachinery::quantity::Format;
-use crate::report::chart::{Chart, Mark, Series, round_numbers};
+use crate::report::chart::{Chart, MOST_ROWS, Mark, Series, round_numbers};
 use crate::report::words;
 use crate::whatif::thresholds::{
     Ask, Band, Changes, Curve, Effect, End, Found, Hold, Reached, Span, Thresholds, Unit,
@@ -217,6 +217,8 @@ pub(in crate::report) fn chart(
                 false => format!("now: {}", value(now)),
             },
         }),
+        events: Vec::new(),
+        most_rows: MOST_ROWS,
     })
 }
 

@@ -26,7 +26,7 @@ impl Words<'_> {
             cells.extend(measured.then(|| row.measured.map_or_else(String::new, age)));
             cells
         });
-        let table = Table { columns, rows: rows.collect() };
+        let table = Table::new(columns, rows.collect());
         let reasons = comparison.reasons.iter();
         let reasons = reasons.map(|it| (it.code.as_str().to_owned(), it.message.clone()));
         let body = [Part::Table(table), Part::Pairs(reasons.collect())];

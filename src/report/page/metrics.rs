@@ -22,18 +22,16 @@ impl Words<'_> {
             Step::CombineMetrics { by, .. } => *by,
             _ => None,
         });
-        let mut table = Table {
-            columns: vec![
-                ("METRIC", false),
-                ("CURRENT", true),
-                ("TARGET", true),
-                ("RATIO", true),
-                ("COUNTED", false),
-                ("PROPOSES", true),
-                ("", false),
-            ],
-            rows: Vec::new(),
-        };
+        let columns = [
+            ("METRIC", false),
+            ("CURRENT", true),
+            ("TARGET", true),
+            ("RATIO", true),
+            ("COUNTED", false),
+            ("PROPOSES", true),
+            ("", false),
+        ];
+        let mut table = Table::new(columns, Vec::new());
         for metric in self.metric_steps() {
             let short = Self::short_label(metric);
             let alike = self.metric_steps().filter(|other| Self::short_label(other) == short);

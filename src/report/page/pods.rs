@@ -58,7 +58,7 @@ impl Words<'_> {
                 usage: !metric.is_total(),
                 request: metric.pods.iter().any(|row| row.request.is_some()),
             };
-            let mut table = Table { columns: columns.names(), rows: Vec::new() };
+            let mut table = Table::new(columns.names(), Vec::new());
             for row in rows {
                 table.rows.push(self.pod(metric, row, columns));
             }

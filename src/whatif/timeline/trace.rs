@@ -63,6 +63,8 @@ pub struct LoadFacts {
     pub metrics: Vec<String>,
     /// The usual time between two samples, if they are regular.
     pub step: Option<SignedDuration>,
+    /// Whether its times are those of the clock.
+    pub is_absolute: bool,
     /// When it begins.
     pub start: Timestamp,
     /// When it ends.
@@ -204,6 +206,7 @@ impl Trace {
         LoadFacts {
             metrics: self.metrics.iter().map(|column| column.title.clone()).collect(),
             step: self.metrics.iter().filter_map(|column| column.step).max(),
+            is_absolute: self.is_absolute,
             start: self.moment(self.first, start),
             end: self.moment(self.last, start),
             gaps: Gaps::of(samples(), is_missing, self.last),

@@ -1,0 +1,593 @@
+//! Runs over one load, side by side: what a comparison came to, how far the replay may be trusted, a table of
+//! totals, where each candidate first parts from the replay, and a chart. The same as data.
+//! Candidates are compared with the replay, never with the record: sampling smooths peaks, and both runs see
+//! the same smoothing.
+
+mod data;
+
+use std::path::Path;
+
+use super::Certainty;
+use super::chart::Chart;
+use super::clock::{Clock, millis};
+use super::page::{Symbols, Tone};
+use super::section::{Detail, Part, Section, Table};
+use super::timeline::Played;
+use super::totals::hours;
+use super::words::{count, duration, in_words, list, long, percent};
+use crate::apimachinery::json::SecondsTime;
+use crate::backtest::{Backtest, Candidate, Check, Parting, Run};
+use crate::memory::Remembered;
+use crate::whatif::overrides::{Override, Reported};
+use crate::whatif::timeline::{Change, LoadFacts, Mark, Totals};
+use jiff::SignedDuration;
+
+/// Runs side by side.
+#[derive(Debug)]
+pub struct Compared<'a> {
+    backtest: &'a Backtest,
+    replay: Played<'a>,
+    /// In the order of the candidates.
+    candidates: Vec<Played<'a>>,
+    has_passes: bool,
+}
+
+/// A replay that is within one of the recorded replicas for a smaller share of the time is warned about: off
+/// by two or more for longer than that, it misses more than the peaks between two samples.
+const TRUSTED: f64 = 0.9;
+
+/// Marks that are named.
+const NAMED: usize = 3;
+
+/// The columns of most terminals, into which a table of one column for each run has to fit.
+const WIDTH: usize = 80;
+
+/// The rows of the chart, which shares the screen with the table.
+const ROWS: usize = 14;
+
+/// A column of the table of totals.
+struct Column<'a> {
+    title: String,
+    totals: &'a Totals,
+    kind: Kind,
+    swing: Option<(i32, i32)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It knows the replicas alone.
+    Record,
+    Replay,
+    Candidate,
+}
+
+impl<'a> Compared<'a> {
+    pub(super) fn new(backtest: &'a Backtest) -> Self {
+        let played = |run: &'a Run| {
+            let is_open = Remembered::of(&run.input).is_open();
+            Played::new(&run.timeline, &run.input, is_open)
+        };
+        Self {
+            backtest,
+            replay: played(&backtest.replay),
+            candidates: backtest.candidates.iter().map(|own| played(&own.run)).collect(),
+            has_passes: false,
+        }
+    }
+
+    /// The same with every pass as data.
+    pub(super) fn with_passes(self, is_wanted: bool) -> Self {
+        Self { has_passes: is_wanted, ..self }
+    }
+
+    fn each(&self) -> impl Iterator<Item = (String, &'a Candidate, &Played<'a>)> {
+        let candidates = self.backtest.candidates.iter().zip(&self.candidates);
+        candidates.map(|(candidate, played)| (self.name(candidate), candidate, played))
+    }
+
+    /// What a candidate is called: by its file without the directory, if that tells it from the others.
+    fn name(&self, candidate: &Candidate) -> String {
+        let short = |own: &Candidate| {
+            let file = own.manifest.as_ref().map_or(&own.run.name, |manifest| &manifest.file);
+            let name = Path::new(file).file_name().and_then(|name| name.to_str());
+            name.unwrap_or(file).to_owned()
+        };
+        let name = short(candidate);
+        let alike = self.backtest.candidates.iter().filter(|other| short(other) == name);
+        if alike.count() > 1 { candidate.run.name.clone() } else { name }
+    }
+
+    /// What the run is called whose first pass is explained.
+    pub(super) fn first(&self) -> String {
+        let first = self.backtest.candidates.first();
+        first.map_or_else(|| self.backtest.replay.name.clone(), |first| self.name(first))
+    }
+
+    fn totals(&self) -> &'a Totals {
+        &self.backtest.replay.timeline.totals
+    }
+
+    fn clock(&self) -> Clock {
+        let from = self.backtest.replay.timeline.start;
+        match &self.backtest.load {
+            Some(LoadFacts { is_absolute: true, .. }) => {
+                Clock::Utc { from, to: from.checked_add(self.totals().span()).unwrap_or(from) }
+            }
+            _ => Clock::Since(from),
+        }
+    }
+
+    /// What the comparison came to, in a few words.
+    pub(super) fn headline(&self) -> (Tone, String) {
+        let replay = self.totals();
+        let of = |(name, candidate, _): &(String, &'a Candidate, &Played<'a>)| {
+            (heading(name), &candidate.run.timeline.totals, candidate.stretches.all.is_empty())
+        };
+        let all: Vec<(String, &Totals, bool)> = self.each().map(|own| of(&own)).collect();
+        match &all[..] {
+            [] => {
+                let hours = hours(replay.replica_hours());
+                let short = long(replay.short());
+                (Tone::Stay, format!("REPLAY: {hours} REPLICA-HOURS, SHORT FOR {short}"))
+            }
+            [(name, _, true)] => {
+                (Tone::Stay, format!("{name}: THE SAME REPLICAS AS THE REPLAY THROUGHOUT"))
+            }
+            [(name, totals, false)] => {
+                let (own, before) = (totals.replica_hours(), replay.replica_hours());
+                let tone = if own < before {
+                    Tone::Down
+                } else if own > before {
+                    Tone::Up
+                } else {
+                    Tone::Stay
+                };
+                let mut parts = vec![difference(own, before)];
+                let short = long(totals.short());
+                parts.push(match (long(replay.short()), replay.short().is_zero()) {
+                    (before, true) if before == short => "NEVER SHORT".to_owned(),
+                    (before, _) if before == short => format!("SHORT FOR {short} IN BOTH"),
+                    (before, _) => format!("SHORT FOR {short} INSTEAD OF {before}"),
+                });
+                let (own, before) = (totals.unanswered(), replay.unanswered());
+                if own != before {
+                    let (own, before) = (long(own), long(before));
+                    parts.push(format!("NO ANSWER FOR {own} INSTEAD OF {before}"));
+                }
+                (tone, format!("{name}: {}", parts.join(", ")))
+            }
+            several => {
+                let mut all: Vec<&Totals> = several.iter().map(|(_, totals, _)| *totals).collect();
+                let mut ends = |of: &dyn Fn(&Totals) -> f64, text: &dyn Fn(&Totals) -> String| {
+                    all.sort_by(|one, other| of(one).total_cmp(&of(other)));
+                    let text =
+                        [&all[..1], &all[all.len() - 1..], &[replay]].map(|own| text(own[0]));
+                    let [least, most, before] = text;
+                    let all = if least == most { least } else { format!("{least} TO {most}") };
+                    (all, before)
+                };
+                let (own, before) = ends(&Totals::replica_hours, &|it| hours(it.replica_hours()));
+                let (short, before_short) =
+                    ends(&|it| it.short().as_secs_f64(), &|it| long(it.short()));
+                let text = format!(
+                    "{} CANDIDATES: {own} REPLICA-HOURS (REPLAY: {before}), SHORT FOR {short} \
+                     (REPLAY: {before_short})",
+                    several.len()
+                );
+                (Tone::Stay, text)
+            }
+        }
+    }
+
+    /// Why the replay may not be trusted.
+    pub(super) fn warning(&self) -> Option<String> {
+        let check = self.backtest.check.as_ref()?;
+        let share = share(check.within_one, check.compared).filter(|share| *share < TRUSTED)?;
+        Some(format!(
+            "Warning: the replay is within one of the recorded replicas for only {} of the time, so \
+             it says little about this cluster, and neither does the comparison",
+            percent(share)
+        ))
+    }
+
+    /// What keeps the runs from being certain.
+    pub(super) fn doubt(&self) -> Option<String> {
+        let mut all = self.candidates.iter().chain([&self.replay]);
+        all.any(|played| played.certainty == Certainty::Bounded).then(|| {
+            "Not certain: the controller's history, or what it may read, is uncertain. These are the \
+             most likely runs."
+                .to_owned()
+        })
+    }
+
+    /// A line for each thing that is assumed: first what all runs share, then what each candidate has of its
+    /// own.
+    pub(super) fn assuming(&self, symbols: Symbols) -> Vec<String> {
+        let shared = self.backtest.replay.overrides.iter();
+        let shared = shared.map(|own| format!("assuming {}", in_words(own, symbols.arrow)));
+        let own = self.each().filter_map(|(name, candidate, _)| {
+            let own: Vec<String> =
+                self.own(candidate).map(|own| in_words(own, symbols.arrow)).collect();
+            (!own.is_empty()).then(|| format!("{name}: {}", list(&own)))
+        });
+        shared.chain(own).collect()
+    }
+
+    /// What is assumed of a candidate alone, besides its manifest, which comes first.
+    fn own(&self, candidate: &'a Candidate) -> impl Iterator<Item = &'a Override> {
+        let shared = &self.backtest.replay.overrides;
+        let is_shared = |own: &Override| {
+            shared.iter().any(|it| (&it.item, &it.assumed) == (&own.item, &own.assumed))
+        };
+        let own = candidate.run.overrides.iter().filter(move |own| !is_shared(own));
+        own.skip(usize::from(candidate.manifest.is_some()))
+    }
+
+    /// The load and the check, the totals, where candidates part, and a chart; and the changes of each run.
+    pub(super) fn sections(&self, symbols: Symbols, wide: bool) -> Vec<Section> {
+        let assumed = self.each().flat_map(|(name, candidate, _)| {
+            self.own(candidate).map(move |own| {
+                let observed = own.observed.as_ref().map(Reported::plain).unwrap_or_default();
+                vec![name.clone(), own.item.clone(), own.assumed.clone(), observed]
+            })
+        });
+        let columns = ["CANDIDATE", "ITEM", "ASSUMED", "RUNNING"].map(|title| (title, false));
+        let assumed = Part::Table(Table::new(columns, assumed.collect()));
+        let facts = Part::Pairs(self.facts());
+        let parted = Part::Pairs(self.parted());
+        let mut sections = vec![
+            Section::new("", Detail::Always, [facts]),
+            Section::new("", Detail::Always, self.table()),
+            Section::new("FIRST PARTED", Detail::Always, [parted]),
+            Section::new("", Detail::Always, [Part::Chart(self.chart())]),
+        ];
+        sections.insert(0, Section::new("", Detail::Comment, [assumed]));
+        sections.retain(|section| !section.body.is_empty());
+        let candidates = self.each().map(|(name, _, played)| (name, played));
+        let runs =
+            [(self.backtest.replay.name.clone(), &self.replay)].into_iter().chain(candidates);
+        sections.extend(runs.filter_map(|(name, played)| {
+            let clock = self.clock();
+            let body = played.changes(("TIME", false), |time| clock.at(time), symbols, wide);
+            let title = format!("RESCALES OF {name}");
+            Section { title, detail: Detail::Wide, body }.unless_empty()
+        }));
+        sections
+    }
+
+    /// The load, how the replay agrees with the record, and how pods start.
+    fn facts(&self) -> Vec<(String, String)> {
+        let played = self.totals().span();
+        let load = match &self.backtest.load {
+            Some(load) => self.load(load, played),
+            None => format!("as it is in the first pass, for {}", long(played)),
+        };
+        let mut facts = vec![("LOAD".to_owned(), load)];
+        facts.extend(self.backtest.check.as_ref().map(|it| ("CHECK".to_owned(), self.check(it))));
+        facts.extend(self.backtest.ready_after.map(|ready| {
+            let used = self.backtest.replay.timeline.times.ready;
+            let instead = if used == ready {
+                String::new()
+            } else {
+                format!("; {} assumed (--ready-after)", duration(used))
+            };
+            ("PODS".to_owned(), format!("ready after {}, as recorded{instead}", duration(ready)))
+        }));
+        facts
+    }
+
+    fn load(&self, load: &LoadFacts, played: SignedDuration) -> String {
+        let LoadFacts { metrics, step, is_absolute, start, end, gaps, marks } = load;
+        let mut text = list(metrics);
+        if let Some(step) = step {
+            text += &format!(", every {}", duration(*step));
+        }
+        let length = end.duration_since(*start);
+        text += &format!(", {}", long(length));
+        if *is_absolute {
+            text += &format!(" to {} {}", end.strftime("%a"), SecondsTime(*end));
+        }
+        if gaps.count > 0 {
+            text += &format!("; {} ({})", count(gaps.count, "gap"), long(gaps.total));
+        }
+        if !marks.is_empty() {
+            let clock = self.clock();
+            let named = marks.iter().take(NAMED);
+            let mut named: Vec<String> =
+                named.map(|Mark { time, text }| format!("{text} {}", clock.at(*time))).collect();
+            let further = marks.len().saturating_sub(NAMED);
+            named.extend((further > 0).then(|| format!("{further} more")));
+            text += &format!("; {}: {}", count(marks.len(), "mark"), list(&named));
+        }
+        if played != length {
+            text += &format!("; played for {}", long(played));
+        }
+        text
+    }
+
+    fn check(&self, check: &Check) -> String {
+        let Check { compared, equal, within_one, left_out, replica_hours, recorded } = check;
+        let period = self.backtest.replay.timeline.period;
+        let time =
+            |passes: usize| long(period.saturating_mul(i32::try_from(passes).unwrap_or(i32::MAX)));
+        let mut parts = Vec::new();
+        match (share(*equal, *compared), share(*within_one, *compared)) {
+            (Some(equal), Some(within_one)) => parts.push(format!(
+                "the replay has the recorded replicas for {} of the time, within one for {}",
+                percent(equal),
+                percent(within_one)
+            )),
+            _ => parts.push("nothing to compare the replay with".to_owned()),
+        }
+        parts.extend(replica_hours.map(|ratio| format!("replica-hours {}", signed(ratio - 1.0))));
+        let unknown = recorded.replicas.iter().filter(|replicas| replicas.is_none()).count();
+        let marked = left_out.saturating_sub(unknown);
+        if marked > 0 {
+            parts.push(format!("left out {} after marks", time(marked)));
+        }
+        if unknown > 0 {
+            parts.push(format!("not recorded for {}", time(unknown)));
+        }
+        parts.join("; ")
+    }
+
+    /// The totals, a column for each run; a row for each where that is too wide.
+    fn table(&self) -> [Part; 2] {
+        let recorded = self.backtest.check.as_ref().map(|check| Column {
+            title: "RECORDED".to_owned(),
+            totals: &check.recorded.totals,
+            kind: Kind::Record,
+            swing: None,
+        });
+        let replayed = Column {
+            title: "REPLAYED".to_owned(),
+            totals: self.totals(),
+            kind: Kind::Replay,
+            swing: self.replay.timeline.swing,
+        };
+        let candidates = self.each().map(|(name, candidate, _)| Column {
+            title: heading(&name),
+            totals: &candidate.run.timeline.totals,
+            kind: Kind::Candidate,
+            swing: candidate.run.timeline.swing,
+        });
+        let columns = recorded.into_iter().chain([replayed]).chain(candidates);
+        let columns: Vec<Column<'_>> = columns.collect();
+        let table = self.by_column(&columns);
+        if width(&table) <= WIDTH {
+            return [Part::Table(table), Part::Text(Vec::new())];
+        }
+        let unanswered = columns.iter().filter(|column| !column.totals.unanswered().is_zero());
+        let unanswered = unanswered.map(|Column { title, totals, .. }| {
+            format!("{title} for {}", long(totals.unanswered()))
+        });
+        let unanswered: Vec<String> = unanswered.collect();
+        let sentence =
+            (!unanswered.is_empty()).then(|| format!("Without an answer: {}.", list(&unanswered)));
+        [Part::Table(self.by_row(&columns)), Part::Text(Vec::from_iter(sentence))]
+    }
+
+    fn by_column(&self, columns: &[Column<'_>]) -> Table {
+        let clock = self.clock();
+        let titles = columns.iter().map(|column| (column.title.clone().into(), true));
+        let mut table = Table {
+            columns: [("".into(), false)].into_iter().chain(titles).collect(),
+            rows: vec![],
+        };
+        let mut row = |label: &str, cell: &dyn Fn(&Column<'_>) -> Option<String>| {
+            let cells = columns.iter().map(|it| cell(it).unwrap_or_else(|| "-".to_owned()));
+            table.rows.push(std::iter::once(label.to_owned()).chain(cells).collect());
+        };
+        let any = |of: fn(&Totals) -> SignedDuration| {
+            columns.iter().any(|it| it.kind != Kind::Record && !of(it.totals).is_zero())
+        };
+        row("replica-hours", &|it| it.known().map(|own| hours(own.replica_hours())));
+        if columns.iter().any(|it| it.kind == Kind::Candidate) {
+            row("against the replay", &|it| self.against_replay(it));
+        }
+        row("mean", &|it| it.known().map(|own| format!("{:.1}", own.mean())));
+        row("lowest", &|it| it.known().map(|own| own.lowest.to_string()));
+        row("highest", &|it| it.known().map(|own| own.highest.replicas.to_string()));
+        row("first at", &|it| it.known().map(|own| clock.at(own.highest.time)));
+        row("at max", &|it| it.known().map(|own| long(own.at_max())));
+        if any(Totals::above_max) {
+            row("wanting more than max", &|it| it.of_run().map(|own| long(own.above_max())));
+        }
+        row("short of the proposal", &|it| it.of_run().map(|own| long(own.short())));
+        if any(Totals::short) {
+            let longest = |it: &Column<'_>| it.of_run()?.longest_short();
+            row("longest stretch", &|it| longest(it).map(|own| long(own.length)));
+            row("from", &|it| longest(it).map(|own| clock.at(own.start)));
+        }
+        row("rescales (reversals)", &|it| it.known().map(rescales));
+        if any(Totals::unanswered) {
+            row("without an answer", &|it| it.of_run().map(|own| long(own.unanswered())));
+        }
+        row("ends at", &|it| {
+            let own = it.of_run()?;
+            Some(match it.swing {
+                Some((low, high)) => format!("{low} to {high}"),
+                None if own.is_settled => own.last.to_string(),
+                None => format!("{}, unsettled", own.last),
+            })
+        });
+        table
+    }
+
+    fn by_row(&self, columns: &[Column<'_>]) -> Table {
+        let row = |column: &Column<'_>| {
+            let own = column.known()?;
+            let run = column.of_run();
+            let dash = || "-".to_owned();
+            let against = self.against_replay(column).filter(|own| !own.is_empty());
+            let against = against.map_or_else(String::new, |own| format!(" ({own})"));
+            Some(vec![
+                column.title.clone(),
+                format!("{}{against}", hours(own.replica_hours())),
+                format!("{}-{}", own.lowest, own.highest.replicas),
+                long(own.at_max()),
+                run.map_or_else(dash, |own| long(own.short())),
+                run.and_then(Totals::longest_short).map_or_else(dash, |own| long(own.length)),
+                rescales(own),
+            ])
+        };
+        let columns_of = [
+            ("RUN", false),
+            ("REPLICA-HOURS", true),
+            ("REPLICAS", true),
+            ("AT MAX", true),
+            ("SHORT", true),
+            ("LONGEST", true),
+            ("RESCALES", true),
+        ];
+        Table::new(columns_of, columns.iter().filter_map(row).collect())
+    }
+
+    /// The change of the replica-hours, which only a candidate has.
+    fn against_replay(&self, column: &Column<'_>) -> Option<String> {
+        if column.kind != Kind::Candidate {
+            return Some(String::new());
+        }
+        let before = self.totals().replica_hours();
+        (before > 0.0).then(|| signed(column.totals.replica_hours() / before - 1.0))
+    }
+
+    /// Where each candidate first parts from the replay, and for how long they differ.
+    fn parted(&self) -> Vec<(String, String)> {
+        let parted = self.each().map(|(name, candidate, played)| {
+            let Some(Parting { time, replay, candidate: own }) = &candidate.parted else {
+                return (
+                    name,
+                    "nowhere: the replicas are those of the replay throughout".to_owned(),
+                );
+            };
+            let stretches = match candidate.stretches.all.len() {
+                1 => "1 stretch".to_owned(),
+                n => format!("{n} stretches"),
+            };
+            let differs = candidate.stretches.total();
+            let share = differs.as_secs_f64() / self.totals().span().as_secs_f64();
+            let text = format!(
+                "{}: {}, where the replay {}. They differ for {}, {} of the time, in {}.",
+                self.clock().at(*time),
+                done(played, own),
+                done(&self.replay, replay),
+                long(differs),
+                percent(share),
+                stretches
+            );
+            (name, text)
+        });
+        parted.collect()
+    }
+
+    /// The replicas of all runs over the time of the load.
+    pub(super) fn chart(&self) -> Chart {
+        let span = self.totals().span();
+        let candidates = self.each().map(|(name, _, played)| played.replicas(&name));
+        // Of one candidate, the line is what the comparison is about.
+        let mut series: Vec<_> = candidates.collect();
+        series.insert(series.len().min(1), self.replay.replicas("replay"));
+        let check = self.backtest.check.as_ref();
+        series.extend(check.map(|check| {
+            self.replay.series("recorded", 0, check.recorded.replicas.iter().copied())
+        }));
+        let counts = series.iter().flat_map(|series| &series.steps);
+        let highest = counts.filter_map(|(_, count)| *count).max().unwrap_or(0);
+        let runs = || self.candidates.iter().chain([&self.replay]);
+        let bounds = runs().flat_map(|played| [(played.bounds.0, "min"), (played.bounds.1, "max")]);
+        let mut bounds: Vec<(i32, String)> = bounds
+            .filter(|(count, _)| *count <= highest)
+            .map(|(count, name)| (count, name.to_owned()))
+            .collect();
+        bounds.sort();
+        bounds.dedup();
+        let timeline = &self.backtest.replay.timeline;
+        let marks = self.backtest.load.iter().flat_map(|load| &load.marks);
+        let marks = marks.map(|mark| (mark.time.duration_since(timeline.start), mark.text.clone()));
+        let clock = self.clock();
+        Chart {
+            title: format!("replicas in {}", long(span)),
+            description: self.headline().1,
+            across: clock.across(),
+            span: (-millis(timeline.period), millis(span)),
+            ticks: clock.ticks(span),
+            replicas: (0, highest),
+            series,
+            bounds,
+            current: None,
+            events: marks.map(|(after, text)| (millis(after), text)).collect(),
+            most_rows: ROWS,
+        }
+    }
+}
+
+impl<'a> Column<'a> {
+    /// The totals, unless nothing is known.
+    fn known(&self) -> Option<&'a Totals> {
+        (self.totals.passes > 0).then_some(self.totals)
+    }
+
+    /// The totals of a run, which knows of proposals.
+    fn of_run(&self) -> Option<&'a Totals> {
+        (self.kind != Kind::Record).then_some(self.totals)
+    }
+}
+
+/// What a pass made of the replicas, and why.
+fn done(played: &Played<'_>, change: &Change) -> String {
+    let Change { from, to, .. } = change;
+    let what = if from == to { format!("keeps {to}") } else { format!("goes to {to}") };
+    match played.because(change) {
+        because if because.is_empty() => what,
+        because => format!("{what} ({because})"),
+    }
+}
+
+fn rescales(totals: &Totals) -> String {
+    format!("{} ({})", totals.rescales, totals.reversals)
+}
+
+/// The name of a candidate as a title: a file keeps its letters.
+fn heading(name: &str) -> String {
+    if name == "candidate" { name.to_uppercase() } else { name.to_owned() }
+}
+
+/// How replica-hours differ from those before, as a title.
+fn difference(own: f64, before: f64) -> String {
+    if before <= 0.0 {
+        return format!("{} REPLICA-HOURS INSTEAD OF {}", hours(own), hours(before));
+    }
+    let share = own / before - 1.0;
+    let rounded = percent(share.abs());
+    match (rounded == "0%", share < 0.0) {
+        (true, _) if own == before => "THE SAME REPLICA-HOURS".to_owned(),
+        (true, _) => "ABOUT THE SAME REPLICA-HOURS".to_owned(),
+        (false, true) => format!("{rounded} FEWER REPLICA-HOURS"),
+        (false, false) => format!("{rounded} MORE REPLICA-HOURS"),
+    }
+}
+
+/// A change in percent, with its sign.
+fn signed(share: f64) -> String {
+    let sign = match share {
+        0.0 => "",
+        share if share < 0.0 => "-",
+        _ => "+",
+    };
+    format!("{sign}{}", percent(share.abs()))
+}
+
+/// A part of a whole; none where there is no whole.
+fn share(part: usize, whole: usize) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// How wide a table is when no cell is broken.
+fn width(table: &Table) -> usize {
+    let column = |(place, (title, _)): (usize, &(std::borrow::Cow<'_, str>, bool))| {
+        let cells = table.rows.iter().map(|row| row[place].chars().count());
+        cells.chain([title.chars().count()]).max().unwrap_or(0) + 2
+    };
+    table.columns.iter().enumerate().map(column).sum::<usize>().saturating_sub(2)
+}

@@ -1,0 +1,178 @@
+//! A backtest as data: the load, the check, and each run with its totals and changes.
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use super::Compared;
+use crate::apimachinery::json::SecondsTime;
+use crate::backtest::{Backtest, Check, Run};
+use crate::report::Certainty;
+use crate::report::timeline::{ChangeView, PassesView, Played};
+use crate::report::totals::{ReplicasView, StretchView, TotalsView};
+use crate::whatif::overrides::{Override, Reported};
+use crate::whatif::timeline::{Change, LoadFacts, Mark};
+
+impl Serialize for Compared<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Backtest { load, replay, check, ready_after, .. } = self.backtest;
+        let candidates = self.backtest.candidates.iter().zip(&self.candidates);
+        let candidates: Vec<CandidateView<'_>> = candidates
+            .map(|(candidate, played)| CandidateView {
+                run: RunView::new(&candidate.run, played, self.has_passes),
+                manifest: candidate.manifest.as_ref().map(|it| &*it.file),
+                first_parted: candidate.parted.as_ref().map(|parting| PartingView {
+                    time: SecondsTime(parting.time).to_string(),
+                    replay: PartingPassView::of(&self.replay, &parting.replay),
+                    candidate: PartingPassView::of(played, &parting.candidate),
+                }),
+                differs: DiffersView {
+                    total: candidate.stretches.total().as_secs_f64(),
+                    stretches: candidate.stretches.all.iter().copied().map(Into::into).collect(),
+                },
+            })
+            .collect();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("start", &SecondsTime(replay.timeline.start).to_string())?;
+        map.serialize_entry("syncPeriod", &replay.timeline.period.as_secs_f64())?;
+        map.serialize_entry("load", &load.as_ref().map(LoadView::from))?;
+        let check = check.as_ref().map(|check| CheckView::new(check, self.has_passes));
+        map.serialize_entry("check", &check)?;
+        map.serialize_entry("readyAfter", &ready_after.map(|ready| ready.as_secs_f64()))?;
+        map.serialize_entry("replay", &RunView::new(replay, &self.replay, self.has_passes))?;
+        map.serialize_entry("candidates", &candidates)?;
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+struct LoadView<'a> {
+    metrics: &'a [String],
+    step: Option<f64>,
+    start: String,
+    end: String,
+    gaps: GapsView,
+    marks: Vec<MarkView<'a>>,
+}
+
+#[derive(Serialize)]
+struct GapsView {
+    count: usize,
+    total: f64,
+}
+
+#[derive(Serialize)]
+struct MarkView<'a> {
+    time: String,
+    text: &'a str,
+}
+
+impl<'a> From<&'a LoadFacts> for LoadView<'a> {
+    fn from(load: &'a LoadFacts) -> Self {
+        let marks = load
+            .marks
+            .iter()
+            .map(|Mark { time, text }| MarkView { time: SecondsTime(*time).to_string(), text });
+        Self {
+            metrics: &load.metrics,
+            step: load.step.map(|step| step.as_secs_f64()),
+            start: SecondsTime(load.start).to_string(),
+            end: SecondsTime(load.end).to_string(),
+            gaps: GapsView { count: load.gaps.count, total: load.gaps.total.as_secs_f64() },
+            marks: marks.collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CheckView<'a> {
+    compared: usize,
+    equal: usize,
+    within_one: usize,
+    left_out: usize,
+    replica_hours: Option<f64>,
+    recorded: Option<ReplicasView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replicas: Option<&'a [Option<i32>]>,
+}
+
+impl<'a> CheckView<'a> {
+    fn new(check: &'a Check, has_passes: bool) -> Self {
+        let Check { compared, equal, within_one, left_out, replica_hours, recorded } = check;
+        Self {
+            compared: *compared,
+            equal: *equal,
+            within_one: *within_one,
+            left_out: *left_out,
+            replica_hours: *replica_hours,
+            recorded: (recorded.totals.passes > 0).then(|| (&recorded.totals).into()),
+            replicas: has_passes.then_some(&recorded.replicas),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct RunView<'a> {
+    name: &'a str,
+    overrides: &'a [Override],
+    certainty: Certainty,
+    totals: TotalsView,
+    changes: Vec<ChangeView<'a>>,
+    #[serde(flatten)]
+    passes: Option<PassesView>,
+}
+
+impl<'a> RunView<'a> {
+    fn new(run: &'a Run, played: &'a Played<'_>, has_passes: bool) -> Self {
+        Self {
+            name: &run.name,
+            overrides: &run.overrides,
+            certainty: played.certainty,
+            totals: (&run.timeline.totals).into(),
+            changes: played.change_views(),
+            passes: has_passes.then(|| played.passes()),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CandidateView<'a> {
+    #[serde(flatten)]
+    run: RunView<'a>,
+    manifest: Option<&'a str>,
+    first_parted: Option<PartingView<'a>>,
+    differs: DiffersView,
+}
+
+#[derive(Serialize)]
+struct PartingView<'a> {
+    time: String,
+    replay: PartingPassView<'a>,
+    candidate: PartingPassView<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PartingPassView<'a> {
+    #[serde(flatten)]
+    change: ChangeView<'a>,
+    value: Option<&'a Reported>,
+    within_tolerance: bool,
+}
+
+impl<'a> PartingPassView<'a> {
+    fn of(played: &'a Played<'_>, change: &'a Change) -> Self {
+        Self {
+            change: played.view(change),
+            value: change.value.as_ref(),
+            within_tolerance: change.is_within_tolerance,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct DiffersView {
+    total: f64,
+    stretches: Vec<StretchView>,
+}

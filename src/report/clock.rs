@@ -1,0 +1,130 @@
+//! How the times of a run are given: those of a load that was recorded by the clock, in UTC as everywhere,
+//! and all others as the time since the first pass.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::words::duration;
+use crate::apimachinery::json::SecondsTime;
+
+/// How times are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// As the time since this one.
+    Since(Timestamp),
+    /// By the clock, between two times.
+    Utc {
+        /// The first.
+        from: Timestamp,
+        /// The last.
+        to: Timestamp,
+    },
+}
+
+const DAY: i64 = 86_400;
+
+impl Clock {
+    /// A time, with the day where it is one of several.
+    pub(super) fn at(self, time: Timestamp) -> String {
+        let format = match self {
+            Self::Since(start) => return format!("after {}", duration(time.duration_since(start))),
+            Self::Utc { from, to } if day(from) == day(to) => "%H:%M:%SZ",
+            Self::Utc { from, to } if within_a_week(from, to) => "%a %H:%M:%S",
+            Self::Utc { .. } => "%d %b %H:%M:%S",
+        };
+        time.strftime(format).to_string()
+    }
+
+    /// What an axis of such times counts.
+    pub(super) fn across(self) -> String {
+        match self {
+            Self::Since(start) => format!("time since {}", SecondsTime(start)),
+            Self::Utc { .. } => "time (UTC)".to_owned(),
+        }
+    }
+
+    /// Times that people count in, of which at most eight are in a span, each in milliseconds after its
+    /// start.
+    pub(super) fn ticks(self, span: SignedDuration) -> Vec<(i64, String)> {
+        const APART: [i64; 17] =
+            [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, DAY];
+        let most = span.as_secs() / 7;
+        let apart = APART.into_iter().find(|apart| *apart >= most);
+        let apart = apart.unwrap_or_else(|| (most / DAY + 1) * DAY);
+        let (first, last) = match self {
+            Self::Since(_) => (0, span.as_secs()),
+            Self::Utc { from, .. } => (from.as_second(), from.as_second() + span.as_secs()),
+        };
+        let places = (0..).map(|n| first + (-first).rem_euclid(apart) + n * apart);
+        let label = |place: i64| match self {
+            Self::Since(_) => duration(SignedDuration::from_secs(place)),
+            Self::Utc { from, to } => {
+                let is_midnight = place % DAY == 0 && day(from) != day(to);
+                let format = match (is_midnight, within_a_week(from, to)) {
+                    (true, true) => "%a %d",
+                    (true, false) => "%d %b",
+                    (false, _) if apart < 60 => "%H:%M:%S",
+                    (false, _) => "%H:%M",
+                };
+                let time = Timestamp::from_second(place);
+                time.map_or_else(|_| String::new(), |time| time.strftime(format).to_string())
+            }
+        };
+        let places = places.take_while(|place| *place <= last);
+        places.map(|place| ((place - first).saturating_mul(1000), label(place))).collect()
+    }
+}
+
+/// A time in milliseconds, as charts count it.
+pub(super) fn millis(duration: SignedDuration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn day(time: Timestamp) -> i64 {
+    time.as_second().div_euclid(DAY)
+}
+
+/// Whether weekdays tell times apart.
+fn within_a_week(from: Timestamp, to: Timestamp) -> bool {
+    to.duration_since(from) <= SignedDuration::from_hours(7 * 24)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::{SignedDuration, Timestamp};
+
+    use super::Clock;
+
+    fn utc(from: &str, to: &str) -> Clock {
+        let time = |text: &str| text.parse::<Timestamp>().unwrap();
+        Clock::Utc { from: time(from), to: time(to) }
+    }
+
+    #[test]
+    fn times_have_the_day_where_it_matters() {
+        let at: Timestamp = "2026-11-17T12:03:15Z".parse().unwrap();
+        for (to, text) in [
+            ("2026-11-17T20:00:00Z", "12:03:15Z"),
+            ("2026-11-24T06:00:00Z", "Tue 12:03:15"),
+            ("2026-11-24T06:00:15Z", "17 Nov 12:03:15"),
+        ] {
+            assert_eq!(utc("2026-11-17T06:00:00Z", to).at(at), text);
+        }
+        assert_eq!(Clock::Since(at - SignedDuration::from_mins(90)).at(at), "after 1h30m");
+    }
+
+    #[test]
+    fn ticks_are_round_times() {
+        let labels = |clock: Clock, hours| {
+            let ticks = clock.ticks(SignedDuration::from_hours(hours));
+            ticks.iter().map(|(at, label)| format!("{} {label}", at / 60_000)).collect::<Vec<_>>()
+        };
+        let week = utc("2026-11-14T06:00:00Z", "2026-11-21T06:00:00Z");
+        assert_eq!(labels(week, 168)[..2], ["1080 Sun 15", "2520 Mon 16"]);
+        assert_eq!(labels(week, 168).len(), 7);
+        let day = utc("2026-11-14T06:30:00Z", "2026-11-15T06:30:00Z");
+        assert_eq!(labels(day, 24), ["330 12:00", "690 18:00", "1050 Sun 15", "1410 06:00"]);
+        let month = utc("2026-11-01T00:00:00Z", "2026-11-29T00:00:00Z");
+        assert_eq!(labels(month, 28 * 24)[..1], ["2880 03 Nov"]);
+        assert_eq!(labels(Clock::Since(Timestamp::UNIX_EPOCH), 2)[..2], ["0 0s", "30 30m"]);
+    }
+}

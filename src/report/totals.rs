@@ -1,0 +1,117 @@
+//! What the passes of a run come to, in a sentence and as data.
+
+use serde::Serialize;
+
+use super::words::{count, long};
+use crate::apimachinery::json::SecondsTime;
+use crate::whatif::timeline::{Peak, Stretch, Totals};
+
+/// Totals as the contract's object.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct TotalsView {
+    #[serde(flatten)]
+    replicas: ReplicasView,
+    above_max: f64,
+    short: f64,
+    longest_short: Option<StretchView>,
+    unanswered: f64,
+    last: i32,
+    settled: bool,
+}
+
+/// What is known of the replicas alone.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ReplicasView {
+    passes: usize,
+    duration: f64,
+    replica_hours: f64,
+    mean: f64,
+    lowest: i32,
+    highest: PeakView,
+    at_max: f64,
+    rescales: usize,
+    reversals: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct PeakView {
+    replicas: i32,
+    time: String,
+}
+
+/// A stretch of time, with its length in seconds.
+#[derive(Debug, Serialize)]
+pub(super) struct StretchView {
+    start: String,
+    length: f64,
+}
+
+impl From<&Totals> for TotalsView {
+    fn from(totals: &Totals) -> Self {
+        Self {
+            replicas: totals.into(),
+            above_max: totals.above_max().as_secs_f64(),
+            short: totals.short().as_secs_f64(),
+            longest_short: totals.longest_short().map(StretchView::from),
+            unanswered: totals.unanswered().as_secs_f64(),
+            last: totals.last,
+            settled: totals.is_settled,
+        }
+    }
+}
+
+impl From<&Totals> for ReplicasView {
+    fn from(totals: &Totals) -> Self {
+        let Peak { replicas, time } = totals.highest;
+        Self {
+            passes: totals.passes,
+            duration: totals.span().as_secs_f64(),
+            replica_hours: totals.replica_hours(),
+            mean: totals.mean(),
+            lowest: totals.lowest,
+            highest: PeakView { replicas, time: SecondsTime(time).to_string() },
+            at_max: totals.at_max().as_secs_f64(),
+            rescales: totals.rescales,
+            reversals: totals.reversals,
+        }
+    }
+}
+
+impl From<Stretch> for StretchView {
+    fn from(Stretch { start, length }: Stretch) -> Self {
+        Self { start: SecondsTime(start).to_string(), length: length.as_secs_f64() }
+    }
+}
+
+/// Replica-hours, rounded to what can be compared at a glance.
+pub(super) fn hours(hours: f64) -> String {
+    if hours < 100.0 { format!("{hours:.1}") } else { format!("{hours:.0}") }
+}
+
+/// The totals of a run in a sentence.
+pub(super) fn sentence(totals: &Totals) -> String {
+    let (lowest, highest) = (totals.lowest, totals.highest.replicas);
+    let mut parts = vec![format!(
+        "{} replica-hours in {}: {:.1} replicas on average, from {lowest} to {highest}",
+        hours(totals.replica_hours()),
+        long(totals.span()),
+        totals.mean()
+    )];
+    let mut add = |what: &str, length: jiff::SignedDuration| {
+        if !length.is_zero() {
+            parts.push(format!("{what} for {}", long(length)));
+        }
+    };
+    add("at max", totals.at_max());
+    add("wanting more than max", totals.above_max());
+    add("short of the proposal", totals.short());
+    add("without an answer", totals.unanswered());
+    let reversals = match totals.reversals {
+        0 => String::new(),
+        n => format!(" ({})", count(n, "reversal")),
+    };
+    parts.push(format!("{}{reversals}", count(totals.rescales, "rescale")));
+    format!("{}.", parts.join("; "))
+}

@@ -1,0 +1,538 @@
+//! Runs over one load, side by side, as they are printed: screens, Markdown, a picture, and JSON, from whose
+//! passes the totals can be counted again.
+#![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use kubectl_hpa::args::{Overrides, Validate};
+use kubectl_hpa::backtest::{ManifestPlace, Plan, Spec};
+use kubectl_hpa::pass::Pass;
+use kubectl_hpa::render::layout::Layout;
+use kubectl_hpa::render::markdown::markdown;
+use kubectl_hpa::render::page::page;
+use kubectl_hpa::render::structured;
+use kubectl_hpa::render::svg::svg;
+use kubectl_hpa::report::Explanation;
+use kubectl_hpa::report::page::{Page, Symbols};
+use kubectl_hpa::report::prediction::Prediction;
+use kubectl_hpa::saved::file::read_text;
+use kubectl_hpa::saved::objects::Objects;
+use kubectl_hpa::snapshot::input::Options;
+use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
+use kubectl_hpa::whatif::thresholds::thresholds;
+use kubectl_hpa::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::Config;
+use serde_json::{Value, json};
+
+use crate::common::{self, build, schema as published};
+
+/// The spec of the HPA as it is.
+fn spec(target: i32, max: i32) -> Value {
+    let cpu = build::resource("cpu", &build::utilization(target));
+    json!({"minReplicas": 2, "maxReplicas": max, "metrics": [cpu]})
+}
+
+/// A day until the time of the input in samples of five minutes: it rises to noon and falls again, with a
+/// peak at six in the evening. The recorded replicas are those that it takes, and so many more.
+fn day(more: i32) -> String {
+    let start: Timestamp =
+        build::NOW.parse::<Timestamp>().unwrap() - SignedDuration::from_hours(24);
+    let mut text = "time,cpu,replicas,spec\n".to_owned();
+    for sample in 0..=288_i32 {
+        let peak = if (144..150).contains(&sample) { 500 } else { 0 };
+        let milli = 200 + 5 * (72 - (sample - 72).abs()).max(0) + peak;
+        let replicas = ((milli + 49) / 50).min(20) + more;
+        let mark = if sample == 200 { "v2" } else { "" };
+        let time = start + SignedDuration::from_mins(5 * i64::from(sample));
+        // Two samples are missing.
+        if !(100..102).contains(&sample) {
+            writeln!(text, "{time},{milli}m,{replicas},{mark}").unwrap();
+        }
+    }
+    text
+}
+
+/// A candidate of flags.
+fn flags(typed: &Overrides) -> Spec {
+    let assumptions = Assumptions::read(typed).unwrap();
+    Spec { name: "candidate".to_owned(), assumptions, manifest: None }
+}
+
+/// A candidate of a manifest.
+fn manifest(file: &str, spec: &Value) -> Spec {
+    let mut objects = Objects::default();
+    read_text(&build::hpa(spec).to_string(), file, &mut objects).unwrap();
+    let options = Options { name: "web".to_owned(), ..Options::default() };
+    let candidate = Candidate::find(&objects, &options, file, Validate::Strict).unwrap();
+    let mut assumptions = Assumptions::read(&Overrides::default()).unwrap();
+    assumptions.replace_hpa(candidate);
+    let place = ManifestPlace { file: file.to_owned(), line: 1 };
+    Spec { name: file.to_owned(), assumptions, manifest: Some(place) }
+}
+
+/// Looks at the runs of an HPA and of candidates over a load.
+fn compared<T>(
+    hpa: &Value,
+    trace: &str,
+    candidates: Vec<Spec>,
+    look: impl FnOnce(Prediction<'_>) -> T,
+) -> T {
+    let pods = ["web-0", "web-1", "web-2", "web-3"];
+    let mut items = vec![build::hpa(hpa), build::scale(4), build::state(&json!({}))];
+    items.extend(pods.iter().flat_map(|pod| [build::pod(pod), build::pod_metrics(pod, "50m")]));
+    let input = common::read(&build::list(items)).unwrap();
+    let trace = Some(Arc::new(Trace::read(trace.as_bytes(), "load.csv").unwrap()));
+    let times =
+        JoinTimes { ready: SignedDuration::from_secs(10), measured: SignedDuration::from_secs(30) };
+    let plan = Plan::new(TimelineOptions { span: None, trace, times }, input, false);
+    let assumptions = Assumptions::read(&Overrides::default()).unwrap();
+    let backtest = plan.run(&assumptions, candidates).unwrap().unwrap();
+    let first = backtest.candidates.first().map_or(&backtest.replay, |first| &first.run);
+    let (pass, observed) = (Pass::run(first.input.clone()), Pass::run(plan.observed.clone()));
+    look(Prediction::new(
+        Explanation::new(&pass),
+        first.overrides.clone(),
+        Some(&first.timeline),
+        Some(&backtest),
+        Vec::new(),
+        thresholds(&pass, None),
+        &Explanation::new(&observed),
+    ))
+}
+
+fn larger() -> Spec {
+    flags(&Overrides { max: Some(30), targets: vec!["cpu=70%".to_owned()], ..Overrides::default() })
+}
+
+fn screen(prediction: &Prediction<'_>, wide: bool, ascii: bool) -> String {
+    let symbols = if ascii { Symbols::ASCII } else { Symbols::UNICODE };
+    let layout = Layout { width: Some(80), ascii, ..Layout::default() };
+    page(&Page::of_prediction(prediction, wide, symbols), &layout)
+}
+
+fn object(prediction: Prediction<'_>, passes: bool) -> Value {
+    serde_json::from_str(&structured::json(&prediction.with_passes(passes)).unwrap()).unwrap()
+}
+
+#[test]
+fn a_candidate_of_flags() {
+    let screen = compared(&spec(50, 20), &day(0), vec![larger()], |own| screen(&own, false, false));
+    insta::assert_snapshot!(screen, @r#"
+assuming replicas 4 (observed 4)
+assuming cpu 200m in all → 50% (observed 50%)
+candidate: target of cpu 70% (observed 50%) and maxReplicas 30 (observed 20)
+
+default/web → Deployment/web
+rules of v1.36.2, at 2026-11-20T06:00:00Z
+
+  CANDIDATE: 26.8% FEWER REPLICA-HOURS, SHORT FOR 1m30s INSTEAD OF 1m45s
+
+  LOAD   cpu, every 5m, 1d to Sat 2026-11-21T06:00:00Z; 1 gap (10m); 1 mark: v2
+         Fri 22:40:00
+  CHECK  the replay has the recorded replicas for 80.4% of the time, within one
+         for 99.6%; replica-hours -1.6%; left out 10m15s after marks; not
+         recorded for 10m
+
+                           RECORDED      REPLAYED     CANDIDATE
+replica-hours                   148           147           108
+against the replay                                       -26.8%
+mean                            6.2           6.1           4.5
+lowest                            4             4             3
+highest                          14            14            10
+first at               Fri 18:00:00  Fri 18:00:15  Fri 18:00:15
+at max                           0s            0s            0s
+short of the proposal             -         1m45s         1m30s
+longest stretch                   -           15s           15s
+from                              -  Fri 06:25:00  Fri 06:35:00
+rescales (reversals)         17 (0)        15 (0)        14 (1)
+without an answer                 -           10m           10m
+ends at                           -             4             3
+
+FIRST PARTED
+  candidate  Fri 06:05:00: goes to 3 (cpu proposes 3), where the replay keeps 4
+             (cpu at 51% is within tolerance). They differ for 23h55m, 99.7% of
+             the time, in 1 stretch.
+
+  ─ candidate   · replay   ∘ recorded   ▲ v2
+  14 ┤                                  ···
+     │                                  ·∘·
+  12 ┤                 ∘                ·∘·
+     │              ·······             ·∘·
+  10 ┤            ∘∘·     ···           ┌─┐
+     │         ∘∘····       ····        │∘│
+   8 ┤     ∘······┌──────────┐∘·····    │∘│
+   6 ┤  ∘····  ┌──┘          └───┐ ···· │∘│
+     │∘··· ┌───┘                 └──┐ ··│∘│
+   4 ┤┐┌───┘                        └───┤∘│·································
+     │└┘                                ╵ └─────────────────────────────────
+   2 ┤┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄ min
+     │
+   0 ┤
+     └┬────────────────┬────────────────┬────────────▲───┬─────────────────┬
+      06:00          12:00            18:00           Sat 21           06:00
+      time (UTC)
+
+  Assuming a controller that has just started (-o wide for more).
+"#);
+}
+
+#[test]
+fn candidates_of_manifests() {
+    let candidates = vec![
+        manifest("candidates/web-70.yaml", &spec(70, 30)),
+        manifest("candidates/web-50-with-a-higher-maximum.yaml", &spec(50, 30)),
+        manifest("candidates/same.yaml", &spec(50, 20)),
+    ];
+    let screen = compared(&spec(50, 20), &day(0), candidates, |own| screen(&own, false, false));
+    insta::assert_snapshot!(screen, @r#"
+assuming replicas 4 (observed 4)
+assuming cpu 200m in all → 50% (observed 50%)
+
+default/web → Deployment/web
+rules of v1.36.2, at 2026-11-20T06:00:00Z
+
+  3 CANDIDATES: 108 TO 147 REPLICA-HOURS (REPLAY: 147), SHORT FOR 1m30s TO 1m45s
+  (REPLAY: 1m45s)
+
+  LOAD   cpu, every 5m, 1d to Sat 2026-11-21T06:00:00Z; 1 gap (10m); 1 mark: v2
+         Fri 22:40:00
+  CHECK  the replay has the recorded replicas for 80.4% of the time, within one
+         for 99.6%; replica-hours -1.6%; left out 10m15s after marks; not
+         recorded for 10m
+
+RUN                  REPLICA-HOURS  REPLICAS  AT MAX  SHORT  LONGEST  RESCALES
+RECORDED                       148      4-14      0s      -        -    17 (0)
+REPLAYED                       147      4-14      0s  1m45s      15s    15 (0)
+web-70.yaml           108 (-26.8%)      3-10      0s  1m30s      15s    14 (1)
+web-50-with-a-highe       147 (0%)      4-14      0s  1m45s      15s    15 (0)
+r-maximum.yaml
+same.yaml                 147 (0%)      4-14      0s  1m45s      15s    15 (0)
+  Without an answer: REPLAYED for 10m, web-70.yaml for 10m,
+  web-50-with-a-higher-maximum.yaml for 10m and same.yaml for 10m.
+
+FIRST PARTED
+  web-70.yaml                   Fri 06:05:00: goes to 3 (cpu proposes 3), where
+                                the replay keeps 4 (cpu at 51% is within
+                                tolerance). They differ for 23h55m, 99.7% of the
+                                time, in 1 stretch.
+  web-50-with-a-higher-maximum.yaml
+    nowhere: the replicas are those of the replay throughout
+  same.yaml                     nowhere: the replicas are those of the replay
+                                throughout
+
+  ─ web-70.yaml   · replay   ∘ web-50-with-a-higher-maximum.yaml   × same.yaml
+  * recorded   ▲ v2
+  14 ┤                                  ···
+     │                                  ·*·
+  12 ┤                 *                ·*·
+     │              ·······             ·*·
+  10 ┤            **·     ···           ┌─┐
+     │         **····       ····        │*│
+   8 ┤     *······┌──────────┐*·····    │*│
+   6 ┤  *····  ┌──┘          └───┐ ···· │*│
+     │*··· ┌───┘                 └──┐ ··│*│
+   4 ┤┐┌───┘                        └───┤*│·································
+     │└┘                                ╵ └─────────────────────────────────
+   2 ┤┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄ min
+     │
+   0 ┤
+     └┬────────────────┬────────────────┬────────────▲───┬─────────────────┬
+      06:00          12:00            18:00           Sat 21           06:00
+      time (UTC)
+
+  Assuming a controller that has just started (-o wide for more).
+"#);
+}
+
+#[test]
+fn a_record_without_candidates() {
+    let screen = compared(&spec(50, 20), &day(0), Vec::new(), |own| screen(&own, false, false));
+    insta::assert_snapshot!(screen, @r#"
+assuming replicas 4 (observed 4)
+assuming cpu 200m in all → 50% (observed 50%)
+
+default/web → Deployment/web
+rules of v1.36.2, at 2026-11-20T06:00:00Z
+
+  REPLAY: 147 REPLICA-HOURS, SHORT FOR 1m45s
+
+  LOAD   cpu, every 5m, 1d to Sat 2026-11-21T06:00:00Z; 1 gap (10m); 1 mark: v2
+         Fri 22:40:00
+  CHECK  the replay has the recorded replicas for 80.4% of the time, within one
+         for 99.6%; replica-hours -1.6%; left out 10m15s after marks; not
+         recorded for 10m
+
+                           RECORDED      REPLAYED
+replica-hours                   148           147
+mean                            6.2           6.1
+lowest                            4             4
+highest                          14            14
+first at               Fri 18:00:00  Fri 18:00:15
+at max                           0s            0s
+short of the proposal             -         1m45s
+longest stretch                   -           15s
+from                              -  Fri 06:25:00
+rescales (reversals)         17 (0)        15 (0)
+without an answer                 -           10m
+ends at                           -             4
+
+  ─ replay   · recorded   ▲ v2
+  14 ┤                                  ┌─┐
+     │                                  │·│
+  12 ┤                 ·                │·│
+     │              ┌─────┐             │·│
+  10 ┤            ··│     └─┐           │·│
+     │         ··┌──┘       └──┐        │·│
+   8 ┤     ·┌────┘            ·└───┐    │·│
+   6 ┤  ·┌──┘                      └──┐ │·│
+     │·┌─┘                            └─┘·│
+   4 ┤─┘                                 ·└─────────────────────────────────
+     │
+   2 ┤┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄ min
+     │
+   0 ┤
+     └┬────────────────┬────────────────┬────────────▲───┬─────────────────┬
+      06:00          12:00            18:00           Sat 21           06:00
+      time (UTC)
+
+  Assuming a controller that has just started (-o wide for more).
+"#);
+}
+
+#[test]
+fn a_replay_that_is_unlike_the_record_is_warned_about() {
+    let (text, markdown) = compared(&spec(50, 20), &day(3), vec![larger()], |own| {
+        let page = Page::of_prediction(&own, false, Symbols::UNICODE);
+        (screen(&own, false, false), markdown(&page))
+    });
+    for text in [&text, &markdown] {
+        assert!(
+            text.trim_start_matches('*').starts_with("Warning: the replay is within one"),
+            "{text}"
+        );
+    }
+    let trusted =
+        compared(&spec(50, 20), &day(0), vec![larger()], |own| screen(&own, false, false));
+    assert!(!trusted.contains("Warning"), "{trusted}");
+}
+
+#[test]
+fn every_form_says_the_same() {
+    let candidates = || vec![larger(), manifest("web.yaml", &spec(60, 20))];
+    compared(&spec(50, 20), &day(0), candidates(), |own| {
+        let wide = screen(&own, true, false);
+        for title in ["RESCALES OF replay", "RESCALES OF candidate", "RESCALES OF web.yaml"] {
+            assert!(wide.contains(title), "{wide}");
+        }
+        for title in ["FIRST PASS OF candidate", "METRIC", "CHANGES", "PODS FOR cpu", "ASSUMED"] {
+            assert!(wide.contains(&format!("\n{title}")), "{title}: {wide}");
+            assert!(!screen(&own, false, false).contains(&format!("\n{title}")), "{title}");
+        }
+        let ascii = screen(&own, true, true);
+        assert!(ascii.is_ascii(), "{ascii}");
+        let is_narrow = |line: &str| line.chars().count() <= 80;
+        let narrow = [screen(&own, false, false), screen(&own, false, true)];
+        assert!(narrow.iter().flat_map(|text| text.lines()).all(is_narrow), "{narrow:#?}");
+
+        let comment = markdown(&Page::of_prediction(&own, false, Symbols::UNICODE));
+        // What GitHub takes.
+        assert!(comment.len() < 65_536, "{}", comment.len());
+        let (shown, folded) = comment.split_once("<details>").unwrap();
+        assert!(shown.contains("| RECORDED | REPLAYED | CANDIDATE |"), "{shown}");
+        assert!(folded.contains("RESCALES OF") && !shown.contains("RESCALES OF"), "{comment}");
+
+        let picture = svg(&own.over_time().unwrap());
+        let picture = roxmltree::Document::parse(&picture).unwrap();
+        let of_class = |class: &str| {
+            let nodes = picture.descendants();
+            let is = |own: &str| own == class || own.starts_with(&format!("{class} "));
+            nodes.filter(|node| node.attribute("class").is_some_and(is)).count()
+        };
+        // Each run and the record are drawn and named.
+        assert_eq!((of_class("series"), of_class("event")), (2 * 4, 1));
+    });
+}
+
+#[test]
+fn the_schema_describes_backtests_and_nothing_else() {
+    let validator = published::validator(&published::prediction());
+    let candidates = || vec![larger(), manifest("web.yaml", &spec(50, 20))];
+    let no_record: String = day(0)
+        .lines()
+        .map(|line| line.split(',').take(2).collect::<Vec<_>>().join(",") + "\n")
+        .collect();
+    for (trace, candidates, passes) in [
+        (day(0), candidates(), true),
+        (day(0), candidates(), false),
+        (no_record, candidates(), false),
+        (day(0), Vec::new(), false),
+    ] {
+        let json = compared(&spec(50, 20), &trace, candidates, |own| object(own, passes));
+        if let Err(error) = validator.validate(&json) {
+            panic!("{}: {error}", error.instance_path());
+        }
+        let backtest = &json["backtest"];
+        assert_eq!(backtest["check"].is_null(), !trace.contains("replicas"));
+        for run in [&backtest["replay"], &backtest["candidates"][0]] {
+            assert_eq!(run["proposals"].is_array(), passes && !run.is_null());
+        }
+    }
+    let right = compared(&spec(50, 20), &day(0), candidates(), |own| object(own, false));
+    published::fits_elsewhere("prediction", &right);
+    let gone = Value::Null;
+    for (at, name, value) in [
+        ("", "backtest", &gone),
+        ("/backtest", "candidates", &gone),
+        ("/backtest", "more", &json!(1)),
+        ("/backtest/load", "step", &json!("5m")),
+        ("/backtest/load/gaps", "total", &json!(-1)),
+        ("/backtest/load/marks/0", "text", &gone),
+        ("/backtest/check", "recorded", &gone),
+        ("/backtest/check/recorded", "short", &json!(0)),
+        ("/backtest/replay", "firstParted", &json!({})),
+        ("/backtest/replay/totals", "short", &gone),
+        ("/backtest/replay/totals/highest", "time", &gone),
+        ("/backtest/replay/totals/longestShort", "length", &json!("5m")),
+        ("/backtest/candidates/0", "manifest", &json!(1)),
+        ("/backtest/candidates/0", "differs", &gone),
+        ("/backtest/candidates/0/differs/stretches/0", "start", &gone),
+        ("/backtest/candidates/0/firstParted/replay", "withinTolerance", &gone),
+        ("/timeline", "totals", &gone),
+    ] {
+        let mut wrong = right.clone();
+        let object =
+            wrong.pointer_mut(at).and_then(Value::as_object_mut).unwrap_or_else(|| panic!("{at}"));
+        match value {
+            Value::Null => drop(object.remove(name).expect("a field")),
+            value => drop(object.insert(name.to_owned(), value.clone())),
+        }
+        assert!(!validator.is_valid(&wrong), "{at}/{name}: {value} passes");
+    }
+}
+
+#[test]
+fn a_candidate_like_the_hpa_parts_nowhere() {
+    compared(&spec(50, 20), &day(0), vec![manifest("web.yaml", &spec(50, 20))], |own| {
+        let text = screen(&own, false, false);
+        assert!(text.contains("web.yaml: THE SAME REPLICAS AS THE REPLAY THROUGHOUT"), "{text}");
+        let rows = text.lines().skip_while(|line| !line.contains("REPLAYED")).skip(1);
+        let rows: Vec<&str> = rows.take_while(|line| !line.is_empty()).collect();
+        assert!(rows.len() > 8, "{text}");
+        for row in rows.iter().filter(|row| !row.starts_with("against the replay")) {
+            let cells: Vec<&str> =
+                row.split("  ").map(str::trim).filter(|own| !own.is_empty()).collect();
+            let [.., replay, candidate] = cells[..] else { panic!("{row}") };
+            assert_eq!(replay, candidate, "{row}");
+        }
+        let json = object(own, true);
+        let (replay, candidate) = (&json["backtest"]["replay"], &json["backtest"]["candidates"][0]);
+        assert_eq!(candidate["firstParted"], Value::Null);
+        assert_eq!(candidate["differs"], json!({"total": 0.0, "stretches": []}));
+        for column in ["totals", "changes", "replicas", "proposals", "readyPods"] {
+            assert_eq!(replay[column], candidate[column], "{column}");
+        }
+    });
+}
+
+/// The totals of a run, counted from its passes.
+fn counted(run: &Value, start: Timestamp, limit: usize, max: i64) -> Value {
+    let column = |name: &str| -> Vec<Option<i64>> {
+        run[name].as_array().unwrap().iter().take(limit).map(Value::as_i64).collect()
+    };
+    let replicas: Vec<i64> = column("replicas").into_iter().map(Option::unwrap).collect();
+    let proposals = column("proposals");
+    let ready: Vec<i64> = column("readyPods").into_iter().map(Option::unwrap).collect();
+    let time = |place: usize| start + SignedDuration::from_secs(15 * place as i64);
+    let seconds = |count: usize| 15.0 * count as f64;
+    let first = &run["changes"][0];
+    let before =
+        if first["time"] == json!(start.to_string()) { &first["from"] } else { &Value::Null };
+    let before = before.as_i64().unwrap_or(replicas[0]);
+    let pairs: Vec<(i64, i64)> = std::iter::once(before)
+        .chain(replicas.iter().copied())
+        .zip(replicas.iter().copied())
+        .collect();
+    let rescales: Vec<(usize, bool)> = pairs
+        .iter()
+        .enumerate()
+        .filter(|(_, (one, other))| one != other)
+        .map(|(place, (one, other))| (place, other > one))
+        .collect();
+    let reversals = rescales.windows(2).filter(|pair| {
+        let [(one, was_up), (other, is_up)] = pair else { panic!("two") };
+        was_up != is_up && 15 * (other - one) <= 600
+    });
+    let short: Vec<bool> = proposals
+        .iter()
+        .zip(&ready)
+        .map(|(own, ready)| own.is_some_and(|own| own > *ready))
+        .collect();
+    let mut longest: Option<(usize, usize)> = None;
+    for first in 0..short.len() {
+        let length = short[first..].iter().take_while(|own| **own).count();
+        if length > longest.map_or(0, |(_, length)| length) {
+            longest = Some((first, length));
+        }
+    }
+    let highest = *replicas.iter().max().unwrap();
+    let at = replicas.iter().position(|own| *own == highest).unwrap();
+    json!({
+        "passes": replicas.len(),
+        "duration": seconds(replicas.len()),
+        "lowest": replicas.iter().min(),
+        "highest": {"replicas": highest, "time": time(at).to_string()},
+        "atMax": seconds(replicas.iter().filter(|own| **own >= max).count()),
+        "aboveMax": seconds(proposals.iter().flatten().filter(|own| **own > max).count()),
+        "short": seconds(short.iter().filter(|own| **own).count()),
+        "longestShort": longest.map(|(first, length)| {
+            json!({"start": time(first).to_string(), "length": seconds(length)})
+        }),
+        "rescales": rescales.len(),
+        "reversals": reversals.count(),
+        "last": run["replicas"].as_array().unwrap().last(),
+        "sum": replicas.iter().sum::<i64>(),
+    })
+}
+
+#[test]
+fn totals_are_those_of_the_passes() {
+    let loads = vec(
+        prop_oneof![8 => (50..2000).prop_map(|milli| format!("{milli}m")), 1 => Just("missing".to_owned())],
+        12..40,
+    );
+    let specs = (select(vec![40, 50, 80]), 3..30, 3..30);
+    let config = Config { cases: 40, ..Config::default() };
+    proptest!(config, |(loads in loads, (target, max, other) in specs)| {
+        let start: Timestamp = "2026-11-20T22:00:00Z".parse().unwrap();
+        let mut trace = "time,cpu\n".to_owned();
+        for (place, load) in loads.iter().enumerate() {
+            let time = start + SignedDuration::from_secs(100 * place as i64);
+            writeln!(trace, "{time},{load}").unwrap();
+        }
+        // A pass every 15 s, the last of them before the end.
+        let limit = (100 * (loads.len() - 1)).div_ceil(15);
+        let candidate = manifest("web.yaml", &spec(target, other));
+        let json = compared(&spec(50, max), &trace, vec![candidate], |own| object(own, true));
+        let backtest = &json["backtest"];
+        for (run, max) in [(&backtest["replay"], max), (&backtest["candidates"][0], other)] {
+            let mut counted = counted(run, start, limit, max.into());
+            let sum = counted.as_object_mut().unwrap().remove("sum").unwrap().as_f64().unwrap();
+            let totals = &run["totals"];
+            for (name, value) in counted.as_object().unwrap() {
+                prop_assert_eq!(&totals[name], value, "{}", name);
+            }
+            let is = |name: &str, value: f64| (totals[name].as_f64().unwrap() - value).abs() < 1e-6;
+            prop_assert!(is("replicaHours", sum * 15.0 / 3600.0), "{}", totals);
+            prop_assert!(is("mean", sum / limit as f64), "{}", totals);
+        }
+        let [one, other] = [&backtest["replay"], &backtest["candidates"][0]].map(|run| run["replicas"].as_array().unwrap());
+        let differ = one.iter().zip(other).take(limit).filter(|(one, other)| one != other).count();
+        let differs = &backtest["candidates"][0]["differs"]["total"];
+        prop_assert_eq!(differs.as_f64(), Some(15.0 * differ as f64));
+    });
+}

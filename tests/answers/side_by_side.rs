@@ -178,6 +178,10 @@ FIRST PARTED
       time (UTC)
 
   Assuming a controller that has just started (-o wide for more).
+
+NOTES
+  the HPA and the pods are those of 2026-11-21T06:00:00Z, taken for the state at
+  the start of the load, and the controller for one that has just started
 "#);
 }
 
@@ -246,6 +250,10 @@ FIRST PARTED
       time (UTC)
 
   Assuming a controller that has just started (-o wide for more).
+
+NOTES
+  the HPA and the pods are those of 2026-11-21T06:00:00Z, taken for the state at
+  the start of the load, and the controller for one that has just started
 "#);
 }
 
@@ -301,6 +309,10 @@ ends at                           -             4
       time (UTC)
 
   Assuming a controller that has just started (-o wide for more).
+
+NOTES
+  the HPA and the pods are those of 2026-11-21T06:00:00Z, taken for the state at
+  the start of the load, and the controller for one that has just started
 "#);
 }
 

@@ -115,7 +115,9 @@ impl Plan {
         if let Some(trace) = timeline.trace.clone() {
             is_moved = begin_in_the_past(&mut observed, &trace);
             let record = trace.record(observed.snapshot.now);
-            replicas = record.replicas_at(SignedDuration::ZERO);
+            let scale = observed.snapshot.scale.as_ref().map(|scale| scale.spec_replicas);
+            let recorded = record.replicas_at(SignedDuration::ZERO);
+            replicas = recorded.filter(|recorded| scale.is_ok_and(|now| now != *recorded));
             if let Some(ready) = record.ready_after().filter(|_| !times_are_given) {
                 // A pod is measured no sooner than it runs.
                 timeline.times.measured = timeline.times.measured.max(ready);

@@ -27,6 +27,11 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use trajectories::{NAMES, Pass, moments, passes};
 
+/// The generator of the example's load.
+#[path = "../../examples/backtest/main.rs"]
+#[allow(dead_code, reason = "nothing is printed here")]
+mod example;
+
 const START: &str = "2026-11-21T06:00:00Z";
 
 /// How the nodes of the recording were played.
@@ -321,4 +326,81 @@ fn no_row_of_the_front_is_beaten() {
         let best: Vec<usize> = (0..found.tried.len()).filter(|place| is_best(*place)).collect();
         assert_eq!(front, best);
     });
+}
+
+#[test]
+fn the_week_of_the_example_is_the_one_that_its_generator_makes() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/week.csv");
+    let week = example::week().unwrap();
+    assert!(std::fs::read_to_string(path).unwrap() == week, "cargo run --example backtest > {path}");
+}
+
+/// What the program says about the example, and its exit code.
+fn predict(flags: &[&str], stdin: &str) -> (String, String, Option<i32>) {
+    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        .args(["predict", "worker", "-f"])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/queue"))
+        .args(flags)
+        .env("LC_ALL", "C.UTF-8")
+        .write_stdin(stdin)
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr), output.status.code())
+}
+
+#[test]
+fn a_load_that_is_none_is_refused_with_row_and_column() {
+    let bad = "error: failed to read the trace standard input";
+    for (trace, message) in [
+        ("time,cpu\n30s,1\n15s,1\n", format!("{bad}:3: time 15s is not after the previous one")),
+        (
+            "time,cpu\n0s,80%\n30s,1500m\n",
+            format!("{bad}:3: cpu: 1500m: another unit than 80% in line 2"),
+        ),
+        (
+            "time,cpu\n0s,800m\n30s,512Mi\n",
+            "error: the trace standard input:3: cpu: 512Mi: Mi is not a unit of cpu".to_owned(),
+        ),
+        (
+            "time,cpu,load\n0s,1500m,1\n60s,,\n",
+            "error: the trace standard input:1: column \"load\": the HPA has no metric load".to_owned(),
+        ),
+        (
+            "time,cpu,replicas\n0s,1500m,5\n60s,,5\n",
+            "error: the trace standard input:1: there is no column for queue_depth".to_owned(),
+        ),
+        (
+            "time,cpu\n2026-11-20T06:00:00Z,1500m\n2026-11-20T07:00:00Z,1500m\n",
+            "error: the trace standard input:1: there is no column for queue_depth".to_owned(),
+        ),
+        ("time,cpu,replicas\n0s,1,six\n", format!("{bad}:2: replicas: six: not a number of pods")),
+    ] {
+        let (stdout, stderr, code) = predict(&["--trace", "-"], trace);
+        assert!(stderr.starts_with(&message), "{trace}\n{stderr}");
+        assert_eq!((&*stdout, code), ("", Some(2)), "{trace}");
+    }
+}
+
+#[test]
+fn a_search_that_is_none_is_refused() {
+    for (flags, message) in [
+        (&["--vary=max=9..3"][..], "error: --vary max=9..3: the range is empty: 9 is more than 3\n"),
+        (&["--vary=max"], "error: --vary max: not of the form PATH=RANGE\n"),
+        (
+            &["--vary=max=10..1000", "--vary=min=1..9"],
+            "error: --vary: 991 x 9 combinations; the limit is 2000\n",
+        ),
+        (&["--vary=max=9,10", "--vary=max=11,12"], "error: --vary max: it is there twice\n"),
+        (&["--vary=max=9,10", "--max=12"], "error: maxReplicas is set twice\n"),
+        (&["--vary=spec.nothing=1,2"], "error: --vary: no combination can be played: "),
+        (&["--vary=target.memory=50%..70%:10"], "error: --vary: no combination can be played: "),
+    ] {
+        let flags: Vec<&str> = ["--for=10m"].into_iter().chain(flags.iter().copied()).collect();
+        let (stdout, stderr, code) = predict(&flags, "");
+        assert!(stderr.starts_with(message), "{flags:?}\n{stderr}");
+        assert_eq!((&*stdout, code), ("", Some(2)), "{flags:?}");
+    }
+    let (stdout, stderr, code) = predict(&["--vary=max=9,10"], "");
+    assert!(stdout.is_empty() && code == Some(2) && stderr.contains("--for"), "{stderr}");
 }

@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use jiff::{SignedDuration, Timestamp};
+use kubectl_hpa::backtest::Plan;
 use kubectl_hpa::engine;
 use kubectl_hpa::findings;
 use kubectl_hpa::memory::{Memory, Remembered};
 use kubectl_hpa::pass::Pass;
+use kubectl_hpa::saved;
 use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
@@ -19,6 +21,7 @@ use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::pod::Pod;
 use kubectl_hpa::snapshot::shared::Shared;
 use kubectl_hpa::snapshot::{MetricAnswer, PodValue, Snapshot};
+use kubectl_hpa::whatif::overrides::Assumptions;
 use kubectl_hpa::whatif::thresholds::thresholds;
 use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
 use serde_json::{Value, json};
@@ -127,7 +130,28 @@ fn timelines(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, passes, reading, finding, searching, timelines);
+/// A week of passes of the example of a backtest, for their totals alone: what a search does for each
+/// combination.
+fn weeks(c: &mut Criterion) {
+    let trace = include_bytes!("../examples/backtest/week.csv");
+    let trace = Trace::read(trace, "week.csv").expect("the trace is one");
+    let options = Options { name: "web".to_owned(), ..Options::default() };
+    let state = include_str!("../examples/backtest/state.yaml");
+    let observed = saved::read(state, &options, Timestamp::UNIX_EPOCH).expect("the state is one");
+    let times = JoinTimes {
+        ready: SignedDuration::from_secs(10),
+        measured: SignedDuration::from_secs(30),
+    };
+    let timeline = TimelineOptions { span: None, trace: Some(Arc::new(trace)), times };
+    let plan = Plan::new(timeline, observed, true);
+    let prepared = plan.prepare(&Assumptions::default()).expect("the load is about it");
+    let mut group = c.benchmark_group("backtest");
+    group.sample_size(10);
+    group.bench_function("a week", |b| b.iter(|| black_box(&prepared).totals()));
+    group.finish();
+}
+
+criterion_group!(benches, passes, reading, finding, searching, timelines, weeks);
 criterion_main!(benches);
 
 fn read(text: &str) -> Input {

@@ -40,7 +40,7 @@ fn main() -> Result<(), Error> {
 }
 
 /// The table.
-pub fn week() -> Result<String, Error> {
+pub(crate) fn week() -> Result<String, Error> {
     let start: Timestamp = START.parse().map_err(|_| Error::failed("the start is no time"))?;
     let mut dice = Dice(2026);
     let mut noise = 0;

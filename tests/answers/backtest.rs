@@ -404,3 +404,51 @@ fn a_search_that_is_none_is_refused() {
     let (stdout, stderr, code) = predict(&["--vary=max=9,10"], "");
     assert!(stdout.is_empty() && code == Some(2) && stderr.contains("--for"), "{stderr}");
 }
+
+/// The step of the README's workflow that tests a manifest against last week, with the example's files in
+/// the place of the repository's.
+#[test]
+fn the_step_of_the_readme_tests_a_manifest_against_last_week() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let step = readme.split("The HPA would have handled last week").nth(1).unwrap();
+    let step = step.split("```").next().unwrap();
+    let script = step.split_once("run: |\n").unwrap().1.replace("\\\n", " ");
+    let directory = tempfile::tempdir().unwrap();
+    for (from, to) in [
+        ("state.yaml", "ci/peak.json"),
+        ("week.csv", "ci/week.csv"),
+        ("candidate.yaml", "deploy/hpa.yaml"),
+    ] {
+        let to = directory.path().join(to);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(root.join("examples/backtest").join(from), to).unwrap();
+    }
+    let summary = directory.path().join("summary.md");
+    let program = assert_cmd::cargo::cargo_bin!("kubectl-hpa");
+    let run = |script: &str| {
+        let output = std::process::Command::new("sh")
+            .arg("-euc")
+            .arg(script.replace("kubectl-hpa", &program.display().to_string()))
+            .current_dir(&directory)
+            .env("GITHUB_STEP_SUMMARY", &summary)
+            .output()
+            .unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, stdout, stderr) = run(&script);
+    assert_eq!((code, &*stderr), (Some(0), ""), "{stdout}");
+    let junit = || std::fs::read_to_string(directory.path().join("week.xml")).unwrap();
+    assert!(junit().contains(r#"tests="1" failures="0""#), "{}", junit());
+
+    // A candidate with a lower maximum than the campaigns need.
+    let manifest = directory.path().join("deploy/hpa.yaml");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    std::fs::write(&manifest, text.replace("maxReplicas: 30", "maxReplicas: 12")).unwrap();
+    let (code, stdout, stderr) = run(&script);
+    assert_eq!(code, Some(3), "{stdout}{stderr}");
+    assert!(stderr.contains("::error file=deploy/hpa.yaml,line=2,"), "{stderr}");
+    assert!(stderr.contains("run.longestShort") && junit().contains(r#"failures="1""#), "{stderr}");
+    assert!(std::fs::read_to_string(&summary).unwrap().contains("FAILS"), "the step summary");
+}

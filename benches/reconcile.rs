@@ -138,10 +138,8 @@ fn weeks(c: &mut Criterion) {
     let options = Options { name: "web".to_owned(), ..Options::default() };
     let state = include_str!("../examples/backtest/state.yaml");
     let observed = saved::read(state, &options, Timestamp::UNIX_EPOCH).expect("the state is one");
-    let times = JoinTimes {
-        ready: SignedDuration::from_secs(10),
-        measured: SignedDuration::from_secs(30),
-    };
+    let times =
+        JoinTimes { ready: SignedDuration::from_secs(10), measured: SignedDuration::from_secs(30) };
     let timeline = TimelineOptions { span: None, trace: Some(Arc::new(trace)), times };
     let plan = Plan::new(timeline, observed, true);
     let prepared = plan.prepare(&Assumptions::default()).expect("the load is about it");

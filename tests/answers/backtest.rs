@@ -332,7 +332,10 @@ fn no_row_of_the_front_is_beaten() {
 fn the_week_of_the_example_is_the_one_that_its_generator_makes() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/week.csv");
     let week = example::week().unwrap();
-    assert!(std::fs::read_to_string(path).unwrap() == week, "cargo run --example backtest > {path}");
+    assert!(
+        std::fs::read_to_string(path).unwrap() == week,
+        "cargo run --example backtest > {path}"
+    );
 }
 
 /// What the program says about the example, and its exit code.
@@ -364,7 +367,8 @@ fn a_load_that_is_none_is_refused_with_row_and_column() {
         ),
         (
             "time,cpu,load\n0s,1500m,1\n60s,,\n",
-            "error: the trace standard input:1: column \"load\": the HPA has no metric load".to_owned(),
+            "error: the trace standard input:1: column \"load\": the HPA has no metric load"
+                .to_owned(),
         ),
         (
             "time,cpu,replicas\n0s,1500m,5\n60s,,5\n",
@@ -385,7 +389,10 @@ fn a_load_that_is_none_is_refused_with_row_and_column() {
 #[test]
 fn a_search_that_is_none_is_refused() {
     for (flags, message) in [
-        (&["--vary=max=9..3"][..], "error: --vary max=9..3: the range is empty: 9 is more than 3\n"),
+        (
+            &["--vary=max=9..3"][..],
+            "error: --vary max=9..3: the range is empty: 9 is more than 3\n",
+        ),
         (&["--vary=max"], "error: --vary max: not of the form PATH=RANGE\n"),
         (
             &["--vary=max=10..1000", "--vary=min=1..9"],

@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 
 use super::player::Player;
 use super::world::World;
-use super::{Change, MAX_PASSES, Point, Stays, after, swing};
+use super::{Change, MAX_PASSES, Point, Stays, Timeline, after, swing};
 use crate::engine;
 use crate::engine::decision::{Block, Decision};
 use crate::error::Error;
@@ -29,8 +29,32 @@ pub struct Course<'p> {
     is_settled: bool,
 }
 
+impl Player {
+    /// The passes over a snapshot, at the first of them. None where the scale cannot be read.
+    pub fn start(&self, snapshot: &Snapshot, first: Decision) -> Option<Course<'_>> {
+        Course::new(self, snapshot, first)
+    }
+
+    /// Plays what follows on the first pass over a snapshot. Nothing where the scale cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// It comes to more pods than can be played.
+    pub fn play(&self, snapshot: &Snapshot, first: &Decision) -> Result<Option<Timeline>, Error> {
+        let Some(mut course) = self.start(snapshot, first.clone()) else { return Ok(None) };
+        let mut timeline = Timeline::of(&course);
+        loop {
+            timeline.record(&course);
+            if !course.go_on()? {
+                timeline.end(&course);
+                return Ok(Some(timeline));
+            }
+        }
+    }
+}
+
 impl<'p> Course<'p> {
-    pub(super) fn new(player: &'p Player, snapshot: &Snapshot, first: Decision) -> Option<Self> {
+    fn new(player: &'p Player, snapshot: &Snapshot, first: Decision) -> Option<Self> {
         let before = snapshot.scale.as_ref().ok()?.spec_replicas;
         let mut course = Self {
             player,

@@ -6,11 +6,9 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
-use super::course::Course;
 use super::trace::Stated;
 use super::world::{Setting, World};
-use super::{JoinTimes, MAX_PASSES, Timeline, TimelineOptions, Trace, TraceEnd};
-use crate::engine::decision::Decision;
+use super::{JoinTimes, MAX_PASSES, TimelineOptions, Trace, TraceEnd};
 use crate::error::Error;
 use crate::numbers;
 use crate::outlook::longest_wait;
@@ -134,11 +132,6 @@ impl Player {
         Ok(())
     }
 
-    /// The passes over a snapshot, at the first of them. None where the scale cannot be read.
-    pub fn start(&self, snapshot: &Snapshot, first: Decision) -> Option<Course<'_>> {
-        Course::new(self, snapshot, first)
-    }
-
     /// How many passes the load lasts: those before the end of the trace or of the time that is played.
     /// Later ones are played to see where it settles.
     pub fn passes_of_load(&self, period: SignedDuration) -> usize {
@@ -149,23 +142,6 @@ impl Player {
     /// The longest time that a change takes to lead to the next one.
     pub fn longest_wait(&self) -> SignedDuration {
         self.wait
-    }
-
-    /// Plays what follows on the first pass over a snapshot. Nothing where the scale cannot be read.
-    ///
-    /// # Errors
-    ///
-    /// It comes to more pods than can be played.
-    pub fn play(&self, snapshot: &Snapshot, first: &Decision) -> Result<Option<Timeline>, Error> {
-        let Some(mut course) = self.start(snapshot, first.clone()) else { return Ok(None) };
-        let mut timeline = Timeline::of(&course);
-        loop {
-            timeline.record(&course);
-            if !course.go_on()? {
-                timeline.end(&course);
-                return Ok(Some(timeline));
-            }
-        }
     }
 }
 

@@ -107,6 +107,19 @@ pub(crate) fn quantity(quantity: &Quantity) -> String {
     exact
 }
 
+/// A number without trailing zeros, to four places.
+pub(crate) fn number(f: f64) -> String {
+    if f.is_nan() {
+        return "NaN".to_owned();
+    }
+    if f.is_infinite() {
+        return if f > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
+    }
+    let text = format!("{f:.4}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
 fn without_zeros(decimal: &str) -> &str {
     decimal.trim_end_matches('0').trim_end_matches('.')
 }
@@ -115,7 +128,7 @@ fn without_zeros(decimal: &str) -> &str {
 mod tests {
     use jiff::SignedDuration;
 
-    use super::{age, duration, long, percent, quantity};
+    use super::{age, duration, long, number, percent, quantity};
     use crate::apimachinery::go;
     use crate::apimachinery::quantity::{Format, Quantity};
 
@@ -198,6 +211,20 @@ mod tests {
         ] {
             assert_eq!(quantity(&Quantity::from_milli(milli, format)), text);
             assert!(Quantity::parse(text).is_ok(), "a flag takes {text}");
+        }
+    }
+
+    #[test]
+    fn numbers_end_where_they_end() {
+        for (f, text) in [
+            (128.75, "128.75"),
+            (1.0, "1"),
+            (2.0 / 3.0, "0.6667"),
+            (-0.0, "0"),
+            (f64::INFINITY, "+Inf"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(number(f), text);
         }
     }
 }

@@ -4,9 +4,10 @@
 use jiff::Timestamp;
 
 use crate::engine;
-use crate::engine::decision::{Decision, Step};
+use crate::engine::decision::{Block, Decision, Step};
 use crate::memory::{Knowledge, Remembered};
 use crate::outlook::{AtBound, Outlook};
+use crate::snapshot::MetricAnswer;
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::note::Note;
@@ -65,6 +66,19 @@ impl Pass {
         self.outlook.is_unanswered(&self.decision)
     }
 
+    /// What the passes that follow may depend on and is not known.
+    pub fn doubts(&self) -> Doubts {
+        // At 0 the replicas stay, whatever is remembered or read.
+        if self.decision.block() == Some(Block::AtZero) {
+            return Doubts::default();
+        }
+        Doubts {
+            metrics: self.input.snapshot.metrics.iter().any(MetricAnswer::is_unread),
+            history: self.remembered.is_open(),
+            time: self.elsewhen.is_some(),
+        }
+    }
+
     /// Where a recommendation that holds the replicas comes from.
     pub fn origin(&self, past: &Recommendation) -> Origin {
         let seeded = |step: &Step| matches!(step, Step::SeedRecommendations { .. });
@@ -84,6 +98,24 @@ impl Pass {
         let replicas = self.decision.replicas_after();
         let mut extremes = self.outlook.extremes.iter();
         self.remembered.is_open() && extremes.any(|extreme| Some(extreme.replicas) != replicas)
+    }
+}
+
+/// What is not known of a pass, on which those that follow may depend.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Doubts {
+    /// Metrics that the controller may read.
+    pub metrics: bool,
+    /// The controller's history.
+    pub history: bool,
+    /// The time of the pass.
+    pub time: bool,
+}
+
+impl Doubts {
+    /// Whether there are any.
+    pub fn any(self) -> bool {
+        self != Self::default()
     }
 }
 

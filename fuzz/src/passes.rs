@@ -18,7 +18,7 @@ use kubectl_hpa::render::svg::svg;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::list::{ExplanationList, overview};
 use kubectl_hpa::report::page::{Page, Symbols};
-use kubectl_hpa::report::prediction::Prediction;
+use kubectl_hpa::report::prediction::{Judged, Prediction};
 use kubectl_hpa::report::timeline::Played;
 use kubectl_hpa::saved::assemble::{assemble, assemble_all};
 use kubectl_hpa::saved::file::read_text;
@@ -27,7 +27,7 @@ use kubectl_hpa::saved::save;
 use kubectl_hpa::snapshot::Listed;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::selection::Selection;
-use kubectl_hpa::whatif::expect::{Expectation, Facts, Gate};
+use kubectl_hpa::whatif::expect::{Facts, Gate, RunFacts};
 use kubectl_hpa::whatif::overrides::{Assumptions, NamedMetric};
 use kubectl_hpa::whatif::thresholds::thresholds;
 use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
@@ -120,7 +120,13 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
         None => None,
     };
     gate.check(&snapshot.hpa.spec)?;
-    let (expectations, _) = gate.judge(&Facts::of(&assumed), []);
+    let mut facts = Facts::of(&assumed);
+    if let Some(timeline) = &timeline {
+        let run = RunFacts::new(&assumed, &timeline.totals);
+        facts = facts.with_runs(run, run);
+    }
+    let (expectations, _) = gate.judge(&facts, []);
+    let expectations = vec![Judged { candidate: None, manifest: None, expectations }];
     let curve = curve.map(|wanted| wanted.place(snapshot)).transpose()?;
     let thresholds = thresholds(&assumed, curve);
     assert_reported(&snapshot.hpa.key(), &expectations);
@@ -250,7 +256,7 @@ fn difference(path: &str, left: &Value, right: &Value) -> Option<String> {
     }
 }
 
-fn assert_reported(hpa: &str, expectations: &[Expectation]) {
+fn assert_reported(hpa: &str, expectations: &[Judged]) {
     assert_xml(&junit(hpa, expectations));
     let annotations = annotations(hpa, expectations);
     assert_harmless(&annotations);

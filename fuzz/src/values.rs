@@ -140,12 +140,19 @@ fn numbers<'n>(node: &'n Node) -> Vec<&'n Number> {
         Node::Not(inner) => numbers(inner),
         Node::Flag(_) => Vec::new(),
         Node::Compare(left, _, right) => {
-            let operands = [left, right].into_iter();
-            let number = |operand: &'n Operand| match operand {
-                Operand::Number(number) => Some(number),
-                Operand::Field(_) => None,
-            };
-            operands.filter_map(number).collect()
+            [left, right].into_iter().flat_map(|it| literals(it)).collect()
+        }
+    }
+}
+
+fn literals(operand: &Operand) -> Vec<&Number> {
+    match operand {
+        Operand::Number(number) => vec![number],
+        Operand::Field(_) | Operand::Duration { .. } => Vec::new(),
+        Operand::Negative(inner) => literals(inner),
+        Operand::Chain(first, rest) => {
+            let rest = rest.iter().flat_map(|(_, next)| literals(next));
+            literals(first).into_iter().chain(rest).collect()
         }
     }
 }

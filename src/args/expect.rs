@@ -11,8 +11,8 @@ use clap::{Arg, Args, Command, ValueEnum};
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Expectations (exit code 3 if one is false, 4 if one is uncertain)")]
 pub struct ExpectArgs {
-    /// Condition that must hold, such as 'desired <= 20 and not limited'; with --for or --trace, in
-    /// the first pass; repeatable
+    /// Condition that must hold, such as 'desired <= 20 and not limited' in the first pass, or, with
+    /// --for or --trace, 'run.replicaHours <= replay.replicaHours * 0.9' in the run; repeatable
     #[arg(long, value_name = "EXPRESSION")]
     pub expect: Vec<String>,
 
@@ -87,6 +87,12 @@ pub enum Condition {
     Stale,
     /// The controller would send a warning event
     Warnings,
+    /// With --for or --trace: the replicas have not settled at the end
+    Unsettled,
+    /// With --for or --trace: maxReplicas is reached at some time
+    RunMaxed,
+    /// With --for or --trace: a pass has no answer, because metrics are missing
+    Unanswered,
 }
 
 /// A report in addition to the answer.

@@ -21,7 +21,7 @@ use crate::saved::objects::Objects;
 use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSpec};
 use crate::snapshot::input::Options;
 use crate::version::GATES;
-use crate::whatif::expect::fields;
+use crate::whatif::expect::{metric_fields, pass_fields, run_fields};
 
 /// As long as a cluster or a file has for an answer.
 const PATIENCE: Duration = Duration::from_millis(1400);
@@ -328,15 +328,21 @@ fn pods(typing: &Typing) -> Vec<String> {
     }
 }
 
-/// The fields of expectations; those of metrics once it is clear that one is wanted.
+/// The fields of expectations; those of metrics and runs once it is clear that one is wanted.
 fn expected(typing: &Typing) -> Vec<Candidate> {
     const METRIC: &str = "metric.";
-    let metrics = if typing.stem().starts_with(METRIC) { metrics(typing) } else { Vec::new() };
-    let names: Vec<&str> = metrics.iter().map(MetricSpec::name).collect();
-    let mut fields: Vec<String> = fields(&names).iter().map(ToString::to_string).collect();
+    let stem = typing.stem();
+    let metrics = if stem.starts_with(METRIC) { metrics(typing) } else { Vec::new() };
+    let of_metrics = metrics.iter().flat_map(|metric| metric_fields(metric.name()));
+    let of_runs = run_fields().filter(|_| stem.contains('.'));
+    let fields = pass_fields().chain(of_metrics).chain(of_runs);
+    let mut fields: Vec<String> = fields.map(|field| field.to_string()).collect();
     fields.dedup();
-    if names.is_empty() {
+    if metrics.is_empty() {
         fields.push(METRIC.to_owned());
+    }
+    if !stem.contains('.') {
+        fields.extend(["run.", "replay."].map(str::to_owned));
     }
     fields.into_iter().map(plain).collect()
 }

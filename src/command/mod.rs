@@ -6,6 +6,7 @@ pub mod explain;
 mod fail_on;
 mod install_links;
 mod interrupt;
+mod judge;
 mod list;
 mod named;
 mod output_file;

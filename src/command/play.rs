@@ -102,10 +102,11 @@ impl Others {
         }
         let specs = manifests.map(|manifest| {
             let name = manifest.origin().to_owned();
-            let place = ManifestPlace { file: name.clone(), line: 1 };
+            let place = manifest.line().and_then(|line| u64::try_from(line).ok());
+            let place = place.map(|line| ManifestPlace { file: name.clone(), line });
             let mut assumptions = assumptions.clone();
             assumptions.replace_hpa(manifest);
-            Spec { name, assumptions, manifest: Some(place) }
+            Spec { name, assumptions, manifest: place }
         });
         let mut candidates: Vec<Spec> = specs.collect();
         if candidates.is_empty() && assumptions.changes_spec() {

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write;
 
 use super::fail_on::FindingsWatch;
+use super::judge::judge;
 use super::output_file::replace;
 use super::play::{Others, Runs, timeline_options};
 use super::state::{ask, options, pass, unanswered};
@@ -25,7 +26,7 @@ use crate::report::prediction::Prediction;
 use crate::saved::file;
 use crate::saved::save::Saved;
 use crate::snapshot::note::Note;
-use crate::whatif::expect::{Expectation, Facts, Gate};
+use crate::whatif::expect::Gate;
 use crate::whatif::overrides::{Assumptions, NamedMetric};
 use crate::whatif::thresholds::{Found, thresholds};
 
@@ -49,6 +50,9 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     }
     let curve = args.curve.as_ref().map(|text| NamedMetric::read(text, "--curve")).transpose()?;
     let plays = args.timeline.span.is_some() || args.timeline.trace.is_some();
+    if !plays {
+        gate.check_without_run()?;
+    }
     if args.output == Some(PredictOutput::Svg) && curve.is_some() == plays {
         let why = if curve.is_none() {
             "there is nothing to draw"
@@ -81,6 +85,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     }
     let timeline = if plays { Some(timeline_options(&args.timeline)?) } else { None };
     let Others { candidates, search } = Others::read(args, &mut options, &assumptions, plays)?;
+    let manifest = candidates.first().and_then(|first| first.manifest.clone());
     if let Some(first) = candidates.first() {
         assumptions = first.assumptions.clone();
     }
@@ -111,16 +116,21 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     if plays && timeline.is_none() {
         assumed.input.notes.push(Note::NotPlayed);
     }
-    if timeline.is_some() && !gate.is_empty() {
-        assumed.input.notes.push(Note::FirstPassExpected);
+    let expected = gate.of_first_pass();
+    if timeline.is_some() && !expected.is_empty() {
+        assumed.input.notes.push(Note::FirstPassExpected { expected });
     }
     gate.check(&assumed.input.snapshot.hpa.spec)?;
     let explanation = Explanation::new(&assumed).ignoring(&watch.ignored);
-    let judged = watch
-        .fail_on
-        .iter()
-        .map(|watched| Expectation::not_found(watched.as_str(), explanation.has(*watched)));
-    let (expectations, verdict) = gate.judge(&Facts::of(&assumed), judged);
+    let (expectations, verdict) = judge(
+        &gate,
+        &watch,
+        &assumed,
+        &explanation,
+        manifest,
+        timeline.as_ref(),
+        backtest.as_ref(),
+    );
     let snapshot = &assumed.input.snapshot;
     let curve = curve.map(|wanted| wanted.place(snapshot)).transpose()?;
     let thresholds = thresholds(&assumed, curve);

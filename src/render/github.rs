@@ -5,20 +5,30 @@
 use std::fmt::Write;
 
 use super::style::clean;
-use crate::whatif::expect::{Expectation, Truth};
+use crate::backtest::ManifestPlace;
+use crate::report::prediction::Judged;
+use crate::whatif::expect::Truth;
 
-/// A line for each expectation that does not hold, for the log of the step.
-pub fn annotations(hpa: &str, expectations: &[Expectation]) -> String {
+/// A line for each expectation that does not hold, for the log of the step. It is shown in the manifest
+/// that was judged, if there is one.
+pub fn annotations(hpa: &str, judged: &[Judged]) -> String {
     let mut out = String::new();
-    for expectation in expectations {
-        let verdict = match expectation.truth {
-            Truth::True => continue,
-            Truth::False => "is false",
-            Truth::Unknown => "is unknown, which does not pass",
-        };
-        let title = property(&format!("HPA {hpa}"));
-        let message = data(&format!("{} {verdict}: {}", expectation.name(), expectation.because()));
-        let _ = writeln!(out, "::error title={title}::{message}");
+    for own in judged {
+        let place =
+            own.manifest.as_ref().map_or_else(String::new, |ManifestPlace { file, line }| {
+                format!("file={},line={line},", property(file))
+            });
+        let title = property(&format!("HPA {}", own.named(hpa)));
+        for expectation in &own.expectations {
+            let verdict = match expectation.truth {
+                Truth::True => continue,
+                Truth::False => "is false",
+                Truth::Unknown => "is unknown, which does not pass",
+            };
+            let (name, because) = (expectation.name(), expectation.because());
+            let message = data(&format!("{name} {verdict}: {because}"));
+            let _ = writeln!(out, "::error {place}title={title}::{message}");
+        }
     }
     out
 }

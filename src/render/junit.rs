@@ -1,43 +1,58 @@
-//! Expectations as JUnit's XML, in the shape that CI systems read: a test case for each, a false one
-//! with `<failure>`, one that is unknown with `<error>`.
+//! Expectations as JUnit's XML, in the shape that CI systems read: a suite for each spec that is judged,
+//! and in it a test case for each expectation, a false one with `<failure>`, one that is unknown with
+//! `<error>`.
 
 use std::fmt::Write;
 
 use super::xml::escape;
+use crate::report::prediction::Judged;
 use crate::whatif::expect::{Expectation, Truth};
 
 /// The report on the expectations of an HPA, which is called `namespace/name`.
-pub fn junit(hpa: &str, expectations: &[Expectation]) -> String {
-    let of = |truth| expectations.iter().filter(|one| one.truth == truth).count();
-    let counts = format!(
+pub fn junit(hpa: &str, judged: &[Judged]) -> String {
+    let all = || judged.iter().flat_map(|own| &own.expectations);
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kubectl-hpa\" {}>\n",
+        counts(all())
+    );
+    for own in judged {
+        let suite = escape(&own.named(hpa));
+        let counts = counts(own.expectations.iter());
+        let _ = writeln!(out, r#"  <testsuite name="{suite}" {counts} skipped="0">"#);
+        for expectation in &own.expectations {
+            case(&mut out, &suite, expectation);
+        }
+        out.push_str("  </testsuite>\n");
+    }
+    out.push_str("</testsuites>\n");
+    out
+}
+
+fn counts<'e>(expectations: impl Iterator<Item = &'e Expectation> + Clone) -> String {
+    let of = |truth| expectations.clone().filter(|one| one.truth == truth).count();
+    format!(
         r#"tests="{}" failures="{}" errors="{}""#,
-        expectations.len(),
+        expectations.clone().count(),
         of(Truth::False),
         of(Truth::Unknown)
+    )
+}
+
+fn case(out: &mut String, suite: &str, expectation: &Expectation) {
+    let name = escape(&expectation.name());
+    let _ = write!(out, r#"    <testcase classname="{suite}" name="{name}""#);
+    let because = escape(&expectation.because());
+    let outcome = match expectation.truth {
+        Truth::True => {
+            out.push_str("/>\n");
+            return;
+        }
+        Truth::False => "failure",
+        Truth::Unknown => "error",
+    };
+    let truth = expectation.truth.as_str();
+    let _ = writeln!(
+        out,
+        ">\n      <{outcome} type=\"{truth}\" message=\"{because}\"/>\n    </testcase>"
     );
-    let hpa = escape(hpa);
-    let mut out = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kubectl-hpa\" {counts}>\n  \
-         <testsuite name=\"{hpa}\" {counts} skipped=\"0\">\n"
-    );
-    for expectation in expectations {
-        let name = escape(&expectation.name());
-        let _ = write!(out, r#"    <testcase classname="{hpa}" name="{name}""#);
-        let because = escape(&expectation.because());
-        let outcome = match expectation.truth {
-            Truth::True => {
-                out.push_str("/>\n");
-                continue;
-            }
-            Truth::False => "failure",
-            Truth::Unknown => "error",
-        };
-        let truth = expectation.truth.as_str();
-        let _ = writeln!(
-            out,
-            ">\n      <{outcome} type=\"{truth}\" message=\"{because}\"/>\n    </testcase>"
-        );
-    }
-    out.push_str("  </testsuite>\n</testsuites>\n");
-    out
 }

@@ -17,7 +17,7 @@ use super::totals::hours;
 use super::words::{count, duration, in_words, list, long, percent};
 use crate::apimachinery::json::SecondsTime;
 use crate::backtest::{Backtest, Candidate, Check, Parting, Run};
-use crate::memory::Remembered;
+use crate::pass::Pass;
 use crate::whatif::overrides::{Override, Reported};
 use crate::whatif::timeline::{Change, LoadFacts, Mark, Totals};
 use jiff::SignedDuration;
@@ -61,10 +61,22 @@ enum Kind {
     Candidate,
 }
 
+/// What a candidate is called: by its file without the directory, if that tells it from the others.
+pub fn name(backtest: &Backtest, candidate: &Candidate) -> String {
+    let short = |own: &Candidate| {
+        let file = own.manifest.as_ref().map_or(&own.run.name, |manifest| &manifest.file);
+        let name = Path::new(file).file_name().and_then(|name| name.to_str());
+        name.unwrap_or(file).to_owned()
+    };
+    let name = short(candidate);
+    let alike = backtest.candidates.iter().filter(|other| short(other) == name);
+    if alike.count() > 1 { candidate.run.name.clone() } else { name }
+}
+
 impl<'a> Compared<'a> {
     pub(super) fn new(backtest: &'a Backtest) -> Self {
         let played = |run: &'a Run| {
-            let is_open = Remembered::of(&run.input).is_open();
+            let is_open = Pass::run(run.input.clone()).doubts().any();
             Played::new(&run.timeline, &run.input, is_open)
         };
         Self {
@@ -85,16 +97,8 @@ impl<'a> Compared<'a> {
         candidates.map(|(candidate, played)| (self.name(candidate), candidate, played))
     }
 
-    /// What a candidate is called: by its file without the directory, if that tells it from the others.
     fn name(&self, candidate: &Candidate) -> String {
-        let short = |own: &Candidate| {
-            let file = own.manifest.as_ref().map_or(&own.run.name, |manifest| &manifest.file);
-            let name = Path::new(file).file_name().and_then(|name| name.to_str());
-            name.unwrap_or(file).to_owned()
-        };
-        let name = short(candidate);
-        let alike = self.backtest.candidates.iter().filter(|other| short(other) == name);
-        if alike.count() > 1 { candidate.run.name.clone() } else { name }
+        name(self.backtest, candidate)
     }
 
     /// What the run is called whose first pass is explained.

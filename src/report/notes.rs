@@ -177,8 +177,8 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             )
         }
         Note::NotPlayed => NOT_PLAYED.to_owned(),
-        Note::FirstPassExpected => {
-            "expectations apply to the first pass only, not to the timeline".to_owned()
+        Note::FirstPassExpected { expected } => {
+            format!("expected of the first pass only, not of the timeline: {}", expected.join(", "))
         }
     }
 }

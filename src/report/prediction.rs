@@ -1,7 +1,7 @@
 //! What a pass would decide under different conditions: the explanation of that pass, what was assumed,
 //! and the answer without it.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::backtest::Compared;
 use super::chart::Chart;
@@ -11,8 +11,7 @@ use super::section::{Detail, Part, Section, Table};
 use super::timeline::Played;
 use super::words::{assumed, in_words};
 use super::{Certainty, Explanation, Range};
-use crate::backtest::Backtest;
-use crate::pass::Pass;
+use crate::backtest::{Backtest, ManifestPlace};
 use crate::whatif::expect::{Expectation, Truth};
 use crate::whatif::overrides::{Override, Reported};
 use crate::whatif::thresholds::Thresholds;
@@ -30,11 +29,49 @@ pub struct Prediction<'a> {
     pub timeline: Option<Played<'a>>,
     /// The runs side by side; none where there is nothing to compare.
     pub(crate) backtest: Option<Compared<'a>>,
-    pub(crate) expectations: Vec<Expectation>,
+    #[serde(serialize_with = "in_one_list")]
+    pub(crate) expectations: Vec<Judged>,
     /// For each metric, at which values the answer changes; empty if the pass ignores metrics.
     pub(crate) thresholds: Vec<Thresholds>,
     #[serde(skip)]
     observed_headline: Headline,
+}
+
+/// What is expected of one spec.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// What the spec is called, if there are several.
+    pub candidate: Option<String>,
+    /// The manifest that it comes from, if it comes from one.
+    pub manifest: Option<ManifestPlace>,
+    /// Each expectation, and whether it holds.
+    pub expectations: Vec<Expectation>,
+}
+
+impl Judged {
+    /// What an HPA is called of which this is a candidate.
+    pub(crate) fn named(&self, hpa: &str) -> String {
+        match &self.candidate {
+            Some(candidate) => format!("{hpa} ({candidate})"),
+            None => hpa.to_owned(),
+        }
+    }
+}
+
+/// An expectation as the contract has it.
+#[derive(Serialize)]
+struct ExpectationView<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    candidate: Option<&'a str>,
+    #[serde(flatten)]
+    expectation: &'a Expectation,
+}
+
+fn in_one_list<S: Serializer>(judged: &[Judged], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(judged.iter().flat_map(|Judged { candidate, expectations, .. }| {
+        let candidate = candidate.as_deref();
+        expectations.iter().map(move |expectation| ExpectationView { candidate, expectation })
+    }))
 }
 
 /// The answer without the overrides.
@@ -55,7 +92,7 @@ impl<'a> Prediction<'a> {
         overrides: Vec<Override>,
         timeline: Option<&'a Timeline>,
         backtest: Option<&'a Backtest>,
-        expectations: Vec<Expectation>,
+        expectations: Vec<Judged>,
         thresholds: Vec<Thresholds>,
         observed: &Explanation<'_>,
     ) -> Self {
@@ -64,8 +101,9 @@ impl<'a> Prediction<'a> {
         explanation.comparison = None;
         let words = Words { explanation: observed, wide: false, symbols: Symbols::UNICODE };
         let (observed_headline, _) = words.verdict();
-        let Pass { input, remembered, .. } = explanation.pass;
-        let timeline = timeline.map(|own| Played::new(own, input, remembered.is_open()));
+        let pass = explanation.pass;
+        let is_open = pass.doubts().any();
+        let timeline = timeline.map(|own| Played::new(own, &pass.input, is_open));
         Self {
             timeline,
             backtest: backtest.map(Compared::new),
@@ -108,7 +146,7 @@ impl Page {
     pub fn of_prediction(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
         let words = Words { explanation: &prediction.explanation, wide, symbols };
         let played = prediction.timeline.as_ref();
-        let expected = Part::Pairs(prediction.expectations.iter().map(worded).collect());
+        let expected = Part::Pairs(prediction.expectations.iter().flat_map(worded).collect());
         let now = prediction.explanation.pass.input.snapshot.now;
         let changes = Part::Pairs(changes::lines(&prediction.thresholds, now));
         let curve = prediction
@@ -185,14 +223,17 @@ fn overrides(prediction: &Prediction<'_>, verdicts: [&str; 2], symbols: Symbols)
     Table::new(columns, rows.chain([answers]).collect())
 }
 
-/// An expectation with how it stands, and what that rests on.
-fn worded(expectation: &Expectation) -> (String, String) {
-    let sort = match expectation.truth {
-        Truth::True => "holds",
-        Truth::False => "FAILS",
-        Truth::Unknown => "UNKNOWN",
-    };
-    let because = expectation.because();
-    let because = if because.is_empty() { because } else { format!(": {because}") };
-    (sort.to_owned(), format!("{}{because}", expectation.name()))
+/// Each expectation with how it stands, and what that rests on.
+fn worded(judged: &Judged) -> impl Iterator<Item = (String, String)> {
+    let of = judged.candidate.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+    judged.expectations.iter().map(move |expectation| {
+        let sort = match expectation.truth {
+            Truth::True => "holds",
+            Truth::False => "FAILS",
+            Truth::Unknown => "UNKNOWN",
+        };
+        let because = expectation.in_short();
+        let because = if because.is_empty() { because } else { format!(": {because}") };
+        (sort.to_owned(), format!("{of}{}{because}", expectation.name()))
+    })
 }

@@ -15,7 +15,6 @@ use super::totals::{self, TotalsView};
 use super::words::{count, distance, duration, list, time};
 use super::{Certainty, Range};
 use crate::apimachinery::json::SecondsTime;
-use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
@@ -34,10 +33,9 @@ pub struct Played<'a> {
 }
 
 impl<'a> Played<'a> {
-    /// Words a timeline. `input` is that of its first pass, `is_open` whether its history is uncertain.
+    /// Words a timeline. `input` is that of its first pass, `is_open` whether it could be another.
     pub(super) fn new(timeline: &'a Timeline, input: &Input, is_open: bool) -> Self {
         let spec = &input.snapshot.hpa.spec;
-        let is_open = is_open || input.snapshot.metrics.iter().any(MetricAnswer::is_unread);
         Self {
             timeline,
             certainty: if is_open { Certainty::Bounded } else { Certainty::Certain },
@@ -151,8 +149,8 @@ impl<'a> Played<'a> {
         let open = match self.certainty {
             Certainty::Certain => None,
             Certainty::Bounded => Some(
-                "Not certain: the controller's history, or what it may read, is uncertain. This is \
-                 the most likely course."
+                "Not certain: the controller's history, what it may read, or the time is uncertain. \
+                 This is the most likely course."
                     .to_owned(),
             ),
         };

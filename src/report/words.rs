@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::numbers::age;
-pub(super) use crate::numbers::{duration, long, percent, quantity};
+pub(super) use crate::numbers::{duration, long, number, percent, quantity};
 use crate::snapshot::hpa::MetricValueStatus;
 use crate::whatif::overrides::Override;
 use crate::whatif::thresholds::Unit;
@@ -68,19 +68,6 @@ pub(super) fn count(n: impl TryInto<i64>, noun: &str) -> String {
     }
 }
 
-/// A number without trailing zeros, to four places.
-pub(super) fn number(f: f64) -> String {
-    if f.is_nan() {
-        return "NaN".to_owned();
-    }
-    if f.is_infinite() {
-        return if f > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
-    }
-    let text = format!("{f:.4}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
-}
-
 /// `a`, `a and b`, `a, b and c`.
 pub(super) fn list(parts: &[String]) -> String {
     match parts {
@@ -116,7 +103,7 @@ pub(super) fn sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{count, distance, number};
+    use super::{count, distance};
     use jiff::{SignedDuration, Timestamp};
 
     #[test]
@@ -130,17 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_end_where_they_end() {
-        for (f, text) in [
-            (128.75, "128.75"),
-            (1.0, "1"),
-            (2.0 / 3.0, "0.6667"),
-            (-0.0, "0"),
-            (f64::INFINITY, "+Inf"),
-            (f64::NAN, "NaN"),
-        ] {
-            assert_eq!(number(f), text);
-        }
+    fn one_is_alone() {
         assert_eq!(count(1, "pod"), "1 pod");
         assert_eq!(count(0, "pod"), "0 pods");
     }

@@ -148,7 +148,7 @@ fn read_bytes(bytes: Vec<u8>, origin: &str, objects: &mut Objects) -> Result<(),
 /// line that begins with three dashes, but documents of YAML may be written like JSON.
 pub fn read_text(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
     if text.trim_start().starts_with('{') && !text.contains("\n---") {
-        read_json(text, origin, objects).map_err(|fault| {
+        read_json(text, origin, 1, objects).map_err(|fault| {
             let path = path_of(&fault, text);
             let place = Some(line_and_column(text, fault.read));
             unreadable(origin, place, &path, &fault.message)
@@ -174,10 +174,13 @@ fn path_of(fault: &Fault, json: &str) -> FieldPath {
     if fault.is_value { FieldPath::at(json, fault.read) } else { FieldPath::default() }
 }
 
-/// JSON documents, one after the other.
-fn read_json(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Fault> {
+/// JSON documents, one after the other; the text begins at this line of its origin.
+fn read_json(text: &str, origin: &str, line: usize, objects: &mut Objects) -> Result<(), Fault> {
     let fault = RefCell::new(None);
-    let source = SourceText { origin, text, fault: &fault };
+    let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
+    let mut counted = text.len() - text.trim_start().len();
+    let mut source =
+        SourceText { origin, line: line + lines(&text[..counted]), text, fault: &fault };
     let mut reader = serde_json::Deserializer::from_str(text);
     let object = ObjectReader { objects: &mut *objects, source, inherited: None, depth: 0 };
     if let Err(e) = object.deserialize(json::Objects(&mut reader)) {
@@ -189,10 +192,12 @@ fn read_json(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Faul
     // To ask for the end after each object would count the lines up to there each time.
     for document in reader.into_iter::<&RawValue>() {
         let document = document.map_err(|e| Fault::from_json(&e, text))?;
+        let before = document.get().as_ptr() as usize - text.as_ptr() as usize;
+        source.line += lines(&text[counted..before]);
+        counted = before;
         let object = ObjectReader { objects: &mut *objects, source, inherited: None, depth: 0 };
         if let Err(e) = object.deserialize(json::Objects(document)) {
             let own = Fault::from_json(&e, document.get());
-            let before = document.get().as_ptr() as usize - text.as_ptr() as usize;
             let own = Fault { read: own.read + before, ..own };
             return Err(fault.take().unwrap_or(own));
         }

@@ -76,6 +76,8 @@ pub struct Objects {
 pub struct UndecodedHpa {
     /// Where it was read.
     pub origin: String,
+    /// The line at which its document begins there, counted from 1.
+    pub line: usize,
     /// Its name.
     pub name: String,
     /// Its namespace, if stated.

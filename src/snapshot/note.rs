@@ -237,8 +237,11 @@ pub enum Note {
     },
     /// There is no timeline, as the scale cannot be read.
     NotPlayed,
-    /// Expectations are about the first pass of a timeline only.
-    FirstPassExpected,
+    /// Some expectations are about the first pass of a timeline only.
+    FirstPassExpected {
+        /// As they were typed.
+        expected: Vec<String>,
+    },
 }
 
 /// Why another HPA is left out.

@@ -1,18 +1,27 @@
-//! Expectations of a pass, and what follows from them for an exit code. Logic is three-valued: what
-//! is unknown neither passes nor fails, and what is known only within bounds is known as far as all of
-//! the range agrees.
+//! Expectations of a pass and of the run that begins with it, and what follows from them for an exit
+//! code. Logic is three-valued: what is unknown neither passes nor fails, and what is known only within
+//! bounds is known as far as all of the range agrees.
 
+mod exact;
 mod facts;
 mod syntax;
+mod units;
 
+use std::fmt;
+
+use jiff::Timestamp;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-pub use facts::{Fact, Facts};
+pub use exact::Lack;
+pub use facts::{Fact, Facts, RunFacts};
 pub use syntax::{
-    Expression, Field, MetricField, Node, Number, Operand, Operator, PassField, SyntaxError, fields,
+    Expression, Field, MetricField, Node, Number, Operand, Operator, PassField, RunField, RunOf,
+    SyntaxError, metric_fields, pass_fields, run_fields,
 };
+pub use units::Sign;
 
+use crate::apimachinery::json::SecondsTime;
 use crate::args::{Condition, ExpectArgs, FailOn};
 use crate::error::Error;
 use crate::snapshot::hpa::HpaSpec;
@@ -83,22 +92,28 @@ impl Node {
             Self::Compare(left, operator, right) => operator.truth(left, right, facts),
         }
     }
+
+    /// Why a comparison has no answer although its fields have values.
+    fn lack(&self, facts: &impl Fn(&Field) -> Fact) -> Option<Lack> {
+        match self {
+            Self::Any(parts) | Self::All(parts) => parts.iter().find_map(|part| part.lack(facts)),
+            Self::Not(inner) => inner.lack(facts),
+            Self::Flag(_) => None,
+            Self::Compare(left, _, right) => {
+                let lacks = [left, right].into_iter().filter_map(|it| it.range(facts).err());
+                lacks.into_iter().find(|lack| *lack != Lack::Field)
+            }
+        }
+    }
 }
 
 impl Operator {
     /// The bounds of the two sides are taken to vary by themselves, even where they cannot.
     fn truth(self, left: &Operand, right: &Operand, facts: &impl Fn(&Field) -> Fact) -> Truth {
-        let bounds = |operand: &Operand| match operand {
-            Operand::Field(field) => facts(field).bounds(),
-            Operand::Number(Number { quantity, .. }) => {
-                Some((quantity.amount().clone(), quantity.amount().clone()))
-            }
-        };
-        let (Some((left_min, left_max)), Some((right_min, right_max))) =
-            (bounds(left), bounds(right))
-        else {
+        let (Ok(left), Ok(right)) = (left.range(facts), right.range(facts)) else {
             return Truth::Unknown;
         };
+        let (left_min, left_max, right_min, right_max) = (left.min, left.max, right.min, right.max);
         let less = Truth::of_all(left_max < right_min, left_min >= right_max);
         let greater = Truth::of_all(left_min > right_max, left_max <= right_min);
         // One of the three holds, so they are equal where neither other can be.
@@ -124,18 +139,52 @@ pub struct Expectation {
     /// Whether it holds.
     pub truth: Truth,
     /// The fields that it looks at, each once.
-    pub values: Vec<(Field, Fact)>,
+    pub values: Vec<Value>,
+    /// Why it is unknown, where no field says that.
+    pub lack: Option<Lack>,
     /// What to type to know it, where only the history leaves it open, or only the time.
     pub hint: Option<String>,
+}
+
+/// A field that an expectation looks at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Value {
+    /// The field.
+    pub field: Field,
+    /// What is known of it.
+    pub fact: Fact,
+    /// When the value was reached, where that is known.
+    pub moment: Option<Timestamp>,
+}
+
+impl Value {
+    fn new(field: &Field, facts: &Facts<'_>) -> Self {
+        let fact = facts.get(field);
+        let is_known = !matches!(fact, Fact::Unknown(_));
+        let moment = facts.moment(field).filter(|_| is_known);
+        Self { field: field.clone(), fact, moment }
+    }
+}
+
+/// The value without its field: `4`, `34 at 2026-11-17T12:03:00Z`.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.fact)?;
+        match (self.moment.map(SecondsTime), &self.fact) {
+            (Some(start), Fact::Duration(_)) => write!(f, " from {start} on"),
+            (Some(moment), _) => write!(f, " at {moment}"),
+            (None, _) => Ok(()),
+        }
+    }
 }
 
 impl Expectation {
     fn new(expected: &Expected, facts: &Facts<'_>) -> Self {
         let Expected { expression, fail_on } = expected;
-        let mut values: Vec<(Field, Fact)> = Vec::new();
+        let mut values: Vec<Value> = Vec::new();
         for (_, field) in &expression.fields {
-            if !values.iter().any(|(known, _)| known == field) {
-                values.push((field.clone(), facts.get(field)));
+            if !values.iter().any(|known| known.field == *field) {
+                values.push(Value::new(field, facts));
             }
         }
         let truth = |facts: &Facts<'_>| expression.truth(&|field| facts.get(field));
@@ -146,8 +195,19 @@ impl Expectation {
             facts.time_hint().filter(|_| truth(&facts.at_this_time()) != Truth::Unknown)
         };
         let found = truth(facts);
-        let hint = if found == Truth::Unknown { hint() } else { None };
-        Self { expression: expression.text.clone(), fail_on: *fail_on, truth: found, values, hint }
+        let mut own = Self {
+            expression: expression.text.clone(),
+            fail_on: *fail_on,
+            truth: found,
+            values,
+            lack: None,
+            hint: None,
+        };
+        if found == Truth::Unknown {
+            own.lack = expression.root.lack(&|field| facts.get(field));
+            own.hint = hint();
+        }
+        own
     }
 
     /// That something is not found.
@@ -157,38 +217,53 @@ impl Expectation {
             fail_on: Some(what),
             truth: if is_found { Truth::False } else { Truth::True },
             values: Vec::new(),
+            lack: None,
             hint: None,
         }
     }
 
     /// What it is called: the expression, with the shorthand that it comes from.
     pub fn name(&self) -> String {
-        match self.fail_on {
-            Some(shorthand) => format!("{} (--fail-on {shorthand})", self.expression),
-            None => self.expression.clone(),
-        }
+        named(&self.expression, self.fail_on)
     }
 
     /// The values that it looks at: `desired is 4, limited is false`; with the hint.
     pub fn because(&self) -> String {
-        let values = self.values.iter().map(|(field, fact)| format!("{field} is {fact}"));
-        let values = values.collect::<Vec<_>>().join(", ");
-        match &self.hint {
-            Some(hint) => format!("{values}; {hint}"),
-            None => values,
+        let values = self.values.iter().map(|value| format!("{} is {value}", value.field));
+        self.with_reasons(values.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The same beside the expression, where the only number needs no name: `4`.
+    pub fn in_short(&self) -> String {
+        match &self.values[..] {
+            [value] if value.field.is_number() => self.with_reasons(value.to_string()),
+            _ => self.because(),
         }
+    }
+
+    fn with_reasons(&self, values: String) -> String {
+        let lack = self.lack.and_then(Lack::reason).map(str::to_owned);
+        [Some(values), lack, self.hint.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+}
+
+fn named(expression: &str, fail_on: Option<&str>) -> String {
+    match fail_on {
+        Some(shorthand) => format!("{expression} (--fail-on {shorthand})"),
+        None => expression.to_owned(),
     }
 }
 
 impl Serialize for Expectation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let values: Vec<Value<'_>> =
-            self.values.iter().map(|(field, fact)| Value { field, fact }).collect();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("expression", &self.expression)?;
         map.serialize_entry("failOn", &self.fail_on)?;
         map.serialize_entry("truth", &self.truth)?;
-        map.serialize_entry("values", &values)?;
+        map.serialize_entry("values", &self.values)?;
+        if let Some(why) = self.lack.and_then(Lack::reason) {
+            map.serialize_entry("unknown", why)?;
+        }
         if let Some(hint) = &self.hint {
             map.serialize_entry("hint", hint)?;
         }
@@ -196,31 +271,29 @@ impl Serialize for Expectation {
     }
 }
 
-struct Value<'a> {
-    field: &'a Field,
-    fact: &'a Fact,
-}
-
-impl Serialize for Value<'_> {
+impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("field", &self.field.to_string())?;
         self.fact.add_to(&mut map)?;
+        if let Some(moment) = self.moment {
+            map.serialize_entry("moment", &SecondsTime(moment).to_string())?;
+        }
         map.end()
     }
 }
 
-/// What the expectations come to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What the expectations come to; what comes later outweighs what comes before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// 0: nothing was expected, or all of it holds.
     Holds,
-    /// 3: an expectation is false.
-    ExpectationFalse,
-    /// 4: not certain enough to gate.
-    Uncertain,
     /// 5: a change is due, and that was asked for.
     ChangeDue,
+    /// 4: not certain enough to gate.
+    Uncertain,
+    /// 3: an expectation is false.
+    ExpectationFalse,
 }
 
 impl Verdict {
@@ -234,20 +307,23 @@ impl Verdict {
         }
     }
 
-    /// A false expectation outweighs an unknown one, and that a change; `unchanged` is asked of
-    /// only with `--exit-code`, and an unknown one may be a change.
+    /// `unchanged` is asked of only with `--exit-code`, and an unknown one may be a change.
     fn of(expectations: &[Expectation], unchanged: Option<Truth>) -> Self {
-        let least = expectations.iter().map(|one| one.truth).min();
-        match (least, unchanged) {
-            (Some(Truth::False), _) => Self::ExpectationFalse,
-            (Some(Truth::Unknown), _) | (_, Some(Truth::Unknown)) => Self::Uncertain,
-            (_, Some(Truth::False)) => Self::ChangeDue,
-            _ => Self::Holds,
-        }
+        let expected = expectations.iter().map(|one| match one.truth {
+            Truth::True => Self::Holds,
+            Truth::Unknown => Self::Uncertain,
+            Truth::False => Self::ExpectationFalse,
+        });
+        let change = unchanged.map(|unchanged| match unchanged {
+            Truth::True => Self::Holds,
+            Truth::Unknown => Self::Uncertain,
+            Truth::False => Self::ChangeDue,
+        });
+        expected.chain(change).max().unwrap_or(Self::Holds)
     }
 }
 
-/// All that is expected of a pass.
+/// All that is expected of a pass and its run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gate {
     expected: Vec<Expected>,
@@ -298,6 +374,26 @@ impl Gate {
         })
     }
 
+    /// Refuses expectations of a run, where none is played.
+    pub fn check_without_run(&self) -> Result<(), Error> {
+        self.expected.iter().try_for_each(|Expected { expression, .. }| {
+            expression.check_without_run().map_err(|e| unusable(&expression.text, e))
+        })
+    }
+
+    /// What is expected of the first pass alone.
+    pub fn of_first_pass(&self) -> Vec<String> {
+        let own = self.expected.iter().filter(|own| !own.expression.is_of_run());
+        let own = own.map(|own| named(&own.expression.text, own.fail_on));
+        own.chain(self.unchanged.as_ref().map(|_| "--exit-code".to_owned())).collect()
+    }
+
+    /// Whether all of it holds. A search asks this of every run.
+    pub fn truth(&self, facts: &Facts<'_>) -> Truth {
+        let truths = self.expected.iter().map(|own| own.expression.truth(&|it| facts.get(it)));
+        truths.min().unwrap_or(Truth::True)
+    }
+
     /// Each expectation with whether it holds, those that were judged before, and what they come to.
     pub fn judge(
         &self,
@@ -324,6 +420,9 @@ fn meaning(shorthand: Condition) -> (&'static str, &'static str) {
         Condition::MetricsMissing => ("metrics-missing", "failed == 0 and missing == 0"),
         Condition::Stale => ("stale", "not stale"),
         Condition::Warnings => ("warnings", "warnings == 0"),
+        Condition::Unsettled => ("unsettled", "run.settled"),
+        Condition::RunMaxed => ("run-maxed", "run.atMax == 0s"),
+        Condition::Unanswered => ("unanswered", "run.unanswered == 0s"),
     }
 }
 

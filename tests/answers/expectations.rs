@@ -6,26 +6,30 @@ use crate::common::{self, build, recorded};
 
 use comrak::Arena;
 use comrak::nodes::NodeValue;
-use jiff::Timestamp;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::args::{Condition, ExpectArgs, FailOn, Overrides};
+use kubectl_hpa::backtest::{ManifestPlace, Plan};
 use kubectl_hpa::findings::Severity;
-use kubectl_hpa::pass::Pass;
+use kubectl_hpa::pass::{Doubts, Pass};
 use kubectl_hpa::render::github::annotations;
 use kubectl_hpa::render::junit::junit;
 use kubectl_hpa::render::markdown::markdown;
 use kubectl_hpa::render::style::clean;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::{Page, Symbols, Tone};
-use kubectl_hpa::report::prediction::Prediction;
+use kubectl_hpa::report::prediction::{Judged, Prediction};
 use kubectl_hpa::report::section::{Detail, Part, Remark, Section, StepLine, Table};
 use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::whatif::expect::{
-    Expectation, Expression, Fact, Facts, Field, Gate, MetricField, Truth, Verdict,
+    self, Expectation, Expression, Fact, Facts, Field, Gate, MetricField, RunFacts, Truth, Verdict,
 };
 use kubectl_hpa::whatif::overrides::Assumptions;
 use kubectl_hpa::whatif::thresholds::thresholds;
+use kubectl_hpa::whatif::timeline::{JoinTimes, Point, Timeline, TimelineOptions, Trace};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -178,6 +182,129 @@ exit code 4
 "#);
 }
 
+/// A load that rises and falls again.
+const LOAD: &str = "time,cpu\n0,20%\n2m,120%\n4m,0%\n15m,0%\n";
+
+/// The run over a load, or ten minutes of that which there is; then as in [`judge`].
+fn run_of(
+    input: &Input,
+    load: Option<&str>,
+    args: &ExpectArgs,
+) -> (Timeline, Vec<Expectation>, Verdict) {
+    let trace = load.map(|text| Trace::read(text.as_bytes(), "load.csv").expect("a trace"));
+    let second = SignedDuration::from_secs(1);
+    let span = if load.is_none() { Some(second * 600) } else { None };
+    let times = JoinTimes { ready: second * 10, measured: second * 30 };
+    let options = TimelineOptions { span, trace: trace.map(Arc::new), times };
+    let plan = Plan::new(options, input.clone(), true);
+    let assumptions = Assumptions::read(&Overrides::default()).expect("no overrides");
+    let prepared = plan.prepare(&assumptions).expect("a run");
+    let timeline = prepared.play().expect("few pods").expect("a scale");
+    let pass = Pass::run(prepared.into_parts().0);
+    let run = RunFacts::new(&pass, &timeline.totals);
+    let gate = Gate::new(args).expect("expressions");
+    let facts = Facts::of(&pass).with_runs(run, run);
+    let (expectations, verdict) = gate.judge(&facts, []);
+    let least = expectations.iter().map(|one| one.truth).min();
+    assert_eq!(Some(gate.truth(&facts)), least, "a search sees the same");
+    (timeline, expectations, verdict)
+}
+
+#[test]
+fn fields_of_a_run_are_counted_from_its_passes() {
+    let fields: Vec<String> = expect::run_fields().map(|field| field.to_string()).collect();
+    let compared = |field: &String| match &**field {
+        "run.settled" | "replay.settled" => field.clone(),
+        _ => format!("{field} / {field} == 1"),
+    };
+    let expressions: Vec<String> = fields.iter().map(compared).collect();
+    let expressions: Vec<&str> = expressions.iter().map(String::as_str).collect();
+    let (timeline, expectations, _) = run_of(&growing(), Some(LOAD), &expect(&expressions, &[]));
+    // The load ends after 15 minutes, or 60 passes.
+    let passes = &timeline.passes[..60];
+    let replicas = || passes.iter().map(|pass| pass.replicas);
+    let total: i32 = replicas().sum();
+    let short = |pass: &&Point| pass.proposal.is_some_and(|it| it > pass.ready as i32);
+    let stretches = passes.split(|pass| !short(&pass));
+    let longest = stretches.clone().max_by_key(|stretch| stretch.len()).expect("a stretch");
+    let before = longest.as_ptr_range().start as usize - passes.as_ptr_range().start as usize;
+    let before = before / size_of::<Point>();
+    let changes = std::iter::once(2).chain(replicas()).zip(replicas()).filter(|(a, b)| a != b);
+    let rises: Vec<bool> = changes.map(|(before, after)| after > before).collect();
+    let seconds = |passes: usize| passes as f64 * 15.0;
+    let highest = replicas().max().expect("a pass");
+    let expected = [
+        json!(f64::from(total) * 15.0 / 3600.0),
+        json!(f64::from(total) / 60.0),
+        json!(replicas().min()),
+        json!(highest),
+        json!(seconds(replicas().filter(|it| *it == 10).count())),
+        json!(seconds(passes.iter().filter(short).count())),
+        json!(seconds(longest.len())),
+        json!(rises.len()),
+        json!(rises.windows(2).filter(|pair| pair[0] != pair[1]).count()),
+        json!(seconds(0)),
+        json!(timeline.passes.last().map(|pass| pass.replicas)),
+        json!(true),
+    ];
+    assert!(longest.len() > 1 && highest > 4 && rises.contains(&false), "nothing happens");
+    let time = |pass: usize| {
+        let time = timeline.start + SignedDuration::from_secs(15) * i32::try_from(pass).unwrap();
+        time.strftime("%FT%TZ").to_string()
+    };
+    for (place, (field, own)) in fields.iter().zip(&expectations).enumerate() {
+        let value = serde_json::to_value(&own.values[0]).expect("JSON");
+        assert_eq!(value["field"], **field);
+        assert_eq!(value["value"], expected[place % 12], "{field}");
+        let moment = match place % 12 {
+            3 => replicas().position(|it| it == highest).map(time),
+            6 => Some(time(before)),
+            _ => None,
+        };
+        assert_eq!(value["moment"], json!(moment), "{field}");
+        let truth = if value["value"] == 0.0 { Truth::Unknown } else { Truth::True };
+        assert_eq!(own.truth, truth, "{}", own.because());
+    }
+    let args = expect(&["run.highest < 5", "1h / run.unanswered > 2"], &[Condition::RunMaxed]);
+    let (_, expectations, _) = run_of(&growing(), Some(LOAD), &args);
+    let lines: Vec<String> = expectations.iter().map(Expectation::because).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+run.highest is 10 at 2026-11-21T07:08:59Z
+run.unanswered is 0s; the divisor is 0, or may be
+run.atMax is 6m15s
+"#);
+    let lines: Vec<String> = expectations.iter().map(Expectation::in_short).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+10 at 2026-11-21T07:08:59Z
+0s; the divisor is 0, or may be
+6m15s
+"#);
+}
+
+#[test]
+fn a_run_that_could_be_another_is_unknown() {
+    let of = |input: &Input, text: &str| {
+        let (_, mut expectations, verdict) = run_of(input, None, &expect(&[text], &[]));
+        let one = expectations.remove(0);
+        (one.truth, one.because(), verdict.exit_code())
+    };
+    let (truth, because, code) = of(&open(), "run.highest <= 10000 and not replay.settled");
+    assert_eq!((truth, code), (Truth::Unknown, 4));
+    assert_eq!(because.matches("it depends on the controller's history").count(), 2, "{because}");
+    assert!(because.ends_with("to resolve this"), "{because}");
+    let unmeasured = files(&["examples/nginx/hpa.yaml", "examples/nginx/state.yaml"]);
+    let (truth, because, _) = of(&unmeasured, "run.mean > 0");
+    assert_eq!(truth, Truth::Unknown, "{because}");
+    // At 0 replicas the pass does not depend on what is not known.
+    let mut asleep = open();
+    let (known, unknown) = (Doubts::default(), Doubts { history: true, ..Doubts::default() });
+    assert_eq!(Pass::run(asleep.clone()).doubts(), unknown);
+    if let Ok(scale) = &mut asleep.snapshot.scale {
+        scale.spec_replicas = 0;
+    }
+    assert_eq!(Pass::run(asleep).doubts(), known);
+}
+
 #[test]
 fn what_stays_because_nothing_was_measured_does_not_pass() {
     let unmeasured = files(&["examples/nginx/hpa.yaml", "examples/nginx/state.yaml"]);
@@ -296,6 +423,11 @@ fn json_has_each_value_or_why_there_is_none() {
     );
 }
 
+/// What is expected of the only spec, which comes from no manifest.
+fn alone(expectations: Vec<Expectation>) -> Judged {
+    Judged { candidate: None, manifest: None, expectations }
+}
+
 fn three() -> ExpectArgs {
     expect(&["desired <= 10", "recommended > 0"], &[Condition::Limited])
 }
@@ -310,6 +442,7 @@ fn markdown_for_a_pull_request() {
     let (input, overrides) = applied.expect("an input");
     let expected = expect(&["desired <= 10", "recommended > 8"], &[Condition::Limited]);
     let (expectations, _) = judge(&input, &expected);
+    let expectations = vec![alone(expectations)];
     let assumed = Pass::run(input);
     let prediction = Prediction::new(
         Explanation::new(&assumed),
@@ -326,8 +459,8 @@ fn markdown_for_a_pull_request() {
 
 | EXPECTED |  |
 | --- | --- |
-| holds | desired <code>&#60;=</code> 10: desired is anywhere from 8 to 10 |
-| FAILS | recommended <code>&#62;</code> 8: recommended is 8 |
+| holds | desired <code>&#60;=</code> 10: anywhere from 8 to 10 |
+| FAILS | recommended <code>&#62;</code> 8: 8 |
 | UNKNOWN | not limited (<code>--fail-on</code> limited): limited is unknown (it depends on the controller's history); use <code>--history</code> none, or <code>--observe</code> 5m35s in a cluster, to resolve this |
 
 **STAYS AT 8**
@@ -399,7 +532,7 @@ rules of v1.37.0, at <code>2026-11-21T07&#58;06&#58;59Z</code>
 #[test]
 fn junit_for_a_pipeline() {
     let (expectations, _) = judge(&open(), &three());
-    insta::assert_snapshot!(junit("default/nginx-deployment", &expectations), @r#"
+    insta::assert_snapshot!(junit("default/nginx-deployment", &[alone(expectations)]), @r#"
 <?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="kubectl-hpa" tests="3" failures="1" errors="1">
   <testsuite name="default/nginx-deployment" tests="3" failures="1" errors="1" skipped="0">
@@ -419,9 +552,42 @@ fn junit_for_a_pipeline() {
 #[test]
 fn annotations_for_a_run() {
     let (expectations, _) = judge(&open(), &three());
-    insta::assert_snapshot!(annotations("default/nginx-deployment", &expectations), @r#"
+    let judged = [alone(expectations)];
+    insta::assert_snapshot!(annotations("default/nginx-deployment", &judged), @r#"
 ::error title=HPA default/nginx-deployment::recommended > 0 is false: recommended is 0
 ::error title=HPA default/nginx-deployment::not limited (--fail-on limited) is unknown, which does not pass: limited is unknown (it depends on the controller's history); use --history none, or --observe 5m35s in a cluster, to resolve this
+"#);
+}
+
+#[test]
+fn each_candidate_has_its_own_reports() {
+    let args = expect(&["run.highest <= 5 and run.longestShort < 1m", "run.short < 1h"], &[]);
+    let (_, expectations, _) = run_of(&growing(), Some(LOAD), &args);
+    let judged = ["a,b.yaml", "c:%.yaml"].map(|file| Judged {
+        candidate: Some(file.to_owned()),
+        manifest: Some(ManifestPlace { file: file.to_owned(), line: 7 }),
+        expectations: expectations.clone(),
+    });
+    insta::assert_snapshot!(junit("default/web", &judged), @r#"
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="kubectl-hpa" tests="4" failures="2" errors="0">
+  <testsuite name="default/web (a,b.yaml)" tests="2" failures="1" errors="0" skipped="0">
+    <testcase classname="default/web (a,b.yaml)" name="run.highest &lt;= 5 and run.longestShort &lt; 1m">
+      <failure type="false" message="run.highest is 10 at 2026-11-21T07:08:59Z, run.longestShort is 45s from 2026-11-21T07:09:44Z on"/>
+    </testcase>
+    <testcase classname="default/web (a,b.yaml)" name="run.short &lt; 1h"/>
+  </testsuite>
+  <testsuite name="default/web (c:%.yaml)" tests="2" failures="1" errors="0" skipped="0">
+    <testcase classname="default/web (c:%.yaml)" name="run.highest &lt;= 5 and run.longestShort &lt; 1m">
+      <failure type="false" message="run.highest is 10 at 2026-11-21T07:08:59Z, run.longestShort is 45s from 2026-11-21T07:09:44Z on"/>
+    </testcase>
+    <testcase classname="default/web (c:%.yaml)" name="run.short &lt; 1h"/>
+  </testsuite>
+</testsuites>
+"#);
+    insta::assert_snapshot!(annotations("default/web", &judged), @r#"
+::error file=a%2Cb.yaml,line=7,title=HPA default/web (a%2Cb.yaml)::run.highest <= 5 and run.longestShort < 1m is false: run.highest is 10 at 2026-11-21T07:08:59Z, run.longestShort is 45s from 2026-11-21T07:09:44Z on
+::error file=c%3A%25.yaml,line=7,title=HPA default/web (c%3A%25.yaml)::run.highest <= 5 and run.longestShort < 1m is false: run.highest is 10 at 2026-11-21T07:08:59Z, run.longestShort is 45s from 2026-11-21T07:09:44Z on
 "#);
 }
 
@@ -464,7 +630,8 @@ fn saying(text: &str) -> (Page, Vec<Expectation>) {
         expression: format!("{field} > 2 {text}"),
         fail_on: None,
         truth: Truth::False,
-        values: vec![(field, Fact::Unknown(say()))],
+        values: vec![expect::Value { field, fact: Fact::Unknown(say()), moment: None }],
+        lack: None,
         hint: None,
     };
     let unknown = Expectation { truth: Truth::Unknown, ..expectation.clone() };
@@ -595,7 +762,9 @@ proptest! {
     #[test]
     fn nothing_in_junit_is_more_than_text(text in hostile()) {
         let (_, expectations) = saying(&text);
-        let written = junit(&text, &expectations);
+        let candidate = Some(text.clone());
+        let judged = Judged { candidate, ..alone(expectations) };
+        let written = junit(&text, std::slice::from_ref(&judged));
         let document = roxmltree::Document::parse(&written).map_err(|e| {
             TestCaseError::fail(format!("{e}: {written}"))
         })?;
@@ -606,9 +775,10 @@ proptest! {
         let fits = |c: char| !matches!(c, '\u{fffe}' | '\u{ffff}');
         if text.chars().all(fits) {
             for case in cases {
-                let name = clean(&expectations[0].name(), false);
+                let name = clean(&judged.expectations[0].name(), false);
                 prop_assert_eq!(case.attribute("name"), Some(&*name));
-                prop_assert_eq!(case.attribute("classname"), Some(&*clean(&text, false)));
+                let suite = clean(&format!("{text} ({text})"), false);
+                prop_assert_eq!(case.attribute("classname"), Some(&*suite));
             }
         }
     }
@@ -616,20 +786,27 @@ proptest! {
     #[test]
     fn each_annotation_is_one_command(text in hostile()) {
         let (_, expectations) = saying(&text);
-        let written = annotations(&text, &expectations);
+        let manifest = Some(ManifestPlace { file: text.clone(), line: 7 });
+        let judged = Judged { manifest, ..alone(expectations) };
+        let written = annotations(&text, std::slice::from_ref(&judged));
         prop_assert_eq!(written.lines().count(), 2);
         for line in written.lines() {
             // As the runner reads it: the command ends at the next two colons, its properties at
             // commas.
-            let rest = line.strip_prefix("::error title=").expect("the command");
-            let (title, message) = rest.split_once("::").expect("the message");
-            prop_assert!(!title.contains([',', ':']), "{title}");
-            let read = |text: &str| {
-                let text = text.replace("%3A", ":").replace("%2C", ",");
-                text.replace("%25", "%")
+            let rest = line.strip_prefix("::error ").expect("the command");
+            let (properties, message) = rest.split_once("::").expect("the message");
+            let properties: Vec<_> = properties.split(',').collect();
+            let [file, "line=7", title] = properties[..] else {
+                return Err(TestCaseError::fail(format!("{properties:?}")));
             };
-            prop_assert_eq!(read(title), format!("HPA {}", clean(&text, false)));
-            let name = clean(&expectations[0].name(), false);
+            let read = |text: &str, name: &str| {
+                let text = text.strip_prefix(name).expect("the property");
+                assert!(!text.contains(':'), "{text}");
+                text.replace("%3A", ":").replace("%2C", ",").replace("%25", "%")
+            };
+            prop_assert_eq!(read(file, "file="), clean(&text, false));
+            prop_assert_eq!(read(title, "title="), format!("HPA {}", clean(&text, false)));
+            let name = clean(&judged.expectations[0].name(), false);
             prop_assert!(message.replace("%25", "%").starts_with(&name), "{message}");
             prop_assert!(!line.chars().any(char::is_control));
         }

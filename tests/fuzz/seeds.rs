@@ -85,9 +85,16 @@ pub(crate) fn expression() -> Corpus {
         "failed == 0 and missing == 0",
         "metric.\"a \\\"b\\\\c\".desired >= -5",
         "warnings<1and recommended>=1.5",
+        "run.replicaHours <= replay.replicaHours * 0.9",
+        "run.short + 10m <= 1h30m / 2 and not run.settled",
+        "(desired + 1) * -(2 - delta) / max < 1e-3 - -5",
+        "((run.longestShort)) / 10m <= 3 or 10m * 6 < replay.atMax",
+        "metric.cpu.utilization * desired / 80% <= 20 - 250m",
     ];
-    let words =
-        ["and", "or", "not ", "metric.", ".desired", ".value", "desired", "limited", "<=", ">="];
+    let words = [
+        "and", "or", "not ", "metric.", ".desired", ".value", "desired", "limited", "<=", ">=",
+        "run.", "replay.", "short", "10m", "1h", " + ", " - ", " * ", " / ", "(", ")",
+    ];
     lines(&expressions, &words)
 }
 

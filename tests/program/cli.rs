@@ -1415,3 +1415,48 @@ fn a_clock_far_from_its_samples_is_said_where_the_answer_stands() {
         assert_eq!(doubt["newestSample"] == "2026-11-21T07:00:00Z", why.is_some(), "{now:?}");
     }
 }
+
+/// Two manifests over the same load, of which one is not the first document of its file.
+#[test]
+fn each_candidate_is_judged_and_shown_where_it_is() {
+    let folder = folder("candidates");
+    let two = HPA.replace("maxReplicas: 5", "maxReplicas: 2");
+    let other = "# Not this one.\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}";
+    let texts = [("state.yaml", good()), ("a.yaml", two), ("b.yaml", documents(&[other, HPA]))];
+    for (name, text) in texts {
+        fs::write(folder.join(name), text).expect("a file");
+    }
+    let run = |more: &[&str]| {
+        let mut command = Command::new(cargo_bin_cmd!().get_program());
+        let typed = ["predict", "web", "-n", "shop", "-f", "state.yaml", "--history", "none"];
+        command.current_dir(&folder).env_remove("GITHUB_STEP_SUMMARY").args(typed).args(more);
+        command.output().expect("it runs")
+    };
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
+    let manifests = ["--for", "5m", "--hpa", "a.yaml", "--hpa", "b.yaml", "--report", "github"];
+    let both = run(&[&manifests[..], &["--expect", "run.highest > 2", "-o", "json"]].concat());
+    assert_eq!(both.status.code(), Some(3));
+    assert_eq!(
+        text(&both.stderr),
+        "::error file=a.yaml,line=1,title=HPA shop/web (a.yaml)::run.highest > 2 is false: \
+         run.highest is 2 at 2026-11-21T07:00:10Z\n"
+    );
+    let json: Value = serde_json::from_slice(&both.stdout).expect("JSON");
+    let found = json["expectations"].as_array().expect("a list").iter();
+    let found: Vec<_> = found.map(|one| (&one["candidate"], &one["truth"])).collect();
+    assert_eq!(found, [(&json!("a.yaml"), &json!("false")), (&json!("b.yaml"), &json!("true"))]);
+    // Of the document with the HPA; the name of a candidate that is alone goes without saying.
+    let one = run(&["--hpa", "b.yaml", "--expect", "max < 5", "--report", "github"]);
+    assert_eq!(
+        text(&one.stderr),
+        "::error file=b.yaml,line=6,title=HPA shop/web::max < 5 is false: max is 5\n"
+    );
+    let without = run(&["--expect", "max < 9 and not run.settled"]);
+    assert_eq!(without.status.code(), Some(2));
+    assert_eq!(
+        text(&without.stderr),
+        "error: failed to read an expectation: run.settled is known only over time\n  \
+         max < 9 and not run.settled\n                  ^\n\
+         hint: use --for or --trace to play a run\n"
+    );
+}

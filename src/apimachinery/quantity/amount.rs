@@ -127,6 +127,12 @@ impl Amount {
         self.0 = Repr::Decimal(Box::new(left));
     }
 
+    /// The exact number: the first divided by 10 to the power of the second.
+    pub(crate) fn digits_and_scale(&self) -> (BigInt, i32) {
+        let Decimal { unscaled, scale } = self.to_decimal();
+        (unscaled, scale)
+    }
+
     /// Whether the number is zero.
     pub fn is_zero(&self) -> bool {
         self.signum() == 0

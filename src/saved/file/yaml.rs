@@ -19,17 +19,18 @@ use crate::saved::place::{FieldPath, Step};
 
 /// Reads YAML documents; empty ones are left out.
 pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
-    let documents = documents::<Document>(text).map_err(|e| {
+    let documents = documents::<Spanned<Document>>(text).map_err(|e| {
         let place = e.location().map(place_of);
         unreadable(origin, place, &FieldPath::default(), &message_of(&e))
     })?;
     if documents.is_empty() {
         return Err(Error::usage(format!("failed to read {origin}: it is empty")));
     }
-    for (place, Document(fields)) in documents.into_iter().enumerate() {
-        let json = json_of(&fields)
+    for (place, document) in documents.into_iter().enumerate() {
+        let (line, _) = place_of(document.referenced);
+        let json = json_of(&document.value.0)
             .map_err(|e| unreadable(origin, None, &FieldPath::default(), &e.to_string()))?;
-        read_json(&json, origin, objects).map_err(|fault| {
+        read_json(&json, origin, line, objects).map_err(|fault| {
             let path = path_of(&fault, &json);
             unreadable(origin, find(text, place, &path), &path, &fault.message)
         })?;

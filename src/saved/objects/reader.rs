@@ -75,6 +75,8 @@ const MAX_LISTS: usize = 8;
 pub(crate) struct SourceText<'r> {
     /// Where it comes from, for messages.
     pub(crate) origin: &'r str,
+    /// The line there at which the document begins.
+    pub(crate) line: usize,
     /// All of it, to tell positions in.
     pub(crate) text: &'r str,
     /// The first fault in a part that was read out of order: the JSON reader would state the
@@ -307,6 +309,7 @@ impl UndecodedHpa {
         json.push('}');
         Ok(Self {
             origin: source.origin.to_owned(),
+            line: source.line,
             name: metadata.name.into(),
             namespace: metadata.namespace.map(Into::into),
             json,

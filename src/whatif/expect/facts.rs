@@ -1,5 +1,6 @@
-//! What is known of a pass, field by field. A value that depends on what the controller may
-//! remember, or may read where we may not, is a range or unknown; an unknown says why.
+//! What is known of a pass and of the run that begins with it, field by field. A value that depends on
+//! what the controller may remember, or may read where we may not, is a range or unknown; an unknown
+//! says why.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -8,14 +9,15 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde::ser::SerializeMap;
 
-use super::syntax::{Field, MetricField, PassField, find_metric};
-use crate::apimachinery::quantity::{Amount, Quantity};
+use super::syntax::{Field, MetricField, PassField, RunField, RunOf, find_metric};
+use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{Block, Decision, Group, MetricResult, MetricStep, Path, Step};
 use crate::memory::{Remembered, infer};
 use crate::numbers;
 use crate::outlook::{Outlook, Range};
-use crate::pass::Pass;
+use crate::pass::{Doubts, Pass};
 use crate::snapshot::{MetricAnswer, Snapshot};
+use crate::whatif::timeline::Totals;
 
 /// The value of a field.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +33,15 @@ pub enum Fact {
     },
     /// The value of a metric.
     Amount(Quantity),
+    /// A quotient.
+    Fraction {
+        /// What is divided.
+        numerator: i128,
+        /// By what.
+        denominator: i128,
+    },
+    /// A length of time.
+    Duration(SignedDuration),
     /// Not known, and why.
     Unknown(String),
 }
@@ -45,15 +56,6 @@ impl Fact {
         Self::Unknown(why.into())
     }
 
-    /// The bounds of a number, where it has some.
-    pub(super) fn bounds(&self) -> Option<(Amount, Amount)> {
-        match self {
-            Self::Count { min, max } => Some((Amount::int(*min, 0), Amount::int(*max, 0))),
-            Self::Amount(quantity) => Some((quantity.amount().clone(), quantity.amount().clone())),
-            Self::Flag(_) | Self::Unknown(_) => None,
-        }
-    }
-
     /// Adds itself to a JSON object: `value`, which is null where it is not one; then `range` or
     /// `unknown` say what is known instead.
     pub(super) fn add_to<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
@@ -65,6 +67,10 @@ impl Fact {
                 map.serialize_entry("range", &Bounds { min: *min, max: *max })
             }
             Self::Amount(quantity) => map.serialize_entry("value", quantity),
+            Self::Fraction { numerator, denominator } => {
+                map.serialize_entry("value", &(*numerator as f64 / *denominator as f64))
+            }
+            Self::Duration(duration) => map.serialize_entry("value", &duration.as_secs_f64()),
             Self::Unknown(why) => {
                 map.serialize_entry("value", &None::<i64>)?;
                 map.serialize_entry("unknown", why)
@@ -86,12 +92,23 @@ impl std::fmt::Display for Fact {
             Self::Count { min, max } if min == max => write!(f, "{min}"),
             Self::Count { min, max } => write!(f, "anywhere from {min} to {max}"),
             Self::Amount(quantity) => write!(f, "{quantity}"),
+            Self::Fraction { numerator, denominator } => {
+                f.write_str(&numbers::number(*numerator as f64 / *denominator as f64))
+            }
+            Self::Duration(duration) => f.write_str(&numbers::duration(*duration)),
             Self::Unknown(why) => write!(f, "unknown ({why})"),
         }
     }
 }
 
-/// What expectations may ask of a pass.
+/// What a run comes to, and what of it is not certain.
+#[derive(Debug, Clone, Copy)]
+pub struct RunFacts<'a> {
+    totals: &'a Totals,
+    doubts: Doubts,
+}
+
+/// What expectations may ask of a pass, and of the run that begins with it.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     snapshot: &'a Snapshot,
@@ -100,6 +117,8 @@ pub struct Facts<'a> {
     outlook: &'a Outlook,
     /// The pass at another time, where the clock is in doubt.
     elsewhen: Option<&'a Pass>,
+    /// The run, and that of the HPA as it is.
+    runs: Option<[RunFacts<'a>; 2]>,
 }
 
 const OPEN_TIME: &str = "it depends on the time of the pass, which is in doubt";
@@ -108,12 +127,72 @@ const OPEN_MEMORY: &str = "it depends on the controller's history";
 const NO_SCALE: &str = "the scale of the target cannot be read";
 const UNDECIDED: &str = "the pass ends earlier";
 
+impl<'a> RunFacts<'a> {
+    /// What a run comes to that begins with a pass.
+    pub fn new(pass: &Pass, totals: &'a Totals) -> Self {
+        Self { totals, doubts: pass.doubts() }
+    }
+
+    fn get(&self, field: RunField) -> Fact {
+        let Self { totals, doubts } = self;
+        // What stays because nothing was measured says nothing about the spec.
+        let is_unanswered = totals.unanswered() == totals.span();
+        let open = [
+            (doubts.metrics, "it depends on metrics that are not known here"),
+            (doubts.history, OPEN_MEMORY),
+            (doubts.time, OPEN_TIME),
+            (is_unanswered && field != RunField::Unanswered, "no pass of the run has an answer"),
+        ];
+        if let Some((_, why)) = open.into_iter().find(|(is_open, _)| *is_open) {
+            return Fact::unknown(why);
+        }
+        match field {
+            RunField::ReplicaHours => {
+                // 31 bits of replicas times 93 bits of time fit.
+                let numerator = totals.replica_passes().saturating_mul(totals.period.as_nanos());
+                Fact::Fraction { numerator, denominator: SignedDuration::from_hours(1).as_nanos() }
+            }
+            RunField::Mean => {
+                Fact::Fraction { numerator: totals.replica_passes(), denominator: totals.passes as i128 }
+            }
+            RunField::Lowest => Fact::count(totals.lowest),
+            RunField::Highest => Fact::count(totals.highest.replicas),
+            RunField::AtMax => Fact::Duration(totals.at_max()),
+            RunField::Short => Fact::Duration(totals.short()),
+            RunField::LongestShort => {
+                let longest = totals.longest_short();
+                Fact::Duration(longest.map_or(SignedDuration::ZERO, |stretch| stretch.length))
+            }
+            RunField::Rescales => Fact::count(totals.rescales as i64),
+            RunField::Reversals => Fact::count(totals.reversals as i64),
+            RunField::Unanswered => Fact::Duration(totals.unanswered()),
+            RunField::Last => Fact::count(totals.last),
+            RunField::Settled => Fact::Flag(totals.is_settled),
+        }
+    }
+
+    /// When a value was reached, where that is known.
+    fn moment(&self, field: RunField) -> Option<Timestamp> {
+        match field {
+            RunField::Highest => Some(self.totals.highest.time),
+            RunField::LongestShort => self.totals.longest_short().map(|stretch| stretch.start),
+            _ => None,
+        }
+    }
+}
+
 impl<'a> Facts<'a> {
     /// The facts of a pass.
     pub fn of(pass: &'a Pass) -> Self {
         let Pass { input, remembered, decision, outlook, elsewhen, .. } = pass;
         let elsewhen = elsewhen.as_deref();
-        Self { snapshot: &input.snapshot, remembered, decision, outlook, elsewhen }
+        Self { snapshot: &input.snapshot, remembered, decision, outlook, elsewhen, runs: None }
+    }
+
+    /// The same with what follows: the run that begins with the pass, and that of the HPA as it is.
+    #[must_use]
+    pub fn with_runs(self, run: RunFacts<'a>, replay: RunFacts<'a>) -> Self {
+        Self { runs: Some([run, replay]), ..self }
     }
 
     /// What would settle at which of the two times the pass is.
@@ -124,7 +203,13 @@ impl<'a> Facts<'a> {
 
     /// The same as if the time was not in doubt.
     pub(super) fn at_this_time(&self) -> Self {
-        Self { elsewhen: None, ..*self }
+        Self { elsewhen: None, ..self.with_doubts(|doubts| doubts.time = false) }
+    }
+
+    fn with_doubts(&self, change: impl Fn(&mut Doubts)) -> Self {
+        let mut facts = *self;
+        facts.runs.iter_mut().flatten().for_each(|run| change(&mut run.doubts));
+        facts
     }
 
     /// What would tell the history, on which an answer depends.
@@ -138,11 +223,15 @@ impl<'a> Facts<'a> {
     pub(super) fn with_history<T>(&self, ask: impl FnOnce(&Facts<'_>) -> T) -> T {
         let remembered = Remembered { possible: None, ..self.remembered.clone() };
         let outlook = Outlook::new(self.snapshot, &remembered, self.decision);
-        ask(&Facts { remembered: &remembered, outlook: &outlook, ..*self })
+        let facts = self.with_doubts(|doubts| doubts.history = false);
+        ask(&Facts { remembered: &remembered, outlook: &outlook, ..facts })
     }
 
     /// What is known of a field.
     pub fn get(&self, field: &Field) -> Fact {
+        if let Field::Run(of, field) = field {
+            return self.run(*of).map_or_else(no_scale, |run| run.get(*field));
+        }
         let fact = self.at_one_time(field);
         let Some(elsewhen) = self.elsewhen else { return fact };
         match (fact, Self::of(elsewhen).at_one_time(field)) {
@@ -154,8 +243,26 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// When the value of a field was reached, where that is known.
+    pub(super) fn moment(&self, field: &Field) -> Option<Timestamp> {
+        match field {
+            Field::Run(of, field) => self.run(*of)?.moment(*field),
+            Field::Pass(_) | Field::Metric(..) => None,
+        }
+    }
+
+    /// None where the run was not played, because the scale cannot be read.
+    fn run(&self, of: RunOf) -> Option<&RunFacts<'a>> {
+        let [run, replay] = self.runs.as_ref()?;
+        Some(match of {
+            RunOf::Judged => run,
+            RunOf::Replay => replay,
+        })
+    }
+
     fn at_one_time(&self, field: &Field) -> Fact {
         match field {
+            Field::Run(..) => self.get(field),
             Field::Pass(field) => self.of_pass(*field),
             Field::Metric(name, field) => match find_metric(&self.snapshot.hpa.spec, name) {
                 Ok(index) => self.of_metric(index, *field),

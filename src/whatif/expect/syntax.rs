@@ -1,9 +1,14 @@
 //! The language of expectations: `desired <= 20 and not limited`. From loosest to tightest: `or`,
-//! `and`, `not`, comparisons of fields and numbers, and fields that are true or false by themselves.
+//! `and`, `not`, comparisons, sums, products, and fields; some are true or false by themselves. Both
+//! sides of a comparison are numbers, percentages or durations.
 //! What cannot be read is answered with the place, and with what could stand there.
 
 use std::fmt;
 
+use jiff::SignedDuration;
+
+use super::units::{Sign, Unit, Units};
+use crate::apimachinery::go;
 use crate::apimachinery::quantity::Quantity;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec};
 
@@ -30,7 +35,7 @@ pub enum Node {
     /// A field that is true or false.
     Flag(Field),
     /// `a < b`
-    Compare(Operand, Operator, Operand),
+    Compare(Box<Operand>, Operator, Box<Operand>),
 }
 
 /// What is compared.
@@ -40,7 +45,21 @@ pub enum Operand {
     Field(Field),
     /// A number.
     Number(Number),
+    /// A duration: `1h30m`.
+    Duration {
+        /// As it was written.
+        text: String,
+        /// How long it is.
+        duration: SignedDuration,
+    },
+    /// `-a`
+    Negative(Box<Operand>),
+    /// `a + b - c`, or `a * b / c`: from left to right, and never both in one chain.
+    Chain(Box<Operand>, Vec<(Sign, Operand)>),
 }
+
+const SUMS: [(&str, Sign); 2] = [("+", Sign::Plus), ("-", Sign::Minus)];
+const PRODUCTS: [(&str, Sign); 2] = [("*", Sign::Times), ("/", Sign::Over)];
 
 /// A number as it was written: `20`, `250m`, `512Mi`, or `80%` for a utilization.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,13 +130,15 @@ const SLIPS: [(&str, &str); 17] = [
     ("=", "=="),
 ];
 
-/// Something that is known of a pass.
+/// Something that is known of a pass, or of the run that begins with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Field {
     /// Of the pass as a whole.
     Pass(PassField),
     /// Of a metric, by its name or by what the report calls it.
     Metric(String, MetricField),
+    /// Of a run.
+    Run(RunOf, RunField),
 }
 
 /// What is known of a pass as a whole.
@@ -187,24 +208,155 @@ const METRIC_FIELDS: [(&str, MetricField); 4] = [
     ("value", MetricField::Value),
 ];
 
-/// The fields that an expression may name, of the pass and of these metrics.
-pub fn fields(metrics: &[&str]) -> Vec<Field> {
-    let of_pass = PASS_FIELDS.iter().map(|(_, field)| Field::Pass(*field));
-    let of_metrics = metrics.iter().flat_map(|metric| {
-        METRIC_FIELDS.iter().map(|(_, field)| Field::Metric((*metric).to_owned(), *field))
-    });
-    of_pass.chain(of_metrics).collect()
+/// Whose run it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunOf {
+    /// That of the spec that is judged.
+    Judged,
+    /// That of the HPA as it is.
+    Replay,
+}
+
+const RUNS: [(&str, RunOf); 2] = [("run", RunOf::Judged), ("replay", RunOf::Replay)];
+
+/// What is known of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunField {
+    /// Replicas times hours.
+    ReplicaHours,
+    /// The replicas on average over time.
+    Mean,
+    /// The fewest replicas.
+    Lowest,
+    /// The most replicas.
+    Highest,
+    /// How long there were `maxReplicas` or more.
+    AtMax,
+    /// How long more were proposed than there were ready pods.
+    Short,
+    /// The longest stretch of that.
+    LongestShort,
+    /// How often the replicas changed.
+    Rescales,
+    /// How often against the change before, within ten minutes.
+    Reversals,
+    /// How long passes had no answer.
+    Unanswered,
+    /// The replicas at the end.
+    Last,
+    /// Whether nothing is left that could change them.
+    Settled,
+}
+
+const RUN_FIELDS: [(&str, RunField); 12] = [
+    ("replicaHours", RunField::ReplicaHours),
+    ("mean", RunField::Mean),
+    ("lowest", RunField::Lowest),
+    ("highest", RunField::Highest),
+    ("atMax", RunField::AtMax),
+    ("short", RunField::Short),
+    ("longestShort", RunField::LongestShort),
+    ("rescales", RunField::Rescales),
+    ("reversals", RunField::Reversals),
+    ("unanswered", RunField::Unanswered),
+    ("last", RunField::Last),
+    ("settled", RunField::Settled),
+];
+
+/// The fields of the pass that an expression may name.
+pub fn pass_fields() -> impl Iterator<Item = Field> {
+    PASS_FIELDS.into_iter().map(|(_, field)| Field::Pass(field))
+}
+
+/// Those of a metric.
+pub fn metric_fields(metric: &str) -> impl Iterator<Item = Field> {
+    METRIC_FIELDS.into_iter().map(|(_, field)| Field::Metric(metric.to_owned(), field))
+}
+
+/// Those of the runs.
+pub fn run_fields() -> impl Iterator<Item = Field> {
+    RUNS.into_iter().flat_map(|(_, of)| fields_of_run(of))
+}
+
+fn fields_of_run(of: RunOf) -> impl Iterator<Item = Field> {
+    RUN_FIELDS.into_iter().map(move |(_, field)| Field::Run(of, field))
 }
 
 impl Field {
-    /// Whether it is true or false; else it is a number.
-    fn is_flag(&self) -> bool {
+    /// What it counts; none if it is true or false.
+    pub(super) fn unit(&self) -> Option<Unit> {
         use PassField::{Blocked, Limited, Stabilized, Stale};
-        matches!(self, Self::Pass(Limited | Stabilized | Blocked | Stale))
+        use RunField::{AtMax, LongestShort, Settled, Short, Unanswered};
+        match self {
+            Self::Pass(Limited | Stabilized | Blocked | Stale) | Self::Run(_, Settled) => None,
+            Self::Metric(_, MetricField::Utilization) => Some(Unit::Percent),
+            Self::Run(_, AtMax | Short | LongestShort | Unanswered) => Some(Unit::Duration),
+            _ => Some(Unit::Number),
+        }
     }
 
-    pub(super) fn is_share(&self) -> bool {
-        matches!(self, Self::Metric(_, MetricField::Utilization))
+    /// Whether it is a number, and not true or false.
+    pub(super) fn is_number(&self) -> bool {
+        self.unit().is_some()
+    }
+
+    /// Whether it is of a run, and not of the first pass.
+    pub fn is_of_run(&self) -> bool {
+        matches!(self, Self::Run(..))
+    }
+}
+
+impl Operand {
+    /// What it may count: `10m` is a thousandth of ten or ten minutes, `20` may be a percentage.
+    pub(super) fn units(&self) -> Units {
+        match self {
+            Self::Field(field) => field.unit().map_or(Units::NONE, Units::of),
+            Self::Number(number) if number.text.ends_with('%') => Units::of(Unit::Percent),
+            Self::Number(number) => {
+                let percent = Units::of(Unit::Percent).only_if(!number.is_fraction());
+                let is_duration = go::parse_duration(&number.text).is_some();
+                let duration = Units::of(Unit::Duration).only_if(is_duration);
+                Units::of(Unit::Number).or(percent).or(duration)
+            }
+            Self::Duration { .. } => Units::of(Unit::Duration),
+            Self::Negative(inner) => inner.units(),
+            Self::Chain(first, rest) => rest
+                .iter()
+                .fold(first.units(), |units, (sign, next)| units.combined(*sign, next.units())),
+        }
+    }
+
+    /// Decides for one of these units.
+    fn settle(&mut self, unit: Unit) {
+        match self {
+            Self::Number(Number { text, .. }) if unit == Unit::Duration => {
+                if let Some(duration) = go::parse_duration(text) {
+                    *self = Self::Duration { text: std::mem::take(text), duration };
+                }
+            }
+            Self::Number(_) | Self::Field(_) | Self::Duration { .. } => {}
+            Self::Negative(inner) => inner.settle(unit),
+            Self::Chain(first, rest) => {
+                let mut before = vec![first.units()];
+                for (sign, next) in &*rest {
+                    let units = before.last().copied().unwrap_or(Units::NONE);
+                    before.push(units.combined(*sign, next.units()));
+                }
+                let mut wanted = unit;
+                for ((sign, next), units) in rest.iter_mut().zip(before).rev() {
+                    let Some((left, right)) = units.leading_to(wanted, *sign, next.units()) else {
+                        return;
+                    };
+                    next.settle(right);
+                    wanted = left;
+                }
+                first.settle(wanted);
+            }
+        }
+    }
+
+    fn is_literal(&self) -> bool {
+        matches!(self, Self::Number(_) | Self::Duration { .. })
     }
 }
 
@@ -228,7 +380,24 @@ impl Expression {
         if parser.at < text.len() {
             return Err(parser.unexpected("`and`, `or` or the end of the expression", JOINED));
         }
+        let root = root.condition()?;
         Ok(Self { text: text.to_owned(), root, fields: parser.fields })
+    }
+
+    /// Whether it is about a run, and not about the first pass alone.
+    pub fn is_of_run(&self) -> bool {
+        self.fields.iter().any(|(_, field)| field.is_of_run())
+    }
+
+    /// Refuses fields of a run, where there is none.
+    pub fn check_without_run(&self) -> Result<(), SyntaxError> {
+        match self.fields.iter().find(|(_, field)| field.is_of_run()) {
+            Some((at, field)) => {
+                let message = format!("{field} is known only over time");
+                Err(error(*at, message, "use --for or --trace to play a run"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Whether the HPA has each metric that is named.
@@ -283,7 +452,7 @@ pub(super) fn find_metric(spec: &HpaSpec, name: &str) -> Result<usize, (String, 
     }
 }
 
-/// As deep as parentheses and `not` may be nested.
+/// As deep as parentheses, `not` and signs may be nested.
 const DEEPEST: usize = 100;
 
 struct Parser<'t> {
@@ -293,49 +462,63 @@ struct Parser<'t> {
     fields: Vec<(usize, Field)>,
 }
 
+/// A part of an expression, with its place.
+struct Parsed<'t> {
+    at: usize,
+    text: &'t str,
+    part: Part,
+}
+
+enum Part {
+    /// It is true or false.
+    Condition(Node),
+    /// It is to be compared, unless it is a flag.
+    Operand(Box<Operand>),
+}
+
 impl<'t> Parser<'t> {
-    fn any(&mut self) -> Result<Node, SyntaxError> {
-        let mut parts = vec![self.all()?];
-        while self.takes_word("or") {
-            parts.push(self.all()?);
-        }
-        Ok(if parts.len() == 1 { parts.remove(0) } else { Node::Any(parts) })
+    fn any(&mut self) -> Result<Parsed<'t>, SyntaxError> {
+        self.joined("or", Self::all, Node::Any)
     }
 
-    fn all(&mut self) -> Result<Node, SyntaxError> {
-        let mut parts = vec![self.single()?];
-        while self.takes_word("and") {
-            parts.push(self.single()?);
-        }
-        Ok(if parts.len() == 1 { parts.remove(0) } else { Node::All(parts) })
+    fn all(&mut self) -> Result<Parsed<'t>, SyntaxError> {
+        self.joined("and", Self::single, Node::All)
     }
 
-    fn single(&mut self) -> Result<Node, SyntaxError> {
-        self.skip_space();
-        let start = self.at;
-        let not = self.takes_word("not");
-        if !not && !self.takes("(") {
-            return self.comparison();
+    /// Conditions with a word between them; or the only part, whatever it is.
+    fn joined(
+        &mut self,
+        word: &str,
+        part: fn(&mut Self) -> Result<Parsed<'t>, SyntaxError>,
+        of: fn(Vec<Node>) -> Node,
+    ) -> Result<Parsed<'t>, SyntaxError> {
+        let first = part(self)?;
+        if !self.takes_word(word) {
+            return Ok(first);
         }
-        if self.depth == DEEPEST {
-            let message = format!("nested deeper than {DEEPEST}");
-            return Err(error(start, message, "write it with fewer parentheses"));
-        }
-        self.depth += 1;
-        let inner = if not { Node::Not(Box::new(self.single()?)) } else { self.any()? };
-        self.depth -= 1;
-        if !not {
-            self.skip_space();
-            if !self.takes(")") {
-                return Err(self.unexpected("`and`, `or` or `)`", JOINED));
+        let at = first.at;
+        let mut parts = vec![first.condition()?];
+        loop {
+            parts.push(part(self)?.condition()?);
+            if !self.takes_word(word) {
+                return Ok(self.since(at, Part::Condition(of(parts))));
             }
         }
-        Ok(inner)
     }
 
-    fn comparison(&mut self) -> Result<Node, SyntaxError> {
-        let left_at = self.at;
-        let left = self.operand()?;
+    fn single(&mut self) -> Result<Parsed<'t>, SyntaxError> {
+        self.skip_space();
+        let at = self.at;
+        if !self.takes_word("not") {
+            return self.comparison();
+        }
+        let inner = self.nested(at, Self::single)?.condition()?;
+        Ok(self.since(at, Part::Condition(Node::Not(Box::new(inner)))))
+    }
+
+    fn comparison(&mut self) -> Result<Parsed<'t>, SyntaxError> {
+        let fields = self.fields.len();
+        let left = self.sum()?;
         self.skip_space();
         let operator = OPERATORS.into_iter().find(|(sign, _)| self.rest().starts_with(sign));
         let operator = operator.filter(|(sign, _)| {
@@ -343,83 +526,158 @@ impl<'t> Parser<'t> {
             self.slip().is_none_or(|(slip, _)| slip.len() <= sign.len())
         });
         let Some((sign, operator)) = operator else {
-            return match left {
-                Operand::Field(field) if field.is_flag() => Ok(Node::Flag(field)),
-                _ if self.slip().is_some() => Err(self.unexpected("a comparison", JOINED)),
-                Operand::Field(field) => Err(error(
-                    left_at,
-                    format!("{field} is a number and must be compared"),
-                    format!("write for instance {field} <= 10"),
-                )),
-                Operand::Number(number) => Err(error(
-                    left_at,
-                    format!("{} must be compared", number.text),
-                    format!("write for instance desired <= {}", number.text),
-                )),
+            // What is true or false may be followed by another word for `and`.
+            let is_number =
+                matches!(&left.part, Part::Operand(operand) if operand.units() != Units::NONE);
+            return match self.slip() {
+                Some(_) if is_number => Err(self.unexpected("a comparison", JOINED)),
+                _ => Ok(left),
             };
         };
         self.takes(sign);
-        number_of(left_at, &left)?;
-        self.skip_space();
-        let right_at = self.at;
-        let right = self.operand()?;
-        number_of(right_at, &right)?;
-        for (at, side, other) in [(left_at, &left, &right), (right_at, &right, &left)] {
-            match (side, other) {
-                (Operand::Number(_), Operand::Number(_)) => {
-                    return Err(error(at, "both sides are numbers", fields_hint()));
-                }
-                (Operand::Number(number), Operand::Field(field))
-                    if number.text.ends_with('%') && !field.is_share() =>
-                {
-                    let message = format!("{field} is not a percentage, but {} is", number.text);
-                    return Err(error(at, message, "only metric.NAME.utilization is a percentage"));
-                }
-                (Operand::Number(number), Operand::Field(field))
-                    if field.is_share() && number.is_fraction() =>
-                {
-                    let message =
-                        format!("{field} is in percent, and {} is a fraction", number.text);
-                    let share = number.quantity.approximate_f64();
-                    let percent = (share * 1e9).round() / 1e7;
-                    let hint =
-                        format!("write {percent}% for that share, or {share}% for that percentage");
-                    return Err(error(at, message, hint));
-                }
-                _ => {}
-            }
+        let (at, mut left) = (left.at, left.side()?);
+        let mut right = self.sum()?.side()?;
+        if self.fields.len() == fields {
+            return Err(error(at, "both sides are numbers", fields_hint()));
         }
-        Ok(Node::Compare(left, operator, right))
+        let common = left.operand.units().and(right.operand.units());
+        let Some(unit) = common.first() else { return Err(mismatch(&left, &right)) };
+        left.operand.settle(unit);
+        right.operand.settle(unit);
+        let compared = Node::Compare(left.operand, operator, right.operand);
+        Ok(self.since(at, Part::Condition(compared)))
     }
 
-    fn operand(&mut self) -> Result<Operand, SyntaxError> {
-        match self.rest().chars().next() {
-            Some(c) if c.is_ascii_digit() || "+-.".contains(c) => self.number(),
-            Some(c) if c.is_alphabetic() || c == '_' => {
-                let at = self.at;
+    fn sum(&mut self) -> Result<Parsed<'t>, SyntaxError> {
+        self.chain(SUMS, Self::product)
+    }
+
+    fn product(&mut self) -> Result<Parsed<'t>, SyntaxError> {
+        self.chain(PRODUCTS, Self::factor)
+    }
+
+    /// Operands with signs between them; or the only part, whatever it is.
+    fn chain(
+        &mut self,
+        signs: [(&str, Sign); 2],
+        part: fn(&mut Self) -> Result<Parsed<'t>, SyntaxError>,
+    ) -> Result<Parsed<'t>, SyntaxError> {
+        let first = part(self)?;
+        let mut sign = self.takes_sign(signs);
+        if sign.is_none() {
+            return Ok(first);
+        }
+        let (at, mut before) = (first.at, first.text);
+        let first = first.side()?.operand;
+        let mut units = first.units();
+        let mut rest = Vec::new();
+        while let Some(own) = sign {
+            let next = part(self)?.side()?;
+            let combined = units.combined(own, next.operand.units());
+            if combined == Units::NONE {
+                return Err(unfit(before, units, own, &next));
+            }
+            units = combined;
+            rest.push((own, *next.operand));
+            before = self.text[at..self.at].trim_end();
+            sign = self.takes_sign(signs);
+        }
+        Ok(self.since(at, Part::Operand(Box::new(Operand::Chain(first, rest)))))
+    }
+
+    fn factor(&mut self) -> Result<Parsed<'t>, SyntaxError> {
+        self.skip_space();
+        let at = self.at;
+        if self.takes("(") {
+            let inner = self.nested(at, Self::any)?;
+            self.skip_space();
+            if !self.takes(")") {
+                return Err(self.unexpected("`and`, `or` or `)`", JOINED));
+            }
+            return Ok(self.since(at, inner.part));
+        }
+        let mut letters = self.rest().chars();
+        let operand = match (letters.next(), letters.next()) {
+            (Some('-'), second) if !second.is_some_and(|c| c.is_ascii_digit() || c == '.') => {
+                self.takes("-");
+                let inner = self.nested(at, Self::factor)?.side()?;
+                Operand::Negative(inner.operand)
+            }
+            (Some(c), _) if c.is_ascii_digit() || "+-.".contains(c) => self.number()?,
+            (Some(c), _) if c.is_alphabetic() || c == '_' => {
                 let field = self.field()?;
                 self.fields.push((at, field.clone()));
-                Ok(Operand::Field(field))
+                Operand::Field(field)
             }
-            _ => Err(self.unexpected("a field or a number", fields_hint())),
+            _ => return Err(self.unexpected("a field or a number", fields_hint())),
+        };
+        Ok(self.since(at, Part::Operand(Box::new(operand))))
+    }
+
+    /// Reads a part that is one level deeper.
+    fn nested(
+        &mut self,
+        at: usize,
+        part: fn(&mut Self) -> Result<Parsed<'t>, SyntaxError>,
+    ) -> Result<Parsed<'t>, SyntaxError> {
+        if self.depth == DEEPEST {
+            let message = format!("nested deeper than {DEEPEST}");
+            return Err(error(at, message, "write it with fewer parentheses"));
         }
+        self.depth += 1;
+        let inner = part(self)?;
+        self.depth -= 1;
+        Ok(inner)
+    }
+
+    /// A part that goes from a place to here.
+    fn since(&self, at: usize, part: Part) -> Parsed<'t> {
+        Parsed { at, text: self.text[at..self.at].trim_end(), part }
     }
 
     fn number(&mut self) -> Result<Operand, SyntaxError> {
         let start = self.at;
-        let digits = self.run(|c| c.is_alphanumeric() || "+-.".contains(c));
+        if !self.takes("-") {
+            self.takes("+");
+        }
+        let is_digit = |c: char| c.is_alphanumeric() || c == '.';
+        let digits = self.run(is_digit);
+        let is_power = digits
+            .strip_suffix(['e', 'E'])
+            .is_some_and(|mantissa| mantissa.chars().all(|c| c.is_ascii_digit() || c == '.'));
+        let mut letters = self.rest().chars();
+        if is_power
+            && letters.next().is_some_and(|c| c == '+' || c == '-')
+            && letters.next().is_some_and(|c| c.is_ascii_digit())
+        {
+            self.at += 1;
+            self.run(is_digit);
+        }
+        let digits = &self.text[start..self.at];
         self.takes("%");
-        let quantity = Quantity::parse(digits).map_err(|_| {
+        let text = self.text[start..self.at].to_owned();
+        if let Ok(quantity) = Quantity::parse(digits) {
+            return Ok(Operand::Number(Number { text, quantity }));
+        }
+        let duration = go::parse_duration(&text).ok_or_else(|| {
             let message = format!("{digits:?} is not a number");
-            error(start, message, "numbers are such as 20, 1.5, 250m, 512Mi or 80%")
+            error(start, message, "numbers are such as 20, 1.5, 250m, 512Mi, 80% or 1h30m")
         })?;
-        Ok(Operand::Number(Number { text: self.text[start..self.at].to_owned(), quantity }))
+        Ok(Operand::Duration { text, duration })
     }
 
     fn field(&mut self) -> Result<Field, SyntaxError> {
         let start = self.at;
         if !self.takes("metric.") {
-            let word = self.run(is_of_word);
+            let word = self.run(is_of_name);
+            let (owner, part) = word.split_once('.').unwrap_or((word, ""));
+            if let Some((_, of)) = RUNS.into_iter().find(|(name, _)| *name == owner) {
+                let found = RUN_FIELDS.into_iter().find(|(name, _)| *name == part);
+                return found.map(|(_, field)| Field::Run(of, field)).ok_or_else(|| {
+                    let at = self.at - part.len();
+                    unknown_part(at, part, &format!("the {owner}"), fields_of_run(of))
+                });
+            }
             let found = PASS_FIELDS.into_iter().find(|(name, _)| *name == word);
             return found.map(|(_, field)| Field::Pass(field)).ok_or_else(|| {
                 let message = match word {
@@ -445,15 +703,12 @@ impl<'t> Parser<'t> {
         };
         let found = METRIC_FIELDS.into_iter().find(|(name, _)| *name == part);
         found.map(|(_, field)| Field::Metric(name.clone(), field)).ok_or_else(|| {
-            let parts: Vec<String> = METRIC_FIELDS
-                .iter()
-                .map(|(_, field)| Field::Metric(name.clone(), *field).to_string())
-                .collect();
-            let message = match part {
-                "" => format!("missing field of metric {name:?}"),
-                _ => format!("a metric has no field {part:?}"),
-            };
-            error(at, message, format!("there are {}", parts.join(", ")))
+            let owner = format!("metric {name:?}");
+            let mut error = unknown_part(at, part, &owner, metric_fields(&name));
+            if self.text[start..self.at].contains(['-', '/']) {
+                error.hint += "; put spaces around - and /";
+            }
+            error
         })
     }
 
@@ -498,10 +753,15 @@ impl<'t> Parser<'t> {
         found
     }
 
+    fn takes_sign(&mut self, signs: [(&str, Sign); 2]) -> Option<Sign> {
+        self.skip_space();
+        signs.into_iter().find(|(text, _)| self.takes(text)).map(|(_, sign)| sign)
+    }
+
     fn takes_word(&mut self, word: &str) -> bool {
         self.skip_space();
         let start = self.at;
-        let found = self.run(is_of_word) == word;
+        let found = self.run(is_of_name) == word;
         if !found {
             self.at = start;
         }
@@ -529,16 +789,122 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// What is compared must be a number.
-fn number_of(at: usize, operand: &Operand) -> Result<(), SyntaxError> {
-    match operand {
-        Operand::Field(field) if field.is_flag() => Err(error(
-            at,
-            format!("{field} is not a number"),
-            format!("it is true or false by itself: {field}, or not {field}"),
-        )),
-        _ => Ok(()),
+/// A side of a comparison, or a part of one.
+struct Side<'t> {
+    at: usize,
+    text: &'t str,
+    operand: Box<Operand>,
+}
+
+impl<'t> Parsed<'t> {
+    /// What is not compared must be true or false.
+    fn condition(self) -> Result<Node, SyntaxError> {
+        let Self { at, text, part } = self;
+        match part {
+            Part::Condition(node) => Ok(node),
+            Part::Operand(operand) if operand.is_literal() => Err(error(
+                at,
+                format!("{text} must be compared"),
+                format!("write for instance desired <= {text}"),
+            )),
+            Part::Operand(operand) => {
+                if let Operand::Field(field) = &*operand
+                    && field.unit().is_none()
+                {
+                    return Ok(Node::Flag(field.clone()));
+                }
+                let units = operand.units();
+                let limit = match units.first() {
+                    Some(Unit::Duration) => "10m",
+                    Some(Unit::Percent) => "80%",
+                    _ => "10",
+                };
+                let message = format!("{text} is {} and must be compared", units.name());
+                Err(error(at, message, format!("write for instance {text} <= {limit}")))
+            }
+        }
     }
+
+    /// What is compared or computed with must be a number.
+    fn side(self) -> Result<Side<'t>, SyntaxError> {
+        let Self { at, text, part } = self;
+        match part {
+            Part::Operand(operand) if operand.units() != Units::NONE => {
+                Ok(Side { at, text, operand })
+            }
+            _ => Err(error(
+                at,
+                format!("{text} is not a number"),
+                format!("it is true or false by itself: {text}, or not {text}"),
+            )),
+        }
+    }
+}
+
+/// Two sides that do not count the same.
+fn mismatch(left: &Side<'_>, right: &Side<'_>) -> SyntaxError {
+    // Rather the literal is wrong than the field.
+    let (other, wrong) = match left.operand.is_literal() && !right.operand.is_literal() {
+        true => (right, left),
+        false => (left, right),
+    };
+    let units = other.operand.units();
+    if let Operand::Number(number) = &*wrong.operand
+        && units.first() == Some(Unit::Percent)
+        && number.is_fraction()
+    {
+        let message = format!("{} is in percent, and {} is a fraction", other.text, wrong.text);
+        let share = number.quantity.approximate_f64();
+        let percent = (share * 1e9).round() / 1e7;
+        let hint = format!("write {percent}% for that share, or {share}% for that percentage");
+        return error(wrong.at, message, hint);
+    }
+    let wrong_units = wrong.operand.units();
+    let message =
+        format!("{} is {}, but {} is {}", other.text, units.name(), wrong.text, wrong_units.name());
+    error(wrong.at, message, units_hint(units.or(wrong_units)))
+}
+
+/// A sum, product or quotient that means nothing.
+fn unfit(before: &str, units: Units, sign: Sign, next: &Side<'_>) -> SyntaxError {
+    let how = match sign {
+        Sign::Plus => "and cannot be added to",
+        Sign::Minus => "and cannot be subtracted from",
+        Sign::Times => "and cannot be multiplied with",
+        Sign::Over => "and cannot divide",
+    };
+    let next_units = next.operand.units();
+    let (text, is) = (next.text, next_units.name());
+    let message = format!("{text} is {is} {how} {before}, which is {}", units.name());
+    error(next.at, message, units_hint(units.or(next_units)))
+}
+
+/// Which fields have the unit that is not that of a plain number.
+fn units_hint(units: Units) -> String {
+    if units.and(Units::of(Unit::Percent)) != Units::NONE
+        && units.and(Units::of(Unit::Duration)) == Units::NONE
+    {
+        return "only metric.NAME.utilization is a percentage; write 0.9 for 90% of a number"
+            .into();
+    }
+    let durations = fields_of_run(RunOf::Judged).filter(|it| it.unit() == Some(Unit::Duration));
+    let durations: Vec<String> = durations.map(|field| field.to_string()).collect();
+    format!("durations are such as 10m or 1h30m, and {}", durations.join(", "))
+}
+
+/// A field that a metric or run does not have.
+fn unknown_part(
+    at: usize,
+    part: &str,
+    owner: &str,
+    fields: impl Iterator<Item = Field>,
+) -> SyntaxError {
+    let message = match part {
+        "" => format!("missing field of {owner}"),
+        _ => format!("{owner} has no field {part:?}"),
+    };
+    let fields: Vec<String> = fields.map(|field| field.to_string()).collect();
+    error(at, message, format!("there are {}", fields.join(", ")))
 }
 
 fn error(at: usize, message: impl Into<String>, hint: impl Into<String>) -> SyntaxError {
@@ -546,13 +912,20 @@ fn error(at: usize, message: impl Into<String>, hint: impl Into<String>) -> Synt
 }
 
 fn fields_hint() -> String {
-    let pass = PASS_FIELDS.iter().map(|(name, _)| (*name).to_owned());
-    let metric = METRIC_FIELDS.iter().map(|(name, _)| format!("metric.NAME.{name}"));
-    format!("the fields are {}", pass.chain(metric).collect::<Vec<_>>().join(", "))
+    let of_metric = METRIC_FIELDS.iter().map(|(name, _)| format!("metric.NAME.{name}"));
+    let names = pass_fields().map(|field| field.to_string()).chain(of_metric);
+    let names = names.chain(fields_of_run(RunOf::Judged).map(|field| field.to_string()));
+    let names: Vec<String> = names.collect();
+    format!("the fields are {}, and those of replay", names.join(", "))
 }
 
-/// Names of metrics may have more than words have, and go without quotes as long as no operator can
-/// be meant.
+/// Names of fields; what follows may be an operator.
+fn is_of_name(letter: char) -> bool {
+    letter.is_alphanumeric() || "_.".contains(letter)
+}
+
+/// Names of metrics may have more than that, and go without quotes as long as no comparison can be
+/// meant.
 fn is_of_word(letter: char) -> bool {
     letter.is_alphanumeric() || "_-./:".contains(letter)
 }
@@ -591,7 +964,34 @@ impl fmt::Display for Operand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Field(field) => write!(f, "{field}"),
-            Self::Number(number) => f.write_str(&number.text),
+            Self::Number(Number { text, .. }) | Self::Duration { text, .. } => f.write_str(text),
+            // A sign before a literal is its own.
+            Self::Negative(inner) => match **inner {
+                Self::Field(_) | Self::Negative(_) => write!(f, "-{inner}"),
+                _ => write!(f, "-({inner})"),
+            },
+            Self::Chain(first, rest) => {
+                let is_sum = |chain: &[(Sign, Self)]| {
+                    matches!(chain.first(), Some((Sign::Plus | Sign::Minus, _)))
+                };
+                let own = is_sum(rest);
+                let is_tighter = |part: &Self| match part {
+                    Self::Chain(_, inner) => own && !is_sum(inner),
+                    _ => true,
+                };
+                let parts = rest.iter().map(|(sign, part)| (Some(*sign), part));
+                for (sign, part) in [(None, &**first)].into_iter().chain(parts) {
+                    f.write_str(match sign {
+                        None => "",
+                        Some(Sign::Plus) => " + ",
+                        Some(Sign::Minus) => " - ",
+                        Some(Sign::Times) => " * ",
+                        Some(Sign::Over) => " / ",
+                    })?;
+                    if is_tighter(part) { write!(f, "{part}") } else { write!(f, "({part})") }?;
+                }
+                Ok(())
+            }
         }
     }
 }
@@ -606,6 +1006,11 @@ impl fmt::Display for Operator {
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Run(of, field) => {
+                let of = RUNS.iter().find(|(_, one)| one == of).map_or("", |(name, _)| name);
+                let name = RUN_FIELDS.iter().find(|(_, one)| one == field);
+                write!(f, "{of}.{}", name.map_or("", |(name, _)| name))
+            }
             Self::Pass(field) => {
                 let name = PASS_FIELDS.iter().find(|(_, one)| one == field);
                 f.write_str(name.map_or("", |(name, _)| name))

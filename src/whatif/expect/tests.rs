@@ -1,3 +1,4 @@
+use jiff::SignedDuration;
 use proptest::prelude::*;
 
 use super::*;
@@ -32,6 +33,28 @@ fn expressions_are_read_as_they_bind() {
         ("metric.\"cpu\".desired > 1", "metric.cpu.desired > 1"),
         ("metric.\"cpu in \\\"a\\\\\".desired>1", "metric.\"cpu in \\\"a\\\\\".desired > 1"),
         ("metric.\"\".value < 1", "metric.\"\".value < 1"),
+        ("desired<=current*2", "desired <= current * 2"),
+        ("desired<=20-3", "desired <= 20 - 3"),
+        ("1-2<=desired", "1 - 2 <= desired"),
+        ("desired-1 < 1e-3+2", "desired - 1 < 1e-3 + 2"),
+        ("desired < 1E-3", "desired < 1E-3"),
+        ("desired - (1 - 2) - 3 > 0", "desired - (1 - 2) - 3 > 0"),
+        ("(desired - 1) - 2 > 0", "(desired - 1) - 2 > 0"),
+        ("desired + 1 * 2 / 3 > 0", "desired + 1 * 2 / 3 > 0"),
+        ("(desired + 1) * 2 / (3 * max) > 0", "(desired + 1) * 2 / (3 * max) > 0"),
+        ("((desired)) > ((2))", "desired > 2"),
+        ("-desired < - -delta", "-desired < --delta"),
+        ("- 3 < -(desired + 1)", "-(3) < -(desired + 1)"),
+        ("not (desired) * 2 > 3 or (limited)", "not desired * 2 > 3 or limited"),
+        ("((desired > 2) and limited)", "desired > 2 and limited"),
+        ("run.short<=1h30m", "run.short <= 1h30m"),
+        ("run.settled and not replay.settled", "run.settled and not replay.settled"),
+        ("run.replicaHours/2 < replay.mean", "run.replicaHours / 2 < replay.mean"),
+        ("metric.a-b.desired - 1 > 2", "metric.a-b.desired - 1 > 2"),
+        (
+            "metric.cpu.utilization * desired / current <= 60%",
+            "metric.cpu.utilization * desired / current <= 60%",
+        ),
     ] {
         assert_eq!(parse(text).to_string(), printed, "{text}");
     }
@@ -47,9 +70,18 @@ fn expressions_are_read_as_they_bind() {
 fn what_cannot_be_read_is_shown_where_it_is() {
     let pass = "the fields are desired, current, delta, min, max, recommended, failed, missing, \
                 warnings, limited, stabilized, blocked, stale, metric.NAME.desired, \
-                metric.NAME.utilization, metric.NAME.averageValue, metric.NAME.value";
+                metric.NAME.utilization, metric.NAME.averageValue, metric.NAME.value, \
+                run.replicaHours, run.mean, run.lowest, run.highest, run.atMax, run.short, \
+                run.longestShort, run.rescales, run.reversals, run.unanswered, run.last, \
+                run.settled, and those of replay";
+    let percent = "only metric.NAME.utilization is a percentage; write 0.9 for 90% of a number";
+    let durations = "durations are such as 10m or 1h30m, and run.atMax, run.short, \
+                     run.longestShort, run.unanswered";
+    let of_run = "there are run.replicaHours, run.mean, run.lowest, run.highest, run.atMax, \
+                  run.short, run.longestShort, run.rescales, run.reversals, run.unanswered, \
+                  run.last, run.settled";
     let joined = "conditions are joined with and, or, not and parentheses";
-    let numbers = "numbers are such as 20, 1.5, 250m, 512Mi or 80%";
+    let numbers = "numbers are such as 20, 1.5, 250m, 512Mi, 80% or 1h30m";
     for (text, at, message, hint) in [
         ("", 0, "expected a field or a number, but the expression ends here", pass),
         ("desired <= ", 11, "expected a field or a number, but the expression ends here", pass),
@@ -117,12 +149,91 @@ fn what_cannot_be_read_is_shown_where_it_is() {
         ("limited)", 7, "expected `and`, `or` or the end of the expression, not ')'", joined),
         ("(limited", 8, "expected `and`, `or` or `)`, but the expression ends here", joined),
         ("desired <= 20x", 11, "\"20x\" is not a number", numbers),
-        ("desired <= 1-2", 11, "\"1-2\" is not a number", numbers),
+        ("desired <= 1h2", 11, "\"1h2\" is not a number", numbers),
+        ("desired <= 80%", 11, "desired is a number, but 80% is a percentage", percent),
+        ("80% > desired", 0, "desired is a number, but 80% is a percentage", percent),
         (
-            "desired <= 80%",
+            "run.mean <= replay.mean * 90%",
+            12,
+            "run.mean is a number, but replay.mean * 90% is a percentage",
+            percent,
+        ),
+        (
+            "metric.cpu.utilization < desired",
+            25,
+            "metric.cpu.utilization is a percentage, but desired is a number",
+            percent,
+        ),
+        ("run.short < 600", 12, "run.short is a duration, but 600 is a number", durations),
+        ("600 > run.short", 0, "run.short is a duration, but 600 is a number", durations),
+        ("desired <= 1h", 11, "desired is a number, but 1h is a duration", durations),
+        (
+            "run.short + 5 < 1h",
+            12,
+            "5 is a number and cannot be added to run.short, which is a duration",
+            durations,
+        ),
+        (
+            "desired * 2 - 1h < 5",
+            14,
+            "1h is a duration and cannot be subtracted from desired * 2, which is a number",
+            durations,
+        ),
+        (
+            "run.short * replay.short < 1h",
+            12,
+            "replay.short is a duration and cannot be multiplied with run.short, which is a \
+             duration",
+            durations,
+        ),
+        (
+            "1 < 3 / (run.short)",
+            8,
+            "(run.short) is a duration and cannot divide 3, which is a number",
+            durations,
+        ),
+        (
+            "limited + 1 > 2",
+            0,
+            "limited is not a number",
+            "it is true or false by itself: limited, or not limited",
+        ),
+        (
+            "(desired > 2) + 1 > 2",
+            0,
+            "(desired > 2) is not a number",
+            "it is true or false by itself: (desired > 2), or not (desired > 2)",
+        ),
+        (
+            "desired + 1",
+            0,
+            "desired + 1 is a number and must be compared",
+            "write for instance desired + 1 <= 10",
+        ),
+        (
+            "not run.short",
+            4,
+            "run.short is a duration and must be compared",
+            "write for instance run.short <= 10m",
+        ),
+        ("(desired + 1) && limited", 14, "unexpected \"&&\"", "write and"),
+        ("10m < 1h", 0, "both sides are numbers", pass),
+        ("run > 2", 3, "missing field of the run", of_run),
+        ("limited or run.max > 2", 15, "the run has no field \"max\"", of_run),
+        ("desired > -", 11, "expected a field or a number, but the expression ends here", pass),
+        ("desired * * 2 > 2", 10, "expected a field or a number, not '*'", pass),
+        (
+            "desired % 2 == 0",
+            8,
+            "expected `and`, `or` or the end of the expression, not '%'",
+            joined,
+        ),
+        (
+            "metric.cpu.desired/2 > 2",
             11,
-            "desired is not a percentage, but 80% is",
-            "only metric.NAME.utilization is a percentage",
+            "metric \"cpu\" has no field \"desired/2\"",
+            "there are metric.cpu.desired, metric.cpu.utilization, metric.cpu.averageValue, \
+             metric.cpu.value; put spaces around - and /",
         ),
         (
             "metric.cpu.utilization < 80%%",
@@ -140,7 +251,7 @@ fn what_cannot_be_read_is_shown_where_it_is() {
         (
             "limited or metric.cpu.usage > 2",
             22,
-            "a metric has no field \"usage\"",
+            "metric \"cpu\" has no field \"usage\"",
             "there are metric.cpu.desired, metric.cpu.utilization, metric.cpu.averageValue, \
              metric.cpu.value",
         ),
@@ -152,7 +263,7 @@ fn what_cannot_be_read_is_shown_where_it_is() {
         let expected = SyntaxError { at, message: message.to_owned(), hint: hint.to_owned() };
         assert_eq!(error, expected, "{text}");
     }
-    for deep in ["(".repeat(100_000), "not ".repeat(100_000)] {
+    for deep in ["(".repeat(100_000), "not ".repeat(100_000), "- ".repeat(100_000)] {
         assert_eq!(Expression::parse(&deep).unwrap_err().message, "nested deeper than 100");
     }
 }
@@ -280,6 +391,94 @@ fn a_range_decides_where_all_of_it_agrees() {
     }
 }
 
+/// Whether an expression holds where run.short, run.mean, desired and delta are as given.
+fn computed(text: &str) -> (Truth, Option<Lack>) {
+    let facts = |field: &Field| match field.to_string().as_str() {
+        "run.short" => Fact::Duration(SignedDuration::from_mins(15)),
+        "run.mean" => Fact::Fraction { numerator: 10, denominator: 3 },
+        "metric.cpu.utilization" => Fact::Count { min: 60, max: 60 },
+        "desired" => Fact::Count { min: 4, max: 6 },
+        "delta" => Fact::Count { min: -2, max: 3 },
+        "max" => Fact::Count { min: 10, max: 10 },
+        _ => Fact::Unknown("why".to_owned()),
+    };
+    let expression = Expression::parse(text).unwrap_or_else(|e| panic!("{text}: {e:?}"));
+    (expression.truth(&facts), expression.root.lack(&facts))
+}
+
+#[test]
+fn arithmetic_is_exact_and_keeps_bounds() {
+    use Truth::{False, True, Unknown};
+    for (text, expected) in [
+        ("max == 2 + 2 * 4", True),
+        ("max == (2 + 3) * 2", True),
+        ("max == 20 - 5 - 5", True),
+        ("max == 20 - (15 - 5)", True),
+        ("max == 100 / 5 / 2", True),
+        ("max == 7 * 10 / 7", True),
+        ("max == -(-10)", True),
+        ("-max == - 10", True),
+        // None of which holds in floating point.
+        ("max * 0.1 + 0.2 == 1.2", True),
+        ("0.1 * max / max + 0.2 == 0.3", True),
+        ("run.mean * 3 == max", True),
+        ("run.mean * 9007199254740993 > max * 3002399751580331 - 1 + 0.999999999", True),
+        ("max * 1e30 + 1 > max * 1e30", True),
+        // A range, and negative factors.
+        ("desired + 1 <= 7", True),
+        ("desired * 2 <= 12", True),
+        ("desired * 2 <= 11", Unknown),
+        ("-desired <= -4", True),
+        ("desired * -1 >= -5", Unknown),
+        ("desired * -1 > -4", False),
+        ("delta * -2 <= 4", True),
+        ("delta * -2 < 4", Unknown),
+        ("delta * delta <= 9", True),
+        ("delta * delta >= -6", True),
+        ("max / desired <= 2.5", True),
+        ("max / desired >= 1.7", Unknown),
+        ("max / -desired >= -2.5", True),
+        // 10m is a duration where it has to be one.
+        ("run.short == 10m + 5m", True),
+        ("run.short == 15m", True),
+        ("15m == run.short", True),
+        ("run.short > 0", True),
+        ("run.short == 7.5m * 2", True),
+        ("run.short * 2 <= 0.5h", True),
+        ("run.short / 10m == 1.5", True),
+        ("run.short / 10m == 1500m", True),
+        ("run.short * 100m == 90s", True),
+        ("1h / run.short == 4", True),
+        ("(run.short + 5m) / 2 == 10m", True),
+        ("max * 10m == 100m", True),
+        ("max * 10m == 1h40m", True),
+        ("max * 6m == run.short * 4", True),
+        ("max > 10m", True),
+        ("max == 10000m", True),
+        ("-10m < run.short", True),
+        // Percentages.
+        ("metric.cpu.utilization == 60", True),
+        ("metric.cpu.utilization * 1.5 == 90%", True),
+        ("metric.cpu.utilization + 20 == 80%", True),
+        ("metric.cpu.utilization / 120% == 0.5", True),
+        ("max * metric.cpu.utilization / 30% == 20", True),
+        ("current + 1 > 0", Unknown),
+    ] {
+        assert_eq!(computed(text), (expected, None), "{text}");
+    }
+    for (text, lack) in [
+        ("max / 0 > 1", Lack::Zero),
+        ("max / (max - 10) > 1", Lack::Zero),
+        ("1 < max / delta", Lack::Zero),
+        ("run.short / 0s > 1", Lack::Zero),
+        ("max > 1e2000000000", Lack::Length),
+        ("not max * 1e30000 * 1e30000 * 1e30000 > 1", Lack::Length),
+    ] {
+        assert_eq!(computed(text), (Unknown, Some(lack)), "{text}");
+    }
+    assert_eq!(computed("max / 0 > 1 and max < 2"), (False, Some(Lack::Zero)));
+}
+
 #[test]
 fn a_false_expectation_goes_before_an_unknown_one_and_that_before_a_change() {
     use Truth::{False, True, Unknown};
@@ -302,6 +501,7 @@ fn a_false_expectation_goes_before_an_unknown_one_and_that_before_a_change() {
                 fail_on: None,
                 truth: *truth,
                 values: Vec::new(),
+                lack: None,
                 hint: None,
             })
             .collect();
@@ -345,25 +545,88 @@ const NUMBERS: [PassField; 4] =
     [PassField::Desired, PassField::Delta, PassField::Max, PassField::Failed];
 const FLAGS: [PassField; 3] = [PassField::Limited, PassField::Stale, PassField::Blocked];
 
-fn number_field() -> impl Strategy<Value = Field> {
-    let metric_field = prop_oneof![
-        Just(MetricField::Desired),
-        Just(MetricField::Utilization),
-        Just(MetricField::AverageValue),
-        Just(MetricField::Value)
-    ];
+fn metric_field(fields: &'static [MetricField]) -> impl Strategy<Value = Field> {
     let name = prop_oneof!["[a-z./:_-]{0,6}", any::<String>()];
+    (name, prop::sample::select(fields)).prop_map(|(name, field)| Field::Metric(name, field))
+}
+
+fn run_field(fields: &'static [RunField]) -> impl Strategy<Value = Field> {
+    let of = prop::sample::select(&[RunOf::Judged, RunOf::Replay]);
+    (of, prop::sample::select(fields)).prop_map(|(of, field)| Field::Run(of, field))
+}
+
+fn number() -> impl Strategy<Value = Operand> {
+    prop_oneof!["-?[0-9]{1,3}", "[0-9]\\.[0-9]{1,3}(m|k|Ki|e2)?", "[0-9]m"].prop_map(literal)
+}
+
+fn literal(text: String) -> Operand {
+    let quantity = Quantity::parse(text.trim_end_matches('%')).unwrap();
+    Operand::Number(Number { text, quantity })
+}
+
+/// Numbers with all kinds of arithmetic.
+fn numbers() -> impl Strategy<Value = Operand> {
+    use MetricField::{AverageValue, Desired, Value};
+    let leaf = prop_oneof![
+        number(),
+        prop::sample::select(&NUMBERS).prop_map(|it| Operand::Field(Field::Pass(it))),
+        metric_field(&[Desired, AverageValue, Value]).prop_map(Operand::Field),
+        run_field(&[RunField::Mean, RunField::Rescales]).prop_map(Operand::Field),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        let chain = |signs: &'static [Sign]| {
+            let next = (prop::sample::select(signs), inner.clone());
+            (inner.clone(), prop::collection::vec(next, 1..4))
+                .prop_map(|(first, rest)| Operand::Chain(Box::new(first), rest))
+        };
+        prop_oneof![
+            chain(&[Sign::Plus, Sign::Minus]),
+            chain(&[Sign::Times, Sign::Over]),
+            inner.clone().prop_map(|inner| Operand::Negative(Box::new(inner))),
+        ]
+    })
+}
+
+fn durations() -> impl Strategy<Value = Operand> {
+    let text = prop_oneof!["[0-9]{1,3}(s|h|ms)", "[0-9]h[0-9]{1,2}m"];
+    let typed = text.prop_map(|text| {
+        let duration = crate::apimachinery::go::parse_duration(&text).unwrap();
+        Operand::Duration { text, duration }
+    });
+    let leaf =
+        prop_oneof![typed, run_field(&[RunField::Short, RunField::AtMax]).prop_map(Operand::Field)];
+    leaf.prop_recursive(3, 8, 3, |inner| {
+        let sign = prop::sample::select(&[Sign::Plus, Sign::Minus]);
+        let sum = prop::collection::vec((sign, inner.clone()), 1..3);
+        let sign = prop::sample::select(&[Sign::Times, Sign::Over]);
+        // What ends in m may be a duration here, too.
+        let factor = "[1-9][0-9]?(\\.[0-9])?".prop_map(literal);
+        let product = prop::collection::vec((sign, factor), 1..3);
+        (inner, prop_oneof![sum, product])
+            .prop_map(|(first, rest)| Operand::Chain(Box::new(first), rest))
+    })
+}
+
+fn percentages() -> impl Strategy<Value = Operand> {
     prop_oneof![
-        prop::sample::select(&NUMBERS).prop_map(Field::Pass),
-        (name, metric_field).prop_map(|(name, field)| Field::Metric(name, field)),
+        metric_field(&[MetricField::Utilization]).prop_map(Operand::Field),
+        "[1-9][0-9]?%?".prop_map(literal),
+        "0\\.[0-9]%".prop_map(literal),
     ]
 }
 
+fn has_field(operand: &Operand) -> bool {
+    match operand {
+        Operand::Field(_) => true,
+        Operand::Number(_) | Operand::Duration { .. } => false,
+        Operand::Negative(inner) => has_field(inner),
+        Operand::Chain(first, rest) => {
+            has_field(first) || rest.iter().any(|(_, next)| has_field(next))
+        }
+    }
+}
+
 fn node() -> impl Strategy<Value = Node> {
-    let number = prop_oneof!["-?[0-9]{1,3}", "[0-9]\\.[0-9]{1,3}(m|k|Ki|e2)?"].prop_map(|text| {
-        let quantity = Quantity::parse(&text).unwrap();
-        Operand::Number(Number { text, quantity })
-    });
     let operator = prop::sample::select(vec![
         Operator::Equal,
         Operator::NotEqual,
@@ -372,17 +635,14 @@ fn node() -> impl Strategy<Value = Node> {
         Operator::Less,
         Operator::Greater,
     ]);
-    let other = prop_oneof![number, number_field().prop_map(Operand::Field)];
-    let fits = |(field, _, other, _): &(Operand, Operator, Operand, bool)| {
-        !matches!((field, other), (Operand::Field(field), Operand::Number(number))
-            if field.is_share() && number.is_fraction())
-    };
-    let compare = (number_field().prop_map(Operand::Field), operator, other, any::<bool>())
-        .prop_filter("a utilization is no fraction", fits)
-        .prop_map(|(field, operator, other, turned)| match turned {
-            true => Node::Compare(other, operator, field),
-            false => Node::Compare(field, operator, other),
-        });
+    let sides = prop_oneof![
+        (numbers(), numbers()),
+        (durations(), durations()),
+        (percentages(), percentages()),
+    ];
+    let sides = sides.prop_filter("a field", |(left, right)| has_field(left) || has_field(right));
+    let compare = (sides, operator)
+        .prop_map(|((left, right), sign)| Node::Compare(Box::new(left), sign, Box::new(right)));
     let flag = prop::sample::select(&FLAGS).prop_map(|field| Node::Flag(Field::Pass(field)));
     prop_oneof![compare, flag].prop_recursive(5, 32, 4, |inner| {
         prop_oneof![
@@ -449,10 +709,33 @@ proptest! {
     }
 
     #[test]
+    fn a_range_has_the_results_of_all_its_points(
+        operand in numbers(),
+        world in world(),
+        at in prop::collection::vec(0..9_i64, 7),
+    ) {
+        let known = World { known: vec![true; 7], more: vec![0; 7], ..world };
+        let point = |field: &Field| match known.fact(field, false) {
+            Fact::Count { min, max } => {
+                let n = min + at[field.to_string().len() % 7] % (max - min + 1);
+                Fact::Count { min: n, max: n }
+            }
+            other => other,
+        };
+        if let Ok(range) = operand.range(&|field| known.fact(field, false)) {
+            let point = operand.range(&point);
+            prop_assert!(
+                matches!(&point, Ok(at) if at.min == at.max && range.min <= at.min && at.max <= range.max),
+                "{operand}: {point:?} is outside of {range:?}"
+            );
+        }
+    }
+
+    #[test]
     fn no_text_makes_the_parser_panic(
         text in prop_oneof![
             any::<String>(),
-            "(desired|limited|metric\\.|\"|\\\\|and|or|not|\\(|\\)|<|==|=|20|80%|ö| ){0,12}",
+            "(desired|limited|metric\\.|\"|\\\\|and|or|not|\\(|\\)|<|==|=|20|80%|ö| |run\\.short|10m|1h|\\+|-|\\*|/){0,12}",
         ]
     ) {
         match Expression::parse(&text) {

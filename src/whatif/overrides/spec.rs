@@ -35,6 +35,7 @@ pub(super) struct SpecChanges {
 #[derive(Debug, Clone)]
 pub struct Candidate {
     origin: String,
+    line: Option<usize>,
     object: HpaObject,
     /// The metrics that were looked up beside those of the running HPA: its own, and those of other
     /// candidates.
@@ -111,6 +112,7 @@ impl Candidate {
             }
         };
         let origin = hpa.origin.clone();
+        let line = (file != "-").then_some(hpa.line);
         let (mut object, unknown) = hpa_with_unknown_fields(&hpa.json)
             .map_err(|e| Error::usage(format!("{origin}: {e}")))?;
         match validate {
@@ -129,7 +131,7 @@ impl Candidate {
         }
         object.notes.extend(ignored(objects, hpa));
         set_on_decode(&mut object.spec, object.version);
-        Ok(Self { origin, asked: object.spec.metrics.clone(), object })
+        Ok(Self { origin, line, asked: object.spec.metrics.clone(), object })
     }
 
     /// The metrics that it needs answers to.
@@ -143,9 +145,14 @@ impl Candidate {
         Self { asked: asked.to_vec(), ..self }
     }
 
-    /// Where it is from: its file, and the document in it.
+    /// Where it is from: its file.
     pub fn origin(&self) -> &str {
         &self.origin
+    }
+
+    /// The line at which its document begins there, counted from 1; none for standard input.
+    pub fn line(&self) -> Option<usize> {
+        self.line
     }
 }
 
@@ -222,7 +229,7 @@ impl SpecChanges {
         notes: &mut Vec<Note>,
     ) -> Result<(), Error> {
         let before = snapshot.hpa.spec.clone();
-        if let Some(Candidate { origin, object, asked }) = &self.candidate {
+        if let Some(Candidate { origin, object, asked, .. }) = &self.candidate {
             same_target(&before, &object.spec, origin)?;
             notes.extend(object.notes.iter().map(|note| Note::OfManifest {
                 origin: origin.clone(),

@@ -15,7 +15,8 @@ const REVERSAL: SignedDuration = SignedDuration::from_mins(10);
 #[derive(Debug, Clone, PartialEq)]
 pub struct Totals {
     start: Timestamp,
-    period: SignedDuration,
+    /// The sync period.
+    pub period: SignedDuration,
     /// Those beyond so many passes only show where it ends.
     limit: usize,
     max: i32,

@@ -1,0 +1,47 @@
+//! What is expected of each spec that was played, or of the one pass.
+
+use super::fail_on::FindingsWatch;
+use crate::backtest::{Backtest, Candidate, ManifestPlace};
+use crate::pass::Pass;
+use crate::report::prediction::Judged;
+use crate::report::{Explanation, backtest};
+use crate::whatif::expect::{Expectation, Facts, Gate, RunFacts, Verdict};
+use crate::whatif::timeline::{Timeline, Totals};
+
+/// Judges the pass that is explained with the run that begins with it, and then the other candidates.
+/// The verdict is the worst one. `manifest` is that of the first.
+pub(super) fn judge(
+    gate: &Gate,
+    watch: &FindingsWatch,
+    assumed: &Pass,
+    explanation: &Explanation<'_>,
+    manifest: Option<ManifestPlace>,
+    timeline: Option<&Timeline>,
+    runs: Option<&Backtest>,
+) -> (Vec<Judged>, Verdict) {
+    let replay = runs.map(|it| (Pass::run(it.replay.input.clone()), &it.replay.timeline.totals));
+    let replay = replay.as_ref().map(|(pass, totals)| RunFacts::new(pass, totals));
+    let one = |pass: &Pass, explanation: &Explanation<'_>, totals: Option<&Totals>| {
+        let run = totals.map(|totals| RunFacts::new(pass, totals));
+        let facts = Facts::of(pass);
+        let facts = run.map_or(facts, |run| facts.with_runs(run, replay.unwrap_or(run)));
+        let found = watch.fail_on.iter();
+        let found = found.map(|it| Expectation::not_found(it.as_str(), explanation.has(*it)));
+        gate.judge(&facts, found)
+    };
+    let candidates = runs.map_or(&[][..], |it| &it.candidates);
+    let several = runs.filter(|_| candidates.len() > 1);
+    let name = |of: &Candidate| several.map(|runs| backtest::name(runs, of));
+    let (expectations, mut worst) = one(assumed, explanation, timeline.map(|it| &it.totals));
+    let candidate = candidates.first().and_then(name);
+    let mut judged = vec![Judged { candidate, manifest, expectations }];
+    for other in candidates.iter().skip(1) {
+        let pass = Pass::run(other.run.input.clone());
+        let explanation = Explanation::new(&pass).ignoring(&watch.ignored);
+        let (expectations, verdict) = one(&pass, &explanation, Some(&other.run.timeline.totals));
+        worst = worst.max(verdict);
+        let (candidate, manifest) = (name(other), other.manifest.clone());
+        judged.push(Judged { candidate, manifest, expectations });
+    }
+    (judged, worst)
+}

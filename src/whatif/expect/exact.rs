@@ -1,0 +1,182 @@
+//! Exact arithmetic on numbers that are known within bounds. Nothing is rounded, because that could
+//! turn a comparison.
+
+use std::cmp::Ordering;
+
+use num_bigint::{BigInt, Sign as SignOf};
+
+use super::facts::Fact;
+use super::syntax::{Field, Number, Operand};
+use super::units::Sign;
+use crate::apimachinery::quantity::Amount;
+
+/// A number.
+#[derive(Debug, Clone)]
+pub(super) struct Exact {
+    numerator: BigInt,
+    /// Above 0.
+    denominator: BigInt,
+}
+
+/// All numbers from one to another.
+#[derive(Debug, Clone)]
+pub(super) struct Interval {
+    pub(super) min: Exact,
+    pub(super) max: Exact,
+}
+
+/// Why an operand has no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lack {
+    /// A field is not known.
+    Field,
+    /// A divisor is 0, or may be.
+    Zero,
+    /// A number is too long to compute with.
+    Length,
+}
+
+impl Lack {
+    /// Why, where the field does not say that itself.
+    pub fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::Field => None,
+            Self::Zero => Some("the divisor is 0, or may be"),
+            Self::Length => Some("its numbers are too long"),
+        }
+    }
+}
+
+/// The longest numbers, in bits.
+const LONGEST: u64 = 1 << 18;
+
+impl Exact {
+    /// The quotient of two numbers, of which the second is not 0.
+    pub(super) fn new(numerator: BigInt, denominator: BigInt) -> Result<Self, Lack> {
+        let (numerator, denominator) = match denominator.sign() {
+            SignOf::NoSign => return Err(Lack::Zero),
+            SignOf::Minus => (-numerator, -denominator),
+            SignOf::Plus => (numerator, denominator),
+        };
+        if numerator.bits().max(denominator.bits()) > LONGEST {
+            return Err(Lack::Length);
+        }
+        Ok(Self { numerator, denominator })
+    }
+
+    pub(super) fn int(n: impl Into<BigInt>) -> Self {
+        Self { numerator: n.into(), denominator: 1.into() }
+    }
+
+    fn of(amount: &Amount) -> Result<Self, Lack> {
+        let (digits, scale) = amount.digits_and_scale();
+        if u64::from(scale.unsigned_abs()) > LONGEST / 4 {
+            return Err(Lack::Length);
+        }
+        let power = BigInt::from(10).pow(scale.unsigned_abs());
+        match scale {
+            ..0 => Self::new(digits * power, 1.into()),
+            _ => Self::new(digits, power),
+        }
+    }
+
+    fn negative(self) -> Self {
+        Self { numerator: -self.numerator, ..self }
+    }
+
+    fn combined(&self, sign: Sign, other: &Self) -> Result<Self, Lack> {
+        let Self { numerator: a, denominator: b } = self;
+        let Self { numerator: c, denominator: d } = other;
+        match sign {
+            Sign::Plus => Self::new(a * d + c * b, b * d),
+            Sign::Minus => Self::new(a * d - c * b, b * d),
+            Sign::Times => Self::new(a * c, b * d),
+            Sign::Over => Self::new(a * d, b * c),
+        }
+    }
+}
+
+impl PartialEq for Exact {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Exact {}
+
+impl PartialOrd for Exact {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Exact {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (&self.numerator * &other.denominator).cmp(&(&other.numerator * &self.denominator))
+    }
+}
+
+impl Interval {
+    fn point(at: Exact) -> Self {
+        Self { min: at.clone(), max: at }
+    }
+
+    /// What is known of a field.
+    fn of(fact: &Fact) -> Result<Self, Lack> {
+        match fact {
+            Fact::Count { min, max } => Ok(Self { min: Exact::int(*min), max: Exact::int(*max) }),
+            Fact::Amount(quantity) => Exact::of(quantity.amount()).map(Self::point),
+            Fact::Fraction { numerator, denominator } => {
+                Exact::new((*numerator).into(), (*denominator).into()).map(Self::point)
+            }
+            Fact::Duration(duration) => Ok(Self::point(Exact::int(duration.as_nanos()))),
+            Fact::Flag(_) | Fact::Unknown(_) => Err(Lack::Field),
+        }
+    }
+
+    fn negative(self) -> Self {
+        Self { min: self.max.negative(), max: self.min.negative() }
+    }
+
+    /// The results for all numbers of both. They are taken to vary by themselves, even where they
+    /// cannot.
+    fn combined(&self, sign: Sign, other: &Self) -> Result<Self, Lack> {
+        let zero = Exact::int(0);
+        if sign == Sign::Over && other.min <= zero && zero <= other.max {
+            return Err(Lack::Zero);
+        }
+        // Each is monotonic in both, so the extremes are those of the ends.
+        let ends = [(&self.min, &other.min), (&self.min, &other.max), (&self.max, &other.min)];
+        let mut range = Self::point(self.max.combined(sign, &other.max)?);
+        for (one, other) in ends {
+            let result = one.combined(sign, other)?;
+            if result < range.min {
+                range.min = result;
+            } else if result > range.max {
+                range.max = result;
+            }
+        }
+        Ok(range)
+    }
+}
+
+impl Operand {
+    /// What is known of it; durations are in nanoseconds.
+    pub(super) fn range(&self, facts: &impl Fn(&Field) -> Fact) -> Result<Interval, Lack> {
+        match self {
+            Self::Field(field) => Interval::of(&facts(field)),
+            Self::Number(Number { quantity, .. }) => {
+                Exact::of(quantity.amount()).map(Interval::point)
+            }
+            Self::Duration { duration, .. } => Ok(Interval::point(Exact::int(duration.as_nanos()))),
+            Self::Negative(inner) => inner.range(facts).map(Interval::negative),
+            Self::Chain(first, rest) => {
+                let mut range = first.range(facts)?;
+                for (sign, next) in rest {
+                    range = range.combined(*sign, &next.range(facts)?)?;
+                }
+                Ok(range)
+            }
+        }
+    }
+}

@@ -375,7 +375,11 @@ fn other_validators_take_what_is_printed_by_the_file_alone() {
     let read = |text: String| serde_json::from_str::<Value>(&text).expect("JSON is printed");
     published::fits_elsewhere("explanation", &explanation);
     published::fits_elsewhere("explanation-list", &read(list("json")));
-    let flags = ["--cpu=80%", "--curve=cpu", "--for=10m", "--expect=desired <= 20"];
+    // With a moment, a duration, a fraction, a candidate and a division by 0.
+    let of_run = "--expect=run.highest > run.mean / (max - max) or run.longestShort < 1s";
+    let hpa = "--hpa=examples/nginx/hpa.yaml";
+    let flags =
+        ["--cpu=80%", "--curve=cpu", "--for=10m", "--expect=desired <= 20", of_run, hpa, hpa];
     published::fits_elsewhere("prediction", &read(prediction("json", &flags)));
 }
 

@@ -43,7 +43,7 @@ const NAMED: usize = 3;
 const WIDTH: usize = 80;
 
 /// The rows of the chart, which shares the screen with the table.
-const ROWS: usize = 14;
+const ROWS: usize = 12;
 
 /// A column of the table of totals.
 struct Column<'a> {
@@ -207,7 +207,10 @@ impl<'a> Compared<'a> {
     /// A line for each thing that is assumed: first what all runs share, then what each candidate has of its
     /// own.
     pub(super) fn assuming(&self, symbols: Symbols) -> Vec<String> {
-        let shared = self.backtest.replay.overrides.iter();
+        let is_new = |own: &&Override| {
+            own.observed.as_ref().is_none_or(|observed| observed.plain() != own.assumed)
+        };
+        let shared = self.backtest.replay.overrides.iter().filter(is_new);
         let shared = shared.map(|own| format!("assuming {}", in_words(own, symbols.arrow)));
         let own = self.each().filter_map(|(name, candidate, _)| {
             let own: Vec<String> =
@@ -287,7 +290,9 @@ impl<'a> Compared<'a> {
             text += &format!(", every {}", duration(*step));
         }
         let length = end.duration_since(*start);
-        text += &format!(", {}", long(length));
+        if !length.is_zero() {
+            text += &format!(", {}", long(length));
+        }
         if *is_absolute {
             text += &format!(" to {} {}", end.strftime("%a"), SecondsTime(*end));
         }

@@ -26,6 +26,7 @@ impl Clock {
     /// A time, with the day where it is one of several.
     pub(super) fn at(self, time: Timestamp) -> String {
         let format = match self {
+            Self::Since(start) if time == start => return "at the start".to_owned(),
             Self::Since(start) => return format!("after {}", duration(time.duration_since(start))),
             Self::Utc { from, to } if day(from) == day(to) => "%H:%M:%SZ",
             Self::Utc { from, to } if within_a_week(from, to) => "%a %H:%M:%S",
@@ -110,6 +111,7 @@ mod tests {
             assert_eq!(utc("2026-11-17T06:00:00Z", to).at(at), text);
         }
         assert_eq!(Clock::Since(at - SignedDuration::from_mins(90)).at(at), "after 1h30m");
+        assert_eq!(Clock::Since(at).at(at), "at the start");
     }
 
     #[test]

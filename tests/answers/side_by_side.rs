@@ -123,7 +123,6 @@ fn object(prediction: Prediction<'_>, passes: bool) -> Value {
 fn a_candidate_of_flags() {
     let screen = compared(&spec(50, 20), &day(0), vec![larger()], |own| screen(&own, false, false));
     insta::assert_snapshot!(screen, @r#"
-assuming replicas 4 (observed 4)
 assuming cpu 200m in all → 50% (observed 50%)
 candidate: target of cpu 70% (observed 50%) and maxReplicas 30 (observed 20)
 
@@ -160,18 +159,14 @@ FIRST PARTED
 
   ─ candidate   · replay   ∘ recorded   ▲ v2
   14 ┤                                  ···
-     │                                  ·∘·
   12 ┤                 ∘                ·∘·
      │              ·······             ·∘·
-  10 ┤            ∘∘·     ···           ┌─┐
-     │         ∘∘····       ····        │∘│
+  10 ┤         ∘∘····     ······        ┌─┐
    8 ┤     ∘······┌──────────┐∘·····    │∘│
    6 ┤  ∘····  ┌──┘          └───┐ ···· │∘│
-     │∘··· ┌───┘                 └──┐ ··│∘│
-   4 ┤┐┌───┘                        └───┤∘│·································
+   4 ┤┐┌───────┘                 └──────┤∘│·································
      │└┘                                ╵ └─────────────────────────────────
    2 ┤┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄ min
-     │
    0 ┤
      └┬────────────────┬────────────────┬────────────▲───┬─────────────────┬
       06:00          12:00            18:00           Sat 21           06:00
@@ -194,7 +189,6 @@ fn candidates_of_manifests() {
     ];
     let screen = compared(&spec(50, 20), &day(0), candidates, |own| screen(&own, false, false));
     insta::assert_snapshot!(screen, @r#"
-assuming replicas 4 (observed 4)
 assuming cpu 200m in all → 50% (observed 50%)
 
 default/web → Deployment/web
@@ -232,18 +226,14 @@ FIRST PARTED
   ─ web-70.yaml   · replay   ∘ web-50-with-a-higher-maximum.yaml   × same.yaml
   * recorded   ▲ v2
   14 ┤                                  ···
-     │                                  ·*·
   12 ┤                 *                ·*·
      │              ·······             ·*·
-  10 ┤            **·     ···           ┌─┐
-     │         **····       ····        │*│
+  10 ┤         **····     ······        ┌─┐
    8 ┤     *······┌──────────┐*·····    │*│
    6 ┤  *····  ┌──┘          └───┐ ···· │*│
-     │*··· ┌───┘                 └──┐ ··│*│
-   4 ┤┐┌───┘                        └───┤*│·································
+   4 ┤┐┌───────┘                 └──────┤*│·································
      │└┘                                ╵ └─────────────────────────────────
    2 ┤┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄ min
-     │
    0 ┤
      └┬────────────────┬────────────────┬────────────▲───┬─────────────────┬
       06:00          12:00            18:00           Sat 21           06:00
@@ -261,7 +251,6 @@ NOTES
 fn a_record_without_candidates() {
     let screen = compared(&spec(50, 20), &day(0), Vec::new(), |own| screen(&own, false, false));
     insta::assert_snapshot!(screen, @r#"
-assuming replicas 4 (observed 4)
 assuming cpu 200m in all → 50% (observed 50%)
 
 default/web → Deployment/web
@@ -291,18 +280,14 @@ ends at                           -             4
 
   ─ replay   · recorded   ▲ v2
   14 ┤                                  ┌─┐
-     │                                  │·│
   12 ┤                 ·                │·│
      │              ┌─────┐             │·│
-  10 ┤            ··│     └─┐           │·│
-     │         ··┌──┘       └──┐        │·│
+  10 ┤         ··┌──┘     └────┐        │·│
    8 ┤     ·┌────┘            ·└───┐    │·│
    6 ┤  ·┌──┘                      └──┐ │·│
-     │·┌─┘                            └─┘·│
-   4 ┤─┘                                 ·└─────────────────────────────────
+   4 ┤───┘                            └─┘·└─────────────────────────────────
      │
    2 ┤┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄ min
-     │
    0 ┤
      └┬────────────────┬────────────────┬────────────▲───┬─────────────────┬
       06:00          12:00            18:00           Sat 21           06:00
@@ -449,6 +434,41 @@ fn a_candidate_like_the_hpa_parts_nowhere() {
             assert_eq!(replay[column], candidate[column], "{column}");
         }
     });
+}
+
+/// What the program prints of a load that rises and falls twenty times, on its own.
+fn alone(form: &[&str]) -> String {
+    let rows = (0..40).map(|row| format!("{}m,{}%\n", 6 * row, if row % 2 == 0 { 20 } else { 60 }));
+    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        .args(["predict", "nginx-deployment", "--trace=-", "-f"])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/nginx"))
+        .args(form)
+        .write_stdin(format!("time,cpu\n{}", rows.collect::<String>()))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn of_many_changes_the_first_are_listed() {
+    let listed = |text: &str| {
+        let (_, rows) = text.split_once("REPLICAS  BECAUSE\n").unwrap();
+        rows.lines().take_while(|line| line.contains(" → ")).count()
+    };
+    let json: Value = serde_json::from_str(&alone(&["-o", "json"])).unwrap();
+    let changes = json["timeline"]["changes"].as_array().unwrap().len();
+    assert!(changes > 30, "{changes}");
+    assert_eq!(json["backtest"], Value::Null);
+    let text = alone(&[]);
+    assert!(text.contains(&format!("and {} more (-o wide shows all)", changes - 20)), "{text}");
+    let totals = &json["timeline"]["totals"];
+    let (lowest, highest) = (&totals["lowest"], &totals["highest"]["replicas"]);
+    let sentence =
+        format!("replicas on average, from {lowest} to {highest}; short of the proposal");
+    assert!(text.contains(&sentence), "{totals}: {text}");
+    assert!(text.contains(&format!("{} rescales", totals["rescales"])), "{totals}: {text}");
+    assert_eq!((listed(&text), listed(&alone(&["-o", "wide"]))), (20, changes));
 }
 
 /// The totals of a run, counted from its passes.

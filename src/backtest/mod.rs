@@ -20,7 +20,7 @@ use crate::whatif::timeline::{
 };
 pub use check::{Check, Recorded};
 pub use parting::{Parting, Stretches};
-pub use search::{Axis, Found, Search, Tried};
+pub use search::{Axis, Filter, Found, Search, Tried};
 
 /// The runs over one load.
 #[derive(Debug, Clone)]

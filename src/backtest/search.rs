@@ -7,6 +7,7 @@ use super::Plan;
 use crate::apimachinery::quantity::Quantity;
 use crate::args::Overrides;
 use crate::error::Error;
+use crate::pass::Pass;
 use crate::whatif::overrides::{Assumptions, Candidate};
 use crate::whatif::timeline::Totals;
 
@@ -42,7 +43,12 @@ pub struct Tried {
     pub values: Vec<String>,
     /// What its passes come to, or why the API server would not take it.
     pub result: Result<Totals, String>,
+    /// Whether it was played and meets what is expected.
+    pub meets: bool,
 }
+
+/// What is expected of a run, by its first pass and its totals.
+pub type Filter<'f> = dyn Fn(&Pass, &Totals) -> bool + Sync + 'f;
 
 /// What a search found.
 #[derive(Debug, Clone)]
@@ -53,7 +59,7 @@ pub struct Found {
     pub combinations: usize,
     /// Those that were tried, in order; fewer than there are if a signal ended the search.
     pub tried: Vec<Tried>,
-    /// Those of them that no other beats in both replica-hours and time short, by their places.
+    /// Those of them that meet what is expected, and that no other of these beats in both replica-hours and time short, by their places.
     pub front: Vec<usize>,
     /// The exit code of the signal that ended the search, if one did.
     pub stopped: Option<u8>,
@@ -204,14 +210,21 @@ impl Search {
     /// # Errors
     ///
     /// The load is not about this HPA, or it comes to more pods than can be played.
-    pub fn play(&self, plan: &Plan, place: usize) -> Result<Option<Tried>, Error> {
+    pub fn play(
+        &self,
+        plan: &Plan,
+        place: usize,
+        expected: Option<&Filter<'_>>,
+    ) -> Result<Option<Tried>, Error> {
         let values = self.values(place);
         let prepared = match self.assumptions(place).and_then(|own| plan.prepare(&own)) {
             Ok(prepared) => prepared,
-            Err(e) => return Ok(Some(Tried { values, result: Err(e.message) })),
+            Err(e) => return Ok(Some(Tried { values, result: Err(e.message), meets: false })),
         };
-        let totals = prepared.totals()?;
-        Ok(totals.map(|totals| Tried { values, result: Ok(totals) }))
+        let Some(totals) = prepared.totals()? else { return Ok(None) };
+        let (input, _) = prepared.into_parts();
+        let meets = expected.is_none_or(|meets| meets(&Pass::run(input), &totals));
+        Ok(Some(Tried { values, result: Ok(totals), meets }))
     }
 }
 
@@ -222,12 +235,13 @@ impl Search {
     ///
     /// The API server would not take any of it.
     pub fn found(&self, tried: Vec<Tried>, stopped: Option<u8>) -> Result<Found, Error> {
-        let played = tried.iter().enumerate();
-        let played: Vec<(usize, &Totals)> =
-            played.filter_map(|(place, own)| Some((place, own.result.as_ref().ok()?))).collect();
-        if let (true, Some(Err(why))) = (played.is_empty(), tried.first().map(|it| &it.result)) {
+        let is_refused = tried.iter().all(|own| own.result.is_err());
+        if let (true, Some(Err(why))) = (is_refused, tried.first().map(|it| &it.result)) {
             return Err(Error::usage(format!("--vary: no combination can be played: {why}")));
         }
+        let played = tried.iter().enumerate().filter(|(_, own)| own.meets);
+        let played = played.filter_map(|(place, own)| Some((place, own.result.as_ref().ok()?)));
+        let played: Vec<(usize, &Totals)> = played.collect();
         let totals: Vec<&Totals> = played.iter().map(|(_, totals)| *totals).collect();
         let front = front(&totals).into_iter().map(|place| played[place].0).collect();
         let fields = self.axes.iter().map(|axis| axis.path.clone()).collect();

@@ -56,7 +56,7 @@ impl Runs {
             let (input, overrides) = plan.prepare(assumptions)?.into_parts();
             return Ok(Self { observed, input, overrides, timeline: None, backtest: None });
         };
-        backtest.search = search.map(|search| vary(search, plan, terminal)).transpose()?;
+        backtest.search = search.map(|search| vary(search, plan, None, terminal)).transpose()?;
         let first = backtest.candidates.first().map_or(&backtest.replay, |it| &it.run);
         let (input, overrides) = (first.input.clone(), first.overrides.clone());
         let timeline = Some(first.timeline.clone());

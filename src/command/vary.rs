@@ -10,7 +10,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use super::Terminal;
 use super::interrupt::Signals;
 use super::progress::shown;
-use crate::backtest::{Found, Plan, Search, Tried};
+use crate::backtest::{Filter, Found, Plan, Search, Tried};
 use crate::error::Error;
 
 /// Tries every combination.
@@ -18,15 +18,21 @@ use crate::error::Error;
 /// # Errors
 ///
 /// None of them can be played.
-pub(super) fn vary(search: &Search, plan: &Plan, terminal: &Terminal) -> Result<Found, Error> {
+pub(super) fn vary(
+    search: &Search,
+    plan: &Plan,
+    expected: Option<&Filter<'_>>,
+    terminal: &Terminal,
+) -> Result<Found, Error> {
     let threads = available_parallelism().map_or(1, NonZero::get);
-    vary_on(threads, search, plan, terminal)
+    vary_on(threads, search, plan, expected, terminal)
 }
 
 fn vary_on(
     threads: usize,
     search: &Search,
     plan: &Plan,
+    expected: Option<&Filter<'_>>,
     terminal: &Terminal,
 ) -> Result<Found, Error> {
     let fail = |e: std::io::Error| Error::failed(format!("failed to start the search: {e}"));
@@ -43,7 +49,11 @@ fn vary_on(
             scope.spawn(move || {
                 loop {
                     let place = next.fetch_add(1, Ordering::Relaxed);
-                    if place >= count || sender.send((place, search.play(plan, place))).is_err() {
+                    if place >= count {
+                        return;
+                    }
+                    let result = search.play(plan, place, expected);
+                    if sender.send((place, result)).is_err() {
                         return;
                     }
                     done.fetch_add(1, Ordering::Relaxed);
@@ -107,7 +117,7 @@ mod tests {
         let vary = ["max=4..12:2", "behavior.scaleDown.stabilizationWindowSeconds=0,60,300"];
         let search = Search::new(&vary.map(str::to_owned), &Overrides::default(), None).unwrap();
         let found = |threads| {
-            let found = vary_on(threads, &search, &plan, &Terminal::default()).unwrap();
+            let found = vary_on(threads, &search, &plan, None, &Terminal::default()).unwrap();
             let totals = found.tried.iter().map(|tried| tried.result.clone());
             (totals.collect::<Vec<_>>(), found.front)
         };

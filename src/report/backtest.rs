@@ -11,6 +11,7 @@ use super::Certainty;
 use super::chart::Chart;
 use super::clock::{Clock, millis};
 use super::page::{Symbols, Tone};
+use super::search::Searched;
 use super::section::{Detail, Part, Section, Table};
 use super::timeline::Played;
 use super::totals::hours;
@@ -121,8 +122,17 @@ impl<'a> Compared<'a> {
         }
     }
 
+    /// What a search found, if there was one.
+    pub(super) fn search(&self) -> Option<Searched<'a>> {
+        let found = self.backtest.search.as_ref()?;
+        Some(Searched::new(found, self.totals()))
+    }
+
     /// What the comparison came to, in a few words.
     pub(super) fn headline(&self) -> (Tone, String) {
+        if let Some(search) = self.search() {
+            return search.headline();
+        }
         let replay = self.totals();
         let of = |(name, candidate, _): &(String, &'a Candidate, &Played<'a>)| {
             (heading(name), &candidate.run.timeline.totals, candidate.stretches.all.is_empty())
@@ -242,12 +252,15 @@ impl<'a> Compared<'a> {
         let assumed = Part::Table(Table::new(columns, assumed.collect()));
         let facts = Part::Pairs(self.facts());
         let parted = Part::Pairs(self.parted());
-        let mut sections = vec![
-            Section::new("", Detail::Always, [facts]),
-            Section::new("", Detail::Always, self.table()),
+        let mut sections = vec![Section::new("", Detail::Always, [facts])];
+        sections.extend(self.search().iter().flat_map(Searched::sections));
+        // Beside a search, the replay is a row of its table.
+        let detail = if self.search().is_some() { Detail::Wide } else { Detail::Always };
+        sections.extend([
+            Section::new("", detail, self.table()),
             Section::new("FIRST PARTED", Detail::Always, [parted]),
-            Section::new("", Detail::Always, [Part::Chart(self.chart())]),
-        ];
+            Section::new("", detail, [Part::Chart(self.chart())]),
+        ]);
         sections.insert(0, Section::new("", Detail::Comment, [assumed]));
         sections.retain(|section| !section.body.is_empty());
         let candidates = self.each().map(|(name, _, played)| (name, played));

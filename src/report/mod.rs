@@ -14,6 +14,7 @@ pub mod list;
 pub(crate) mod notes;
 pub mod page;
 pub mod prediction;
+mod search;
 pub mod section;
 pub mod timeline;
 mod totals;

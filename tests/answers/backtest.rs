@@ -307,7 +307,8 @@ fn no_row_of_the_front_is_beaten() {
         let plan = plan(&input, &loads);
         let vary = ["target.cpu=30%..90%:20", "min=1,3"].map(str::to_owned);
         let search = Search::new(&vary, &typed(&[]).overrides, None).unwrap();
-        let tried = (0..search.count()).map(|place| search.play(&plan, place).unwrap().unwrap());
+        let tried =
+            (0..search.count()).map(|place| search.play(&plan, place, None).unwrap().unwrap());
         let found = search.found(tried.collect(), None).unwrap();
         let cost = |place: usize| {
             let totals = found.tried[place].result.as_ref().ok()?;

@@ -40,6 +40,9 @@ impl Serialize for Compared<'_> {
         map.serialize_entry("readyAfter", &ready_after.map(|ready| ready.as_secs_f64()))?;
         map.serialize_entry("replay", &RunView::new(replay, &self.replay, self.has_passes))?;
         map.serialize_entry("candidates", &candidates)?;
+        if let Some(search) = self.search() {
+            map.serialize_entry("search", &search)?;
+        }
         map.end()
     }
 }

@@ -11,6 +11,8 @@ pub struct Record {
     pub(super) replicas: Vec<Sample<i32>>,
     pub(super) ready: Vec<Sample<i32>>,
     pub(super) marks: Vec<(SignedDuration, String)>,
+    /// The usual time between two samples of the pods, if they are regular.
+    pub(super) step: Option<SignedDuration>,
 }
 
 /// Something that changed beside the load.
@@ -55,7 +57,8 @@ impl Record {
     }
 
     /// How long a new pod took to become ready: the median over the times at which the replicas rose
-    /// and then stayed until as many were ready. None if that was never seen.
+    /// and then stayed until as many were ready. None if that was never seen, or if samples are too far
+    /// apart to show it.
     pub fn ready_after(&self) -> Option<SignedDuration> {
         let rises = self.replicas.windows(2).enumerate().filter_map(|(place, pair)| {
             let (before, after) = (pair[0].value?, pair[1].value?);
@@ -76,7 +79,10 @@ impl Record {
             })
             .collect();
         times.sort_unstable();
-        times.get(times.len() / 2).copied()
+        let median = times.get(times.len() / 2).copied()?;
+        // They were ready by a sample, and not at the one before.
+        let step = self.step.unwrap_or_default();
+        (median >= step.saturating_mul(2)).then(|| median.saturating_sub(step / 2))
     }
 }
 
@@ -107,6 +113,14 @@ mod tests {
         let ready = [(0, 2), (30, 2), (60, 4), (120, 3), (180, 3), (240, 5), (300, 5), (400, 6)];
         // 30, 60 and 100 seconds.
         assert_eq!(ready_after(&replicas, &ready), Some(60));
+        // Half a step sooner than the sample; with longer steps, it may have been at once.
+        let of_step = |step| {
+            let (replicas, ready) = (samples(&replicas), samples(&ready));
+            let step = Some(SignedDuration::from_secs(step));
+            let record = Record { replicas, ready, step, ..Record::default() };
+            record.ready_after().map(|own| own.as_secs())
+        };
+        assert_eq!([of_step(30), of_step(31)], [Some(45), None]);
         // They had gone again before they were ready.
         assert_eq!(ready_after(&[(0, 2), (30, 4), (60, 2)], &[(0, 2), (90, 4)]), None);
         assert_eq!(ready_after(&[(0, 2), (30, 4)], &[]), None);

@@ -171,8 +171,7 @@ impl Trace {
         for column in &mut metrics {
             column.step = regular(&mut column.samples);
         }
-        regular(&mut record.replicas);
-        regular(&mut record.ready);
+        record.step = regular(&mut record.replicas).max(regular(&mut record.ready));
         Ok(Self { origin: origin.to_owned(), is_absolute, first, last, metrics, record })
     }
 

@@ -1,0 +1,219 @@
+//! The settings that a search found: those that no other beats, beside the HPA as it is, as a table, a chart
+//! and data.
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use super::chart::{Chart, Series, round_numbers};
+use super::page::Tone;
+use super::section::{Detail, Part, Section, Table};
+use super::totals::{TotalsView, hours};
+use super::words::{count, list, long};
+use crate::backtest::{Found, Tried};
+use crate::whatif::timeline::Totals;
+
+/// What a search found, beside the replay.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Searched<'a> {
+    found: &'a Found,
+    replay: &'a Totals,
+}
+
+/// Settings that are shown; JSON has all of them.
+const SHOWN: usize = 20;
+
+/// The rows of the chart, which shares the screen with the table.
+const ROWS: usize = 10;
+
+impl<'a> Searched<'a> {
+    pub(super) fn new(found: &'a Found, replay: &'a Totals) -> Self {
+        Self { found, replay }
+    }
+
+    /// The best settings, each with its totals.
+    fn front(&self) -> impl Iterator<Item = (&'a Tried, &'a Totals)> {
+        let Found { tried, front, .. } = self.found;
+        front.iter().filter_map(|place| {
+            let own = tried.get(*place)?;
+            Some((own, own.result.as_ref().ok()?))
+        })
+    }
+
+    /// What it came to, in a few words.
+    pub(super) fn headline(&self) -> (Tone, String) {
+        let Found { combinations, tried, front, stopped, .. } = self.found;
+        let tried = match stopped {
+            Some(_) => format!("{} OF {combinations}", tried.len()),
+            None => combinations.to_string(),
+        };
+        let text = match front.len() {
+            0 => format!("NONE OF {tried} SETTINGS MEETS THE EXPECTATIONS"),
+            1 => format!("1 OF {tried} SETTINGS BEATS ALL OTHERS"),
+            best => format!("{best} OF {tried} SETTINGS ARE NOT BEATEN BY ANOTHER"),
+        };
+        (Tone::Stay, text)
+    }
+
+    pub(super) fn sections(&self) -> Vec<Section> {
+        let table = self.table();
+        let chart = self.chart().map(Part::Chart);
+        let chart = chart
+            .map(|chart| Section::new("TIME SHORT OVER REPLICA-HOURS", Detail::Always, [chart]));
+        let parts = [Part::Table(table), Part::Text(self.sentences())];
+        std::iter::once(Section::new("SETTINGS, BY REPLICA-HOURS", Detail::Always, parts)).chain(chart).collect()
+    }
+
+    /// The last parts of the paths, as far as they tell the fields apart; with the unit that a part names.
+    fn titles(&self) -> Vec<(String, &'static str)> {
+        let fields = &self.found.fields;
+        let short = |path: &str| path.rsplit('.').next().unwrap_or(path).to_owned();
+        let is_alone = |path: &str| fields.iter().filter(|it| short(it) == short(path)).count() == 1;
+        let title = |path: &String| match path.strip_prefix("target.") {
+            None if is_alone(path) => short(path),
+            _ => path.clone(),
+        };
+        let with_unit = |title: String| match title.strip_suffix("Seconds") {
+            Some(rest) => (rest.to_owned(), "s"),
+            None => (title, ""),
+        };
+        fields.iter().map(title).map(with_unit).collect()
+    }
+
+    fn table(&self) -> Table {
+        let fields = self.titles();
+        let titles = fields.iter().map(|(title, _)| (title.clone().into(), true));
+        let totals = ["HOURS", "SHORT", "LONGEST", "HIGHEST", "RESCALES"];
+        let totals = totals.map(|title| (title.into(), true));
+        let row = |values: Vec<String>, totals: &Totals| {
+            let Totals { highest, rescales, reversals, .. } = totals;
+            let longest = totals.longest_short();
+            let longest = longest.map_or_else(|| "-".to_owned(), |it| long(it.length));
+            values
+                .into_iter()
+                .chain([
+                    hours(totals.replica_hours()),
+                    long(totals.short()),
+                    longest,
+                    highest.replicas.to_string(),
+                    format!("{rescales} ({reversals})"),
+                ])
+                .collect()
+        };
+        let mut as_it_is = vec![String::new(); self.found.fields.len()];
+        if let Some(first) = as_it_is.first_mut() {
+            "as it is".clone_into(first);
+        }
+        let rows = self.front().take(SHOWN).map(|(own, totals)| {
+            let values = own.values.iter().zip(&fields);
+            row(values.map(|(value, (_, unit))| format!("{value}{unit}")).collect(), totals)
+        });
+        Table {
+            columns: titles.chain(totals).collect(),
+            rows: std::iter::once(row(as_it_is, self.replay)).chain(rows).collect(),
+        }
+    }
+
+    fn sentences(&self) -> Vec<String> {
+        let Found { combinations, tried, front, stopped, .. } = self.found;
+        let mut sentences = Vec::new();
+        if stopped.is_some() {
+            let tried = tried.len();
+            sentences.push(format!("Interrupted after {tried} of {combinations} combinations."));
+        }
+        if front.len() > SHOWN {
+            sentences.push(format!("{} more are in -o json.", front.len() - SHOWN));
+        }
+        let failing = tried.iter().filter(|own| own.result.is_ok() && !own.meets).count();
+        if failing > 0 {
+            let do_not = if failing == 1 { "does not" } else { "do not" };
+            let combinations = count(failing, "combination");
+            sentences.push(format!("{combinations} {do_not} meet the expectations."));
+        }
+        let mut refused = tried.iter().filter_map(|own| Some((own, own.result.as_ref().err()?)));
+        if let Some((first, why)) = refused.next() {
+            let all = count(1 + refused.count(), "combination");
+            let first = list(&self.settings(first));
+            sentences.push(format!("{all} cannot be played, such as {first}: {why}."));
+        }
+        sentences
+    }
+
+    /// The fields with their values.
+    fn settings(&self, tried: &Tried) -> Vec<String> {
+        let pairs = self.found.fields.iter().zip(&tried.values);
+        pairs.map(|(field, value)| format!("{field}={value}")).collect()
+    }
+
+    /// The time short, in minutes, over the replica-hours; none for fewer than two settings.
+    pub(super) fn chart(&self) -> Option<Chart> {
+        // A tenth of a replica-hour is the unit of the axis.
+        let place = |totals: &Totals| (totals.replica_hours() * 10.0).round() as i64;
+        let minutes =
+            |totals: &Totals| i32::try_from(totals.short().as_secs() / 60).unwrap_or(i32::MAX);
+        let points: Vec<(i64, Option<i32>)> =
+            self.front().map(|(_, totals)| (place(totals), Some(minutes(totals)))).collect();
+        let (first, last) = (points.first()?.0, points.last()?.0);
+        if points.len() < 2 || first == last {
+            return None;
+        }
+        let highest = points.iter().filter_map(|(_, count)| *count).max().unwrap_or(0);
+        let ticks = round_numbers((first, last), 7, 10).into_iter();
+        Some(Chart {
+            title: "time short over replica-hours".to_owned(),
+            description: self.headline().1,
+            across: "replica-hours; upward: minutes short".to_owned(),
+            span: (first, last),
+            ticks: ticks.map(|at| (at, hours(at as f64 / 10.0))).collect(),
+            replicas: (0, highest),
+            series: vec![Series { name: "settings".to_owned(), steps: points }],
+            bounds: Vec::new(),
+            current: None,
+            events: Vec::new(),
+            most_rows: ROWS,
+        })
+    }
+}
+
+impl Serialize for Searched<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Found { fields, combinations, tried, front, stopped } = self.found;
+        let settings: Vec<TriedView<'_>> = tried
+            .iter()
+            .enumerate()
+            .map(|(place, own)| TriedView {
+                set: Settings { fields, values: &own.values },
+                totals: own.result.as_ref().ok().map(TotalsView::from),
+                refused: own.result.as_ref().err(),
+                meets_expectations: own.result.is_ok().then_some(own.meets),
+                best: front.contains(&place),
+            })
+            .collect();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("combinations", combinations)?;
+        map.serialize_entry("interrupted", &stopped.is_some())?;
+        map.serialize_entry("settings", &settings)?;
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TriedView<'a> {
+    set: Settings<'a>,
+    totals: Option<TotalsView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<&'a String>,
+    meets_expectations: Option<bool>,
+    best: bool,
+}
+
+struct Settings<'a> {
+    fields: &'a [String],
+    values: &'a [String],
+}
+
+impl Serialize for Settings<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.fields.iter().zip(self.values))
+    }
+}

@@ -27,7 +27,17 @@ pub(super) fn judge(
         let facts = run.map_or(facts, |run| facts.with_runs(run, replay.unwrap_or(run)));
         let found = watch.fail_on.iter();
         let found = found.map(|it| Expectation::not_found(it.as_str(), explanation.has(*it)));
-        gate.judge(&facts, found)
+        match runs.and_then(|runs| runs.search.as_ref()) {
+            // What is expected chose among the settings.
+            Some(search) => {
+                let names = gate.names();
+                let is_met = !search.front.is_empty();
+                let some = Expectation::of_some_setting(&names, is_met);
+                let some = (!names.is_empty()).then_some(some);
+                Gate::default().judge(&facts, some.into_iter().chain(found))
+            }
+            None => gate.judge(&facts, found),
+        }
     };
     let candidates = runs.map_or(&[][..], |it| &it.candidates);
     let several = runs.filter(|_| candidates.len() > 1);

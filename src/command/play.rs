@@ -7,13 +7,14 @@ use jiff::SignedDuration;
 use super::Terminal;
 use super::vary::vary;
 use crate::args::{Predict, TimelineArgs};
-use crate::backtest::{Backtest, ManifestPlace, Plan, Search, Spec};
+use crate::backtest::{Backtest, Filter, ManifestPlace, Plan, Search, Spec};
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::saved::file;
 use crate::snapshot::input::{Input, Options};
+use crate::whatif::expect::{Facts, Gate, RunFacts, Truth};
 use crate::whatif::overrides::{Assumptions, Candidate, Override};
-use crate::whatif::timeline::{JoinTimes, Timeline, TimelineOptions, Trace};
+use crate::whatif::timeline::{JoinTimes, Timeline, TimelineOptions, Totals, Trace};
 
 /// How long a new pod takes until it is ready, unless that is known.
 const READY_AFTER: SignedDuration = SignedDuration::from_secs(10);
@@ -42,6 +43,7 @@ impl Runs {
         plan: &Plan,
         candidates: Vec<Spec>,
         search: Option<&Search>,
+        gate: &Gate,
         assumptions: &Assumptions,
         terminal: &Terminal,
     ) -> Result<Self, Error> {
@@ -56,7 +58,16 @@ impl Runs {
             let (input, overrides) = plan.prepare(assumptions)?.into_parts();
             return Ok(Self { observed, input, overrides, timeline: None, backtest: None });
         };
-        backtest.search = search.map(|search| vary(search, plan, None, terminal)).transpose()?;
+        if let Some(search) = search {
+            let begin = Pass::run(backtest.replay.input.clone());
+            let replay = RunFacts::new(&begin, &backtest.replay.timeline.totals);
+            let meets = |pass: &Pass, totals: &Totals| {
+                let facts = Facts::of(pass).with_runs(RunFacts::new(pass, totals), replay);
+                gate.truth(&facts) == Truth::True
+            };
+            let expected = gate.has_expectations().then_some(&meets as &Filter<'_>);
+            backtest.search = Some(vary(search, plan, expected, terminal)?);
+        }
         let first = backtest.candidates.first().map_or(&backtest.replay, |it| &it.run);
         let (input, overrides) = (first.input.clone(), first.overrides.clone());
         let timeline = Some(first.timeline.clone());

@@ -97,20 +97,17 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     } else {
         (pass(file::read(&args.filenames)?, &args.memory, &options)?, Vec::new())
     };
-    if let Some(path) = &args.save {
-        write_saved(path, &Saved::of(&[&observed.input], &options.also)?)?;
-    }
     let times_are_given = args.timeline.ready_after.is_some();
     let runs = match timeline {
         Some(timeline) => {
             let plan = Plan::new(timeline, observed.input.clone(), times_are_given);
-            Runs::play(&plan, candidates, search.as_ref(), &assumptions, terminal)
+            Runs::play(&plan, candidates, search.as_ref(), &gate, &assumptions, terminal)
         }
         None => Runs::none(&observed, &assumptions),
     };
     let Runs { observed: moved, input, mut overrides, timeline, backtest } =
         runs.map_err(|e| with_right(e, &observed.input.notes))?;
-    let observed = moved.unwrap_or(observed);
+    let begun = moved.as_ref().unwrap_or(&observed);
     let mut assumed = Pass::run(input);
     overrides.iter_mut().for_each(|own| own.came_to(&assumed.decision));
     if plays && timeline.is_none() {
@@ -141,7 +138,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         backtest.as_ref(),
         expectations,
         thresholds,
-        &Explanation::new(&observed),
+        &Explanation::new(begun),
     )
     .with_passes(args.timeline.passes);
     let text = match args.output {
@@ -155,6 +152,9 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             page::page(&page, &terminal.layout())
         }
     };
+    if let Some(path) = &args.save {
+        write_saved(path, &Saved::of(&[&observed.input], &options.also)?)?;
+    }
     let hpa = assumed.input.snapshot.hpa.key();
     let mut annotations = String::new();
     for report in &args.expect.reports {
@@ -174,7 +174,9 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     }
     // What is expected is judged with what is not known, which has codes of its own.
     let unanswered = if !is_gated { unanswered(&assumed) } else { None };
+    let stopped = backtest.as_ref().and_then(|own| own.search.as_ref()?.stopped);
     let exit_code = unanswered.as_ref().map_or(verdict.exit_code(), |e| e.kind.exit_code());
+    let exit_code = stopped.unwrap_or(exit_code);
     Ok(Answer {
         text,
         messages,

@@ -60,14 +60,17 @@ impl<'a> Searched<'a> {
         let chart = chart
             .map(|chart| Section::new("TIME SHORT OVER REPLICA-HOURS", Detail::Always, [chart]));
         let parts = [Part::Table(table), Part::Text(self.sentences())];
-        std::iter::once(Section::new("SETTINGS, BY REPLICA-HOURS", Detail::Always, parts)).chain(chart).collect()
+        std::iter::once(Section::new("SETTINGS, BY REPLICA-HOURS", Detail::Always, parts))
+            .chain(chart)
+            .collect()
     }
 
     /// The last parts of the paths, as far as they tell the fields apart; with the unit that a part names.
     fn titles(&self) -> Vec<(String, &'static str)> {
         let fields = &self.found.fields;
         let short = |path: &str| path.rsplit('.').next().unwrap_or(path).to_owned();
-        let is_alone = |path: &str| fields.iter().filter(|it| short(it) == short(path)).count() == 1;
+        let is_alone =
+            |path: &str| fields.iter().filter(|it| short(it) == short(path)).count() == 1;
         let title = |path: &String| match path.strip_prefix("target.") {
             None if is_alone(path) => short(path),
             _ => path.clone(),

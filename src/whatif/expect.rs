@@ -222,6 +222,18 @@ impl Expectation {
         }
     }
 
+    /// That some settings of a search meet all that is expected of a run.
+    pub fn of_some_setting(expected: &[String], is_met: bool) -> Self {
+        Self {
+            expression: format!("some setting meets {}", expected.join(" and ")),
+            fail_on: None,
+            truth: if is_met { Truth::True } else { Truth::False },
+            values: Vec::new(),
+            lack: None,
+            hint: None,
+        }
+    }
+
     /// What it is called: the expression, with the shorthand that it comes from.
     pub fn name(&self) -> String {
         named(&self.expression, self.fail_on)
@@ -379,6 +391,12 @@ impl Gate {
         self.expected.iter().try_for_each(|Expected { expression, .. }| {
             expression.check_without_run().map_err(|e| unusable(&expression.text, e))
         })
+    }
+
+    /// All that is expected, as it was written.
+    pub fn names(&self) -> Vec<String> {
+        let names = self.expected.iter().map(|own| named(&own.expression.text, own.fail_on));
+        names.collect()
     }
 
     /// What is expected of the first pass alone.

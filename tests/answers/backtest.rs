@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
 
 use crate::common::build;
+use crate::common::schema as published;
 use crate::common::trajectories;
 
 use std::fmt::Write;
@@ -459,4 +460,41 @@ fn the_step_of_the_readme_tests_a_manifest_against_last_week() {
     assert!(stderr.contains("::error file=deploy/hpa.yaml,line=2,"), "{stderr}");
     assert!(stderr.contains("run.longestShort") && junit().contains(r#"failures="1""#), "{stderr}");
     assert!(std::fs::read_to_string(&summary).unwrap().contains("FAILS"), "the step summary");
+}
+
+/// A search over the example, whose expectations choose among the settings.
+#[test]
+fn expectations_choose_among_the_settings() {
+    let vary = ["--for=30m", "--metric=queue_depth=600", "--vary=max=8..16:4", "--vary=min=2,99"];
+    let expecting = |expectation: &'static str| {
+        let flags: Vec<&str> = vary.into_iter().chain(["--expect", expectation]).collect();
+        predict(&flags, "")
+    };
+    let (text, stderr, code) = expecting("run.highest <= 12");
+    assert_eq!((&*stderr, code), ("", Some(0)), "{text}");
+    insta::assert_snapshot!(text, @"");
+    let (text, stderr, code) = expecting("run.highest > 50");
+    assert!(text.contains("NONE OF 6 SETTINGS MEETS THE EXPECTATIONS"), "{text}");
+    assert_eq!((&*stderr, code), ("", Some(3)));
+
+    let flags: Vec<&str> =
+        vary.into_iter().chain(["-o", "json", "--expect", "run.highest <= 12"]).collect();
+    let (text, ..) = predict(&flags, "");
+    let json: Value = serde_json::from_str(&text).unwrap();
+    let validator = published::validator(&published::prediction());
+    assert!(validator.validate(&json).is_ok(), "{:?}", validator.validate(&json));
+    let search = &json["backtest"]["search"];
+    let settings = search["settings"].as_array().unwrap();
+    let meet = |max: &str, min: &str| {
+        let is = |it: &&Value| it["set"] == json!({"max": max, "min": min});
+        settings.iter().find(is).unwrap()["meetsExpectations"].clone()
+    };
+    assert_eq!(search["combinations"], 6);
+    assert_eq!(
+        [meet("12", "2"), meet("16", "2"), meet("16", "99")],
+        [json!(true), json!(false), Value::Null]
+    );
+    assert!(
+        settings.iter().filter(|it| it["best"] == true).all(|it| it["meetsExpectations"] == true)
+    );
 }

@@ -242,7 +242,7 @@ fn what_cannot_be_played_is_refused() {
         (
             &["--for=5000h"],
             "",
-            "error: 5000h with a pass every 15s has 1200001 passes; the limit is 10000\n",
+            "error: 5000h with a pass every 15s has 1200001 passes; the limit is 500000\n",
         ),
         (
             &["--for=-1m"],

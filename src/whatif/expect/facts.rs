@@ -152,9 +152,10 @@ impl<'a> RunFacts<'a> {
                 let numerator = totals.replica_passes().saturating_mul(totals.period.as_nanos());
                 Fact::Fraction { numerator, denominator: SignedDuration::from_hours(1).as_nanos() }
             }
-            RunField::Mean => {
-                Fact::Fraction { numerator: totals.replica_passes(), denominator: totals.passes as i128 }
-            }
+            RunField::Mean => Fact::Fraction {
+                numerator: totals.replica_passes(),
+                denominator: totals.passes as i128,
+            },
             RunField::Lowest => Fact::count(totals.lowest),
             RunField::Highest => Fact::count(totals.highest.replicas),
             RunField::AtMax => Fact::Duration(totals.at_max()),

@@ -262,7 +262,7 @@ fn what_cannot_be_played_is_refused() {
         ),
         (
             &["--trace=-"],
-            "time,cpu\n5s,80%\n9s,80\n",
+            "time,cpu\n5s,\n9s,80\n",
             "error: the trace standard input:3: cpu: 80: ambiguous, because the target of cpu is a \
              utilization: 80% of the request is 80%, 80 cores is 80000m\n",
         ),

@@ -97,10 +97,11 @@ pub(crate) fn decode<T: DeserializeOwned>(json: &str) -> Result<T, DecodeError> 
     Ok(value)
 }
 
-/// Reads one JSON text, where it is enough to tell what is wrong with it.
+/// Reads one JSON text, where it is enough to tell what is wrong with it. Bytes that are no UTF-8
+/// become U+FFFD, as in Go.
 pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
-    let text = str::from_utf8(json).map_err(|e| e.to_string())?;
-    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let text = String::from_utf8_lossy(json);
+    let mut deserializer = serde_json::Deserializer::from_str(&text);
     let value = T::deserialize(Objects(&mut deserializer)).map_err(|e| e.to_string())?;
     deserializer.end().map_err(|e| e.to_string())?;
     Ok(value)
@@ -285,7 +286,21 @@ impl fmt::Display for SecondsTime {
 
 #[cfg(test)]
 mod tests {
-    use super::shortened;
+    use super::{read, shortened};
+
+    #[test]
+    fn bytes_that_are_no_utf8_cost_nothing_else() {
+        for (json, expected) in [
+            (&b"[\"caf\xc3\xa9\"]"[..], Ok("caf\u{e9}")),
+            (b"[\"caf\xe9\"]", Ok("caf\u{fffd}")),
+            (b"[\"\xff\xff\"]", Ok("\u{fffd}\u{fffd}")),
+            (b"[\"\xe2\x82", Err("EOF while parsing a string at line 1 column 5")),
+            (b"[\"a\"]\xff", Err("trailing characters at line 1 column 6")),
+        ] {
+            let read = read::<Vec<String>>(json).map(|list| list.concat());
+            assert_eq!(read.as_deref().map_err(String::as_str), expected);
+        }
+    }
 
     #[test]
     fn only_long_messages_lose_their_middle() {

@@ -335,10 +335,10 @@ impl Fetch<'_> {
     }
 
     pub(super) fn admit(&self, body: &[u8]) -> Result<HpaObject, String> {
-        let text = std::str::from_utf8(body).map_err(|e| e.to_string())?;
+        let text = String::from_utf8_lossy(body);
         // An object that the server has accepted is not judged again, by whichever rules.
         let rules = AdmissionRules::of(&Version::newest());
-        let object = admit::admit(text, self.namespace, rules).map_err(|e| e.to_string())?;
+        let object = admit::admit(&text, self.namespace, rules).map_err(|e| e.to_string())?;
         if object.is_admitted() { Ok(object) } else { Err("the object has no uid".to_owned()) }
     }
 }

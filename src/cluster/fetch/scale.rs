@@ -83,7 +83,7 @@ impl Fetch<'_> {
         let target = &hpa.spec.scale_target_ref;
         let path = resource.path(self.namespace, &target.name);
         let scale = match self.session.get(&path, JSON).await {
-            Ok(response) => scale_of(hpa, std::str::from_utf8(&response.body).ok()?).ok()?,
+            Ok(response) => scale_of(hpa, &String::from_utf8_lossy(&response.body)).ok()?,
             Err(e) if e.is_not_found() => Err(ScaleError::Get(e.client_go())),
             Err(_) => return None,
         };

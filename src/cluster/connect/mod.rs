@@ -170,7 +170,7 @@ impl ClientConfig {
             None => (self.token()?, None),
         };
         let identity = match identity {
-            Some((certificate, key)) => Some(Identity::new(&certificate, key.expose())),
+            Some((certificate, key)) => Some(Identity::new(certificate, key)),
             None => Identity::of(user)?,
         };
         let tls = Tls::new(cluster, identity.as_ref())?;

@@ -12,7 +12,6 @@ use hyper_rustls::{
     DefaultServerNameResolver, FixedServerNameResolver, HttpsConnector, ResolveServerName,
 };
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use rustls_platform_verifier::BuilderVerifierExt;
@@ -20,6 +19,7 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use super::config_file::{Cluster, User};
 use super::kubeconfig::words;
 use crate::error::Error;
+use crate::secret::Secret;
 
 /// Where credentials that cannot be used come from.
 pub(super) const USER: &str = "see the user of the context in the kubeconfig";
@@ -48,7 +48,7 @@ impl Tls {
             Some(identity) => {
                 let (certificates, key) = identity.parse()?;
                 let config = config.with_client_auth_cert(certificates, key);
-                config.map_err(|e| unusable(format!("invalid private key: {e}")))?
+                config.map_err(unusable_key)?
             }
         };
         let name: Arc<dyn ResolveServerName + Send + Sync> = match &*cluster.tls_server_name {
@@ -72,66 +72,69 @@ fn unusable(cause: impl std::fmt::Display) -> Error {
     Error::failed(format!("unable to set up TLS: {cause}"))
 }
 
+fn unusable_key(cause: impl std::fmt::Display) -> Error {
+    unusable(format!("invalid private key: {cause}")).hint(USER)
+}
+
 fn no_root(e: rustls::Error) -> Error {
     unusable(format!("failed to add a root certificate: {e}"))
 }
 
 /// A user's certificates and private key, in PEM.
 pub(super) struct Identity {
-    certificate: Vec<u8>,
-    key: Vec<u8>,
+    certificate: String,
+    key: Secret,
 }
 
 impl Identity {
     /// What a plugin gave.
-    pub(super) fn new(certificate: &str, key: &str) -> Self {
-        Self { certificate: certificate.into(), key: key.into() }
+    pub(super) fn new(certificate: String, key: Secret) -> Self {
+        Self { certificate, key }
     }
 
     /// The one of the kubeconfig; data goes before a file.
     pub(super) fn of(user: &User) -> Result<Option<Self>, Error> {
         let unreadable =
             || Error::failed("unable to load the client certificate or key").hint(USER);
-        let part = |data: &str, path: &str| {
+        let part = |data: &str, path: &str| -> Result<Option<String>, Error> {
             let data = compact(data);
-            match (data.is_empty(), path.is_empty()) {
-                (false, _) => STANDARD.decode(data).map(Some).map_err(|_| unreadable()),
-                (true, false) => fs::read(path).map(Some).map_err(|_| unreadable()),
-                (true, true) => Ok(None),
-            }
+            let bytes = match (data.is_empty(), path.is_empty()) {
+                (false, _) => STANDARD.decode(data).map_err(|_| unreadable())?,
+                (true, false) => fs::read(path).map_err(|_| unreadable())?,
+                (true, true) => return Ok(None),
+            };
+            Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
         };
         let certificate = part(&user.client_certificate_data, &user.client_certificate)?;
         let key = part(user.client_key_data.expose(), &user.client_key)?;
         match (certificate, key) {
             (None, None) => Ok(None),
-            (Some(certificate), Some(key)) => Ok(Some(Self { certificate, key })),
+            (Some(certificate), Some(key)) => Ok(Some(Self::new(certificate, Secret::new(key)))),
             _ => Err(unreadable()),
         }
     }
 
+    /// Follows `tls.X509KeyPair`, which takes any format of a key under any name of a key.
     fn parse(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Error> {
-        // The cause has the line with the fault, which may be the key.
-        let not_pem =
-            |_: pem::Error| unusable("the client certificate or key is not PEM").hint(USER);
-        let key = match PrivateKeyDer::from_pem_slice(&self.key) {
-            Err(pem::Error::NoItemsFound) => {
-                let cause = "identity PEM is missing a private key: the key must be PKCS8 or \
-                             RSA/PKCS1";
-                return Err(unusable(cause));
-            }
-            key => key.map_err(not_pem)?,
-        };
-        let certificates = CertificateDer::pem_slice_iter(&self.certificate);
-        let certificates: Vec<_> = certificates.collect::<Result<_, _>>().map_err(not_pem)?;
+        let certificates: Vec<_> = blocks(&self.certificate)
+            .filter(|block| block.kind == "CERTIFICATE")
+            .map(|block| block.der.into())
+            .collect();
         if certificates.is_empty() {
-            return Err(unusable("identity PEM is missing certificate"));
+            let cause = "failed to find \"CERTIFICATE\" PEM block in certificate input";
+            return Err(unusable(cause).hint(USER));
         }
-        Ok((certificates, key))
+        let key = blocks(self.key.expose()).find(|block| block.kind.ends_with("PRIVATE KEY"));
+        let Some(key) = key else {
+            let cause = "failed to find PEM block with type ending in \"PRIVATE KEY\" in key input";
+            return Err(unusable(cause).hint(USER));
+        };
+        Ok((certificates, PrivateKeyDer::try_from(key.der).map_err(unusable_key)?))
     }
 }
 
 /// The certificates that the server's must descend from; the data goes before the file. Without any,
-/// those are the system's.
+/// those are the system's. What is no certificate is skipped, as by `x509.AppendCertsFromPEM`.
 fn authority(cluster: &Cluster) -> Result<Option<RootCertStore>, Error> {
     let unreadable = |cause: &str| {
         Error::failed(format!("unable to load root certificates: {cause}"))
@@ -147,16 +150,38 @@ fn authority(cluster: &Cluster) -> Result<Option<RootCertStore>, Error> {
     } else {
         return Ok(None);
     };
+    let text = String::from_utf8_lossy(&text);
+    let certificates = blocks(&text).filter(|block| block.kind == "CERTIFICATE" && !block.headers);
     let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(&text) {
-        let certificate =
-            certificate.map_err(|_| unreadable("unable to parse bytes as PEM block"))?;
-        roots.add(certificate).map_err(no_root)?;
-    }
+    roots.add_parsable_certificates(certificates.map(|block| block.der.into()));
     if roots.is_empty() {
         return Err(unreadable("unable to parse bytes as PEM block"));
     }
     Ok(Some(roots))
+}
+
+/// A block of a PEM text.
+struct Block<'a> {
+    kind: &'a str,
+    headers: bool,
+    der: Vec<u8>,
+}
+
+/// The blocks of a PEM text, each from the last `BEGIN` before an `END` of the same type. What is
+/// none is skipped, as by Go's `pem.Decode`. Unlike there, they need no lines of their own: of two
+/// files joined without a newline between them, neither may be lost. rustls's own reader gives up
+/// at the first fault.
+fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
+    let parts = text.split("-----END ");
+    parts.clone().zip(parts.skip(1)).filter_map(|(before, after)| {
+        let (_, block) = before.rsplit_once("-----BEGIN ")?;
+        let (kind, body) = block.split_once("-----")?;
+        after.strip_prefix(kind)?.strip_prefix("-----")?;
+        let mut lines = body.trim_start().lines().peekable();
+        let headers = lines.peek().is_some_and(|line| line.contains(':'));
+        let data: String = lines.skip_while(|line| line.contains(':')).collect();
+        Some(Block { kind, headers, der: STANDARD.decode(compact(&data)).ok()? })
+    })
 }
 
 /// Base64 may be broken over lines.
@@ -221,33 +246,105 @@ impl ServerCertVerifier for Unverified {
 mod tests {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
+    use rcgen::{CertificateParams, KeyPair};
 
-    use super::{Identity, Tls};
+    use super::{Identity, Tls, authority};
     use crate::cluster::connect::config_file::{Cluster, User};
     use crate::secret::Secret;
 
     const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
     const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n";
 
+    /// A certificate that signed itself, and its key.
+    fn certified() -> (String, KeyPair) {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec!["ca".to_owned()]).unwrap();
+        (params.self_signed(&key).unwrap().pem().replace("\r\n", "\n"), key)
+    }
+
+    #[test]
+    fn a_bundle_gives_every_certificate_it_has() {
+        let (ca, other) = (certified().0, certified().0);
+        let (head, tail) = ca.split_once('\n').unwrap();
+        let (unended, _) = ca.split_at(200);
+        for (what, bundle, expected) in [
+            ("one", ca.clone(), 1),
+            ("two", format!("{ca}{other}"), 2),
+            ("one, and one without its end", format!("{ca}{unended}"), 1),
+            ("one without its end, and one", format!("{unended}\n{ca}"), 1),
+            ("one, and a stray line", format!("{ca}{head}\n"), 1),
+            ("a stray line, and one", format!("{head}\n{ca}"), 1),
+            ("one with headers", format!("{head}\nProc-Type: 4\nA: b\n\n{tail}"), 0),
+            ("one with headers, and one", format!("{head}\nA: b\n\n{tail}{other}"), 1),
+            ("one with an empty line", format!("{head}\n\n{tail}"), 1),
+            ("a space and a tab after the dashes", ca.replace("-----\n", "----- \t\n"), 1),
+            ("two in one line", format!("{}{other}", ca.trim_end()), 2),
+            ("one that is no DER", CERTIFICATE.to_owned(), 0),
+            ("one that is no DER, and one", format!("{CERTIFICATE}{ca}"), 1),
+            ("one that is no base64, and one", format!("{}{ca}", CERTIFICATE.replace('=', "!")), 1),
+            ("a key, and one", format!("{KEY}{ca}"), 1),
+            ("another type at its end", ca.replace("END CERTIFICATE", "END X509 CRL"), 0),
+            ("lines of Windows", ca.replace('\n', "\r\n"), 1),
+            ("a comment with dashes, and one", format!("# -----BEGIN of mine\n{ca}"), 1),
+            ("nothing", "\n".to_owned(), 0),
+        ] {
+            let data = STANDARD.encode(bundle);
+            let cluster = Cluster { certificate_authority_data: data, ..Cluster::default() };
+            match authority(&cluster) {
+                Ok(roots) => assert_eq!(roots.unwrap().len(), expected, "{what}"),
+                Err(e) => {
+                    let cause =
+                        "unable to load root certificates: unable to parse bytes as PEM block";
+                    assert_eq!((e.message.as_str(), expected), (cause, 0), "{what}");
+                }
+            }
+        }
+        let data = STANDARD.encode([b"caf\xe9\n", ca.as_bytes()].concat());
+        let cluster = Cluster { certificate_authority_data: data, ..Cluster::default() };
+        assert_eq!(authority(&cluster).unwrap().unwrap().len(), 1, "a comment in Latin 1, and one");
+    }
+
+    #[test]
+    fn faults_around_certificate_and_key_are_skipped() {
+        let cluster = Cluster { insecure_skip_tls_verify: true, ..Cluster::default() };
+        let (certificate, key) = certified();
+        let other = certified().0;
+        let key = key.serialize_pem();
+        for (certificates, key, count) in [
+            (certificate.clone(), key.clone(), 1),
+            (format!("{certificate}{other}"), key.clone(), 2),
+            (format!("{certificate}{}", other.split_at(200).0), key.clone(), 1),
+            (format!("{key}{certificate}"), format!("{certificate}{key}"), 1),
+            (certificate.clone(), format!("-----BEGIN EC PARAMETERS-----\n{key}"), 1),
+            (certificate, key.replace("PRIVATE KEY", "EC PRIVATE KEY"), 1),
+        ] {
+            let identity = Identity::new(certificates, Secret::new(key));
+            assert_eq!(identity.parse().unwrap().0.len(), count);
+            assert!(Tls::new(&cluster, Some(&identity)).is_ok());
+        }
+    }
+
     #[test]
     fn what_cannot_be_used_is_not_shown() {
         let cluster = Cluster { insecure_skip_tls_verify: true, ..Cluster::default() };
+        let no_key = "unable to set up TLS: failed to find PEM block with type ending in \
+                      \"PRIVATE KEY\" in key input";
         for (certificate, key, error) in [
             (CERTIFICATE, "", "unable to load the client certificate or key"),
             ("", KEY, "unable to load the client certificate or key"),
-            (CERTIFICATE, "none", "unable to set up TLS: identity PEM is missing a private key: "),
-            (CERTIFICATE, CERTIFICATE, "unable to set up TLS: identity PEM is missing a private "),
-            (KEY, KEY, "unable to set up TLS: identity PEM is missing certificate"),
+            (CERTIFICATE, "none", no_key),
+            (CERTIFICATE, CERTIFICATE, no_key),
+            (
+                KEY,
+                KEY,
+                "unable to set up TLS: failed to find \"CERTIFICATE\" PEM block in certificate input",
+            ),
             (
                 CERTIFICATE,
                 "-----BEGIN PRIVATE KEY-----\ns3cr3t!\n-----END PRIVATE KEY-----\n",
-                "unable to set up TLS: the client certificate or key is not PEM",
+                no_key,
             ),
-            (
-                CERTIFICATE,
-                "-----BEGIN PRIVATE KEY-----\ns3cr3t\n",
-                "unable to set up TLS: the client certificate or key is not PEM",
-            ),
+            (CERTIFICATE, "-----BEGIN PRIVATE KEY-----\ns3cr3t\n", no_key),
             (CERTIFICATE, KEY, "unable to set up TLS: invalid private key: "),
         ] {
             let user = User {

@@ -147,13 +147,15 @@ fn explain_through(server: &Server, proxy: &str) -> Ran {
     run(command.arg(config.path()).env("HTTPS_PROXY", proxy))
 }
 
-/// Row 9 where there is nothing to tell: also with a user, whose password may be escaped.
+/// Row 9 where there is nothing to tell: also with a user, whose password may be escaped or missing.
 #[test]
 fn a_proxy_leads_to_the_server() {
     let server = server_with(|_| {});
-    for (gate, user) in
-        [(Gate::Open, ""), (Gate::For("me:secret-password@1"), "me:secret-password%401")]
-    {
+    for (gate, user) in [
+        (Gate::Open, ""),
+        (Gate::For("me:secret-password@1"), "me:secret-password%401"),
+        (Gate::For("me:"), "me"),
+    ] {
         let proxy = Proxy::start(gate);
         let ran = explain_through(&server, &proxy.url(user));
         assert_eq!(ran.answer()["outcome"]["status"]["desiredReplicas"], 10);

@@ -112,12 +112,15 @@ impl Route {
     }
 }
 
-/// A tunnel of an HTTP proxy, which learns its user and password if its address has them.
+/// A tunnel of an HTTP proxy, which learns its user and password if its address has them. As in Go,
+/// a user alone has an empty password.
 fn tunnel<C>(proxy: &Uri, connector: C) -> Tunnel<C> {
     let tunnel = Tunnel::new(proxy.clone(), connector);
     let user = proxy.authority().and_then(|authority| authority.as_str().split_once('@'));
     let Some((user, _)) = user else { return tunnel };
-    let user: Vec<u8> = percent_decode_str(user).collect();
+    let (user, password) = user.split_once(':').unwrap_or((user, ""));
+    let user: Vec<u8> =
+        percent_decode_str(user).chain(*b":").chain(percent_decode_str(password)).collect();
     match HeaderValue::try_from(format!("Basic {}", STANDARD.encode(user))) {
         // It is marked as sensitive there.
         Ok(header) => tunnel.with_auth(header),

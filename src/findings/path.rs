@@ -277,7 +277,7 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
 const RAISED: i64 = 10;
 
 /// The lowest target with which a metric proposes fewer replicas than there are, as the engine finds it:
-/// an amount of two digits, or a share in whole percent.
+/// an amount of two digits, or a share in whole percent, of three digits where it is larger.
 fn raised_target(case: &Case<'_>, metric: &MetricStep, current: i32) -> Option<Raised> {
     let own = &metric.target;
     let amount = own.average_value.as_ref().or(own.value.as_ref());
@@ -298,12 +298,13 @@ fn raised_target(case: &Case<'_>, metric: &MetricStep, current: i32) -> Option<R
         })?;
         (proposal < current).then_some(Raised { target, proposal })
     };
-    let most = value.checked_mul(RAISED)?;
+    let (digits, highest) = match amount {
+        Some(_) => (2, i64::MAX),
+        None => (3, i32::MAX.into()),
+    };
+    let most = value.checked_mul(RAISED)?.min(highest);
     let next = |value: &i64| {
-        let unit = match amount {
-            Some(_) => 10_i64.pow(value.checked_ilog10()?.saturating_sub(1)),
-            None => 1,
-        };
+        let unit = 10_i64.pow((value.checked_ilog10()? + 1).saturating_sub(digits));
         (*value / unit + 1).checked_mul(unit)
     };
     let higher = std::iter::successors(next(&value), next);

@@ -112,6 +112,7 @@ fn timelines(c: &mut Criterion) {
     for (name, trace) in [("held", None), ("trace", Some(trace))] {
         let trace = trace.map(|text| Trace::read(text.as_bytes(), "the trace"));
         let plan = TimelineOptions {
+            others: Vec::new(),
             span: Some(snapshot.controller.sync_period * (PASSES - 1)),
             trace: trace.transpose().expect("the trace is one").map(Arc::new),
             times: JoinTimes {
@@ -140,7 +141,8 @@ fn weeks(c: &mut Criterion) {
     let observed = saved::read(state, &options, Timestamp::UNIX_EPOCH).expect("the state is one");
     let times =
         JoinTimes { ready: SignedDuration::from_secs(10), measured: SignedDuration::from_secs(30) };
-    let timeline = TimelineOptions { span: None, trace: Some(Arc::new(trace)), times };
+    let timeline =
+        TimelineOptions { others: Vec::new(), span: None, trace: Some(Arc::new(trace)), times };
     let plan = Plan::new(timeline, observed, true);
     let prepared = plan.prepare(&Assumptions::default()).expect("the load is about it");
     let mut group = c.benchmark_group("backtest");

@@ -61,7 +61,8 @@ pub(crate) fn week() -> Result<String, Error> {
     let trace = Some(Arc::new(Trace::read(truth.as_bytes(), "the load")?));
     let options = Options { name: "web".to_owned(), ..Options::default() };
     let observed = saved::read(include_str!("state.yaml"), &options, start)?;
-    let plan = Plan::new(TimelineOptions { span: None, trace, times }, observed, true);
+    let plan =
+        Plan::new(TimelineOptions { others: Vec::new(), span: None, trace, times }, observed, true);
     let played = plan.prepare(&Assumptions::default())?.play()?;
     let passes = played.ok_or_else(|| Error::failed("the scale cannot be read"))?.passes;
 

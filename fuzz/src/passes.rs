@@ -107,7 +107,8 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
             ready: args.timeline.ready_after.unwrap_or_default(),
             measured: args.timeline.metrics_after,
         };
-        let plan = TimelineOptions { span: span.or(Some(PLAYED)), trace, times };
+        let plan =
+            TimelineOptions { others: Vec::new(), span: span.or(Some(PLAYED)), trace, times };
         Some(Player::new(plan, &mut input.snapshot, &mut overrides)?)
     } else {
         None

@@ -133,14 +133,21 @@ impl Plan {
         self.timeline.trace.as_ref().is_some_and(|trace| trace.is_recorded(now))
     }
 
+    /// The same with other specs that are played over the same load, as far as they can be assumed.
+    #[must_use]
+    pub fn beside<'s>(mut self, others: impl Iterator<Item = &'s Assumptions>) -> Self {
+        let decision = decide(&self.observed);
+        let specs = others.filter_map(|own| own.apply(self.observed.clone(), &decision).ok());
+        self.timeline.others = specs.map(|(input, _)| input.snapshot.hpa.spec).collect();
+        self
+    }
+
     /// Gets ready to play a spec.
     ///
     /// # Errors
     ///
     /// Something is assumed that this HPA cannot have, or the load is not about it.
     pub fn prepare(&self, assumptions: &Assumptions) -> Result<Prepared, Error> {
-        let decide =
-            |input: &Input| engine::reconcile(&input.snapshot, &Remembered::of(input).likely);
         let assumptions = assumptions.clone().starting_with(self.replicas);
         let (mut input, mut overrides) =
             assumptions.apply(self.observed.clone(), &decide(&self.observed))?;
@@ -185,7 +192,7 @@ impl Plan {
         }
         let Prepared { input, overrides, .. } = replay;
         Ok(Some(Backtest {
-            load: trace.map(|trace| trace.facts(input.snapshot.now)),
+            load: trace.map(|trace| trace.facts(input.snapshot.now, timeline.totals.span())),
             replay: Run { name: "replay".to_owned(), input, overrides, timeline },
             candidates: runs,
             check,
@@ -193,6 +200,11 @@ impl Plan {
             search: None,
         }))
     }
+}
+
+/// The pass over an input.
+fn decide(input: &Input) -> Decision {
+    engine::reconcile(&input.snapshot, &Remembered::of(input).likely)
 }
 
 impl Prepared {

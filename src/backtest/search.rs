@@ -4,10 +4,11 @@
 use jiff::SignedDuration;
 
 use super::Plan;
-use crate::apimachinery::quantity::Quantity;
+use crate::apimachinery::quantity::{Format, Quantity};
 use crate::args::Overrides;
 use crate::error::Error;
 use crate::pass::Pass;
+use crate::whatif::expect::Truth;
 use crate::whatif::overrides::{Assumptions, Candidate};
 use crate::whatif::timeline::Totals;
 
@@ -43,18 +44,20 @@ pub struct Tried {
     pub values: Vec<String>,
     /// What its passes come to, or why the API server would not take it.
     pub result: Result<Totals, String>,
-    /// Whether it was played and meets what is expected.
-    pub meets: bool,
+    /// Whether it meets what is expected; false where it was not played.
+    pub meets: Truth,
 }
 
 /// What is expected of a run, by its first pass and its totals.
-pub type Filter<'f> = dyn Fn(&Pass, &Totals) -> bool + Sync + 'f;
+pub type Filter<'f> = dyn Fn(&Pass, &Totals) -> Truth + Sync + 'f;
 
 /// What a search found.
 #[derive(Debug, Clone)]
 pub struct Found {
     /// The fields that were varied.
     pub fields: Vec<String>,
+    /// What is assumed of the spec in all of them, as it was typed.
+    pub base: Vec<String>,
     /// How many combinations there are.
     pub combinations: usize,
     /// Those that were tried, in order; fewer than there are if a signal ended the search.
@@ -135,12 +138,16 @@ fn steps(from: &str, to: &str, step: &str) -> Result<Vec<String>, String> {
     }
     let count = (end - start) / by + 1;
     if count > MOST as i128 {
-        return Err(format!("{count} values; the limit is {MOST}"));
+        return Err(format!("{count} values, and the limit is {MOST}: use a larger step"));
     }
     let unit = if is_percent { "%" } else { "" };
     let value = |place: i128| {
         let milli = i64::try_from(start + place * by).unwrap_or(i64::MAX);
-        format!("{}{unit}", Quantity::from_milli(milli, first.format()))
+        match milli % 1000 {
+            // Fields that are numbers do not take 1k for 1000.
+            0 if first.format() != Format::BinarySI => format!("{}{unit}", milli / 1000),
+            _ => format!("{}{unit}", Quantity::from_milli(milli, first.format())),
+        }
     };
     Ok((0..count).map(value).collect())
 }
@@ -175,6 +182,26 @@ impl Search {
         Ok(search)
     }
 
+    /// What is assumed of the spec in every combination, as it was typed.
+    fn base(&self) -> Vec<String> {
+        let Overrides { min, max, targets, fields, .. } = &self.typed;
+        let manifest = self.manifest.iter().map(|manifest| format!("--hpa {}", manifest.origin()));
+        let bounds = [("min", min), ("max", max)].into_iter();
+        let bounds = bounds.filter_map(|(name, own)| Some(format!("--{name} {}", (*own)?)));
+        let targets = targets.iter().map(|own| format!("--target {own}"));
+        let fields = fields.iter().map(|own| format!("--set {own}"));
+        manifest.chain(bounds).chain(targets).chain(fields).collect()
+    }
+
+    /// The first combination.
+    ///
+    /// # Errors
+    ///
+    /// Something of it is not of the form that its flag has.
+    pub fn first(&self) -> Result<Assumptions, Error> {
+        self.assumptions(0)
+    }
+
     /// How many combinations there are.
     pub fn count(&self) -> usize {
         self.axes.iter().map(|axis| axis.values.len()).product()
@@ -206,25 +233,19 @@ impl Search {
     }
 
     /// Plays a combination. None where the scale cannot be read.
-    ///
-    /// # Errors
-    ///
-    /// The load is not about this HPA, or it comes to more pods than can be played.
-    pub fn play(
-        &self,
-        plan: &Plan,
-        place: usize,
-        expected: Option<&Filter<'_>>,
-    ) -> Result<Option<Tried>, Error> {
+    pub fn play(&self, plan: &Plan, place: usize, expected: Option<&Filter<'_>>) -> Option<Tried> {
         let values = self.values(place);
-        let prepared = match self.assumptions(place).and_then(|own| plan.prepare(&own)) {
-            Ok(prepared) => prepared,
-            Err(e) => return Ok(Some(Tried { values, result: Err(e.message), meets: false })),
+        let played = || {
+            let prepared = plan.prepare(&self.assumptions(place)?)?;
+            let Some(totals) = prepared.totals()? else { return Ok(None) };
+            let (input, _) = prepared.into_parts();
+            let meets = expected.map_or(Truth::True, |meets| meets(&Pass::run(input), &totals));
+            Ok::<_, Error>(Some((totals, meets)))
         };
-        let Some(totals) = prepared.totals()? else { return Ok(None) };
-        let (input, _) = prepared.into_parts();
-        let meets = expected.is_none_or(|meets| meets(&Pass::run(input), &totals));
-        Ok(Some(Tried { values, result: Ok(totals), meets }))
+        match played() {
+            Ok(played) => played.map(|(totals, meets)| Tried { values, result: Ok(totals), meets }),
+            Err(e) => Some(Tried { values, result: Err(e.message), meets: Truth::False }),
+        }
     }
 }
 
@@ -239,13 +260,24 @@ impl Search {
         if let (true, Some(Err(why))) = (is_refused, tried.first().map(|it| &it.result)) {
             return Err(Error::usage(format!("--vary: no combination can be played: {why}")));
         }
-        let played = tried.iter().enumerate().filter(|(_, own)| own.meets);
+        let played = tried.iter().enumerate().filter(|(_, own)| own.meets == Truth::True);
         let played = played.filter_map(|(place, own)| Some((place, own.result.as_ref().ok()?)));
         let played: Vec<(usize, &Totals)> = played.collect();
         let totals: Vec<&Totals> = played.iter().map(|(_, totals)| *totals).collect();
         let front = front(&totals).into_iter().map(|place| played[place].0).collect();
         let fields = self.axes.iter().map(|axis| axis.path.clone()).collect();
-        Ok(Found { fields, combinations: self.count(), front, tried, stopped })
+        let (combinations, base) = (self.count(), self.base());
+        Ok(Found { fields, base, combinations, front, tried, stopped })
+    }
+}
+
+impl Found {
+    /// Whether some setting meets what is expected, as far as they were tried.
+    pub fn meets(&self) -> Truth {
+        let best = self.tried.iter().map(|own| own.meets).max().unwrap_or(Truth::False);
+        // One that was not tried may.
+        let is_open = self.tried.len() < self.combinations;
+        if is_open { best.max(Truth::Unknown) } else { best }
     }
 }
 
@@ -280,6 +312,7 @@ mod tests {
             ("target.cpu=100m..300m:100m", "100m 200m 300m"),
             ("max=9..11", "9 10 11"),
             ("max=3..3", "3"),
+            ("behavior.scaleDown.stabilizationWindowSeconds=500..1500:500", "500 1000 1500"),
             ("behavior.scaleDown.stabilizationWindowSeconds=60,300,600", "60 300 600"),
             ("behavior.scaleUp.selectPolicy=Max,Disabled", "Max Disabled"),
         ] {
@@ -302,7 +335,7 @@ mod tests {
             ("max=..9", "\"\" is no number; a range is FROM..TO:STEP"),
             ("target.cpu=50%..80", "the numbers of a range have one unit"),
             ("target.cpu=50..80:5%", "the numbers of a range have one unit"),
-            ("max=1..1000000000", "1000000000 values; the limit is 2000"),
+            ("max=1..1000000000", "1000000000 values, and the limit is 2000: use a larger step"),
         ] {
             let message = Axis::read(text).unwrap_err().message;
             assert_eq!(message, format!("--vary {text}: {why}"));

@@ -1,11 +1,11 @@
 //! What is expected of each spec that was played, or of the one pass.
 
 use super::fail_on::FindingsWatch;
-use crate::backtest::{Backtest, Candidate, ManifestPlace};
+use crate::backtest::{Backtest, Candidate, Found, ManifestPlace};
 use crate::pass::Pass;
 use crate::report::prediction::Judged;
 use crate::report::{Explanation, backtest};
-use crate::whatif::expect::{Expectation, Facts, Gate, RunFacts, Verdict};
+use crate::whatif::expect::{Expectation, Facts, Gate, RunFacts, Truth, Verdict};
 use crate::whatif::timeline::{Timeline, Totals};
 
 /// Judges the pass that is explained with the run that begins with it, and then the other candidates.
@@ -31,8 +31,7 @@ pub(super) fn judge(
             // What is expected chose among the settings.
             Some(search) => {
                 let names = gate.names();
-                let is_met = !search.front.is_empty();
-                let some = Expectation::of_some_setting(&names, is_met);
+                let some = Expectation::of_some_setting(&names, search.meets(), tried(search));
                 let some = (!names.is_empty()).then_some(some);
                 Gate::default().judge(&facts, some.into_iter().chain(found))
             }
@@ -54,4 +53,21 @@ pub(super) fn judge(
         judged.push(Judged { candidate, manifest, expectations });
     }
     (judged, worst)
+}
+
+/// How many settings were tried, and what came of them.
+fn tried(search: &Found) -> String {
+    let Found { combinations, tried, .. } = search;
+    let of = |truth| tried.iter().filter(|own| own.result.is_ok() && own.meets == truth).count();
+    let refused = tried.iter().filter(|own| own.result.is_err()).count();
+    let counts = [
+        (of(Truth::True), "meet it"),
+        (of(Truth::False), "do not"),
+        (of(Truth::Unknown), "may or may not"),
+        (refused, "cannot be played"),
+        (combinations.saturating_sub(tried.len()), "were not tried"),
+    ];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+    format!("of {combinations} settings, {}", counts.join(", "))
 }

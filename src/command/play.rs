@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::pass::Pass;
 use crate::saved::file;
 use crate::snapshot::input::{Input, Options};
-use crate::whatif::expect::{Facts, Gate, RunFacts, Truth};
+use crate::whatif::expect::{Facts, Gate, RunFacts};
 use crate::whatif::overrides::{Assumptions, Candidate, Override};
 use crate::whatif::timeline::{JoinTimes, Timeline, TimelineOptions, Totals, Trace};
 
@@ -40,7 +40,7 @@ impl Runs {
 
     /// Plays the HPA as it is, and the candidates or combinations where there are any.
     pub(super) fn play(
-        plan: &Plan,
+        plan: Plan,
         candidates: Vec<Spec>,
         search: Option<&Search>,
         gate: &Gate,
@@ -48,6 +48,10 @@ impl Runs {
         terminal: &Terminal,
     ) -> Result<Self, Error> {
         let observed = plan.is_moved.then(|| Pass::run(plan.observed.clone()));
+        let as_it_is = assumptions.without_spec();
+        let first = search.map(Search::first).transpose()?;
+        let specs = candidates.iter().map(|own| &own.assumptions).chain(&first);
+        let plan = plan.beside(specs.chain([&as_it_is]));
         if candidates.is_empty() && search.is_none() && !plan.is_recorded() {
             let prepared = plan.prepare(assumptions)?;
             let timeline = prepared.play()?;
@@ -63,10 +67,10 @@ impl Runs {
             let replay = RunFacts::new(&begin, &backtest.replay.timeline.totals);
             let meets = |pass: &Pass, totals: &Totals| {
                 let facts = Facts::of(pass).with_runs(RunFacts::new(pass, totals), replay);
-                gate.truth(&facts) == Truth::True
+                gate.truth(&facts)
             };
             let expected = gate.has_expectations().then_some(&meets as &Filter<'_>);
-            backtest.search = Some(vary(search, plan, expected, terminal)?);
+            backtest.search = Some(vary(search, &plan, expected, terminal)?);
         }
         let first = backtest.candidates.first().map_or(&backtest.replay, |it| &it.run);
         let (input, overrides) = (first.input.clone(), first.overrides.clone());
@@ -137,5 +141,5 @@ pub(super) fn timeline_options(args: &TimelineArgs) -> Result<TimelineOptions, E
     });
     let ready = ready_after.unwrap_or(READY_AFTER);
     let times = JoinTimes { ready, measured: *metrics_after };
-    Ok(TimelineOptions { span: *span, trace: trace.transpose()?, times })
+    Ok(TimelineOptions { others: Vec::new(), span: *span, trace: trace.transpose()?, times })
 }

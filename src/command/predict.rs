@@ -10,7 +10,7 @@ use super::output_file::replace;
 use super::play::{Others, Runs, timeline_options};
 use super::state::{ask, options, pass, unanswered};
 use super::{Answer, Terminal, check_save, check_written, connected, write_saved};
-use crate::args::{FailOn, Predict, PredictOutput, Report, Request};
+use crate::args::{FailOn, MemoryArgs, Predict, PredictOutput, Report, Request};
 use crate::backtest::Plan;
 use crate::error::Error;
 use crate::pass::Pass;
@@ -101,7 +101,15 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let runs = match timeline {
         Some(timeline) => {
             let plan = Plan::new(timeline, observed.input.clone(), times_are_given);
-            Runs::play(&plan, candidates, search.as_ref(), &gate, &assumptions, terminal)
+            let MemoryArgs { history, recommendations, observe } = &args.memory;
+            let is_stated = history.is_some() || !recommendations.is_empty() || observe.is_some();
+            if plan.is_moved && is_stated {
+                return Err(Error::usage(
+                    "the load is of the past, whose controller starts without a history",
+                )
+                .hint("leave out --history, --recommendation and --observe"));
+            }
+            Runs::play(plan, candidates, search.as_ref(), &gate, &assumptions, terminal)
         }
         None => Runs::none(&observed, &assumptions),
     };

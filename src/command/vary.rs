@@ -40,7 +40,7 @@ fn vary_on(
     let runtime = runtime.map_err(fail)?;
     let count = search.count();
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let (sender, mut results) = unbounded_channel::<(usize, Result<Option<Tried>, Error>)>();
+    let (sender, mut results) = unbounded_channel::<(usize, Option<Tried>)>();
     let mut tried: Vec<Option<Tried>> = vec![None; count];
     let stopped = scope(|scope| {
         for _ in 0..threads.min(count) {
@@ -72,7 +72,7 @@ fn vary_on(
                         None => return Ok(None),
                     },
                 };
-                tried[place] = result?;
+                tried[place] = result;
             }
         };
         let stopped = runtime.block_on(shown(work, line, terminal));
@@ -109,6 +109,7 @@ mod tests {
         let trace = Trace::read(b"time,queue_depth\n1m,80\n3m,20\n9m,150\n20m,5\n", "load.csv");
         let second = SignedDuration::from_secs(1);
         let timeline = TimelineOptions {
+            others: Vec::new(),
             span: None,
             trace: Some(Arc::new(trace.unwrap())),
             times: JoinTimes { ready: second * 10, measured: second * 30 },

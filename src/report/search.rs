@@ -4,12 +4,13 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::chart::{Chart, Series, round_numbers};
+use super::chart::{Chart, Mark, Series, round_numbers};
 use super::page::Tone;
 use super::section::{Detail, Part, Section, Table};
 use super::totals::{TotalsView, hours};
 use super::words::{count, list, long};
 use crate::backtest::{Found, Tried};
+use crate::whatif::expect::Truth;
 use crate::whatif::timeline::Totals;
 
 /// What a search found, beside the replay.
@@ -42,14 +43,23 @@ impl<'a> Searched<'a> {
     /// What it came to, in a few words.
     pub(super) fn headline(&self) -> (Tone, String) {
         let Found { combinations, tried, front, stopped, .. } = self.found;
-        let tried = match stopped {
-            Some(_) => format!("{} OF {combinations}", tried.len()),
-            None => combinations.to_string(),
+        let is_met = |own: &&Tried| own.result.is_ok() && own.meets == Truth::True;
+        let meeting = tried.iter().filter(is_met).count();
+        let is_open = tried.iter().any(|own| own.meets == Truth::Unknown);
+        let text = match (meeting, front.len()) {
+            (0, _) if tried.is_empty() => "NO SETTING WAS PLAYED".to_owned(),
+            (0, _) if is_open => {
+                format!("NONE OF {} SETTINGS IS KNOWN TO MEET THE EXPECTATIONS", tried.len())
+            }
+            (0, _) => format!("NONE OF {} SETTINGS MEETS THE EXPECTATIONS", tried.len()),
+            (1, _) if tried.len() == 1 => "ONE SETTING".to_owned(),
+            (1, _) => format!("1 OF {} SETTINGS IS LEFT", tried.len()),
+            (_, 1) => format!("1 OF {meeting} SETTINGS BEATS THE OTHERS"),
+            (_, best) => format!("{best} OF {meeting} SETTINGS ARE NOT BEATEN BY ANOTHER"),
         };
-        let text = match front.len() {
-            0 => format!("NONE OF {tried} SETTINGS MEETS THE EXPECTATIONS"),
-            1 => format!("1 OF {tried} SETTINGS BEATS ALL OTHERS"),
-            best => format!("{best} OF {tried} SETTINGS ARE NOT BEATEN BY ANOTHER"),
+        let text = match stopped {
+            Some(_) => format!("INTERRUPTED AFTER {} OF {combinations}: {text}", tried.len()),
+            None => text,
         };
         (Tone::Stay, text)
     }
@@ -85,7 +95,11 @@ impl<'a> Searched<'a> {
     fn table(&self) -> Table {
         let fields = self.titles();
         let titles = fields.iter().map(|(title, _)| (title.clone().into(), true));
-        let totals = ["HOURS", "SHORT", "LONGEST", "HIGHEST", "RESCALES"];
+        let all = || self.front().map(|(_, totals)| totals).chain([self.replay]);
+        let has_gaps = all().any(|totals| !totals.unanswered().is_zero());
+        let unanswered = has_gaps.then_some("NO ANSWER");
+        let totals =
+            ["HOURS", "SHORT", "LONGEST", "HIGHEST", "RESCALES"].into_iter().chain(unanswered);
         let totals = totals.map(|title| (title.into(), true));
         let row = |values: Vec<String>, totals: &Totals| {
             let Totals { highest, rescales, reversals, .. } = totals;
@@ -100,6 +114,7 @@ impl<'a> Searched<'a> {
                     highest.replicas.to_string(),
                     format!("{rescales} ({reversals})"),
                 ])
+                .chain(has_gaps.then(|| long(totals.unanswered())))
                 .collect()
         };
         let mut as_it_is = vec![String::new(); self.found.fields.len()];
@@ -117,21 +132,25 @@ impl<'a> Searched<'a> {
     }
 
     fn sentences(&self) -> Vec<String> {
-        let Found { combinations, tried, front, stopped, .. } = self.found;
+        let Found { base, tried, front, .. } = self.found;
         let mut sentences = Vec::new();
-        if stopped.is_some() {
-            let tried = tried.len();
-            sentences.push(format!("Interrupted after {tried} of {combinations} combinations."));
+        if !base.is_empty() {
+            sentences.push(format!("All of them have {}.", list(base)));
         }
         if front.len() > SHOWN {
             sentences.push(format!("{} more are in -o json.", front.len() - SHOWN));
         }
-        let failing = tried.iter().filter(|own| own.result.is_ok() && !own.meets).count();
-        if failing > 0 {
-            let do_not = if failing == 1 { "does not" } else { "do not" };
-            let combinations = count(failing, "combination");
-            sentences.push(format!("{combinations} {do_not} meet the expectations."));
-        }
+        let of =
+            |truth| tried.iter().filter(|own| own.result.is_ok() && own.meets == truth).count();
+        let mut add = |number: usize, one: &str, several: &str| {
+            let do_not = if number == 1 { one } else { several };
+            if number > 0 {
+                let combinations = count(number, "combination");
+                sentences.push(format!("{combinations} {do_not} meet the expectations."));
+            }
+        };
+        add(of(Truth::False), "does not", "do not");
+        add(of(Truth::Unknown), "may or may not", "may or may not");
         let mut refused = tried.iter().filter_map(|own| Some((own, own.result.as_ref().err()?)));
         if let Some((first, why)) = refused.next() {
             let all = count(1 + refused.count(), "combination");
@@ -160,6 +179,9 @@ impl<'a> Searched<'a> {
             return None;
         }
         let highest = points.iter().filter_map(|(_, count)| *count).max().unwrap_or(0);
+        let as_it_is = (place(self.replay), Some(minutes(self.replay)));
+        let (first, last) = (first.min(as_it_is.0), last.max(as_it_is.0));
+        let highest = as_it_is.1.map_or(highest, |own| own.max(highest));
         let ticks = round_numbers((first, last), 7, 10).into_iter();
         Some(Chart {
             title: "time short over replica-hours".to_owned(),
@@ -168,9 +190,13 @@ impl<'a> Searched<'a> {
             span: (first, last),
             ticks: ticks.map(|at| (at, hours(at as f64 / 10.0))).collect(),
             replicas: (0, highest),
-            series: vec![Series { name: "settings".to_owned(), steps: points }],
+            series: vec![Series { name: "the least of all settings".to_owned(), steps: points }],
             bounds: Vec::new(),
-            current: None,
+            current: Some(Mark {
+                at: as_it_is.0,
+                replicas: as_it_is.1,
+                label: "as it is".to_owned(),
+            }),
             events: Vec::new(),
             most_rows: ROWS,
         })
@@ -179,7 +205,7 @@ impl<'a> Searched<'a> {
 
 impl Serialize for Searched<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Found { fields, combinations, tried, front, stopped } = self.found;
+        let Found { fields, base, combinations, tried, front, stopped } = self.found;
         let settings: Vec<TriedView<'_>> = tried
             .iter()
             .enumerate()
@@ -187,11 +213,15 @@ impl Serialize for Searched<'_> {
                 set: Settings { fields, values: &own.values },
                 totals: own.result.as_ref().ok().map(TotalsView::from),
                 refused: own.result.as_ref().err(),
-                meets_expectations: own.result.is_ok().then_some(own.meets),
+                meets_expectations: match (&own.result, own.meets) {
+                    (Err(_), _) | (_, Truth::Unknown) => None,
+                    (_, meets) => Some(meets == Truth::True),
+                },
                 best: front.contains(&place),
             })
             .collect();
         let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("base", base)?;
         map.serialize_entry("combinations", combinations)?;
         map.serialize_entry("interrupted", &stopped.is_some())?;
         map.serialize_entry("settings", &settings)?;

@@ -222,15 +222,15 @@ impl Expectation {
         }
     }
 
-    /// That some settings of a search meet all that is expected of a run.
-    pub fn of_some_setting(expected: &[String], is_met: bool) -> Self {
+    /// That some settings of a search meet all that is expected of a run; `tried` says what came of them.
+    pub fn of_some_setting(expected: &[String], truth: Truth, tried: String) -> Self {
         Self {
             expression: format!("some setting meets {}", expected.join(" and ")),
             fail_on: None,
-            truth: if is_met { Truth::True } else { Truth::False },
+            truth,
             values: Vec::new(),
             lack: None,
-            hint: None,
+            hint: Some(tried),
         }
     }
 

@@ -195,7 +195,7 @@ fn run_of(
     let second = SignedDuration::from_secs(1);
     let span = if load.is_none() { Some(second * 600) } else { None };
     let times = JoinTimes { ready: second * 10, measured: second * 30 };
-    let options = TimelineOptions { span, trace: trace.map(Arc::new), times };
+    let options = TimelineOptions { span, trace: trace.map(Arc::new), others: Vec::new(), times };
     let plan = Plan::new(options, input.clone(), true);
     let assumptions = Assumptions::read(&Overrides::default()).expect("no overrides");
     let prepared = plan.prepare(&assumptions).expect("a run");

@@ -130,6 +130,7 @@ fn goes_on(scenario: &Scenario, passes: i32, follows: bool) -> TestCaseResult {
     let play = |passes: i32| {
         let second = SignedDuration::from_secs(1);
         let plan = TimelineOptions {
+            others: Vec::new(),
             span: Some(period.saturating_mul(passes)),
             trace: trace.clone(),
             times: JoinTimes { ready: second * 10, measured: second * 30 },

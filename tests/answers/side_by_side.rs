@@ -89,7 +89,8 @@ fn compared<T>(
     let trace = Some(Arc::new(Trace::read(trace.as_bytes(), "load.csv").unwrap()));
     let times =
         JoinTimes { ready: SignedDuration::from_secs(10), measured: SignedDuration::from_secs(30) };
-    let plan = Plan::new(TimelineOptions { span: None, trace, times }, input, false);
+    let plan =
+        Plan::new(TimelineOptions { span: None, trace, others: Vec::new(), times }, input, false);
     let assumptions = Assumptions::read(&Overrides::default()).unwrap();
     let backtest = plan.run(&assumptions, candidates).unwrap().unwrap();
     let first = backtest.candidates.first().map_or(&backtest.replay, |first| &first.run);

@@ -109,7 +109,8 @@ fn check(name: &str) -> Share {
         let span = rest.last().unwrap().time.duration_since(*time);
         snapshot.controller.sync_period = span / (rest.len() as i32 - 1);
         let play = |trace| {
-            let plan = TimelineOptions { span: Some(span), trace, times: TIMES };
+            let plan =
+                TimelineOptions { others: Vec::new(), span: Some(span), trace, times: TIMES };
             let player = Player::new(plan, &mut snapshot.clone(), &mut Vec::new()).unwrap();
             player.play(&snapshot, &decision).unwrap().unwrap().passes
         };
@@ -186,7 +187,8 @@ fn a_timeline_is_what_is_foretold_of_a_load_that_stays() {
             continue;
         }
         let span = SignedDuration::from_mins(20);
-        let plan = TimelineOptions { span: Some(span), trace: None, times: TIMES };
+        let plan =
+            TimelineOptions { others: Vec::new(), span: Some(span), trace: None, times: TIMES };
         let player = Player::new(plan, snapshot, &mut Vec::new()).unwrap();
         let timeline = player.play(snapshot, &first).unwrap().unwrap();
         let end = snapshot.now.checked_add(span).unwrap();

@@ -130,6 +130,8 @@ fn a_target_may_be_as_high_as_its_field_allows() {
         items.push(build::pod_metrics(&name, "17000"));
     }
     let all = found(&items);
-    let Some(Facts::Rounding(rounding)) = all.first().map(|it| &it.facts) else { panic!("{all:?}") };
+    let Some(Facts::Rounding(rounding)) = all.first().map(|it| &it.facts) else {
+        panic!("{all:?}")
+    };
     assert!(rounding.target.is_none(), "{rounding:?}");
 }

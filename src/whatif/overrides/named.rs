@@ -87,7 +87,11 @@ impl NamedMetric {
     }
 
     pub(in crate::whatif) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
-        let metrics = &snapshot.hpa.spec.metrics;
+        self.places_in(&snapshot.hpa.spec.metrics)
+    }
+
+    /// The same among some metrics.
+    pub(in crate::whatif) fn places_in(&self, metrics: &[MetricSpec]) -> Result<Vec<usize>, Error> {
         let fits = |spec: &MetricSpec| {
             spec.name() == self.name
                 && self.container.as_deref().is_none_or(|own| spec.container() == Some(own))

@@ -22,6 +22,7 @@ use serde::Serialize;
 
 use crate::engine::decision::{Because, Decision, MetricStep, Path, Step};
 use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::memory::Recommendation;
 use crate::whatif::overrides::{Reported, current};
 pub use course::Course;
@@ -52,6 +53,8 @@ pub struct TimelineOptions {
     pub span: Option<SignedDuration>,
     /// The load, which several runs share; without one, it stays as it is.
     pub trace: Option<Arc<Trace>>,
+    /// Other specs that are played over the same load, which may have other metrics.
+    pub others: Vec<HpaSpec>,
     /// How pods join.
     pub times: JoinTimes,
 }

@@ -87,7 +87,7 @@ impl Player {
         snapshot: &mut Snapshot,
         overrides: &mut Vec<Override>,
     ) -> Result<(), Error> {
-        self.places = trace.places(snapshot)?;
+        self.places = trace.places(snapshot, &self.plan.others)?;
         let is_given = |place| overrides.iter().any(|own| own.is_of_metric(place));
         trace.check_complete(snapshot, &self.places, is_given)?;
         let stated = trace.stated(snapshot.now);

@@ -11,8 +11,8 @@ pub struct Record {
     pub(super) replicas: Vec<Sample<i32>>,
     pub(super) ready: Vec<Sample<i32>>,
     pub(super) marks: Vec<(SignedDuration, String)>,
-    /// The usual time between two samples of the pods, if they are regular.
-    pub(super) step: Option<SignedDuration>,
+    /// When it ends.
+    pub(super) end: SignedDuration,
 }
 
 /// Something that changed beside the load.
@@ -33,6 +33,7 @@ impl Record {
         for (time, _) in &mut self.marks {
             *time = of(*time);
         }
+        self.end = of(self.end);
         self
     }
 
@@ -43,12 +44,7 @@ impl Record {
 
     /// The replicas at a time after the first pass, if they are known.
     pub fn replicas_at(&self, after: SignedDuration) -> Option<i32> {
-        value_at(&self.replicas, after)
-    }
-
-    /// The pods that were ready at a time after the first pass, if that is known.
-    pub fn ready_at(&self, after: SignedDuration) -> Option<i32> {
-        value_at(&self.ready, after)
+        if after > self.end { None } else { value_at(&self.replicas, after) }
     }
 
     /// When something changed beside the load, after the first pass.
@@ -74,15 +70,17 @@ impl Record {
                 // Where as many were ready already, nothing became ready.
                 let was = from.checked_sub(1).and_then(|before| self.ready[before].value)?;
                 let mut ready = self.ready[from..].iter().take_while(|own| own.time < until);
-                let all = ready.find(|sample| sample.value.is_some_and(|own| own >= count))?;
-                (was < count).then(|| all.time.saturating_sub(since))
+                let at = ready.position(|sample| sample.value.is_some_and(|own| own >= count))?;
+                let (before, all) =
+                    (&self.ready[(from + at).checked_sub(1)?], &self.ready[from + at]);
+                let took = all.time.saturating_sub(since);
+                // Both happened between two samples; where these are far apart, it may have been at once.
+                let is_shown = took >= all.time.saturating_sub(before.time).saturating_mul(2);
+                (was < count && is_shown).then_some(took)
             })
             .collect();
         times.sort_unstable();
-        let median = times.get(times.len() / 2).copied()?;
-        // They were ready by a sample, and not at the one before.
-        let step = self.step.unwrap_or_default();
-        (median >= step.saturating_mul(2)).then(|| median.saturating_sub(step / 2))
+        times.get(times.len() / 2).copied()
     }
 }
 
@@ -110,17 +108,23 @@ mod tests {
             record.ready_after().map(|own| own.as_secs())
         };
         let replicas = [(0, 2), (30, 4), (120, 3), (180, 5), (300, 6)];
-        let ready = [(0, 2), (30, 2), (60, 4), (120, 3), (180, 3), (240, 5), (300, 5), (400, 6)];
+        let ready = [
+            (0, 2),
+            (15, 2),
+            (45, 2),
+            (60, 4),
+            (120, 3),
+            (165, 3),
+            (210, 3),
+            (240, 5),
+            (350, 5),
+            (400, 6),
+        ];
         // 30, 60 and 100 seconds.
         assert_eq!(ready_after(&replicas, &ready), Some(60));
-        // Half a step sooner than the sample; with longer steps, it may have been at once.
-        let of_step = |step| {
-            let (replicas, ready) = (samples(&replicas), samples(&ready));
-            let step = Some(SignedDuration::from_secs(step));
-            let record = Record { replicas, ready, step, ..Record::default() };
-            record.ready_after().map(|own| own.as_secs())
-        };
-        assert_eq!([of_step(30), of_step(31)], [Some(45), None]);
+        // Between samples a minute apart it may have been at once.
+        assert_eq!(ready_after(&[(0, 2), (60, 4)], &[(0, 2), (60, 2), (120, 4)]), None);
+        assert_eq!(ready_after(&[(0, 2), (60, 4)], &[(0, 2), (120, 2), (180, 4)]), Some(120));
         // They had gone again before they were ready.
         assert_eq!(ready_after(&[(0, 2), (30, 4), (60, 2)], &[(0, 2), (90, 4)]), None);
         assert_eq!(ready_after(&[(0, 2), (30, 4)], &[]), None);
@@ -128,8 +132,10 @@ mod tests {
 
     #[test]
     fn a_value_holds_until_the_next_one() {
-        let record = Record { replicas: samples(&[(10, 2), (20, 4)]), ..Record::default() };
+        let end = SignedDuration::from_secs(99);
+        let record = Record { replicas: samples(&[(10, 2), (20, 4)]), end, ..Record::default() };
         let at = |after| record.replicas_at(SignedDuration::from_secs(after));
+        assert_eq!(at(100), None, "nothing was recorded any more");
         assert_eq!(
             [at(9), at(10), at(19), at(20), at(99)],
             [None, Some(2), Some(2), Some(4), Some(4)]

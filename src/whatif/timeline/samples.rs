@@ -21,43 +21,39 @@ impl<T> Sample<T> {
 /// The times without a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gaps {
-    /// How many there are, over all metrics.
+    /// How many there are.
     pub count: usize,
     /// How long they are together.
     pub total: SignedDuration,
 }
 
 impl Gaps {
-    /// The gaps of several metrics until a time; `is_missing` says which values state one.
+    /// The times between two others at which some of several metrics has no value; `is_missing` says which
+    /// values state that.
     pub(super) fn of<'s, T: 's>(
         columns: impl Iterator<Item = &'s [Sample<T>]>,
         is_missing: impl Fn(&T) -> bool,
-        end: SignedDuration,
+        (start, end): (SignedDuration, SignedDuration),
     ) -> Self {
-        let mut gaps = Self::default();
+        let mut all: Vec<(SignedDuration, SignedDuration)> = Vec::new();
         for samples in columns {
-            let mut since: Option<SignedDuration> = None;
-            for Sample { time, value, .. } in samples {
-                let is_gap = value.as_ref().is_none_or(&is_missing);
-                match since {
-                    None if is_gap => since = Some(*time),
-                    Some(from) if !is_gap => {
-                        gaps.add(time.saturating_sub(from));
-                        since = None;
-                    }
-                    _ => {}
+            for (place, Sample { time, value, .. }) in samples.iter().enumerate() {
+                let until = samples.get(place + 1).map_or(end, |next| next.time);
+                let (from, until) = ((*time).max(start), until.min(end));
+                if value.as_ref().is_none_or(&is_missing) && from < until {
+                    all.push((from, until));
                 }
             }
-            if let Some(from) = since.filter(|from| *from < end) {
-                gaps.add(end.saturating_sub(from));
-            }
+        }
+        all.sort_unstable();
+        let mut gaps = Self::default();
+        let mut last = SignedDuration::MIN;
+        for (from, until) in all {
+            gaps.count += usize::from(from > last);
+            gaps.total = gaps.total.saturating_add(until.saturating_sub(from.max(last).min(until)));
+            last = last.max(until);
         }
         gaps
-    }
-
-    fn add(&mut self, length: SignedDuration) {
-        self.count += 1;
-        self.total = self.total.saturating_add(length);
     }
 }
 
@@ -66,8 +62,13 @@ const ENOUGH: usize = 10;
 
 /// The usual distance of samples, if they are regular: three quarters of the distances are within half
 /// of the median. Then a value holds for as long, and where the next sample is late, nothing is known
-/// from there until it comes. Others, such as those that someone typed, hold until the next one.
-pub(super) fn regular<T>(samples: &mut Vec<Sample<T>>) -> Option<SignedDuration> {
+/// from there until it comes, and so at the `start` and the `end` of the table. Others, such as those that
+/// someone typed, hold until the next one.
+pub(super) fn regular<T>(
+    samples: &mut Vec<Sample<T>>,
+    start: SignedDuration,
+    end: SignedDuration,
+) -> Option<SignedDuration> {
     if samples.len() < ENOUGH {
         return None;
     }
@@ -80,20 +81,21 @@ pub(super) fn regular<T>(samples: &mut Vec<Sample<T>>) -> Option<SignedDuration>
     if usual * 4 < distances.len() * 3 {
         return None;
     }
-    if distances.last().is_some_and(|longest| *longest > late) {
-        let mut with_gaps = Vec::with_capacity(samples.len());
-        let mut rest = std::mem::take(samples).into_iter().peekable();
-        while let Some(sample) = rest.next() {
-            let (time, line) = (sample.time.saturating_add(step), sample.line);
-            let is_late =
-                rest.peek().is_some_and(|next| next.time.saturating_sub(sample.time) > late);
-            with_gaps.push(sample);
-            if is_late {
-                with_gaps.push(Sample { time, line, value: None });
-            }
-        }
-        *samples = with_gaps;
+    let mut with_gaps = Vec::with_capacity(samples.len());
+    let mut rest = std::mem::take(samples).into_iter().peekable();
+    if let Some(first) = rest.peek().filter(|first| first.time.saturating_sub(start) > late) {
+        with_gaps.push(Sample { time: start, line: first.line, value: None });
     }
+    while let Some(sample) = rest.next() {
+        let (time, line) = (sample.time.saturating_add(step), sample.line);
+        let next = rest.peek().map_or(end, |next| next.time);
+        let is_late = next.saturating_sub(sample.time) > late;
+        with_gaps.push(sample);
+        if is_late {
+            with_gaps.push(Sample { time, line, value: None });
+        }
+    }
+    *samples = with_gaps;
     Some(step)
 }
 
@@ -103,9 +105,14 @@ mod tests {
 
     use super::{Gaps, Sample, regular};
 
-    fn samples(seconds: &[i64]) -> Vec<Sample<i64>> {
-        let sample = |at: &i64| Sample::known(SignedDuration::from_secs(*at), 0, *at);
-        seconds.iter().map(sample).collect()
+    const ZERO: SignedDuration = SignedDuration::ZERO;
+
+    fn seconds(seconds: i64) -> SignedDuration {
+        SignedDuration::from_secs(seconds)
+    }
+
+    fn samples(times: &[i64]) -> Vec<Sample<i64>> {
+        times.iter().map(|at| Sample::known(seconds(*at), 0, *at)).collect()
     }
 
     fn gaps(samples: &[Sample<i64>]) -> Vec<i64> {
@@ -115,37 +122,48 @@ mod tests {
 
     #[test]
     fn a_late_sample_leaves_a_gap() {
-        let mut seconds: Vec<i64> = (0..12).map(|n| n * 30).collect();
+        let mut times: Vec<i64> = (0..12).map(|n| n * 30).collect();
         // A little late, and as late as one that was left out.
-        seconds[5] += 14;
-        seconds.remove(8);
-        let mut all = samples(&seconds);
-        assert_eq!(regular(&mut all), Some(SignedDuration::from_secs(30)));
-        assert_eq!(gaps(&all), [240]);
+        times[5] += 14;
+        times.remove(8);
+        let mut all = samples(&times);
         let end = all[all.len() - 1].time;
-        let found = Gaps::of([&*all].into_iter(), |_| false, end);
-        assert_eq!(found, Gaps { count: 1, total: SignedDuration::from_secs(30) });
+        assert_eq!(regular(&mut all, ZERO, end), Some(seconds(30)));
+        assert_eq!(gaps(&all), [240]);
+        let found = Gaps::of([&*all].into_iter(), |_| false, (ZERO, end));
+        assert_eq!(found, Gaps { count: 1, total: seconds(30) });
+    }
+
+    #[test]
+    fn samples_that_begin_late_or_end_early_leave_gaps() {
+        let times: Vec<i64> = (10..25).map(|n| n * 30).collect();
+        let mut all = samples(&times);
+        assert_eq!(regular(&mut all, ZERO, seconds(900)), Some(seconds(30)));
+        assert_eq!(gaps(&all), [0, 750]);
+        let found = Gaps::of([&*all].into_iter(), |_| false, (ZERO, seconds(900)));
+        assert_eq!(found, Gaps { count: 2, total: seconds(450) });
     }
 
     #[test]
     fn typed_rows_hold_until_the_next_one() {
-        for seconds in [&[0, 600, 610][..], &[0, 1, 2, 100, 200, 300, 1000, 5000, 9000, 9001, 9002]]
-        {
-            let mut all = samples(seconds);
-            assert_eq!(regular(&mut all), None, "{seconds:?}");
-            assert_eq!(gaps(&all), [0; 0], "{seconds:?}");
+        for times in [&[0, 600, 610][..], &[0, 1, 2, 100, 200, 300, 1000, 5000, 9000, 9001, 9002]] {
+            let mut all = samples(times);
+            assert_eq!(regular(&mut all, ZERO, seconds(20_000)), None, "{times:?}");
+            assert_eq!(gaps(&all), [0; 0], "{times:?}");
         }
     }
 
     #[test]
-    fn a_gap_at_the_end_lasts_to_the_end() {
-        let mut all = samples(&[0, 10]);
-        all.push(Sample { time: SignedDuration::from_secs(20), line: 0, value: None });
-        let gaps = |end| Gaps::of([&*all].into_iter(), |_| false, SignedDuration::from_secs(end));
-        assert_eq!(gaps(50), Gaps { count: 1, total: SignedDuration::from_secs(30) });
+    fn gaps_of_several_metrics_count_once_and_as_far_as_is_played() {
+        let mut one = samples(&[0, 10]);
+        one.push(Sample { time: seconds(20), line: 0, value: None });
+        let gaps = |end| Gaps::of([&*one].into_iter(), |_| false, (ZERO, seconds(end)));
+        assert_eq!(gaps(50), Gaps { count: 1, total: seconds(30) });
         assert_eq!(gaps(20), Gaps::default());
-        let stated =
-            Gaps::of([&*all].into_iter(), |value| *value == 10, SignedDuration::from_secs(20));
-        assert_eq!(stated, Gaps { count: 1, total: SignedDuration::from_secs(10) });
+        let other = samples(&[0, 15, 40]);
+        let both = [&*one, &*other].into_iter();
+        // From 15 to 40 in the other, and from 20 on in the first.
+        let found = Gaps::of(both, |value| *value == 15, (ZERO, seconds(50)));
+        assert_eq!(found, Gaps { count: 1, total: seconds(35) });
     }
 }

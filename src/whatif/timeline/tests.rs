@@ -72,6 +72,7 @@ fn plan(span: &str, trace: &str) -> TimelineOptions {
     let duration =
         |text: &str| -> SignedDuration { crate::apimachinery::go::parse_duration(text).unwrap() };
     TimelineOptions {
+        others: Vec::new(),
         span: (!span.is_empty()).then(|| duration(span)),
         trace: (!trace.is_empty())
             .then(|| Arc::new(Trace::read(trace.as_bytes(), "load.csv").unwrap())),
@@ -505,7 +506,7 @@ fn what_cannot_be_played_is_an_error() {
         (
             "1m",
             "time,cpu,cpu{}\n0s,1,1\n",
-            "the trace load.csv: the columns \"cpu\" and \"cpu{}\" are the same metric",
+            "the trace load.csv:1: the columns \"cpu\" and \"cpu{}\" are the same metric",
         ),
         (
             "1m",
@@ -524,7 +525,7 @@ fn what_cannot_be_played_is_an_error() {
     let both = World::new(json!({"metrics": [pod, container]}), &[50, 50]);
     let trace = "time,app=cpu,cpu\n15s,200m,100m\n";
     let result = play_with(both.snapshot(), plan("1m", trace), &mut Vec::new());
-    let message = "the trace load.csv: the columns \"app=cpu\" and \"cpu\" are based on the same \
+    let message = "the trace load.csv:1: the columns \"app=cpu\" and \"cpu\" are based on the same \
                    usage: set only one";
     assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()));
     let mut cpu = vec![Override::new("cpu", "80%", None)];

@@ -10,7 +10,8 @@ use super::{LastValue, TraceEnd};
 use crate::error::Error;
 use crate::numbers::{NoDuration, parse_duration};
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::hpa::{HpaSpec, MetricSpec};
+use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::{NamedMetric, share_usage};
 use crate::whatif::unit;
 use crate::whatif::value::{FORMS, Value};
@@ -78,7 +79,7 @@ pub struct LoadFacts {
 const EXAMPLE: &str = "its first line is such as time,cpu,queue_depth, the others such as \
                        1m30s,80%,300";
 const TIMES: &str = "a time is that since the first pass (30s, 1m30s, or seconds such as 90), or of \
-                     the clock (2026-11-21T06:00:00Z)";
+                     the clock (2026-11-21T06:00:00Z, or seconds since 1970)";
 
 /// What a column holds, by its title.
 enum Title {
@@ -169,9 +170,12 @@ impl Trace {
             return Err(at(1).bad("there are no rows").hint(EXAMPLE));
         };
         for column in &mut metrics {
-            column.step = regular(&mut column.samples);
+            column.step = regular(&mut column.samples, first, last);
         }
-        record.step = regular(&mut record.replicas).max(regular(&mut record.ready));
+        let step = regular(&mut record.replicas, first, last);
+        regular(&mut record.ready, first, last);
+        // The last sample holds as long as any other.
+        record.end = last.saturating_add(step.unwrap_or_default());
         Ok(Self { origin: origin.to_owned(), is_absolute, first, last, metrics, record })
     }
 
@@ -193,8 +197,8 @@ impl Trace {
         self.record.clone().after(|time| self.after(time, start))
     }
 
-    /// What is known of it as a whole, for a first pass at `start`.
-    pub fn facts(&self, start: Timestamp) -> LoadFacts {
+    /// What is known of it as a whole, for a first pass at `start` and as far as it is played.
+    pub fn facts(&self, start: Timestamp, played: SignedDuration) -> LoadFacts {
         let marks = self
             .record
             .marks
@@ -202,13 +206,15 @@ impl Trace {
             .map(|(time, text)| Mark { time: self.moment(*time, start), text: text.clone() });
         let samples = || self.metrics.iter().map(|column| column.samples.as_slice());
         let is_missing = |typed: &Typed| typed.value == Value::Missing;
+        let begin = self.first.saturating_sub(self.after(self.first, start));
+        let span = (begin, begin.saturating_add(played).min(self.last));
         LoadFacts {
             metrics: self.metrics.iter().map(|column| column.title.clone()).collect(),
             step: self.metrics.iter().filter_map(|column| column.step).max(),
             is_absolute: self.is_absolute,
             start: self.moment(self.first, start),
             end: self.moment(self.last, start),
-            gaps: Gaps::of(samples(), is_missing, self.last),
+            gaps: Gaps::of(samples(), is_missing, span),
             marks: marks.collect(),
         }
     }
@@ -240,19 +246,28 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// The HPA has no such metric, or two columns are about the same one.
-    pub(super) fn places(&self, snapshot: &Snapshot) -> Result<Vec<Vec<usize>>, Error> {
+    /// Two columns are about the same metric, or neither the HPA nor one of `others`, which are played over
+    /// the same load, has it.
+    pub(super) fn places(
+        &self,
+        snapshot: &Snapshot,
+        others: &[HpaSpec],
+    ) -> Result<Vec<Vec<usize>>, Error> {
         let origin = &self.origin;
         let mut places: Vec<Vec<usize>> = Vec::with_capacity(self.metrics.len());
         for MetricColumn { title, wanted, .. } in &self.metrics {
-            let own = wanted.places(snapshot).map_err(|e| Error {
-                message: format!("the trace {origin}:1: column {title:?}: {}", e.message),
-                ..e
-            })?;
+            let is_of_another = || others.iter().any(|it| wanted.places_in(&it.metrics).is_ok());
+            let own = match wanted.places(snapshot) {
+                Err(_) if is_of_another() => Vec::new(),
+                own => own.map_err(|e| Error {
+                    message: format!("the trace {origin}:1: column {title:?}: {}", e.message),
+                    ..e
+                })?,
+            };
             for (MetricColumn { title: other, .. }, taken) in self.metrics.iter().zip(&places) {
                 if taken.iter().any(|place| own.contains(place)) {
                     return Err(Error::usage(format!(
-                        "the trace {origin}: the columns {other:?} and {title:?} are the same metric"
+                        "the trace {origin}:1: the columns {other:?} and {title:?} are the same metric"
                     )));
                 }
                 let shared = |(one, two): (Option<&usize>, Option<&usize>)| {
@@ -260,7 +275,7 @@ impl Trace {
                 };
                 if shared((taken.first(), own.first())) {
                     return Err(Error::usage(format!(
-                        "the trace {origin}: the columns {other:?} and {title:?} are based on the \
+                        "the trace {origin}:1: the columns {other:?} and {title:?} are based on the \
                          same usage: set only one"
                     )));
                 }
@@ -425,6 +440,11 @@ fn read_time(text: &str) -> Result<(SignedDuration, bool), String> {
         return Err("the time is missing".to_owned());
     }
     match (parse_duration(text), text.parse::<Timestamp>()) {
+        // What Prometheus exports: seconds since 1970. As a duration they would be a lifetime.
+        (Ok(duration), _) if is_number(text) && duration >= EPOCH => match duration < EPOCH * 10 {
+            true => Ok((duration, true)),
+            false => Err(format!("time {text} is too large for seconds since 1970")),
+        },
         (Ok(duration), _) => Ok((duration, false)),
         (Err(why @ NoDuration::Negative), _) => Err(format!("time {text} {why}")),
         (Err(NoDuration::Form), Ok(time)) => Ok((time.duration_since(Timestamp::UNIX_EPOCH), true)),
@@ -432,13 +452,25 @@ fn read_time(text: &str) -> Result<(SignedDuration, bool), String> {
     }
 }
 
+/// The least number that is taken for seconds since 1970: a time in 2001.
+const EPOCH: SignedDuration = SignedDuration::from_secs(1_000_000_000);
+
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|c| c.is_ascii_digit() || c == b'.')
+}
+
 /// Reads a number of pods, which exports write as `6` or as `6.0`.
-fn read_count(text: &str) -> Result<i32, &'static str> {
+fn read_count(text: &str) -> Result<i32, String> {
     let digits = text.split_once('.').map_or(text, |(whole, rest)| {
         if !rest.is_empty() && rest.bytes().all(|c| c == b'0') { whole } else { text }
     });
     let is_number = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
-    digits.parse().ok().filter(|_| is_number).ok_or("not a number of pods")
+    let count: Option<i32> = digits.parse().ok().filter(|_| is_number);
+    let count = count.ok_or("not a number of pods")?;
+    match usize::try_from(count).is_ok_and(|count| count <= MAX_PODS) {
+        true => Ok(count),
+        false => Err(format!("at most {MAX_PODS} pods can be played")),
+    }
 }
 
 #[cfg(test)]
@@ -462,6 +494,10 @@ mod tests {
         // The order of the columns is free.
         let trace = Trace::read(b"cpu,time\n80%,2026-11-21T06:00:00Z\n", "load.csv").unwrap();
         assert_eq!(trace.end("2026-11-21T05:59:00Z".parse().unwrap()).after.as_secs(), 60);
+        // 2026-11-21T06:00:00.5Z, as Prometheus has it.
+        let trace = Trace::read(b"time,cpu\n1795240800.5,80%\n", "load.csv").unwrap();
+        let start = "2026-11-21T05:59:00Z".parse().unwrap();
+        assert_eq!(trace.end(start).after.as_millis(), 60_500);
     }
 
     #[test]
@@ -496,6 +532,14 @@ mod tests {
             ("time,cpu,replicas\n0s,1,2.5\n", ":2: replicas: 2.5: not a number of pods"),
             ("time,cpu,ready\n0s,1,x\n", ":2: ready: x: not a number of pods"),
             ("time,replicas,spec\n0s,1,rollout\n", ":1: there is no column for a metric"),
+            (
+                "time,cpu,ready\n0s,1,100001\n",
+                ":2: ready: 100001: at most 100000 pods can be played",
+            ),
+            (
+                "time,cpu\n17632728000,1\n",
+                ":2: time 17632728000 is too large for seconds since 1970",
+            ),
             ("time,cpu\n0s,80%%\n", ":2: cpu: 80%%: not a value"),
             ("time,cpu\n0s,NaN\n", ":2: cpu: NaN: not a value"),
             ("time,cpu\n0s,-5\n", ":2: cpu: -5: must not be negative"),

@@ -255,7 +255,8 @@ impl Expectation {
 
     fn with_reasons(&self, values: String) -> String {
         let lack = self.lack.and_then(Lack::reason).map(str::to_owned);
-        [Some(values), lack, self.hint.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ")
+        let values = Some(values).filter(|values| !values.is_empty());
+        [values, lack, self.hint.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 }
 

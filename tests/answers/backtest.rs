@@ -481,7 +481,7 @@ fn expectations_choose_among_the_settings() {
       1 OF 2 SETTINGS BEATS THE OTHERS
 
     EXPECTED
-      holds  some setting meets run.highest <= 12: ; of 6 settings, 2 meet it, 1 do not, 3 cannot be played
+      holds  some setting meets run.highest <= 12: of 6 settings, 2 meet it, 1 do not, 3 cannot be played
 
       LOAD  as it is in the first pass, for 30m
 

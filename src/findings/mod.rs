@@ -320,7 +320,8 @@ pub fn find(pass: &Pass) -> Vec<Finding> {
     found.extend(path::at_max(&case));
     found.extend(path::at_min(&case));
     found.extend(path::rate_limited(&case));
-    found.extend(path::direction_disabled(&case));
+    let disabled = path::direction_disabled(&case, &found);
+    found.extend(disabled);
     found.extend(path::held_by_window(&case));
     found.extend(path::rounding(&case));
     found.extend(path::within_tolerance(&case));

@@ -55,6 +55,17 @@ pub struct PausedByKeda {
     pub disabled: Vec<Direction>,
 }
 
+impl PausedByKeda {
+    /// Whether the pause disables a direction, or may do so where the ScaledObject was not read.
+    pub(super) fn may_disable(&self, direction: Direction) -> bool {
+        let annotation = match direction {
+            Direction::Up => KEDA_PAUSED_SCALE_OUT,
+            Direction::Down => KEDA_PAUSED_SCALE_IN,
+        };
+        self.annotations.is_empty() || self.annotations.contains(&annotation)
+    }
+}
+
 /// Fields of the spec are dropped or ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldIgnored {

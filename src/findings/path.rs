@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Case, Finding, Next, Severity};
+use super::{Case, Facts, Finding, Next, Severity};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{
     Because, Decision, Direction, MetricResult, MetricStep, Path, Proposal,
@@ -111,6 +111,8 @@ pub struct DirectionDisabled {
     pub desired: i32,
     /// What is allowed.
     pub result: i32,
+    /// Whether `paused-by-keda` says how to enable it.
+    pub is_paused: bool,
 }
 
 /// `maxReplicas` decides.
@@ -425,11 +427,15 @@ pub(super) fn rate_limited(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// `direction-disabled`
-pub(super) fn direction_disabled(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn direction_disabled(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     let Limited { desired, result, rate, reason } = limit(case)?;
     let rate = rate.filter(|rate| rate.select_policy.as_deref() == Some("Disabled"))?;
     matches!(reason, "ScaleUpLimit" | "ScaleDownLimit").then(|| {
-        let facts = DirectionDisabled { direction: rate.direction, desired, result };
+        let direction = rate.direction;
+        let is_paused = found.iter().any(
+            |it| matches!(&it.facts, Facts::PausedByKeda(pause) if pause.may_disable(direction)),
+        );
+        let facts = DirectionDisabled { direction, desired, result, is_paused };
         Finding::explaining(Severity::Info, facts)
     })
 }

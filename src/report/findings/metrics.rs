@@ -158,18 +158,27 @@ impl Words for MetricNotFound {
         let list = format!("kubectl get --raw /apis/{group}/v1beta1");
         let source = about.spec(*metric).type_.to_lowercase();
         let path = format!("/spec/metrics/{metric}/{source}/metric/name");
-        let rename = |near: &String| about.replace(&path, near);
         let mut evidence = vec![format!("The API says: {}.", short(message))];
         evidence.extend(near.as_ref().map(|near| format!("It serves {near}.")));
-        let advice = match near {
-            Some(near) => format!("Use the name {near}, or add a rule to the adapter."),
-            None => "Correct the name, or add a rule for it to the adapter.".to_owned(),
+        // KEDA names the metrics that it serves itself.
+        let (advice, command) = match (about.hpa().scaled_object(), near) {
+            (Some(owner), _) => (
+                format!("Find out why KEDA does not serve it for ScaledObject/{}.", owner.name),
+                Some(about.kubectl_for(&owner.name, "describe scaledobject", "")),
+            ),
+            (None, Some(near)) => (
+                format!("Use the name {near}, or add a rule to the adapter."),
+                Some(about.replace(&path, near)),
+            ),
+            (None, None) => {
+                ("Correct the name, or add a rule for it to the adapter.".to_owned(), None)
+            }
         };
         Text {
             summary: format!("{} does not know {label}, {}", api(group), about.effect("it")),
             evidence,
             advice,
-            commands: near.iter().map(rename).chain([list]).collect(),
+            commands: command.into_iter().chain([list]).collect(),
             objects: about.own(),
         }
     }
@@ -232,7 +241,9 @@ impl Words for MetricEmpty {
             () if spec.is_resource() => {
                 "Make sure that metrics-server scrapes the nodes of these pods."
             }
-            () if selector.is_empty() => "Let the source report 0 instead of nothing.",
+            () if selector.is_empty() || about.hpa().scaled_object().is_some() => {
+                "Let the source report 0 instead of nothing."
+            }
             () => "Correct the selector, or let the source report 0 instead of nothing.",
         };
         Text {
@@ -265,9 +276,34 @@ impl Words for BlockedByFailedMetric {
                 count(*replicas, "replica")
             ),
             evidence,
-            advice: format!("Repair {labels}, or remove {it} from the HPA."),
+            advice: format!("Repair {labels}, or {}.", self.way_around(about)),
             commands: vec![about.patch_metrics(&patch)],
             objects: about.own(),
+        }
+    }
+}
+
+impl BlockedByFailedMetric {
+    /// What to do where the metrics stay as they are. KEDA's fallback is for targets of type
+    /// AverageValue (`CheckFallbackValid`).
+    fn way_around(&self, about: &About<'_>) -> String {
+        let one = self.failed.len() == 1;
+        let Some(owner) = about.hpa().scaled_object() else {
+            return format!("remove {} from the HPA", if one { "it" } else { "them" });
+        };
+        let object = format!("ScaledObject/{}", owner.name);
+        let has_average = |metric: &usize| {
+            !about.spec(*metric).is_resource() && about.target_of(*metric).average_value.is_some()
+        };
+        let is_formula = self.failed.iter().any(|metric| about.is_formula(*metric));
+        let removal = match (is_formula, one) {
+            (true, _) => format!("change spec.advanced.scalingModifiers.formula of {object}"),
+            (false, true) => format!("remove its trigger from {object}"),
+            (false, false) => format!("remove their triggers from {object}"),
+        };
+        match self.failed.iter().all(has_average) {
+            true => format!("{removal}, or set its spec.fallback"),
+            false => removal,
         }
     }
 }
@@ -281,6 +317,9 @@ impl Words for UnknownContainer {
             summary: format!("no pod has a container {container}, {}", about.effect("it")),
             evidence: vec![format!("The containers of the pods: {}.", list(known))],
             advice: match near {
+                Some(near) if about.hpa().scaled_object().is_some() => {
+                    format!("Use {}.", about.container_metric(*metric, near))
+                }
                 Some(near) => format!("Use the container {near}."),
                 None => "Use the name of one of the containers.".to_owned(),
             },

@@ -119,15 +119,7 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
             Facts::DirectionDisabled(facts) => facts,
             Facts::SwitchedOff(facts) => facts,
         };
-        let mut text = words.text(&about);
-        if let Some(owner) = about.hpa().scaled_object()
-            && text.commands.contains(&about.edit(owner))
-        {
-            text.advice = format!(
-                "{} It is in spec.triggers of ScaledObject/{}, from which KEDA makes the HPA.",
-                text.advice, owner.name
-            );
-        }
+        let text = words.text(&about);
         let Finding { facts, severity, .. } = finding;
         let failed = facts.failed_metrics();
         FindingView { code: facts.code(), severity: *severity, failed, text }
@@ -207,16 +199,13 @@ impl<'a> About<'a> {
         };
         let mut own = Map::new();
         for (field, value) in spec.as_object().into_iter().flatten() {
-            let (field, value) = match &**field {
-                "metrics" => return self.edit(owner),
-                "minReplicas" => ("minReplicaCount", value.clone()),
-                "maxReplicas" => ("maxReplicaCount", value.clone()),
-                "behavior" => {
-                    ("advanced", json!({"horizontalPodAutoscalerConfig": {"behavior": value}}))
-                }
-                same => (same, value.clone()),
-            };
-            own.insert(field.to_owned(), value);
+            if field == "metrics" {
+                return self.edit(owner);
+            }
+            let mut names = in_scaled_object(field).split('.');
+            let first = names.next().unwrap_or_default();
+            let value = names.rfold(value.clone(), |value, name| json!({ name: value }));
+            own.insert(first.to_owned(), value);
         }
         self.kubectl_for(&owner.name, "patch scaledobject", &patch(&own.into()))
     }
@@ -236,6 +225,53 @@ impl<'a> About<'a> {
     /// A command that opens the ScaledObject from which KEDA makes the HPA.
     fn edit(&self, owner: &OwnerReference) -> String {
         self.kubectl_for(&owner.name, "edit scaledobject", "")
+    }
+
+    /// A field of the spec as advice names it, where it is to be changed: `maxReplicas`, or
+    /// `maxReplicaCount of ScaledObject/queue`.
+    fn field(&self, path: &str) -> String {
+        let Some(owner) = self.hpa().scaled_object() else { return path.to_owned() };
+        let (first, rest) = path.split_at(path.find('.').unwrap_or(path.len()));
+        format!("{}{rest} of ScaledObject/{}", in_scaled_object(first), owner.name)
+    }
+
+    /// What gives a metric a target of type AverageValue, to be put behind `Use`.
+    fn average_value(&self, metric: usize, value: &str) -> String {
+        let Some(owner) = self.hpa().scaled_object() else {
+            return format!("averageValue: {value}");
+        };
+        let object = format!("ScaledObject/{}", owner.name);
+        let spec = self.spec(metric);
+        if self.is_formula(metric) {
+            return format!(
+                "metricType: AverageValue and target: {value} in spec.advanced.scalingModifiers of \
+                 {object}"
+            );
+        }
+        let threshold = match spec.is_resource() {
+            true => format!("metadata.value: {value}"),
+            false => format!("a threshold of {value}"),
+        };
+        let label = spec.short_label();
+        format!("metricType: AverageValue and {threshold} for {label} in spec.triggers of {object}")
+    }
+
+    /// What makes a metric one of a container, to be put behind `Use`.
+    fn container_metric(&self, metric: usize, container: &str) -> String {
+        match self.hpa().scaled_object() {
+            None => format!("a ContainerResource metric for {container}"),
+            Some(owner) => format!(
+                "metadata.containerName: {container} for {} in spec.triggers of ScaledObject/{}",
+                self.spec(metric).name(),
+                owner.name
+            ),
+        }
+    }
+
+    /// Whether KEDA computes a metric by the formula of a ScaledObject instead of from one trigger
+    /// (`CompositeMetricName`).
+    fn is_formula(&self, metric: usize) -> bool {
+        self.hpa().scaled_object().is_some() && self.spec(metric).name() == "composite-metric"
     }
 
     /// The time of the pass.
@@ -323,6 +359,16 @@ impl About<'_> {
             true => format!("{without_it}: {without}."),
             false => format!("{without_it}, the answer is the same: {without}."),
         })
+    }
+}
+
+/// Where the spec of a ScaledObject has a field of the HPA's spec (`ScaledObjectSpec`).
+fn in_scaled_object(field: &str) -> &str {
+    match field {
+        "minReplicas" => "minReplicaCount",
+        "maxReplicas" => "maxReplicaCount",
+        "behavior" => "advanced.horizontalPodAutoscalerConfig.behavior",
+        same => same,
     }
 }
 

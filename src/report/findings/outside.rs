@@ -52,6 +52,7 @@ impl Words for TargetNotFound {
             ),
         }];
         let mut objects = about.own();
+        let reference = format!("spec.{}", about.field("scaleTargetRef"));
         let advice = match &self.meant {
             Some(meant) => {
                 let version = &meant.api_version;
@@ -61,19 +62,18 @@ impl Words for TargetNotFound {
                     "apiVersion": version, "kind": meant.kind, "name": meant.name,
                 }});
                 commands.insert(0, about.patch_spec(&patch));
-                format!("Point spec.scaleTargetRef at {meant} ({version}), if it is meant.")
+                format!("Point {reference} at {meant} ({version}), if it is meant.")
             }
             None if self.missing == Missing::Scale => {
-                "Point spec.scaleTargetRef at an object that has the subresource scale.".to_owned()
+                format!("Point {reference} at an object that has the subresource scale.")
             }
             None if self.missing == Missing::ScaleOfObject => {
                 "Add the scale of the target to the input.".to_owned()
             }
             None if self.missing == Missing::Object && self.is_assumed => {
-                "Add the target to the input if it exists, or else correct spec.scaleTargetRef."
-                    .to_owned()
+                format!("Add the target to the input if it exists, or else correct {reference}.")
             }
-            None => "Correct spec.scaleTargetRef, or create the target.".to_owned(),
+            None => format!("Correct {reference}, or create the target."),
         };
         Text { summary, evidence, advice, commands, objects }
     }
@@ -163,6 +163,10 @@ impl Words for FieldIgnored {
             commands.push(about.kubectl("hpa explain", &format!("--feature-gates {gate}=true")));
         }
         let fields = if self.paths.len() == 1 { "the field" } else { "the fields" };
+        let fields = match about.hpa().scaled_object() {
+            Some(owner) => format!("{fields} from ScaledObject/{}", owner.name),
+            None => fields.to_owned(),
+        };
         let advice = match (self.settable, self.on_in) {
             (true, _) => format!(
                 "Set --feature-gates={gate}=true on the API server and the controller manager, or \

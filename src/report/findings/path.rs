@@ -67,7 +67,8 @@ impl Words for WithinTolerance {
         let (advice, commands) = match narrower {
             Some(narrower) => (
                 format!(
-                    "Wait for a larger change, or set behavior.{rules}.tolerance to {narrower}."
+                    "Wait for a larger change, or set {} to {narrower}.",
+                    about.field(&format!("behavior.{rules}.tolerance"))
                 ),
                 vec![about.predict(&format!("--set behavior.{rules}.tolerance={narrower}"))],
             ),
@@ -149,7 +150,8 @@ impl Words for HeldByWindow {
         let (past, now) = (self.held_by, about.now());
         let window = duration(self.window);
         let compared = if self.against == Direction::Down { "higher" } else { "lower" };
-        let field = format!("behavior.{}.stabilizationWindowSeconds", rules(self.against));
+        let field =
+            about.field(&format!("behavior.{}.stabilizationWindowSeconds", rules(self.against)));
         let replicas = past.replicas;
         let what = match self.origin {
             Origin::Start | Origin::NoneStated | Origin::Assumed => format!(
@@ -226,7 +228,7 @@ impl Words for RateLimited {
         let mut evidence: Vec<String> =
             policies(limit).iter().map(|policy| sentence(&format!("{policy}."))).collect();
         evidence.extend(next.map(|next| sentence(&format!("{}.", about.next(next)))));
-        let field = format!("behavior.{}.policies", rules(direction));
+        let field = about.field(&format!("behavior.{}.policies", rules(direction)));
         let (what, advice) = match &limit.select_policy {
             None => (
                 format!("without behavior, one pass goes from {current} to at most {result}"),
@@ -266,20 +268,29 @@ impl Words for RateLimited {
 impl Words for DirectionDisabled {
     fn text(&self, about: &About<'_>) -> Text {
         let direction = self.direction;
-        let field = format!("spec.behavior.{}.selectPolicy", rules(direction));
+        let field = format!("behavior.{}.selectPolicy", rules(direction));
         let behavior = json!({ rules(direction): { "selectPolicy": null } });
+        let mut commands = vec![about.predict(&format!("--set {field}=null"))];
+        let advice = match self.is_paused {
+            true => "Follow the advice of paused-by-keda.".to_owned(),
+            false => {
+                commands.push(about.patch_spec(&json!({ "behavior": behavior })));
+                format!(
+                    "Remove spec.{} to let the HPA scale {}.",
+                    about.field(&field),
+                    verb(direction)
+                )
+            }
+        };
         Text {
             summary: format!(
-                "the metrics propose {}, but {field} is Disabled, so the HPA never scales {}",
+                "the metrics propose {}, but spec.{field} is Disabled, so the HPA never scales {}",
                 self.desired,
                 verb(direction)
             ),
             evidence: Vec::new(),
-            advice: format!("Remove {field} to let the HPA scale {}.", verb(direction)),
-            commands: vec![
-                about.predict(&format!("--set behavior.{}.selectPolicy=null", rules(direction))),
-                about.patch_spec(&json!({ "behavior": behavior })),
-            ],
+            advice,
+            commands,
             objects: about.own(),
         }
     }
@@ -303,14 +314,16 @@ impl Words for AtMax {
         let Self(bound) = self;
         let Bound { asked, bound: max, .. } = *bound;
         let below = bound.metric.filter(|_| bound.ratio.is_some_and(|ratio| ratio <= 1.0));
+        let field = about.field("maxReplicas");
         let advice = match below {
             Some(metric) => format!(
-                "Look at the pods that are counted before you raise maxReplicas: {} is not above \
-                 its target.",
+                "Look at the pods that are counted before you raise {field}: {} is not above its \
+                 target.",
                 about.label(metric)
             ),
-            None => "Raise maxReplicas, if the nodes and what the pods depend on can carry it."
-                .to_owned(),
+            None => {
+                format!("Raise {field}, if the nodes and what the pods depend on can carry it.")
+            }
         };
         Text {
             summary: format!("the metrics propose {asked}, and maxReplicas is {max}"),
@@ -333,7 +346,7 @@ impl Words for AtMin {
         Text {
             summary: format!("the metrics propose {asked}, and minReplicas is {min}"),
             evidence: bounded(about, bound, "minReplicas"),
-            advice: "Lower minReplicas if fewer replicas are enough.".to_owned(),
+            advice: format!("Lower {} if fewer replicas are enough.", about.field("minReplicas")),
             commands: vec![
                 about.predict(&format!("--min {lower}")),
                 about.patch_spec(&json!({ "minReplicas": lower })),
@@ -365,7 +378,10 @@ fn corrected(
             }
         ),
         evidence: without.into_iter().collect(),
-        advice: format!("Find out what scaled the target to {current}, or change {field}."),
+        advice: format!(
+            "Find out what scaled the target to {current}, or change {}.",
+            about.field(field)
+        ),
         commands: vec![
             about.predict(&format!("{flag} {current}")),
             about.patch_spec(&serde_json::Value::Object(patch)),

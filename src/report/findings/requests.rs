@@ -165,7 +165,7 @@ impl Words for MissingRequest {
                 format!("Set the annotation {annotation} in the template of the target.")
             }
             Some((Source::Injected, None, Some(container))) => {
-                format!("Use a ContainerResource metric for {container}.")
+                format!("Use {}.", about.container_metric(self.metric, container))
             }
             Some((Source::Injected, None, None)) => {
                 format!("Let the injector set a {resource} request for {}.", names(&named))
@@ -260,11 +260,12 @@ impl Words for DilutedByContainer {
                 ),
             },
             evidence,
-            advice: match has_container_metrics {
-                true => format!("Use a ContainerResource metric for {container}."),
-                false => format!(
-                    "Upgrade to Kubernetes 1.30, and use a ContainerResource metric for {container}."
-                ),
+            advice: {
+                let used = about.container_metric(*metric, container);
+                match has_container_metrics {
+                    true => format!("Use {used}."),
+                    false => format!("Upgrade to Kubernetes 1.30, and use {used}."),
+                }
             },
             commands: match has_container_metrics {
                 true => vec![about.patch_spec(&json!({ "metrics": metrics }))],
@@ -398,7 +399,9 @@ impl Words for RequestsDifferFromTemplate {
             ),
             evidence,
             advice: match average {
-                Some(average) => format!("Use averageValue: {average} instead{other}."),
+                Some(average) => {
+                    format!("Use {} instead{other}.", about.average_value(*metric, &average))
+                }
                 None => format!("Use an AverageValue target instead{other}."),
             },
             commands: command.into_iter().collect(),

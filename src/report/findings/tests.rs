@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{About, Text, views};
+use super::{FindingView, Text, views};
 use crate::build;
 use crate::findings::testing::{pass, state, with};
 use crate::findings::{Code, find};
@@ -82,33 +82,184 @@ fn a_resize_that_no_node_can_hold() {
     assert!(advice("Deferred").starts_with("Wait"));
 }
 
+/// The fields of a ScaledObject's spec that commands may change (`ScaledObjectSpec`).
+fn is_of_scaled_object(spec: &Value) -> bool {
+    const FIELDS: [&str; 4] = ["scaleTargetRef", "minReplicaCount", "maxReplicaCount", "advanced"];
+    let advanced = spec["advanced"].as_object().into_iter().flatten();
+    let mut fields = spec.as_object().unwrap().keys();
+    fields.all(|field| FIELDS.contains(&&**field))
+        && advanced.clone().all(|(field, _)| field == "horizontalPodAutoscalerConfig")
+        && advanced
+            .flat_map(|(_, config)| config.as_object().unwrap().keys())
+            .all(|it| it == "behavior")
+}
+
 #[test]
 fn an_hpa_that_keda_makes() {
     let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "queue",
         "uid": "1", "controller": true}]);
-    let made = |items: &[Value], max: i32| {
-        let patch = json!({"metadata": {"ownerReferences": owner}, "spec": {"maxReplicas": max}});
+    let made = |items: &[Value], spec: Value| {
+        let patch = json!({"metadata": {"ownerReferences": owner}, "spec": spec});
         with(items, "HorizontalPodAutoscaler", &patch)
     };
-    let pods = state(&[cpu()], &["100m"; 3]);
-    let patch = r#"'{"spec":{"maxReplicaCount":6}}'"#;
-    let command = format!("kubectl patch scaledobject queue -n default --type=merge -p {patch}");
-    let commands = said(Code::AtMax, &made(&pods, 3)).commands;
-    assert!(commands.contains(&command), "{commands:?}");
-    let metric = build::external("queue", &build::value("75"));
-    let items = [state(&[metric], &["50m"; 3]), vec![build::queue(&["225"])]].concat();
-    let Text { advice, commands, .. } = said(Code::ValueMultiplies, &made(&items, 20));
-    assert_eq!(commands, ["kubectl edit scaledobject queue -n default"]);
-    assert!(
-        advice.ends_with("spec.triggers of ScaledObject/queue, from which KEDA makes the HPA.")
+    let scaled_object = |annotations: Value| {
+        json!({
+            "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+            "metadata": {"name": "queue", "namespace": "default", "annotations": annotations},
+            "spec": {"scaleTargetRef": {"name": "web"}, "triggers": []},
+        })
+    };
+    let external = |name: &str, target: &Value, values: &[&str]| {
+        let mut values = build::queue(values);
+        values["items"][0]["metricName"] = json!(name);
+        [state(&[build::external(name, target)], &["50m"; 3]), vec![values]].concat()
+    };
+    let failing =
+        |name: &str, target: &Value| state(&[cpu(), build::external(name, target)], &["10m"; 3]);
+    let beside = |items: Vec<Value>, object: Value| [items, vec![object]].concat();
+    let (busy, idle) = (state(&[cpu()], &["100m"; 3]), state(&[cpu()], &["10m"; 3]));
+    let down = |rules: Value| json!({"behavior": {"scaleDown": rules}});
+    let disabled = || down(json!({"selectPolicy": "Disabled", "stabilizationWindowSeconds": 0}));
+    let paused = scaled_object(json!({"autoscaling.keda.sh/paused-scale-in": "true"}));
+    let paused_out = scaled_object(json!({"autoscaling.keda.sh/paused-scale-out": "true"}));
+    let behavior = "advanced.horizontalPodAutoscalerConfig.behavior";
+    let value = build::value("75");
+    let none = json!({});
+    let container = json!({"type": "ContainerResource", "containerResource": {
+        "name": "cpu", "container": "ap", "target": build::utilization(50)}});
+    let removal = format!(
+        "Remove spec.{behavior}.scaleDown.selectPolicy of ScaledObject/queue to let the HPA scale down."
     );
-    let pass = pass(&made(&pods, 3));
-    let about = About { pass: &pass, finding: &find(&pass)[0] };
-    let behavior = json!({"scaleDown": {"selectPolicy": "Max"}});
-    let advanced = json!({"horizontalPodAutoscalerConfig": {"behavior": behavior}});
-    let patch = json!({"spec": {"advanced": advanced}});
-    assert_eq!(
-        about.patch_spec(&json!({"behavior": behavior})),
-        format!("kubectl patch scaledobject queue -n default --type=merge -p '{patch}'")
+    let window = format!(
+        "Wait, or set {behavior}.scaleDown.stabilizationWindowSeconds of ScaledObject/queue (default 300s)."
     );
+    let rate = format!(
+        "Wait for the next passes, or change {behavior}.scaleUp.policies of ScaledObject/queue."
+    );
+    let slow = json!({"behavior": {"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}}});
+    let follow = "Follow the advice of paused-by-keda.";
+    let patch = |verb: &str, spec: Value| {
+        format!(
+            "kubectl {verb} scaledobject queue -n default --type=merge -p '{}'",
+            json!({"spec": spec})
+        )
+    };
+    let config = |behavior: Value| json!({"advanced": {"horizontalPodAutoscalerConfig": {"behavior": behavior}}});
+    let edit = || Some("kubectl edit scaledobject queue -n default".to_owned());
+    let mut wrong = Vec::new();
+    for (code, items, advice, command) in [
+        (
+            Code::AtMax,
+            made(&busy, json!({"maxReplicas": 3})),
+            "Raise maxReplicaCount of ScaledObject/queue, if the nodes and what the pods depend on can carry it.",
+            Some(patch("patch", json!({"maxReplicaCount": 6}))),
+        ),
+        (
+            Code::AtMin,
+            made(&idle, json!({"minReplicas": 3, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}})),
+            "Lower minReplicaCount of ScaledObject/queue if fewer replicas are enough.",
+            Some(patch("patch", json!({"minReplicaCount": 1}))),
+        ),
+        (
+            Code::AboveMax,
+            made(&busy, json!({"maxReplicas": 2})),
+            "Find out what scaled the target to 3, or change maxReplicaCount of ScaledObject/queue.",
+            Some(patch("patch", json!({"maxReplicaCount": 3}))),
+        ),
+        (
+            Code::BelowMin,
+            made(&busy, json!({"minReplicas": 5})),
+            "Find out what scaled the target to 3, or change minReplicaCount of ScaledObject/queue.",
+            Some(patch("patch", json!({"minReplicaCount": 3}))),
+        ),
+        (
+            Code::HeldByWindow,
+            made(&idle, none.clone()),
+            &window,
+            Some(patch("patch", config(json!({"scaleDown": {"stabilizationWindowSeconds": 60}})))),
+        ),
+        (Code::RateLimited, made(&busy, slow), &rate, None),
+        (
+            Code::DirectionDisabled,
+            beside(made(&idle, disabled()), scaled_object(json!({}))),
+            &removal,
+            Some(patch("patch", config(json!({"scaleDown": {"selectPolicy": null}})))),
+        ),
+        // An annotation of the other direction does not disable this one.
+        (
+            Code::DirectionDisabled,
+            beside(made(&idle, disabled()), paused_out),
+            &removal,
+            Some(patch("patch", config(json!({"scaleDown": {"selectPolicy": null}})))),
+        ),
+        (Code::DirectionDisabled, beside(made(&idle, disabled()), paused.clone()), follow, None),
+        (Code::DirectionDisabled, made(&idle, disabled()), follow, None),
+        (
+            Code::PausedByKeda,
+            beside(made(&idle, disabled()), paused),
+            "Remove autoscaling.keda.sh/paused-scale-in from ScaledObject/queue.",
+            Some("kubectl annotate scaledobject queue -n default autoscaling.keda.sh/paused-scale-in-".to_owned()),
+        ),
+        (
+            Code::ValueMultiplies,
+            made(&external("s0-prometheus", &value, &["225"]), none.clone()),
+            "Use metricType: AverageValue and a threshold of 75 for s0-prometheus in spec.triggers of \
+             ScaledObject/queue if the metric does not fall with the replicas.",
+            edit(),
+        ),
+        (
+            Code::ValueMultiplies,
+            made(&external("composite-metric", &value, &["225"]), none.clone()),
+            "Use metricType: AverageValue and target: 75 in spec.advanced.scalingModifiers of \
+             ScaledObject/queue if the metric does not fall with the replicas.",
+            edit(),
+        ),
+        (
+            Code::BlockedByFailedMetric,
+            made(&failing("s0-prometheus", &build::average("75")), none.clone()),
+            "Repair s0-prometheus, or remove its trigger from ScaledObject/queue, or set its spec.fallback.",
+            edit(),
+        ),
+        (
+            Code::BlockedByFailedMetric,
+            made(&failing("s0-prometheus", &value), none.clone()),
+            "Repair s0-prometheus, or remove its trigger from ScaledObject/queue.",
+            edit(),
+        ),
+        (
+            Code::BlockedByFailedMetric,
+            made(&failing("composite-metric", &value), none.clone()),
+            "Repair composite-metric, or change spec.advanced.scalingModifiers.formula of ScaledObject/queue.",
+            edit(),
+        ),
+        (
+            Code::UnknownContainer,
+            made(&state(&[container], &["50m"; 3]), none.clone()),
+            "Use metadata.containerName: app for cpu in spec.triggers of ScaledObject/queue.",
+            edit(),
+        ),
+    ] {
+        let Text { advice: told, commands, .. } = said(code, &items);
+        let changes: Vec<&String> =
+            commands.iter().filter(|it| !it.starts_with("kubectl hpa predict")).collect();
+        if told != advice || changes != command.iter().collect::<Vec<_>>() {
+            wrong.push(format!("{code:?}: {told}\n  {changes:?}"));
+        }
+        // The same of all that is found beside it.
+        let pass = pass(&items);
+        for FindingView { code, text, .. } in views(&pass, &find(&pass)) {
+            const OF_THE_HPA: [&str; 4] = ["maxReplicas", "minReplicas", "averageValue", "ContainerResource"];
+            let strange = OF_THE_HPA.iter().any(|field| text.advice.contains(field))
+                || text.advice.replace(behavior, "").contains("behavior.");
+            let patches = text.commands.iter().filter_map(|it| it.split_once(" -p '"));
+            let strange = strange || patches.clone().any(|(command, patch)| {
+                let patch: Value = serde_json::from_str(patch.trim_end_matches('\'')).unwrap();
+                !command.starts_with("kubectl patch scaledobject") || !is_of_scaled_object(&patch["spec"])
+            });
+            if strange {
+                wrong.push(format!("{code:?}: {} {:?}", text.advice, text.commands));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

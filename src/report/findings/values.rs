@@ -131,7 +131,8 @@ impl Words for ValueMultiplies {
             ),
             evidence,
             advice: format!(
-                "Use averageValue: {target} if the metric does not fall with the replicas."
+                "Use {} if the metric does not fall with the replicas.",
+                about.average_value(*metric, &target.to_string())
             ),
             commands: vec![about.patch_spec(&serde_json::json!({ "metrics": metrics }))],
             objects: about.own(),

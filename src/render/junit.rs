@@ -13,11 +13,11 @@ pub fn junit(hpa: &str, judged: &[Judged]) -> String {
     let all = || judged.iter().flat_map(|own| &own.expectations);
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kubectl-hpa\" {}>\n",
-        counts(all())
+        counts(&all())
     );
     for own in judged {
         let suite = escape(&own.named(hpa));
-        let counts = counts(own.expectations.iter());
+        let counts = counts(&own.expectations.iter());
         let _ = writeln!(out, r#"  <testsuite name="{suite}" {counts} skipped="0">"#);
         for expectation in &own.expectations {
             case(&mut out, &suite, expectation);
@@ -28,7 +28,7 @@ pub fn junit(hpa: &str, judged: &[Judged]) -> String {
     out
 }
 
-fn counts<'e>(expectations: impl Iterator<Item = &'e Expectation> + Clone) -> String {
+fn counts<'e>(expectations: &(impl Iterator<Item = &'e Expectation> + Clone)) -> String {
     let of = |truth| expectations.clone().filter(|one| one.truth == truth).count();
     format!(
         r#"tests="{}" failures="{}" errors="{}""#,

@@ -530,7 +530,7 @@ fn a_candidate_may_have_other_metrics() {
     let path = |name: &str| directory.path().join(name).display().to_string();
     let cpu = build::resource("cpu", &build::utilization(50));
     let base = json!({"minReplicas": 1, "maxReplicas": 12});
-    let both = build::with(base.clone(), &queue(&[cpu.clone()]));
+    let both = build::with(base.clone(), &queue(std::slice::from_ref(&cpu)));
     let only_cpu = build::with(base, &json!({ "metrics": [cpu] }));
     let items = |spec: &Value| {
         let pod = [build::pod("web-0"), build::pod_metrics("web-0", "40m")];

@@ -41,7 +41,7 @@ impl Tls {
                 config.dangerous().with_custom_certificate_verifier(Arc::new(Unverified))
             }
             Some(roots) => config.with_root_certificates(roots),
-            None => config.with_platform_verifier().map_err(no_root)?,
+            None => config.with_platform_verifier().map_err(|e| no_root(&e))?,
         };
         let config = match identity {
             None => config.with_no_client_auth(),
@@ -76,7 +76,7 @@ fn unusable_key(cause: impl std::fmt::Display) -> Error {
     unusable(format!("invalid private key: {cause}")).hint(USER)
 }
 
-fn no_root(e: rustls::Error) -> Error {
+fn no_root(e: &rustls::Error) -> Error {
     unusable(format!("failed to add a root certificate: {e}"))
 }
 

@@ -26,7 +26,7 @@ use crate::report::prediction::Prediction;
 use crate::saved::file;
 use crate::saved::save::Saved;
 use crate::snapshot::note::Note;
-use crate::whatif::expect::Gate;
+use crate::whatif::expect::{Expectation, Gate};
 use crate::whatif::overrides::{Assumptions, NamedMetric};
 use crate::whatif::thresholds::{Found, thresholds};
 
@@ -121,7 +121,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     if plays && timeline.is_none() {
         assumed.input.notes.push(Note::NotPlayed);
     }
-    let expected = gate.of_first_pass();
+    let findings = watch.fail_on.iter().map(|it| Expectation::not_found(it.as_str(), true).name());
+    let expected: Vec<String> = gate.of_first_pass().into_iter().chain(findings).collect();
     if timeline.is_some() && !expected.is_empty() {
         assumed.input.notes.push(Note::FirstPassExpected { expected });
     }

@@ -93,6 +93,19 @@ impl Node {
         }
     }
 
+    /// How many fields are a side of a comparison by themselves.
+    fn lone_fields(&self) -> usize {
+        match self {
+            Self::Any(parts) | Self::All(parts) => parts.iter().map(Self::lone_fields).sum(),
+            Self::Not(inner) => inner.lone_fields(),
+            Self::Flag(_) => 0,
+            Self::Compare(left, _, right) => {
+                let is_field = |side: &&&Operand| matches!(***side, Operand::Field(_));
+                [&**left, &**right].iter().filter(is_field).count()
+            }
+        }
+    }
+
     /// Why a comparison has no answer although its fields have values.
     fn lack(&self, facts: &impl Fn(&Field) -> Fact) -> Option<Lack> {
         match self {
@@ -140,6 +153,8 @@ pub struct Expectation {
     pub truth: Truth,
     /// The fields that it looks at, each once.
     pub values: Vec<Value>,
+    /// Whether its fields stand alone on their sides of comparisons, and are not computed with.
+    pub is_plain: bool,
     /// Why it is unknown, where no field says that.
     pub lack: Option<Lack>,
     /// What to type to know it, where only the history leaves it open, or only the time.
@@ -160,20 +175,24 @@ pub struct Value {
 impl Value {
     fn new(field: &Field, facts: &Facts<'_>) -> Self {
         let fact = facts.get(field);
-        let is_known = !matches!(fact, Fact::Unknown(_));
-        let moment = facts.moment(field).filter(|_| is_known);
+        let moment = facts.moment(field).filter(|_| fact.is_exact());
         Self { field: field.clone(), fact, moment }
     }
 }
 
-/// The value without its field: `4`, `34 at 2026-11-17T12:03:00Z`.
+/// The value without its field: `4`, `34 at 2026-11-17T12:03:00Z`, `15m (first at
+/// 2026-11-17T12:03:00Z)`.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.fact)?;
-        match (self.moment.map(SecondsTime), &self.fact) {
-            (Some(start), Fact::Duration(_)) => write!(f, " from {start} on"),
-            (Some(moment), _) => write!(f, " at {moment}"),
-            (None, _) => Ok(()),
+        let Some(moment) = self.moment.map(SecondsTime) else { return Ok(()) };
+        match self.field {
+            Field::Run(_, RunField::LongestShort) => write!(f, " from {moment} on"),
+            Field::Run(_, RunField::Short) => write!(f, " (longest from {moment} on)"),
+            Field::Run(_, RunField::AtMax | RunField::Reversals | RunField::Unanswered) => {
+                write!(f, " (first at {moment})")
+            }
+            _ => write!(f, " at {moment}"),
         }
     }
 }
@@ -200,6 +219,7 @@ impl Expectation {
             fail_on: *fail_on,
             truth: found,
             values,
+            is_plain: expression.root.lone_fields() == expression.fields.len(),
             lack: None,
             hint: None,
         };
@@ -217,6 +237,7 @@ impl Expectation {
             fail_on: Some(what),
             truth: if is_found { Truth::False } else { Truth::True },
             values: Vec::new(),
+            is_plain: true,
             lack: None,
             hint: None,
         }
@@ -229,6 +250,7 @@ impl Expectation {
             fail_on: None,
             truth,
             values: Vec::new(),
+            is_plain: true,
             lack: None,
             hint: Some(tried),
         }
@@ -245,10 +267,11 @@ impl Expectation {
         self.with_reasons(values.collect::<Vec<_>>().join(", "))
     }
 
-    /// The same beside the expression, where the only number needs no name: `4`.
+    /// The same beside the expression, where the only number needs no name if it is compared as it is:
+    /// `4`.
     pub fn in_short(&self) -> String {
         match &self.values[..] {
-            [value] if value.field.is_number() => self.with_reasons(value.to_string()),
+            [value] if self.is_plain && value.field.is_number() => self.with_reasons(value.to_string()),
             _ => self.because(),
         }
     }

@@ -229,25 +229,30 @@ fn fields_of_a_run_are_counted_from_its_passes() {
     let longest = stretches.clone().max_by_key(|stretch| stretch.len()).expect("a stretch");
     let before = longest.as_ptr_range().start as usize - passes.as_ptr_range().start as usize;
     let before = before / size_of::<Point>();
-    let changes = std::iter::once(2).chain(replicas()).zip(replicas()).filter(|(a, b)| a != b);
-    let rises: Vec<bool> = changes.map(|(before, after)| after > before).collect();
+    let changes = std::iter::once(2).chain(replicas()).zip(replicas()).enumerate();
+    let changes = changes.filter(|(_, (before, after))| before != after);
+    let rises: Vec<(usize, bool)> = changes.map(|(place, (a, b))| (place, b > a)).collect();
+    let mut reversals = rises.windows(2).filter(|pair| pair[0].1 != pair[1].1);
     let seconds = |passes: usize| passes as f64 * 15.0;
+    let lowest = replicas().min().expect("a pass");
     let highest = replicas().max().expect("a pass");
     let expected = [
         json!(f64::from(total) * 15.0 / 3600.0),
         json!(f64::from(total) / 60.0),
-        json!(replicas().min()),
+        json!(lowest),
         json!(highest),
         json!(seconds(replicas().filter(|it| *it == 10).count())),
         json!(seconds(passes.iter().filter(short).count())),
         json!(seconds(longest.len())),
         json!(rises.len()),
-        json!(rises.windows(2).filter(|pair| pair[0] != pair[1]).count()),
+        json!(reversals.clone().count()),
         json!(seconds(0)),
         json!(timeline.passes.last().map(|pass| pass.replicas)),
         json!(true),
     ];
-    assert!(longest.len() > 1 && highest > 4 && rises.contains(&false), "nothing happens");
+    assert!(longest.len() > 1 && highest > 4 && reversals.clone().count() > 0, "nothing happens");
+    let reversal = reversals.next().map(|pair| pair[1].0);
+    let first = |of: i32| replicas().position(|it| it == of);
     let time = |pass: usize| {
         let time = timeline.start + SignedDuration::from_secs(15) * i32::try_from(pass).unwrap();
         time.strftime("%FT%TZ").to_string()
@@ -257,15 +262,25 @@ fn fields_of_a_run_are_counted_from_its_passes() {
         assert_eq!(value["field"], **field);
         assert_eq!(value["value"], expected[place % 12], "{field}");
         let moment = match place % 12 {
-            3 => replicas().position(|it| it == highest).map(time),
-            6 => Some(time(before)),
+            2 => first(lowest),
+            3 => first(highest),
+            4 => first(10),
+            5 | 6 => Some(before),
+            8 => reversal,
             _ => None,
         };
-        assert_eq!(value["moment"], json!(moment), "{field}");
+        assert_eq!(value["moment"], json!(moment.map(time)), "{field}");
         let truth = if value["value"] == 0.0 { Truth::Unknown } else { Truth::True };
         assert_eq!(own.truth, truth, "{}", own.because());
     }
-    let args = expect(&["run.highest < 5", "1h / run.unanswered > 2"], &[Condition::RunMaxed]);
+    let expressions = [
+        "run.highest < 5",
+        "1h / run.unanswered > 2",
+        "run.short * 10m < 1s",
+        "run.longestShort < 15s",
+        "run.lowest + run.reversals < 2",
+    ];
+    let args = expect(&expressions, &[Condition::RunMaxed]);
     let (_, expectations, _) = run_of(&growing(), Some(LOAD), &args);
     let lines: Vec<String> = expectations.iter().map(Expectation::because).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
@@ -303,6 +318,63 @@ fn a_run_that_could_be_another_is_unknown() {
         scale.spec_replicas = 0;
     }
     assert_eq!(Pass::run(asleep).doubts(), known);
+}
+
+/// Where passes have no answer, what was short is known within bounds, and the replicas only if the
+/// passes are few.
+#[test]
+fn a_run_is_known_as_far_as_its_passes_have_answers() {
+    use Truth::{False, True, Unknown};
+    let mut beyond = growing();
+    let mut asleep = growing();
+    if let (Ok(beyond), Ok(asleep)) = (&mut beyond.snapshot.scale, &mut asleep.snapshot.scale) {
+        beyond.spec_replicas = 20;
+        asleep.spec_replicas = 0;
+    }
+    let most = "time,cpu\n0,20%\n1m,missing\n40m,0%\n";
+    let few = "time,cpu\n0,20%\n5m,missing\n6m,20%\n20m,20%\n";
+    let tail = "time,cpu\n0,20%\n20m,missing\n";
+    let all = "time,cpu\n0,missing\n10m,0%\n";
+    let none = "no pass of the run has an answer";
+    let off = "the replicas stay only because scaling is disabled at 0";
+    let undecided = "metrics decide no pass of the run";
+    let share = "156 of 160 passes have no answer";
+    for (input, load, text, truth, why) in [
+        (&growing(), most, "run.short <= 1m", Unknown, "anywhere from"),
+        (&growing(), most, "run.longestShort <= 1m", Unknown, "anywhere from"),
+        (&growing(), most, "run.short <= 40m", True, "anywhere from"),
+        (&growing(), most, "run.short > 40m", False, "anywhere from"),
+        (&growing(), most, "run.unanswered == 39m", True, "39m (first at 2026-11-21T07:07:59Z)"),
+        (&growing(), most, "run.highest <= 20", Unknown, share),
+        (&growing(), most, "run.replicaHours > 0", Unknown, share),
+        (&growing(), most, "run.atMax == 0s", Unknown, share),
+        (&growing(), most, "run.settled", Unknown, share),
+        (&growing(), few, "run.unanswered == 1m", True, "first at"),
+        (&growing(), few, "run.highest <= 20", True, "at 2026"),
+        (&growing(), few, "run.short <= 10s", Unknown, "anywhere from"),
+        (&growing(), tail, "run.highest <= 20", True, "at 2026"),
+        (&growing(), tail, "run.settled", Unknown, "the last pass has no answer"),
+        (&growing(), tail, "run.last <= 20", Unknown, "the last pass has no answer"),
+        (&growing(), all, "run.mean <= 20", Unknown, none),
+        (&growing(), all, "run.short <= 20m", Unknown, none),
+        (&growing(), all, "run.unanswered == 10m", True, "10m"),
+        (&beyond, all, "run.lowest == 10", Unknown, undecided),
+        (&beyond, all, "run.short <= 20m", Unknown, undecided),
+        (&beyond, all, "run.unanswered == 9m45s", True, "9m45s"),
+        (&asleep, few, "run.highest == 0", Unknown, off),
+        (&asleep, few, "run.short == 0s", Unknown, off),
+        (&asleep, few, "run.unanswered == 0s", Unknown, off),
+        (&asleep, few, "run.settled", Unknown, off),
+    ] {
+        let (_, expectations, _) = run_of(input, Some(load), &expect(&[text], &[]));
+        let (found, because) = (expectations[0].truth, expectations[0].because());
+        assert_eq!(found, truth, "{load}{text}: {because}");
+        assert!(because.contains(why), "{load}{text}: {because}, not {why}");
+    }
+    let (_, expectations, _) = run_of(&growing(), Some(most), &expect(&["run.short <= 1m"], &[]));
+    let value = serde_json::to_value(&expectations[0].values[0]).expect("JSON");
+    assert_eq!(value["value"], json!(null), "{value}");
+    assert_eq!(value["range"]["max"].as_f64(), value["range"]["min"].as_f64().map(|it| it + 2340.0));
 }
 
 #[test]
@@ -631,6 +703,7 @@ fn saying(text: &str) -> (Page, Vec<Expectation>) {
         fail_on: None,
         truth: Truth::False,
         values: vec![expect::Value { field, fact: Fact::Unknown(say()), moment: None }],
+        is_plain: true,
         lack: None,
         hint: None,
     };

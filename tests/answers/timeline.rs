@@ -307,6 +307,12 @@ fn expectations_of_a_timeline_are_said_to_be_about_its_first_pass() {
         ),
         (&["--for=1m", "--expect=desired <= run.highest", "--exit-code"], "--exit-code"),
         (&["--for=1m", "--expect=run.settled", "--expect=run.mean > 1"], ""),
+        (
+            &["--for=1m", "--fail-on=missing-request,unsettled,error"],
+            "no finding missing-request (--fail-on missing-request), no finding error (--fail-on \
+             error)",
+        ),
+        (&["--fail-on=missing-request"], ""),
         (&["--for=1m"], ""),
         (&["--expect=desired == 4"], ""),
     ] {

@@ -129,7 +129,9 @@ impl Interval {
             Fact::Fraction { numerator, denominator } => {
                 Exact::new((*numerator).into(), (*denominator).into()).map(Self::point)
             }
-            Fact::Duration(duration) => Ok(Self::point(Exact::int(duration.as_nanos()))),
+            Fact::Duration { min, max } => {
+                Ok(Self { min: Exact::int(min.as_nanos()), max: Exact::int(max.as_nanos()) })
+            }
             Fact::Flag(_) | Fact::Unknown(_) => Err(Lack::Field),
         }
     }

@@ -17,7 +17,7 @@ use crate::numbers;
 use crate::outlook::{Outlook, Range};
 use crate::pass::{Doubts, Pass};
 use crate::snapshot::{MetricAnswer, Snapshot};
-use crate::whatif::timeline::Totals;
+use crate::whatif::timeline::{Stretch, Totals};
 
 /// The value of a field.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,8 +40,13 @@ pub enum Fact {
         /// By what.
         denominator: i128,
     },
-    /// A length of time.
-    Duration(SignedDuration),
+    /// A length of time, known or within bounds.
+    Duration {
+        /// It is not shorter.
+        min: SignedDuration,
+        /// It is not longer.
+        max: SignedDuration,
+    },
     /// Not known, and why.
     Unknown(String),
 }
@@ -50,6 +55,20 @@ impl Fact {
     fn count(n: impl Into<i64>) -> Self {
         let n = n.into();
         Self::Count { min: n, max: n }
+    }
+
+    fn duration(length: SignedDuration) -> Self {
+        Self::Duration { min: length, max: length }
+    }
+
+    /// Whether it is a single value.
+    pub(super) fn is_exact(&self) -> bool {
+        match self {
+            Self::Count { min, max } => min == max,
+            Self::Duration { min, max } => min == max,
+            Self::Flag(_) | Self::Amount(_) | Self::Fraction { .. } => true,
+            Self::Unknown(_) => false,
+        }
     }
 
     fn unknown(why: impl Into<String>) -> Self {
@@ -70,7 +89,14 @@ impl Fact {
             Self::Fraction { numerator, denominator } => {
                 map.serialize_entry("value", &(*numerator as f64 / *denominator as f64))
             }
-            Self::Duration(duration) => map.serialize_entry("value", &duration.as_secs_f64()),
+            Self::Duration { min, max } if min == max => {
+                map.serialize_entry("value", &min.as_secs_f64())
+            }
+            Self::Duration { min, max } => {
+                map.serialize_entry("value", &None::<i64>)?;
+                let (min, max) = (min.as_secs_f64(), max.as_secs_f64());
+                map.serialize_entry("range", &Bounds { min, max })
+            }
             Self::Unknown(why) => {
                 map.serialize_entry("value", &None::<i64>)?;
                 map.serialize_entry("unknown", why)
@@ -80,9 +106,9 @@ impl Fact {
 }
 
 #[derive(Serialize)]
-struct Bounds {
-    min: i64,
-    max: i64,
+struct Bounds<T> {
+    min: T,
+    max: T,
 }
 
 impl std::fmt::Display for Fact {
@@ -95,11 +121,18 @@ impl std::fmt::Display for Fact {
             Self::Fraction { numerator, denominator } => {
                 f.write_str(&numbers::number(*numerator as f64 / *denominator as f64))
             }
-            Self::Duration(duration) => f.write_str(&numbers::duration(*duration)),
+            Self::Duration { min, max } if min == max => f.write_str(&numbers::duration(*min)),
+            Self::Duration { min, max } => {
+                let (min, max) = (numbers::duration(*min), numbers::duration(*max));
+                write!(f, "anywhere from {min} to {max}")
+            }
             Self::Unknown(why) => write!(f, "unknown ({why})"),
         }
     }
 }
+
+/// Up to one pass in so many may lack an answer where the replicas of a run are to be known.
+const MOST_UNANSWERED: usize = 10;
 
 /// What a run comes to, and what of it is not certain.
 #[derive(Debug, Clone, Copy)]
@@ -134,18 +167,49 @@ impl<'a> RunFacts<'a> {
     }
 
     fn get(&self, field: RunField) -> Fact {
-        let Self { totals, doubts } = self;
-        // What stays because nothing was measured says nothing about the spec.
-        let is_unanswered = totals.unanswered() == totals.span();
+        let Self { doubts, .. } = self;
         let open = [
             (doubts.metrics, "it depends on metrics that are not known here"),
             (doubts.history, OPEN_MEMORY),
             (doubts.time, OPEN_TIME),
-            (is_unanswered && field != RunField::Unanswered, "no pass of the run has an answer"),
         ];
         if let Some((_, why)) = open.into_iter().find(|(is_open, _)| *is_open) {
             return Fact::unknown(why);
         }
+        self.undecided(field).unwrap_or_else(|| self.total(field))
+    }
+
+    /// Why a field says nothing about the spec, where too much of the run stays as it is because
+    /// nothing was measured.
+    fn undecided(&self, field: RunField) -> Option<Fact> {
+        use RunField::{Last, LongestShort, Settled, Short, Unanswered};
+        let Self { totals, .. } = self;
+        let (unanswered, passes) = (totals.unanswered_passes(), totals.passes);
+        match field {
+            // Whether metrics are missing is known once one was looked for.
+            Unanswered if unanswered > 0 => None,
+            _ if unanswered == passes => Some(Fact::unknown("no pass of the run has an answer")),
+            _ if totals.decided_passes() == 0 && totals.highest.replicas == 0 => {
+                Some(Fact::unknown(keeps(Block::AtZero)))
+            }
+            _ if totals.decided_passes() == 0 => {
+                Some(Fact::unknown("metrics decide no pass of the run"))
+            }
+            // A range says how much is open.
+            Unanswered | Short | LongestShort => None,
+            _ if unanswered.saturating_mul(MOST_UNANSWERED) > passes => {
+                Some(Fact::Unknown(format!("{unanswered} of {passes} passes have no answer")))
+            }
+            Last | Settled if !totals.ends_answered() => {
+                Some(Fact::unknown("the last pass has no answer"))
+            }
+            _ => None,
+        }
+    }
+
+    fn total(&self, field: RunField) -> Fact {
+        let Self { totals, .. } = self;
+        let length = |of: Option<Stretch>| of.map_or(SignedDuration::ZERO, |it| it.length);
         match field {
             RunField::ReplicaHours => {
                 // 31 bits of replicas times 93 bits of time fit.
@@ -158,26 +222,37 @@ impl<'a> RunFacts<'a> {
             },
             RunField::Lowest => Fact::count(totals.lowest),
             RunField::Highest => Fact::count(totals.highest.replicas),
-            RunField::AtMax => Fact::Duration(totals.at_max()),
-            RunField::Short => Fact::Duration(totals.short()),
-            RunField::LongestShort => {
-                let longest = totals.longest_short();
-                Fact::Duration(longest.map_or(SignedDuration::ZERO, |stretch| stretch.length))
+            RunField::AtMax => Fact::duration(totals.at_max()),
+            RunField::Short => {
+                Fact::Duration { min: totals.short(), max: totals.short_at_most() }
             }
+            RunField::LongestShort => Fact::Duration {
+                min: length(totals.longest_short()),
+                max: length(totals.longest_short_at_most()),
+            },
             RunField::Rescales => Fact::count(totals.rescales as i64),
             RunField::Reversals => Fact::count(totals.reversals as i64),
-            RunField::Unanswered => Fact::Duration(totals.unanswered()),
+            RunField::Unanswered => Fact::duration(totals.unanswered()),
             RunField::Last => Fact::count(totals.last),
             RunField::Settled => Fact::Flag(totals.is_settled),
         }
     }
 
-    /// When a value was reached, where that is known.
+    /// When it came to a value first, or where its longest stretch begins.
     fn moment(&self, field: RunField) -> Option<Timestamp> {
+        let Self { totals, .. } = self;
         match field {
-            RunField::Highest => Some(self.totals.highest.time),
-            RunField::LongestShort => self.totals.longest_short().map(|stretch| stretch.start),
-            _ => None,
+            RunField::Lowest => Some(totals.first_lowest()),
+            RunField::Highest => Some(totals.highest.time),
+            RunField::AtMax => totals.first_at_max(),
+            RunField::Short | RunField::LongestShort => totals.longest_short().map(|it| it.start),
+            RunField::Reversals => totals.first_reversal(),
+            RunField::Unanswered => totals.first_unanswered(),
+            RunField::ReplicaHours
+            | RunField::Mean
+            | RunField::Rescales
+            | RunField::Last
+            | RunField::Settled => None,
         }
     }
 }

@@ -394,7 +394,14 @@ fn a_range_decides_where_all_of_it_agrees() {
 /// Whether an expression holds where run.short, run.mean, desired and delta are as given.
 fn computed(text: &str) -> (Truth, Option<Lack>) {
     let facts = |field: &Field| match field.to_string().as_str() {
-        "run.short" => Fact::Duration(SignedDuration::from_mins(15)),
+        "run.short" => {
+            let length = SignedDuration::from_mins(15);
+            Fact::Duration { min: length, max: length }
+        }
+        "run.longestShort" => Fact::Duration {
+            min: SignedDuration::from_mins(5),
+            max: SignedDuration::from_mins(10),
+        },
         "run.mean" => Fact::Fraction { numerator: 10, denominator: 3 },
         "metric.cpu.utilization" => Fact::Count { min: 60, max: 60 },
         "desired" => Fact::Count { min: 4, max: 6 },
@@ -456,6 +463,12 @@ fn arithmetic_is_exact_and_keeps_bounds() {
         ("max > 10m", True),
         ("max == 10000m", True),
         ("-10m < run.short", True),
+        // A duration within bounds.
+        ("run.longestShort <= 10m", True),
+        ("run.longestShort < 10m", Unknown),
+        ("run.longestShort < 5m", False),
+        ("run.longestShort * 2 <= run.short", Unknown),
+        ("run.longestShort + 5m <= run.short", True),
         // Percentages.
         ("metric.cpu.utilization == 60", True),
         ("metric.cpu.utilization * 1.5 == 90%", True),
@@ -480,6 +493,26 @@ fn arithmetic_is_exact_and_keeps_bounds() {
 }
 
 #[test]
+fn a_value_that_is_computed_with_keeps_its_name() {
+    for (text, is_plain) in [
+        ("run.short < 1h", true),
+        ("1h > run.short", true),
+        ("desired <= 20 - 3", true),
+        ("desired < max", true),
+        ("not (desired > 2 and desired < 9)", true),
+        ("run.short * 10m < 1h", false),
+        ("run.atMax + 10m < 20m", false),
+        ("-desired < 3", false),
+        ("desired < desired * 2", false),
+        ("desired < 9 or 2 * desired < 3", false),
+    ] {
+        let expression = Expression::parse(text).unwrap();
+        let is = expression.root.lone_fields() == expression.fields.len();
+        assert_eq!(is, is_plain, "{text}");
+    }
+}
+
+#[test]
 fn a_false_expectation_goes_before_an_unknown_one_and_that_before_a_change() {
     use Truth::{False, True, Unknown};
     for (truths, unchanged, code) in [
@@ -501,6 +534,7 @@ fn a_false_expectation_goes_before_an_unknown_one_and_that_before_a_change() {
                 fail_on: None,
                 truth: *truth,
                 values: Vec::new(),
+                is_plain: true,
                 lack: None,
                 hint: None,
             })

@@ -26,6 +26,8 @@ pub struct Totals {
     pub passes: usize,
     /// The replicas after each pass, together.
     sum: i128,
+    /// How many the metrics decided.
+    decided: usize,
     /// The lowest number of replicas.
     pub lowest: i32,
     /// The highest, and when it was reached first.
@@ -34,11 +36,10 @@ pub struct Totals {
     at_max: usize,
     /// How many proposed more than that.
     above_max: usize,
-    /// How many proposed more than there were ready pods.
-    short: usize,
-    /// The stretch of these that goes on.
-    stretch: Option<Passes>,
-    longest_short: Option<Passes>,
+    /// Those that proposed more than there were ready pods.
+    short: Stretches,
+    /// The same with those that had no answer, which may have been short of pods.
+    possibly_short: Stretches,
     /// How often the replicas changed.
     pub rescales: usize,
     /// How often against the change before, within ten minutes.
@@ -46,6 +47,9 @@ pub struct Totals {
     last_rescale: Option<(usize, bool)>,
     /// How many passes had no answer.
     unanswered: usize,
+    /// Whether the last pass had one, that of the load or later.
+    ends_answered: bool,
+    first: Firsts,
     /// The replicas at the end, once nothing is left to wait for.
     pub last: i32,
     /// Whether nothing is left that could change them while the load stays as it is at the end.
@@ -75,6 +79,40 @@ pub struct Stretch {
 struct Passes {
     first: usize,
     count: usize,
+}
+
+/// The passes of which something is so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Stretches {
+    count: usize,
+    /// The stretch that goes on.
+    current: Option<Passes>,
+    longest: Option<Passes>,
+}
+
+impl Stretches {
+    fn add(&mut self, place: usize, is_so: bool) {
+        if !is_so {
+            self.current = None;
+            return;
+        }
+        self.count += 1;
+        let first = self.current.map_or(place, |stretch| stretch.first);
+        let stretch = Passes { first, count: place + 1 - first };
+        self.current = Some(stretch);
+        if self.longest.is_none_or(|longest| longest.count < stretch.count) {
+            self.longest = Some(stretch);
+        }
+    }
+}
+
+/// The places of the first passes of their kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Firsts {
+    lowest: usize,
+    at_max: Option<usize>,
+    reversal: Option<usize>,
+    unanswered: Option<usize>,
 }
 
 impl Totals {
@@ -125,17 +163,19 @@ impl Totals {
             next: 0,
             passes: 0,
             sum: 0,
+            decided: 0,
             lowest: i32::MAX,
             highest: Peak { replicas: i32::MIN, time: start },
             at_max: 0,
             above_max: 0,
-            short: 0,
-            stretch: None,
-            longest_short: None,
+            short: Stretches::default(),
+            possibly_short: Stretches::default(),
             rescales: 0,
             reversals: 0,
             last_rescale: None,
             unanswered: 0,
+            ends_answered: true,
+            first: Firsts::default(),
             last: 0,
             is_settled: false,
         }
@@ -145,6 +185,7 @@ impl Totals {
     pub(crate) fn add(&mut self, before: i32, pass: Point) {
         let Point { replicas, proposal, ready, is_answered } = pass;
         self.last = replicas;
+        self.ends_answered = is_answered;
         let place = self.next;
         if place == self.limit {
             return;
@@ -152,39 +193,45 @@ impl Totals {
         self.next += 1;
         self.passes += 1;
         self.sum += i128::from(replicas);
-        self.lowest = self.lowest.min(replicas);
+        self.decided += usize::from(proposal.is_some());
+        if replicas < self.lowest {
+            self.lowest = replicas;
+            self.first.lowest = place;
+        }
         if replicas > self.highest.replicas {
             self.highest = Peak { replicas, time: self.time(place) };
         }
-        self.at_max += usize::from(replicas >= self.max);
-        self.above_max += usize::from(proposal.is_some_and(|proposal| proposal > self.max));
-        self.unanswered += usize::from(!is_answered);
-        let is_short = |proposal: i32| usize::try_from(proposal).is_ok_and(|it| it > ready);
-        if proposal.is_some_and(is_short) {
-            self.short += 1;
-            let first = self.stretch.map_or(place, |stretch| stretch.first);
-            let stretch = Passes { first, count: place + 1 - first };
-            self.stretch = Some(stretch);
-            if self.longest_short.is_none_or(|longest| longest.count < stretch.count) {
-                self.longest_short = Some(stretch);
-            }
-        } else {
-            self.stretch = None;
+        if replicas >= self.max {
+            self.at_max += 1;
+            self.first.at_max.get_or_insert(place);
         }
+        self.above_max += usize::from(proposal.is_some_and(|proposal| proposal > self.max));
+        if !is_answered {
+            self.unanswered += 1;
+            self.first.unanswered.get_or_insert(place);
+        }
+        let exceeds = |proposal: i32| usize::try_from(proposal).is_ok_and(|it| it > ready);
+        let is_short = proposal.is_some_and(exceeds);
+        self.short.add(place, is_short);
+        self.possibly_short.add(place, is_short || !is_answered);
         if before != replicas {
             self.rescales += 1;
             let is_up = replicas > before;
             let reverses = self.last_rescale.is_some_and(|(last, was_up)| {
                 was_up != is_up && self.length(place - last) <= REVERSAL
             });
-            self.reversals += usize::from(reverses);
+            if reverses {
+                self.reversals += 1;
+                self.first.reversal.get_or_insert(place);
+            }
             self.last_rescale = Some((place, is_up));
         }
     }
 
     /// Leaves out the next pass, of which nothing is known.
     pub(crate) fn skip(&mut self) {
-        self.stretch = None;
+        self.short.current = None;
+        self.possibly_short.current = None;
         self.next = self.limit.min(self.next + 1);
     }
 
@@ -228,17 +275,66 @@ impl Totals {
 
     /// How long more were proposed than there were ready pods.
     pub fn short(&self) -> SignedDuration {
-        self.length(self.short)
+        self.length(self.short.count)
     }
 
     /// The longest stretch of that, the first of several.
     pub fn longest_short(&self) -> Option<Stretch> {
-        let Passes { first, count } = self.longest_short?;
+        self.longest(&self.short)
+    }
+
+    /// How long it was at most, as a pass without an answer may have been short of pods.
+    pub(crate) fn short_at_most(&self) -> SignedDuration {
+        self.length(self.possibly_short.count)
+    }
+
+    /// The longest stretch that it was at most.
+    pub(crate) fn longest_short_at_most(&self) -> Option<Stretch> {
+        self.longest(&self.possibly_short)
+    }
+
+    fn longest(&self, of: &Stretches) -> Option<Stretch> {
+        let Passes { first, count } = of.longest?;
         Some(Stretch { start: self.time(first), length: self.length(count) })
     }
 
     /// How long passes had no answer for want of metrics.
     pub fn unanswered(&self) -> SignedDuration {
         self.length(self.unanswered)
+    }
+
+    /// How many passes had no answer.
+    pub(crate) fn unanswered_passes(&self) -> usize {
+        self.unanswered
+    }
+
+    /// How many passes the metrics decided.
+    pub(crate) fn decided_passes(&self) -> usize {
+        self.decided
+    }
+
+    /// Whether the last pass had an answer, be it of the load or later.
+    pub(crate) fn ends_answered(&self) -> bool {
+        self.ends_answered
+    }
+
+    /// When the replicas were at their lowest for the first time.
+    pub(crate) fn first_lowest(&self) -> Timestamp {
+        self.time(self.first.lowest)
+    }
+
+    /// When there were `maxReplicas` or more for the first time.
+    pub(crate) fn first_at_max(&self) -> Option<Timestamp> {
+        self.first.at_max.map(|place| self.time(place))
+    }
+
+    /// When a change first reversed the one before.
+    pub(crate) fn first_reversal(&self) -> Option<Timestamp> {
+        self.first.reversal.map(|place| self.time(place))
+    }
+
+    /// When a pass had no answer for the first time.
+    pub(crate) fn first_unanswered(&self) -> Option<Timestamp> {
+        self.first.unanswered.map(|place| self.time(place))
     }
 }

@@ -83,6 +83,15 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{}%", without_zeros(&text))
 }
 
+/// A part of a whole in percent: only nothing is 0%, and only the whole is 100%.
+pub(crate) fn part(share: f64) -> String {
+    match percent(share) {
+        text if text == "0%" && share > 0.0 => "less than 0.1%".to_owned(),
+        text if text == "100%" && share < 1.0 => "more than 99.9%".to_owned(),
+        text => text,
+    }
+}
+
 /// An amount: below 1 in thousands (`515m`), above as a decimal number (`6262.5`); bytes in the largest
 /// binary unit that they reach, with one decimal at most (`672.5Mi`).
 pub(crate) fn quantity(quantity: &Quantity) -> String {
@@ -128,7 +137,7 @@ fn without_zeros(decimal: &str) -> &str {
 mod tests {
     use jiff::SignedDuration;
 
-    use super::{age, duration, long, number, percent, quantity};
+    use super::{age, duration, long, number, part, percent, quantity};
     use crate::apimachinery::go;
     use crate::apimachinery::quantity::{Format, Quantity};
 
@@ -188,6 +197,19 @@ mod tests {
     fn shares_have_one_decimal_at_most() {
         for (share, text) in [(0.942_857, "94.3%"), (0.1, "10%"), (1.1, "110%"), (0.0, "0%")] {
             assert_eq!(percent(share), text);
+        }
+    }
+
+    #[test]
+    fn parts_are_never_rounded_to_nothing_or_the_whole() {
+        for (share, text) in [
+            (0.0, "0%"),
+            (0.000_4, "less than 0.1%"),
+            (0.5, "50%"),
+            (0.999_6, "more than 99.9%"),
+            (1.0, "100%"),
+        ] {
+            assert_eq!(part(share), text);
         }
     }
 

@@ -161,6 +161,8 @@ struct Rows {
     plain: usize,
     /// With one for what is beyond, where anything is.
     count: usize,
+    /// The highest count that is drawn; that of the chart if there is one beyond it.
+    top: i32,
 }
 
 impl Rows {
@@ -171,8 +173,9 @@ impl Rows {
         let plain = counts.min(chart.most_rows.max(1));
         let in_sight = |(from, _): &(i64, Option<i32>)| *from <= chart.span.1;
         let steps = chart.series.iter().flat_map(|it| it.steps.iter().filter(|it| in_sight(it)));
-        let beyond = steps.filter_map(|(_, count)| *count).any(|count| count > highest);
-        Self { lowest, highest, plain, count: plain + usize::from(beyond) }
+        let top = steps.filter_map(|(_, count)| *count).max().unwrap_or(lowest);
+        let count = plain + usize::from(top > highest);
+        Self { lowest, highest, plain, count, top: top.min(highest) }
     }
 
     /// None below the lowest.
@@ -186,15 +189,30 @@ impl Rows {
         (above >= 0).then(|| ((above * rows + span / 2) / span) as usize)
     }
 
-    /// Round counts and bounds.
+    /// The first and the last count on a row.
+    fn counts(&self, row: usize) -> (i32, i32) {
+        let (lowest, span) =
+            (i64::from(self.lowest), i64::from(self.highest) - i64::from(self.lowest));
+        let rows = (self.plain as i64 - 1).max(1);
+        let first = |row: i64| -(span / 2 - row * span).div_euclid(rows);
+        let first_of_next = if row + 1 < self.plain { first(row as i64 + 1) } else { span + 1 };
+        let count = |above: i64| i32::try_from(lowest + above).unwrap_or(i32::MAX);
+        (count(first(row as i64).max(0)), count(first_of_next - 1))
+    }
+
+    /// Round counts, bounds and the highest count, each with those that share its row.
     fn labels(&self, bounds: &[(i32, String)]) -> Vec<String> {
         let mut labels = vec![String::new(); self.count];
         let span = (i64::from(self.lowest), i64::from(self.highest));
         let round = round_numbers(span, 10, 1).into_iter();
         let round = round.filter_map(|count| i32::try_from(count).ok());
-        for count in round.chain(bounds.iter().map(|(count, _)| *count)) {
-            if let Some(row) = self.of_count(count).filter(|_| count <= self.highest) {
-                labels[row] = count.to_string();
+        let bounds = bounds.iter().map(|(count, _)| *count);
+        for count in round.chain(bounds).chain([self.top]).filter(|count| *count <= self.highest) {
+            if let Some(row) = self.of_count(count) {
+                labels[row] = match self.counts(row) {
+                    (first, last) if first == last => count.to_string(),
+                    (first, last) => format!("{first}-{last}"),
+                };
             }
         }
         if self.count > self.plain {
@@ -208,8 +226,12 @@ impl Rows {
         let here = |(count, _): &&(i32, String)| {
             *count <= self.highest && self.of_count(*count) == Some(row)
         };
-        let names = bounds.iter().filter(here).map(|(_, name)| name.as_str());
-        names.collect::<Vec<_>>().join(", ")
+        let (first, last) = self.counts(row);
+        let named = |(count, name): &(i32, String)| match first == last {
+            true => name.clone(),
+            false => format!("{name} {count}"),
+        };
+        bounds.iter().filter(here).map(named).collect::<Vec<_>>().join(", ")
     }
 }
 

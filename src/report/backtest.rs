@@ -15,13 +15,14 @@ use super::search::Searched;
 use super::section::{Detail, Part, Section, Table};
 use super::timeline::Played;
 use super::totals::hours;
-use super::words::{count, duration, in_words, list, long, percent};
+use super::words::{count, duration, in_words, list, long, part, percent};
 use crate::apimachinery::json::SecondsTime;
 use crate::backtest::{Backtest, Candidate, Check, Parting, Run};
+use crate::engine::decision::Block;
 use crate::pass::Pass;
-use crate::whatif::overrides::{Override, Reported};
-use crate::whatif::timeline::{Change, LoadFacts, Mark, Totals};
-use jiff::SignedDuration;
+use crate::whatif::overrides::{MANIFEST, Override, Reported};
+use crate::whatif::timeline::{Change, LoadFacts, Mark, Timeline, Totals};
+use jiff::{SignedDuration, Timestamp};
 
 /// Runs side by side.
 #[derive(Debug)]
@@ -31,11 +32,16 @@ pub struct Compared<'a> {
     /// In the order of the candidates.
     candidates: Vec<Played<'a>>,
     has_passes: bool,
+    /// Whether the HPA is switched off in all runs, because the target has 0 replicas.
+    is_off: bool,
 }
 
 /// A replay that is within one of the recorded replicas for a smaller share of the time is warned about: off
 /// by two or more for longer than that, it misses more than the peaks between two samples.
 const TRUSTED: f64 = 0.9;
+
+/// A share of the time without an answer that a comparison may not leave unsaid.
+const CONSIDERABLE: f64 = 0.1;
 
 /// Marks that are named.
 const NAMED: usize = 3;
@@ -51,7 +57,8 @@ struct Column<'a> {
     title: String,
     totals: &'a Totals,
     kind: Kind,
-    swing: Option<(i32, i32)>,
+    /// Where it ends once the load is over.
+    ends_at: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,30 +69,39 @@ enum Kind {
     Candidate,
 }
 
-/// What a candidate is called: by its file without the directory, if that tells it from the others.
+/// What a candidate is called: by its file without the directory, if that tells it from the others. A file
+/// that is given several times is numbered.
 pub fn name(backtest: &Backtest, candidate: &Candidate) -> String {
     let short = |own: &Candidate| {
         let file = own.manifest.as_ref().map_or(&own.run.name, |manifest| &manifest.file);
         let name = Path::new(file).file_name().and_then(|name| name.to_str());
         name.unwrap_or(file).to_owned()
     };
-    let name = short(candidate);
-    let alike = backtest.candidates.iter().filter(|other| short(other) == name);
-    if alike.count() > 1 { candidate.run.name.clone() } else { name }
+    let all = &backtest.candidates;
+    let plain = |own: &Candidate| {
+        let name = short(own);
+        let is_other = |it: &Candidate| short(it) == name && it.run.name != own.run.name;
+        if all.iter().any(is_other) { own.run.name.clone() } else { name }
+    };
+    let name = plain(candidate);
+    let before = all.iter().take_while(|other| !std::ptr::eq(*other, candidate));
+    match before.filter(|other| plain(other) == name).count() {
+        0 => name,
+        before => format!("{name} ({})", before + 1),
+    }
 }
 
 impl<'a> Compared<'a> {
     pub(super) fn new(backtest: &'a Backtest) -> Self {
-        let played = |run: &'a Run| {
-            let is_open = Pass::run(run.input.clone()).doubts().any();
-            Played::new(&run.timeline, &run.input, is_open)
+        let mut is_off = true;
+        let mut played = |run: &'a Run| {
+            let pass = Pass::run(run.input.clone());
+            is_off &= pass.decision.block() == Some(Block::AtZero);
+            Played::new(&run.timeline, &run.input, pass.doubts().any())
         };
-        Self {
-            backtest,
-            replay: played(&backtest.replay),
-            candidates: backtest.candidates.iter().map(|own| played(&own.run)).collect(),
-            has_passes: false,
-        }
+        let replay = played(&backtest.replay);
+        let candidates = backtest.candidates.iter().map(|own| played(&own.run)).collect();
+        Self { backtest, replay, candidates, has_passes: false, is_off }
     }
 
     /// The same with every pass as data.
@@ -133,21 +149,37 @@ impl<'a> Compared<'a> {
         if let Some(search) = self.search() {
             return search.headline();
         }
+        if self.is_off {
+            let text = "THE HPA IS SWITCHED OFF: ITS TARGET HAS 0 REPLICAS THROUGHOUT";
+            return (Tone::Stay, text.to_owned());
+        }
         let replay = self.totals();
-        let of = |(name, candidate, _): &(String, &'a Candidate, &Played<'a>)| {
-            (heading(name), &candidate.run.timeline.totals, candidate.stretches.all.is_empty())
-        };
-        let all: Vec<(String, &Totals, bool)> = self.each().map(|own| of(&own)).collect();
+        let all: Vec<(String, &Candidate)> =
+            self.each().map(|(name, candidate, _)| (heading(&name), candidate)).collect();
         match &all[..] {
             [] => {
                 let hours = hours(replay.replica_hours());
                 let short = long(replay.short());
-                (Tone::Stay, format!("REPLAY: {hours} REPLICA-HOURS, SHORT FOR {short}"))
+                let mut parts =
+                    vec![format!("{hours} REPLICA-HOURS"), format!("SHORT FOR {short}")];
+                parts.extend(self.without_answer(replay));
+                (Tone::Stay, format!("REPLAY: {}", parts.join(", ")))
             }
-            [(name, _, true)] => {
-                (Tone::Stay, format!("{name}: THE SAME REPLICAS AS THE REPLAY THROUGHOUT"))
+            [(name, candidate)] if candidate.stretches.all.is_empty() => {
+                let mut parts = vec![match self.ends(candidate) {
+                    None => "THE SAME REPLICAS AS THE REPLAY THROUGHOUT".to_owned(),
+                    Some((own, before)) => format!(
+                        "THE SAME REPLICAS AS THE REPLAY WHILE THE LOAD LASTS, BUT IT ENDS AT {} \
+                         INSTEAD OF {}",
+                        own.to_uppercase(),
+                        before.to_uppercase()
+                    ),
+                }];
+                parts.extend(self.without_answer(&candidate.run.timeline.totals));
+                (Tone::Stay, format!("{name}: {}", parts.join("; ")))
             }
-            [(name, totals, false)] => {
+            [(name, candidate)] => {
+                let totals = &candidate.run.timeline.totals;
                 let (own, before) = (totals.replica_hours(), replay.replica_hours());
                 let tone = if own < before {
                     Tone::Down
@@ -163,44 +195,68 @@ impl<'a> Compared<'a> {
                     (before, _) if before == short => format!("SHORT FOR {short} IN BOTH"),
                     (before, _) => format!("SHORT FOR {short} INSTEAD OF {before}"),
                 });
-                let (own, before) = (totals.unanswered(), replay.unanswered());
-                if own != before {
-                    let (own, before) = (long(own), long(before));
-                    parts.push(format!("NO ANSWER FOR {own} INSTEAD OF {before}"));
-                }
+                parts.extend(self.without_answer(totals));
                 (tone, format!("{name}: {}", parts.join(", ")))
             }
             several => {
-                let mut all: Vec<&Totals> = several.iter().map(|(_, totals, _)| *totals).collect();
+                let totals = several.iter().map(|(_, candidate)| &candidate.run.timeline.totals);
+                let mut all: Vec<&Totals> = totals.collect();
                 let mut ends = |of: &dyn Fn(&Totals) -> f64, text: &dyn Fn(&Totals) -> String| {
                     all.sort_by(|one, other| of(one).total_cmp(&of(other)));
                     let text =
                         [&all[..1], &all[all.len() - 1..], &[replay]].map(|own| text(own[0]));
                     let [least, most, before] = text;
-                    let all = if least == most { least } else { format!("{least} TO {most}") };
-                    (all, before)
+                    match least == most {
+                        true => ("EACH ", least, before),
+                        false => ("", format!("{least} TO {most}"), before),
+                    }
                 };
-                let (own, before) = ends(&Totals::replica_hours, &|it| hours(it.replica_hours()));
-                let (short, before_short) =
-                    ends(&|it| it.short().as_secs_f64(), &|it| long(it.short()));
-                let text = format!(
-                    "{} CANDIDATES: {own} REPLICA-HOURS (REPLAY: {before}), SHORT FOR {short} \
-                     (REPLAY: {before_short})",
-                    several.len()
-                );
-                (Tone::Stay, text)
+                let (each, own, before) =
+                    ends(&Totals::replica_hours, &|it| hours(it.replica_hours()));
+                let mut parts = vec![format!("{each}{own} REPLICA-HOURS (REPLAY: {before})")];
+                let mut add = |what: &str, of: fn(&Totals) -> SignedDuration| {
+                    let (each, own, before) = ends(&|it| of(it).as_secs_f64(), &|it| long(of(it)));
+                    parts.push(format!("{each}{what} FOR {own} (REPLAY: {before})"));
+                };
+                add("SHORT", Totals::short);
+                let mut runs = several.iter().map(|(_, candidate)| &candidate.run.timeline.totals);
+                if is_considerable(replay) || runs.any(is_considerable) {
+                    add("WITHOUT AN ANSWER", Totals::unanswered);
+                }
+                (Tone::Stay, format!("{} CANDIDATES: {}", several.len(), parts.join(", ")))
             }
         }
+    }
+
+    /// How a candidate and the replay end once the load is over, if not alike.
+    fn ends(&self, candidate: &Candidate) -> Option<(String, String)> {
+        let (own, before) = (ends_at(&candidate.run), ends_at(&self.backtest.replay));
+        (own != before).then_some((own, before))
+    }
+
+    /// The time without an answer, if it is another than that of the replay, or considerable.
+    fn without_answer(&self, own: &Totals) -> Option<String> {
+        let replay = self.totals();
+        let length = long(own.unanswered());
+        if own.unanswered() != replay.unanswered() {
+            let before = long(replay.unanswered());
+            return Some(format!("NO ANSWER FOR {length} INSTEAD OF {before}"));
+        }
+        let in_both = if self.candidates.is_empty() { "" } else { " IN BOTH" };
+        let span = long(own.span());
+        is_considerable(own).then(|| format!("NO ANSWER FOR {length} OF {span}{in_both}"))
     }
 
     /// Why the replay may not be trusted.
     pub(super) fn warning(&self) -> Option<String> {
         let check = self.backtest.check.as_ref()?;
         let share = share(check.within_one, check.compared).filter(|share| *share < TRUSTED)?;
+        let is_compared = !self.candidates.is_empty() || self.backtest.search.is_some();
+        let comparison = if is_compared { ", and neither does the comparison" } else { "" };
         Some(format!(
             "Warning: the replay is within one of the recorded replicas for only {} of the time, so \
-             it says little about this cluster, and neither does the comparison",
-            percent(share)
+             it says little about this cluster{comparison}",
+            part(share)
         ))
     }
 
@@ -230,14 +286,14 @@ impl<'a> Compared<'a> {
         shared.chain(own).collect()
     }
 
-    /// What is assumed of a candidate alone, besides its manifest, which comes first.
+    /// What is assumed of a candidate alone, besides its manifest.
     fn own(&self, candidate: &'a Candidate) -> impl Iterator<Item = &'a Override> {
         let shared = &self.backtest.replay.overrides;
         let is_shared = |own: &Override| {
             shared.iter().any(|it| (&it.item, &it.assumed) == (&own.item, &own.assumed))
         };
-        let own = candidate.run.overrides.iter().filter(move |own| !is_shared(own));
-        own.skip(usize::from(candidate.manifest.is_some()))
+        let own = candidate.run.overrides.iter();
+        own.filter(move |own| !is_shared(own) && own.item != MANIFEST)
     }
 
     /// The load and the check, the totals, where candidates part, and a chart; and the changes of each run.
@@ -268,7 +324,12 @@ impl<'a> Compared<'a> {
             [(self.backtest.replay.name.clone(), &self.replay)].into_iter().chain(candidates);
         sections.extend(runs.filter_map(|(name, played)| {
             let clock = self.clock();
-            let body = played.changes(("TIME", false), |time| clock.at(time), symbols, wide);
+            let Timeline { start, totals, .. } = played.timeline;
+            let when = |time: Timestamp| match time.duration_since(*start) < totals.span() {
+                true => clock.at(time),
+                false => format!("{} (after the load)", clock.at(time)),
+            };
+            let body = played.changes(("TIME", false), when, symbols, wide);
             let title = format!("RESCALES OF {name}");
             Section { title, detail: Detail::Wide, body }.unless_empty()
         }));
@@ -321,6 +382,10 @@ impl<'a> Compared<'a> {
             named.extend((further > 0).then(|| format!("{further} more")));
             text += &format!("; {}: {}", count(marks.len(), "mark"), list(&named));
         }
+        let skipped = self.backtest.replay.timeline.start.duration_since(*start);
+        if skipped.is_positive() && skipped < length {
+            text += &format!("; its first {}, before the first pass, are left out", long(skipped));
+        }
         if played != length {
             text += &format!("; played for {}", long(played));
         }
@@ -336,8 +401,8 @@ impl<'a> Compared<'a> {
         match (share(*equal, *compared), share(*within_one, *compared)) {
             (Some(equal), Some(within_one)) => parts.push(format!(
                 "the replay has the recorded replicas for {} of the time, within one for {}",
-                percent(equal),
-                percent(within_one)
+                part(equal),
+                part(within_one)
             )),
             _ => parts.push("nothing to compare the replay with".to_owned()),
         }
@@ -359,19 +424,19 @@ impl<'a> Compared<'a> {
             title: "RECORDED".to_owned(),
             totals: &check.recorded.totals,
             kind: Kind::Record,
-            swing: None,
+            ends_at: None,
         });
         let replayed = Column {
             title: "REPLAYED".to_owned(),
             totals: self.totals(),
             kind: Kind::Replay,
-            swing: self.replay.timeline.swing,
+            ends_at: Some(ends_at(&self.backtest.replay)),
         };
         let candidates = self.each().map(|(name, candidate, _)| Column {
             title: heading(&name),
             totals: &candidate.run.timeline.totals,
             kind: Kind::Candidate,
-            swing: candidate.run.timeline.swing,
+            ends_at: Some(ends_at(&candidate.run)),
         });
         let columns = recorded.into_iter().chain([replayed]).chain(candidates);
         let columns: Vec<Column<'_>> = columns.collect();
@@ -379,14 +444,26 @@ impl<'a> Compared<'a> {
         if width(&table) <= WIDTH {
             return [Part::Table(table), Part::Text(Vec::new())];
         }
-        let unanswered = columns.iter().filter(|column| !column.totals.unanswered().is_zero());
-        let unanswered = unanswered.map(|Column { title, totals, .. }| {
-            format!("{title} for {}", long(totals.unanswered()))
-        });
-        let unanswered: Vec<String> = unanswered.collect();
-        let sentence =
-            (!unanswered.is_empty()).then(|| format!("Without an answer: {}.", list(&unanswered)));
-        [Part::Table(self.by_row(&columns)), Part::Text(Vec::from_iter(sentence))]
+        let mut sentences = Vec::new();
+        let mut add = |what: &str, each: Vec<String>| {
+            sentences.extend((!each.is_empty()).then(|| format!("{what}: {}.", list(&each))));
+        };
+        let lengths = |of: fn(&Totals) -> SignedDuration| {
+            let some = columns.iter().filter_map(Column::of_run_titled);
+            let some = some.filter(|(_, totals)| !of(totals).is_zero());
+            some.map(|(title, totals)| format!("{title} for {}", long(of(totals)))).collect()
+        };
+        let mut table = self.by_row(&columns, true);
+        if width(&table) > WIDTH {
+            table = self.by_row(&columns, false);
+            let ends = columns.iter().filter_map(|Column { title, ends_at, .. }| {
+                Some(format!("{title} at {}", ends_at.as_ref()?))
+            });
+            add("Ends", ends.collect());
+        }
+        add("Wanting more than max", lengths(Totals::above_max));
+        add("Without an answer", lengths(Totals::unanswered));
+        [Part::Table(table), Part::Text(sentences)]
     }
 
     fn by_column(&self, columns: &[Column<'_>]) -> Table {
@@ -425,25 +502,18 @@ impl<'a> Compared<'a> {
         if any(Totals::unanswered) {
             row("without an answer", &|it| it.of_run().map(|own| long(own.unanswered())));
         }
-        row("ends at", &|it| {
-            let own = it.of_run()?;
-            Some(match it.swing {
-                Some((low, high)) => format!("{low} to {high}"),
-                None if own.is_settled => own.last.to_string(),
-                None => format!("{}, unsettled", own.last),
-            })
-        });
+        row("ends at", &|it| it.ends_at.clone());
         table
     }
 
-    fn by_row(&self, columns: &[Column<'_>]) -> Table {
+    fn by_row(&self, columns: &[Column<'_>], has_ends: bool) -> Table {
         let row = |column: &Column<'_>| {
             let own = column.known()?;
             let run = column.of_run();
             let dash = || "-".to_owned();
             let against = self.against_replay(column).filter(|own| !own.is_empty());
             let against = against.map_or_else(String::new, |own| format!(" ({own})"));
-            Some(vec![
+            let mut cells = vec![
                 column.title.clone(),
                 format!("{}{against}", hours(own.replica_hours())),
                 format!("{}-{}", own.lowest, own.highest.replicas),
@@ -451,9 +521,11 @@ impl<'a> Compared<'a> {
                 run.map_or_else(dash, |own| long(own.short())),
                 run.and_then(Totals::longest_short).map_or_else(dash, |own| long(own.length)),
                 rescales(own),
-            ])
+            ];
+            cells.extend(has_ends.then(|| column.ends_at.clone().unwrap_or_else(dash)));
+            Some(cells)
         };
-        let columns_of = [
+        let titles = [
             ("RUN", false),
             ("REPLICA-HOURS", true),
             ("REPLICAS", true),
@@ -462,7 +534,12 @@ impl<'a> Compared<'a> {
             ("LONGEST", true),
             ("RESCALES", true),
         ];
-        Table::new(columns_of, columns.iter().filter_map(row).collect())
+        let ends = has_ends.then_some(("ENDS AT", true));
+        let titles = titles.into_iter().chain(ends);
+        Table {
+            columns: titles.map(|(title, is_number)| (title.into(), is_number)).collect(),
+            rows: columns.iter().filter_map(row).collect(),
+        }
     }
 
     /// The change of the replica-hours, which only a candidate has.
@@ -478,10 +555,14 @@ impl<'a> Compared<'a> {
     fn parted(&self) -> Vec<(String, String)> {
         let parted = self.each().map(|(name, candidate, played)| {
             let Some(Parting { time, replay, candidate: own }) = &candidate.parted else {
-                return (
-                    name,
-                    "nowhere: the replicas are those of the replay throughout".to_owned(),
-                );
+                let text = match self.ends(candidate) {
+                    None => "nowhere: the replicas are those of the replay throughout".to_owned(),
+                    Some((own, before)) => format!(
+                        "nowhere while the load lasts; after it, it ends at {own}, the replay at \
+                         {before}"
+                    ),
+                };
+                return (name, text);
             };
             let stretches = match candidate.stretches.all.len() {
                 1 => "1 stretch".to_owned(),
@@ -495,7 +576,7 @@ impl<'a> Compared<'a> {
                 done(played, own),
                 done(&self.replay, replay),
                 long(differs),
-                percent(share),
+                part(share),
                 stretches
             );
             (name, text)
@@ -550,6 +631,11 @@ impl<'a> Column<'a> {
         (self.totals.passes > 0).then_some(self.totals)
     }
 
+    /// The same with what the run is called.
+    fn of_run_titled(&self) -> Option<(&str, &'a Totals)> {
+        Some((&*self.title, self.of_run()?))
+    }
+
     /// The totals of a run, which knows of proposals.
     fn of_run(&self) -> Option<&'a Totals> {
         (self.kind != Kind::Record).then_some(self.totals)
@@ -564,6 +650,22 @@ fn done(played: &Played<'_>, change: &Change) -> String {
         because if because.is_empty() => what,
         because => format!("{what} ({because})"),
     }
+}
+
+/// Where a run ends once the load is over.
+fn ends_at(run: &Run) -> String {
+    let Timeline { totals, swing, .. } = &run.timeline;
+    match swing {
+        Some((low, high)) => format!("{low} to {high}"),
+        None if totals.is_settled => totals.last.to_string(),
+        None => format!("{}, unsettled", totals.last),
+    }
+}
+
+/// Whether the time without an answer is too long to be left unsaid.
+fn is_considerable(totals: &Totals) -> bool {
+    totals.unanswered().as_secs_f64() >= CONSIDERABLE * totals.span().as_secs_f64()
+        && !totals.unanswered().is_zero()
 }
 
 fn rescales(totals: &Totals) -> String {
@@ -581,23 +683,23 @@ fn difference(own: f64, before: f64) -> String {
         return format!("{} REPLICA-HOURS INSTEAD OF {}", hours(own), hours(before));
     }
     let share = own / before - 1.0;
-    let rounded = percent(share.abs());
-    match (rounded == "0%", share < 0.0) {
-        (true, _) if own == before => "THE SAME REPLICA-HOURS".to_owned(),
-        (true, _) => "ABOUT THE SAME REPLICA-HOURS".to_owned(),
-        (false, true) => format!("{rounded} FEWER REPLICA-HOURS"),
-        (false, false) => format!("{rounded} MORE REPLICA-HOURS"),
+    let is_about_same = percent(share.abs()) == "0%";
+    match part(share.abs()).to_uppercase() {
+        _ if own == before => "THE SAME REPLICA-HOURS".to_owned(),
+        _ if is_about_same => "ABOUT THE SAME REPLICA-HOURS".to_owned(),
+        rounded if share < 0.0 => format!("{rounded} FEWER REPLICA-HOURS"),
+        rounded => format!("{rounded} MORE REPLICA-HOURS"),
     }
 }
 
-/// A change in percent, with its sign.
+/// A change in percent, with its sign; 0% is no change at all.
 fn signed(share: f64) -> String {
-    let sign = match share {
-        0.0 => "",
-        share if share < 0.0 => "-",
-        _ => "+",
-    };
-    format!("{sign}{}", percent(share.abs()))
+    match percent(share.abs()) {
+        none if share == 0.0 => none,
+        about if about == "0%" => "about the same".to_owned(),
+        less if share < 0.0 => format!("-{less}"),
+        more => format!("+{more}"),
+    }
 }
 
 /// A part of a whole; none where there is no whole.

@@ -18,7 +18,9 @@ use crate::apimachinery::json::SecondsTime;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
-use crate::whatif::timeline::{Change, Lack, LastValue, Limited, PENDING, Stays, Timeline};
+use crate::whatif::timeline::{
+    Change, Lack, LastValue, Limited, PENDING, Stays, Timeline, Tolerated,
+};
 
 /// A timeline with what its words need of the first pass.
 #[derive(Debug)]
@@ -89,11 +91,18 @@ impl<'a> Played<'a> {
     pub(super) fn because(&self, change: &Change) -> String {
         let asked = match (change.proposal, change.by.and_then(|by| self.metrics.get(by))) {
             (None, _) => String::new(),
-            (Some(_), Some(metric)) if change.is_within_tolerance => {
+            (Some(proposal), Some(metric)) => {
                 let value = change.value.as_ref().map(|value| format!(" at {}", value.plain()));
-                format!("{metric}{} is within tolerance", value.unwrap_or_default())
+                let value = value.unwrap_or_default();
+                match change.tolerated {
+                    Some(Tolerated::Measured) => format!("{metric}{value} is within tolerance"),
+                    Some(Tolerated::Filled) => format!(
+                        "{metric}{value} is within tolerance with the values assumed for unready \
+                         pods and those without metrics"
+                    ),
+                    None => format!("{metric} proposes {proposal}"),
+                }
             }
-            (Some(proposal), Some(metric)) => format!("{metric} proposes {proposal}"),
             (Some(proposal), None) => format!("the metrics propose {proposal}"),
         };
         let limits = change.limits.iter().map(|limited| self.limit(*limited, change));

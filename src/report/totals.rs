@@ -87,7 +87,11 @@ impl From<Stretch> for StretchView {
 
 /// Replica-hours, rounded to what can be compared at a glance.
 pub(super) fn hours(hours: f64) -> String {
-    if hours < 100.0 { format!("{hours:.1}") } else { format!("{hours:.0}") }
+    match hours {
+        ..10.0 => format!("{hours:.2}"),
+        ..100.0 => format!("{hours:.1}"),
+        _ => format!("{hours:.0}"),
+    }
 }
 
 /// The totals of a run in a sentence.

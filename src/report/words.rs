@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::numbers::age;
-pub(super) use crate::numbers::{duration, long, number, percent, quantity};
+pub(super) use crate::numbers::{duration, long, number, part, percent, quantity};
 use crate::snapshot::hpa::MetricValueStatus;
 use crate::whatif::overrides::Override;
 use crate::whatif::thresholds::Unit;

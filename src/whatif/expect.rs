@@ -271,7 +271,9 @@ impl Expectation {
     /// `4`.
     pub fn in_short(&self) -> String {
         match &self.values[..] {
-            [value] if self.is_plain && value.field.is_number() => self.with_reasons(value.to_string()),
+            [value] if self.is_plain && value.field.is_number() => {
+                self.with_reasons(value.to_string())
+            }
             _ => self.because(),
         }
     }

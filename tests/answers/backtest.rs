@@ -473,25 +473,25 @@ fn expectations_choose_among_the_settings() {
     let (text, stderr, code) = expecting("run.highest <= 12");
     assert_eq!((&*stderr, code), ("", Some(0)), "{text}");
     insta::assert_snapshot!(text, @r#"
-    assuming queue_depth{queue=orders} 600 (observed 214)
+assuming queue_depth{queue=orders} 600 (observed 214)
 
-    default/worker → StatefulSet/worker
-    rules of v1.36.2, at 2026-11-21T07:00:00Z
+default/worker → StatefulSet/worker
+rules of v1.36.2, at 2026-11-21T07:00:00Z
 
-      1 OF 2 SETTINGS BEATS THE OTHERS
+  1 OF 2 SETTINGS BEATS THE OTHERS
 
-    EXPECTED
-      holds  some setting meets run.highest <= 12: of 6 settings, 2 meet it, 1 do not, 3 cannot be played
+EXPECTED
+  holds  some setting meets run.highest <= 12: of 6 settings, 2 meet it, 1 do not, 3 cannot be played
 
-      LOAD  as it is in the first pass, for 30m
+  LOAD  as it is in the first pass, for 30m
 
-    SETTINGS, BY REPLICA-HOURS
-         max  min  HOURS  SHORT  LONGEST  HIGHEST  RESCALES
-    as it is         8.8  6m15s    6m15s       19    13 (0)
-           8    2    4.0    30m      30m        8     2 (0)
-      1 combination does not meet the expectations.
-      3 combinations cannot be played, such as max=8 and min=99: the changed spec: HorizontalPodAutoscaler.autoscaling "worker" is invalid: spec.maxReplicas: Invalid value: 8: must be greater than or equal to `minReplicas`.
-    "#);
+SETTINGS, BY REPLICA-HOURS
+     max  min  HOURS  SHORT  LONGEST  HIGHEST  RESCALES
+as it is        8.82  6m15s    6m15s       19    13 (0)
+       8    2   3.99    30m      30m        8     2 (0)
+  1 combination does not meet the expectations.
+  3 combinations cannot be played, such as max=8 and min=99: the changed spec: HorizontalPodAutoscaler.autoscaling "worker" is invalid: spec.maxReplicas: Invalid value: 8: must be greater than or equal to `minReplicas`.
+"#);
     let (text, stderr, code) = expecting("run.highest > 50");
     assert!(text.contains("NONE OF 6 SETTINGS MEETS THE EXPECTATIONS"), "{text}");
     assert_eq!((&*stderr, code), ("", Some(3)));

@@ -286,13 +286,19 @@ fn fields_of_a_run_are_counted_from_its_passes() {
     insta::assert_snapshot!(lines.join("\n"), @r#"
 run.highest is 10 at 2026-11-21T07:08:59Z
 run.unanswered is 0s; the divisor is 0, or may be
-run.atMax is 6m15s
+run.short is 1m15s (longest from 2026-11-21T07:09:44Z on)
+run.longestShort is 45s from 2026-11-21T07:09:44Z on
+run.lowest is 2 at 2026-11-21T07:06:29Z, run.reversals is 1 (first at 2026-11-21T07:15:14Z)
+run.atMax is 6m15s (first at 2026-11-21T07:08:59Z)
 "#);
     let lines: Vec<String> = expectations.iter().map(Expectation::in_short).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
 10 at 2026-11-21T07:08:59Z
-0s; the divisor is 0, or may be
-6m15s
+run.unanswered is 0s; the divisor is 0, or may be
+run.short is 1m15s (longest from 2026-11-21T07:09:44Z on)
+45s from 2026-11-21T07:09:44Z on
+run.lowest is 2 at 2026-11-21T07:06:29Z, run.reversals is 1 (first at 2026-11-21T07:15:14Z)
+6m15s (first at 2026-11-21T07:08:59Z)
 "#);
 }
 
@@ -344,7 +350,7 @@ fn a_run_is_known_as_far_as_its_passes_have_answers() {
         (&growing(), most, "run.longestShort <= 1m", Unknown, "anywhere from"),
         (&growing(), most, "run.short <= 40m", True, "anywhere from"),
         (&growing(), most, "run.short > 40m", False, "anywhere from"),
-        (&growing(), most, "run.unanswered == 39m", True, "39m (first at 2026-11-21T07:07:59Z)"),
+        (&growing(), most, "run.unanswered == 39m", True, "39m (first at 2026-11-21T07:07:29Z)"),
         (&growing(), most, "run.highest <= 20", Unknown, share),
         (&growing(), most, "run.replicaHours > 0", Unknown, share),
         (&growing(), most, "run.atMax == 0s", Unknown, share),
@@ -374,7 +380,10 @@ fn a_run_is_known_as_far_as_its_passes_have_answers() {
     let (_, expectations, _) = run_of(&growing(), Some(most), &expect(&["run.short <= 1m"], &[]));
     let value = serde_json::to_value(&expectations[0].values[0]).expect("JSON");
     assert_eq!(value["value"], json!(null), "{value}");
-    assert_eq!(value["range"]["max"].as_f64(), value["range"]["min"].as_f64().map(|it| it + 2340.0));
+    assert_eq!(
+        value["range"]["max"].as_f64(),
+        value["range"]["min"].as_f64().map(|it| it + 2340.0)
+    );
 }
 
 #[test]

@@ -121,14 +121,8 @@ fn what_would_change_it_comes_from_the_engine() {
 /// 80% of a target that is as high as the field allows: a search that counts percents would never end.
 #[test]
 fn a_target_may_be_as_high_as_its_field_allows() {
-    let spec = json!({"minReplicas": 1, "maxReplicas": 10,
-        "metrics": [build::resource("cpu", &build::utilization(i32::MAX))]});
-    let mut items = vec![build::hpa(&spec), build::scale(4), build::state(&json!({}))];
-    for number in 0..4 {
-        let name = format!("web-{number}");
-        items.push(build::requesting(&name, "1m"));
-        items.push(build::pod_metrics(&name, "17000"));
-    }
+    let metric = build::resource("cpu", &build::utilization(i32::MAX));
+    let items = state(&[metric], &["1700000"; 4]);
     let all = found(&items);
     let Some(Facts::Rounding(rounding)) = all.first().map(|it| &it.facts) else {
         panic!("{all:?}")

@@ -10,7 +10,7 @@ use crate::report::Certainty;
 use crate::report::timeline::{ChangeView, PassesView, Played};
 use crate::report::totals::{ReplicasView, StretchView, TotalsView};
 use crate::whatif::overrides::{Override, Reported};
-use crate::whatif::timeline::{Change, LoadFacts, Mark};
+use crate::whatif::timeline::{Change, LoadFacts, Mark, Tolerated};
 
 impl Serialize for Compared<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -162,6 +162,7 @@ struct PartingPassView<'a> {
     change: ChangeView<'a>,
     value: Option<&'a Reported>,
     within_tolerance: bool,
+    filled_within_tolerance: bool,
 }
 
 impl<'a> PartingPassView<'a> {
@@ -169,7 +170,8 @@ impl<'a> PartingPassView<'a> {
         Self {
             change: played.view(change),
             value: change.value.as_ref(),
-            within_tolerance: change.is_within_tolerance,
+            within_tolerance: change.tolerated.is_some(),
+            filled_within_tolerance: change.tolerated == Some(Tolerated::Filled),
         }
     }
 }

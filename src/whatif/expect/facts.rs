@@ -223,9 +223,7 @@ impl<'a> RunFacts<'a> {
             RunField::Lowest => Fact::count(totals.lowest),
             RunField::Highest => Fact::count(totals.highest.replicas),
             RunField::AtMax => Fact::duration(totals.at_max()),
-            RunField::Short => {
-                Fact::Duration { min: totals.short(), max: totals.short_at_most() }
-            }
+            RunField::Short => Fact::Duration { min: totals.short(), max: totals.short_at_most() },
             RunField::LongestShort => Fact::Duration {
                 min: length(totals.longest_short()),
                 max: length(totals.longest_short_at_most()),

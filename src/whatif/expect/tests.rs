@@ -398,10 +398,9 @@ fn computed(text: &str) -> (Truth, Option<Lack>) {
             let length = SignedDuration::from_mins(15);
             Fact::Duration { min: length, max: length }
         }
-        "run.longestShort" => Fact::Duration {
-            min: SignedDuration::from_mins(5),
-            max: SignedDuration::from_mins(10),
-        },
+        "run.longestShort" => {
+            Fact::Duration { min: SignedDuration::from_mins(5), max: SignedDuration::from_mins(10) }
+        }
         "run.mean" => Fact::Fraction { numerator: 10, denominator: 3 },
         "metric.cpu.utilization" => Fact::Count { min: 60, max: 60 },
         "desired" => Fact::Count { min: 4, max: 6 },

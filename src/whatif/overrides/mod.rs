@@ -19,7 +19,7 @@ pub use named::NamedMetric;
 pub(super) use pods::is_ready;
 pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};
 pub(super) use samples::{SampleSource, samples};
-pub use spec::Candidate;
+pub use spec::{Candidate, MANIFEST};
 pub use typed::Assumptions;
 
 use super::value::Value;

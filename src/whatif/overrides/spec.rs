@@ -23,6 +23,9 @@ use crate::snapshot::input::Options;
 use crate::snapshot::note::Note;
 use crate::whatif::unit;
 
+/// The item of what is assumed with a manifest.
+pub const MANIFEST: &str = "HPA";
+
 /// What is assumed of the spec.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SpecChanges {
@@ -246,7 +249,7 @@ impl SpecChanges {
             }
             update(snapshot, object.spec.clone(), object.version, origin, asked)?;
             overrides.push(Override::new(
-                "HPA",
+                MANIFEST,
                 format!("that of {origin}"),
                 Some(Reported::Text("the running one".to_owned())),
             ));

@@ -160,10 +160,20 @@ pub struct Change {
     pub by: Option<usize>,
     /// What that metric said, as the status reports it.
     pub value: Option<Reported>,
-    /// Whether that was within the tolerance of its target.
-    pub is_within_tolerance: bool,
+    /// How that was within the tolerance of its target, if it was.
+    pub tolerated: Option<Tolerated>,
     /// What made something else of it, in order.
     pub limits: Vec<Limited>,
+}
+
+/// How a metric is within the tolerance of its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tolerated {
+    /// By its value alone.
+    Measured,
+    /// With the values that are assumed for unready pods and for those without metrics; the value that
+    /// the status reports may be far from the target.
+    Filled,
 }
 
 /// What makes something else of a proposal.
@@ -183,10 +193,8 @@ impl Change {
     fn of(decision: &Decision, time: Timestamp, from: i32) -> Self {
         let to = decision.replicas_after().unwrap_or(from);
         let proposal = decision.proposal;
-        let (value, is_within_tolerance) = (None, false);
-        let limits = Vec::new();
-        let mut change =
-            Self { time, from, to, proposal, by: None, value, is_within_tolerance, limits };
+        let (value, tolerated, limits) = (None, None, Vec::new());
+        let mut change = Self { time, from, to, proposal, by: None, value, tolerated, limits };
         for step in &decision.trace {
             change.limits.extend(match step {
                 Step::ChoosePath { path: Path::AboveMax | Path::BelowMin, .. } => {
@@ -209,8 +217,14 @@ impl Change {
         if let Some(by) = change.by {
             change.value = current(decision, by);
             let proposal = decision.metric(by).and_then(MetricStep::proposal);
-            change.is_within_tolerance = proposal.is_some_and(|it| {
-                matches!(it.because, Because::WithinTolerance | Because::FilledWithinTolerance)
+            change.tolerated = proposal.and_then(|it| match it.because {
+                Because::WithinTolerance => Some(Tolerated::Measured),
+                // Where nothing had to be filled in, the two ratios are one.
+                Because::FilledWithinTolerance => {
+                    let is_measured = it.filled.is_none_or(|filled| filled.ratio == it.ratio);
+                    Some(if is_measured { Tolerated::Measured } else { Tolerated::Filled })
+                }
+                _ => None,
             });
         }
         change

@@ -134,7 +134,7 @@ pub fn expression(data: &[u8]) {
     }
 }
 
-fn numbers<'n>(node: &'n Node) -> Vec<&'n Number> {
+fn numbers(node: &Node) -> Vec<&Number> {
     match node {
         Node::Any(parts) | Node::All(parts) => parts.iter().flat_map(numbers).collect(),
         Node::Not(inner) => numbers(inner),

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
 #![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
 
+use crate::common;
 use crate::common::build;
 use crate::common::schema as published;
 use crate::common::trajectories;
@@ -340,18 +341,9 @@ fn the_week_of_the_example_is_the_one_that_its_generator_makes() {
     );
 }
 
-/// What the program says about the example, and its exit code.
+/// What the program says about the example of a queue, and its exit code.
 fn predict(flags: &[&str], stdin: &str) -> (String, String, Option<i32>) {
-    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
-        .args(["predict", "worker", "-f"])
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/queue"))
-        .args(flags)
-        .env("LC_ALL", "C.UTF-8")
-        .write_stdin(stdin)
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (text(output.stdout), text(output.stderr), output.status.code())
+    common::predict("worker", "queue", flags, stdin)
 }
 
 #[test]

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
 #![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
 
+use crate::common;
 use crate::common::recorded;
 use crate::common::trajectories;
 
@@ -205,18 +206,9 @@ fn a_timeline_is_what_is_foretold_of_a_load_that_stays() {
     assert!(compared > 500 && changed > 100, "{compared} {changed}");
 }
 
-/// What the program says, and its exit code.
+/// What the program says about a load test, and its exit code.
 fn predict(flags: &[&str], stdin: &str) -> (String, String, Option<i32>) {
-    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
-        .args(["predict", "nginx-deployment", "-f"])
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/nginx"))
-        .args(flags)
-        .env("LC_ALL", "C.UTF-8")
-        .write_stdin(stdin)
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (text(output.stdout), text(output.stderr), output.status.code())
+    common::predict("nginx-deployment", "nginx", flags, stdin)
 }
 
 /// Twice what the pods there are use, in ten minutes, from a table on standard input; the same by the

@@ -44,3 +44,24 @@ pub(crate) fn explain_as<T>(
     let formed = form(&Explanation::new(&pass));
     (pass.decision, formed)
 }
+
+/// What `predict` says about the HPA of an example, on both streams, and its exit code.
+#[allow(dead_code, reason = "not every suite predicts")]
+#[allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+pub(crate) fn predict(
+    name: &str,
+    example: &str,
+    flags: &[&str],
+    stdin: &str,
+) -> (String, String, Option<i32>) {
+    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        .args(["predict", name, "-f"])
+        .arg(format!("{}/examples/{example}", env!("CARGO_MANIFEST_DIR")))
+        .args(flags)
+        .env("LC_ALL", "C.UTF-8")
+        .write_stdin(stdin)
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr), output.status.code())
+}

@@ -33,7 +33,7 @@ pub(super) fn judge(
                 let names = gate.names();
                 let some = Expectation::of_some_setting(&names, search.meets(), tried(search));
                 let some = (!names.is_empty()).then_some(some);
-                Gate::default().judge(&facts, some.into_iter().chain(found))
+                gate.of_change_alone().judge(&facts, some.into_iter().chain(found))
             }
             None => gate.judge(&facts, found),
         }

@@ -395,6 +395,12 @@ impl Gate {
         Ok(Self { expected, unchanged })
     }
 
+    /// The same without expectations: only that no change is due, if that was asked for.
+    #[must_use]
+    pub fn of_change_alone(&self) -> Self {
+        Self { expected: Vec::new(), unchanged: self.unchanged.clone() }
+    }
+
     /// Whether nothing is expected.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -484,6 +484,9 @@ as it is        8.82  6m15s    6m15s       19    13 (0)
   1 combination does not meet the expectations.
   3 combinations cannot be played, such as max=8 and min=99: the changed spec: HorizontalPodAutoscaler.autoscaling "worker" is invalid: spec.maxReplicas: Invalid value: 8: must be greater than or equal to `minReplicas`.
 "#);
+    // The first pass of the HPA as it is scales up.
+    let flags: Vec<&str> = vary.into_iter().chain(["--exit-code"]).collect();
+    assert_eq!(predict(&flags, "").2, Some(5));
     let (text, stderr, code) = expecting("run.highest > 50");
     assert!(text.contains("NONE OF 6 SETTINGS MEETS THE EXPECTATIONS"), "{text}");
     assert_eq!((&*stderr, code), ("", Some(3)));

@@ -1,10 +1,11 @@
-//! The small languages: quantities, selectors, durations, expectations, traces, and text that is shown.
+//! The small languages: quantities, selectors, durations, expectations, traces, ranges, and text that is shown.
 
 use std::time::Duration;
 
 use jiff::SignedDuration;
 use kubectl_hpa::apimachinery::quantity::{Amount, Quantity};
 use kubectl_hpa::apimachinery::selector::{LabelSelector, Labels, Selector};
+use kubectl_hpa::backtest::Axis;
 use kubectl_hpa::flags::Flags;
 use kubectl_hpa::render::structured;
 use kubectl_hpa::render::style::{clean, point_at};
@@ -166,6 +167,23 @@ pub fn trace(data: &[u8]) {
         let digits = place.split(|c: char| !c.is_ascii_digit()).next().expect("a line");
         let line: usize = digits.parse().expect("the number of a line");
         assert!((1..=lines).contains(&line), "line {line} of {lines}");
+    }
+}
+
+/// A field with a range: its values are distinct, none is empty, and written out one by one they are
+/// the same.
+pub fn range(data: &[u8]) {
+    let Some(text) = as_text(data) else { return };
+    let axis = match Axis::read(text) {
+        Ok(axis) => axis,
+        Err(e) => return assert_told(&e),
+    };
+    let Axis { path, values } = &axis;
+    assert!(!values.is_empty() && values.iter().all(|value| !value.trim().is_empty()), "{axis:?}");
+    let listed = Axis::read(&format!("{path}={}", values.join(",")));
+    // A list of one value may look like a range of several.
+    if values.len() > 1 || !values[0].contains("..") {
+        assert_eq!(listed.ok().as_ref(), Some(&axis));
     }
 }
 

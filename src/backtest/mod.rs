@@ -151,7 +151,13 @@ impl Plan {
         let assumptions = assumptions.clone().starting_with(self.replicas);
         let (mut input, mut overrides) =
             assumptions.apply(self.observed.clone(), &decide(&self.observed))?;
-        let player = Player::new(self.timeline.clone(), &mut input.snapshot, &mut overrides)?;
+        let player = Player::new(self.timeline.clone(), &mut input.snapshot, &mut overrides);
+        let player = player.map_err(|e| match self.replicas {
+            Some(0) if e.hint.is_none() => {
+                e.hint("the trace starts with 0 replicas: start it at a row with more")
+            }
+            _ => e,
+        })?;
         let first = decide(&input);
         overrides.iter_mut().for_each(|own| own.came_to(&first));
         Ok(Prepared { input, overrides, first, player })

@@ -178,7 +178,11 @@ impl Search {
         }
         let search = Self { axes, typed: typed.clone(), manifest };
         // What cannot be read in one combination is wrong in all of them.
-        search.assumptions(0)?;
+        search.assumptions(0).map_err(|e| {
+            let first = search.settings(0).join(", ");
+            let why = in_words_of_vary(&e.message);
+            Error { message: format!("--vary: {first}: {why}"), ..e }
+        })?;
         Ok(search)
     }
 
@@ -219,6 +223,12 @@ impl Search {
         values
     }
 
+    /// The fields with their values in a combination.
+    fn settings(&self, place: usize) -> Vec<String> {
+        let pairs = self.axes.iter().zip(self.values(place));
+        pairs.map(|(axis, value)| format!("{}={value}", axis.path)).collect()
+    }
+
     /// What is assumed in a combination.
     fn assumptions(&self, place: usize) -> Result<Assumptions, Error> {
         let mut typed = self.typed.clone();
@@ -244,7 +254,10 @@ impl Search {
         };
         match played() {
             Ok(played) => played.map(|(totals, meets)| Tried { values, result: Ok(totals), meets }),
-            Err(e) => Some(Tried { values, result: Err(e.message), meets: Truth::False }),
+            Err(e) => {
+                let why = in_words_of_vary(&e.message);
+                Some(Tried { values, result: Err(why), meets: Truth::False })
+            }
         }
     }
 }
@@ -258,7 +271,13 @@ impl Search {
     pub fn found(&self, tried: Vec<Tried>, stopped: Option<u8>) -> Result<Found, Error> {
         let is_refused = tried.iter().all(|own| own.result.is_err());
         if let (true, Some(Err(why))) = (is_refused, tried.first().map(|it| &it.result)) {
-            return Err(Error::usage(format!("--vary: no combination can be played: {why}")));
+            let first = self.settings(0).join(", ");
+            return Err(Error::usage(match tried.len() {
+                1 => format!("--vary: {first} cannot be played: {why}"),
+                all => format!(
+                    "--vary: none of the {all} combinations can be played, such as {first}: {why}"
+                ),
+            }));
         }
         let played = tried.iter().enumerate().filter(|(_, own)| own.meets == Truth::True);
         let played = played.filter_map(|(place, own)| Some((place, own.result.as_ref().ok()?)));
@@ -279,6 +298,16 @@ impl Found {
         let is_open = self.tried.len() < self.combinations;
         if is_open { best.max(Truth::Unknown) } else { best }
     }
+}
+
+/// A message about a flag that sets what is varied, in words of what was typed.
+fn in_words_of_vary(message: &str) -> String {
+    let message = message.replace("--target ", "target.");
+    message
+        .strip_prefix("--set ")
+        .or(message.strip_prefix("--set: "))
+        .unwrap_or(&message)
+        .to_owned()
 }
 
 /// The places of those that no other beats in both replica-hours and time short, in the order of the

@@ -127,6 +127,10 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         assumed.input.notes.push(Note::FirstPassExpected { expected });
     }
     gate.check(&assumed.input.snapshot.hpa.spec)?;
+    for other in backtest.iter().flat_map(|own| own.candidates.iter().skip(1)) {
+        gate.check(&other.run.input.snapshot.hpa.spec)
+            .map_err(|e| Error { message: format!("{}: {}", other.run.name, e.message), ..e })?;
+    }
     let explanation = Explanation::new(&assumed).ignoring(&watch.ignored);
     let (expectations, verdict) = judge(
         &gate,

@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::layout::Layout;
 use super::style::clean;
-use crate::report::chart::{Chart, Series, round_numbers};
+use crate::report::chart::{Chart, MOST_SERIES, Series, Shape, round_numbers};
 
 /// The chart as lines, each with a newline at its end.
 pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
@@ -30,12 +30,15 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
         }
     }
     for (place, series) in chart.series.iter().enumerate().rev() {
-        for (column, cells) in strokes(series, &rows, &columns).iter().enumerate() {
+        let drawn = match series.shape {
+            Shape::Steps => strokes(series, &rows, &columns),
+            Shape::Points => points(series, &rows, &columns),
+        };
+        for (column, cells) in drawn.iter().enumerate() {
             for (row, stroke) in cells.iter().enumerate().filter(|(_, stroke)| **stroke != 0) {
-                grid[row][column] = match place {
-                    _ if row >= rows.plain => signs.beyond,
-                    0 => signs.strokes[usize::from(*stroke)],
-                    place => signs.series[(place - 1) % signs.series.len()],
+                grid[row][column] = match row >= rows.plain {
+                    true => signs.beyond,
+                    false => signs.of(place, series, *stroke),
                 };
             }
         }
@@ -54,10 +57,7 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
     };
     let indent = " ".repeat(INDENT);
     let names = chart.series.iter().enumerate().map(|(place, series)| {
-        let sign = match place {
-            0 => signs.strokes[usize::from(LEFT | RIGHT)],
-            place => signs.series[(place - 1) % signs.series.len()],
-        };
+        let sign = signs.of(place, series, LEFT | RIGHT);
         format!("{sign} {}", clean(&series.name, layout.ascii))
     });
     let mark =
@@ -113,7 +113,8 @@ const DOWN: u8 = 8;
 struct Signs {
     /// By the directions in which a stroke leaves.
     strokes: [char; 16],
-    series: [char; 5],
+    series: [char; MOST_SERIES - 1],
+    point: char,
     event: char,
     bound: char,
     beyond: char,
@@ -125,9 +126,21 @@ struct Signs {
     tick: char,
 }
 
+impl Signs {
+    /// What a cell of a series shows.
+    fn of(&self, place: usize, series: &Series, stroke: u8) -> char {
+        match (place, series.shape) {
+            (0, Shape::Steps) => self.strokes[usize::from(stroke)],
+            (place, Shape::Steps) => self.series[(place - 1).min(MOST_SERIES - 2)],
+            (_, Shape::Points) => self.point,
+        }
+    }
+}
+
 const UNICODE: Signs = Signs {
     strokes: [' ', '╴', '╶', '─', '╵', '┘', '└', '┴', '╷', '┐', '┌', '┬', '│', '┤', '├', '┼'],
     series: ['·', '∘', '×', '*', '+'],
+    point: '○',
     event: '▲',
     bound: '┄',
     beyond: '↑',
@@ -142,6 +155,7 @@ const UNICODE: Signs = Signs {
 const ASCII: Signs = Signs {
     strokes: [' ', '-', '-', '-', '|', '+', '+', '+', '|', '+', '+', '+', '|', '+', '+', '+'],
     series: [':', '*', 'x', '%', '='],
+    point: '*',
     event: '^',
     bound: '.',
     beyond: '^',
@@ -282,6 +296,17 @@ fn strokes(series: &Series, rows: &Rows, columns: &Columns) -> Vec<Vec<u8>> {
     grid
 }
 
+/// The cells that have a point; any direction marks one.
+fn points(series: &Series, rows: &Rows, columns: &Columns) -> Vec<Vec<u8>> {
+    let mut grid = vec![vec![0; rows.count]; columns.count];
+    for (place, count) in series.steps.iter().filter(|(place, _)| columns.has(*place)) {
+        if let Some(row) = count.and_then(|count| rows.of_count(count)) {
+            grid[columns.of(*place)][row] = LEFT | RIGHT;
+        }
+    }
+    grid
+}
+
 /// The horizontal axis and its labels.
 fn across(chart: &Chart, columns: &Columns, signs: &Signs, ascii: bool) -> [String; 2] {
     let mut rule = vec![signs.floor; columns.count];
@@ -317,7 +342,7 @@ pub(super) mod tests {
 
     use super::text;
     use crate::render::layout::Layout;
-    use crate::report::chart::{Chart, MOST_ROWS, Mark, Series};
+    use crate::report::chart::{Chart, MOST_ROWS, Mark, Series, Shape};
 
     /// The answer and the proposal over a metric's percent, between 2 and 10.
     pub(in super::super) fn chart() -> Chart {
@@ -333,8 +358,8 @@ pub(super) mod tests {
             ticks: (0..=6).map(|n| (n * 50, format!("{} %", n * 50))).collect(),
             replicas: (0, 12),
             series: vec![
-                Series { name: "replicas".to_owned(), steps: counts(10) },
-                Series { name: "proposal".to_owned(), steps: counts(15) },
+                Series { name: "replicas".to_owned(), steps: counts(10), shape: Shape::Steps },
+                Series { name: "proposal".to_owned(), steps: counts(15), shape: Shape::Steps },
             ],
             bounds: vec![(2, "min".to_owned()), (10, "max".to_owned())],
             current: Some(Mark { at: 130, replicas: Some(7), label: "now: 130 %".to_owned() }),
@@ -425,7 +450,8 @@ pub(super) mod tests {
             ((7, 3), (7, 3), vec![(5, Some(5))]),
             ((0, 100), (1, 3), vec![(0, None), (50, Some(9)), (51, Some(2)), (60, None)]),
         ] {
-            let series = vec![Series { name: "s".to_owned(), steps }];
+            let of = |shape| Series { name: "s".to_owned(), steps: steps.clone(), shape };
+            let series = vec![of(Shape::Steps), of(Shape::Points)];
             let current = Some(Mark { at: 2, replicas: Some(4), label: String::new() });
             let bounds = vec![(1, "min".to_owned()), (i32::MAX, "max".to_owned())];
             let chart = Chart { span, replicas, series, bounds, current, ..chart() };

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::xml::escape;
-use crate::report::chart::{Chart, Series, round_numbers};
+use crate::report::chart::{Chart, MOST_SERIES, Series, Shape, round_numbers};
 
 /// The chart as SVG.
 pub fn svg(chart: &Chart) -> String {
@@ -58,14 +58,22 @@ pub fn svg(chart: &Chart) -> String {
         }
     }
     for (place, series) in chart.series.iter().enumerate().rev() {
-        let class = format!("series s{}", place.min(SERIES - 1));
-        line(format!(r#"<path class="{class}" d="{}"/>"#, plot.path(series)));
+        let class = format!("series s{}", place.min(MOST_SERIES - 1));
+        let path = match series.shape {
+            Shape::Steps => plot.path(series),
+            Shape::Points => plot.points(series),
+        };
+        line(format!(r#"<path class="{class}" d="{path}"/>"#));
     }
     let mut x = LEFT;
     let y = BOTTOM + 62.0;
     for (place, series) in chart.series.iter().enumerate() {
-        let class = format!("series s{}", place.min(SERIES - 1));
-        line(format!(r#"<path class="{class}" d="M{x:.1} {:.1}h24"/>"#, y - 4.0));
+        let class = format!("series s{}", place.min(MOST_SERIES - 1));
+        let path = match series.shape {
+            Shape::Steps => format!("M{x:.1} {:.1}h24", y - 4.0),
+            Shape::Points => diamond(x + 12.0, y - 4.0),
+        };
+        line(format!(r#"<path class="{class}" d="{path}"/>"#));
         line(words("label", x + 30.0, y, "start", &series.name));
         x += 30.0 + series.name.chars().count() as f64 * 7.2 + 20.0;
     }
@@ -89,9 +97,6 @@ const RIGHT: f64 = 630.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 320.0;
 
-/// This many series look different.
-const SERIES: usize = 5;
-
 const STYLE: &str = "\
 <style>
 svg { color: #1f2328; font: 12px sans-serif; }
@@ -107,6 +112,7 @@ path { fill: none; stroke: currentColor; }
 .s2 { stroke: #8250df; stroke-dasharray: 8 3 2 3; }
 .s3 { stroke: #1a7f37; stroke-dasharray: 8 4; }
 .s4 { stroke: #cf222e; stroke-dasharray: 4 4; }
+.s5 { stroke: #6e7781; stroke-dasharray: 12 3; }
 .current { fill: currentColor; }
 @media (prefers-color-scheme: dark) {
 svg { color: #e6edf3; }
@@ -115,6 +121,7 @@ svg { color: #e6edf3; }
 .s2 { stroke: #d2a8ff; }
 .s3 { stroke: #3fb950; }
 .s4 { stroke: #ff7b72; }
+.s5 { stroke: #8b949e; }
 }
 </style>
 ";
@@ -122,6 +129,11 @@ svg { color: #e6edf3; }
 fn words(class: &str, x: f64, y: f64, anchor: &str, text: &str) -> String {
     let text = escape(text);
     format!(r#"<text class="{class}" x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{text}</text>"#)
+}
+
+/// A mark around a place.
+fn diamond(x: f64, y: f64) -> String {
+    format!("M{:.1} {y:.1}l5 -5l5 5l-5 5z", x - 5.0)
 }
 
 /// From places and counts to points of the picture.
@@ -145,6 +157,14 @@ impl Plot {
     fn y(&self, count: i64) -> f64 {
         let (lowest, highest) = (f64::from(self.replicas.0), f64::from(self.replicas.1));
         BOTTOM - (count as f64 - lowest) / (highest - lowest).max(1.0) * (BOTTOM - TOP)
+    }
+
+    /// A mark at each point in sight.
+    fn points(&self, series: &Series) -> String {
+        let has = |count: i32| (self.replicas.0..=self.replicas.1).contains(&count);
+        let seen = series.steps.iter().filter(|(x, _)| (self.span.0..=self.span.1).contains(x));
+        let seen = seen.filter_map(|(x, count)| Some((*x, count.filter(|own| has(*own))?)));
+        seen.map(|(x, count)| diamond(self.x(x), self.y(count.into()))).collect()
     }
 
     /// The steps; above the plot, a line leaves it by a little.
@@ -210,6 +230,7 @@ path { fill: none; stroke: currentColor; }
 .s2 { stroke: #8250df; stroke-dasharray: 8 3 2 3; }
 .s3 { stroke: #1a7f37; stroke-dasharray: 8 4; }
 .s4 { stroke: #cf222e; stroke-dasharray: 4 4; }
+.s5 { stroke: #6e7781; stroke-dasharray: 12 3; }
 .current { fill: currentColor; }
 @media (prefers-color-scheme: dark) {
 svg { color: #e6edf3; }
@@ -218,6 +239,7 @@ svg { color: #e6edf3; }
 .s2 { stroke: #d2a8ff; }
 .s3 { stroke: #3fb950; }
 .s4 { stroke: #ff7b72; }
+.s5 { stroke: #8b949e; }
 }
 </style>
 <text class="heading" x="64.0" y="24.0" text-anchor="start">replicas over cpu</text>

@@ -8,7 +8,7 @@ mod data;
 use std::path::Path;
 
 use super::Certainty;
-use super::chart::Chart;
+use super::chart::{Chart, MOST_SERIES};
 use super::clock::{Clock, millis};
 use super::page::{Symbols, Tone};
 use super::search::Searched;
@@ -169,8 +169,8 @@ impl<'a> Compared<'a> {
                 let mut parts = vec![match self.ends(candidate) {
                     None => "THE SAME REPLICAS AS THE REPLAY THROUGHOUT".to_owned(),
                     Some((own, before)) => format!(
-                        "THE SAME REPLICAS AS THE REPLAY WHILE THE LOAD LASTS, BUT IT ENDS AT {} \
-                         INSTEAD OF {}",
+                        "THE SAME REPLICAS AS THE REPLAY WHILE THE LOAD LASTS, BUT IT ENDS AT {}, \
+                         THE REPLAY AT {}",
                         own.to_uppercase(),
                         before.to_uppercase()
                     ),
@@ -315,7 +315,7 @@ impl<'a> Compared<'a> {
         sections.extend([
             Section::new("", detail, self.table()),
             Section::new("FIRST PARTED", Detail::Always, [parted]),
-            Section::new("", detail, [Part::Chart(self.chart())]),
+            Section::new("", detail, [Part::Chart(self.chart()), Part::Text(self.not_drawn())]),
         ]);
         sections.insert(0, Section::new("", Detail::Comment, [assumed]));
         sections.retain(|section| !section.body.is_empty());
@@ -584,10 +584,22 @@ impl<'a> Compared<'a> {
         parted.collect()
     }
 
-    /// The replicas of all runs over the time of the load.
+    /// The candidates whose lines fit into a chart beside the replay and the record.
+    fn drawn(&self) -> usize {
+        MOST_SERIES - 1 - usize::from(self.backtest.check.is_some())
+    }
+
+    fn not_drawn(&self) -> Vec<String> {
+        let left = self.candidates.len().saturating_sub(self.drawn());
+        let sentence = || format!("The chart has the first {} candidates alone.", self.drawn());
+        Vec::from_iter((left > 0).then(sentence))
+    }
+
+    /// The replicas of the runs over the time of the load.
     pub(super) fn chart(&self) -> Chart {
         let span = self.totals().span();
-        let candidates = self.each().map(|(name, _, played)| played.replicas(&name));
+        let drawn = self.each().take(self.drawn());
+        let candidates = drawn.map(|(name, _, played)| played.replicas(&name));
         // Of one candidate, the line is what the comparison is about.
         let mut series: Vec<_> = candidates.collect();
         series.insert(series.len().min(1), self.replay.replicas("replay"));
@@ -610,7 +622,10 @@ impl<'a> Compared<'a> {
         let marks = marks.map(|mark| (mark.time.duration_since(timeline.start), mark.text.clone()));
         let clock = self.clock();
         Chart {
-            title: format!("replicas in {}", long(span)),
+            title: match self.not_drawn().is_empty() {
+                true => format!("replicas in {}", long(span)),
+                false => format!("replicas in {}, first {} candidates", long(span), self.drawn()),
+            },
             description: self.headline().1,
             across: clock.across(),
             span: (-millis(timeline.period), millis(span)),

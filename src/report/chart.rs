@@ -1,7 +1,7 @@
 //! A chart of replicas over something else: a metric's value, or time. Labels stand ready; where they
 //! go is for whoever draws it.
 
-/// A chart of step functions.
+/// A chart of step functions, or of points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chart {
     pub title: String,
@@ -15,7 +15,7 @@ pub struct Chart {
     pub ticks: Vec<(i64, String)>,
     /// The fewest and the most replicas that are drawn; what is beyond is only marked as such.
     pub replicas: (i32, i32),
-    /// What is drawn. The first is the most important one.
+    /// What is drawn, at most [`MOST_SERIES`]. The first is the most important one.
     pub series: Vec<Series>,
     /// Counts that limit it, with what they are called.
     pub bounds: Vec<(i32, String)>,
@@ -27,6 +27,9 @@ pub struct Chart {
     pub most_rows: usize,
 }
 
+/// As many series look different, and can be told apart.
+pub(crate) const MOST_SERIES: usize = 6;
+
 /// The rows of a chart that has the screen to itself.
 pub(crate) const MOST_ROWS: usize = 24;
 
@@ -36,6 +39,17 @@ pub struct Series {
     pub name: String,
     /// The count from each place on, in order; none where there is no count.
     pub steps: Vec<(i64, Option<i32>)>,
+    /// How they are drawn.
+    pub shape: Shape,
+}
+
+/// What the counts of a series are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Each lasts until the next one.
+    Steps,
+    /// They have nothing between them.
+    Points,
 }
 
 /// A point of a chart.
@@ -71,7 +85,7 @@ pub(crate) fn round_numbers((from, to): (i64, i64), most: usize, least: i64) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::{Series, round_numbers};
+    use super::{Series, Shape, round_numbers};
 
     #[test]
     fn round_numbers_are_round_and_inside() {
@@ -89,8 +103,8 @@ mod tests {
 
     #[test]
     fn a_count_holds_until_the_next_step() {
-        let series =
-            Series { name: String::new(), steps: vec![(0, Some(2)), (5, None), (7, Some(4))] };
+        let steps = vec![(0, Some(2)), (5, None), (7, Some(4))];
+        let series = Series { name: String::new(), steps, shape: Shape::Steps };
         let counts = [-1, 0, 4, 5, 6, 7, 99].map(|place| series.at(place));
         assert_eq!(counts, [None, Some(2), Some(2), None, None, Some(4), Some(4)]);
     }

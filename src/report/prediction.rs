@@ -130,8 +130,8 @@ impl<'a> Prediction<'a> {
     /// Replicas over time: of all runs if several are compared.
     pub fn over_time(&self) -> Option<Chart> {
         let backtest = self.backtest.as_ref();
-        let backtest = backtest
-            .map(|own| own.search().and_then(|it| it.chart()).unwrap_or_else(|| own.chart()));
+        let backtest =
+            backtest.map(|own| own.search().map_or_else(|| own.chart(), |search| search.chart()));
         backtest.or_else(|| self.timeline.as_ref().map(Played::chart))
     }
 

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::chart::{Chart, Mark, Series, round_numbers};
+use super::chart::{Chart, Mark, Series, Shape, round_numbers};
 use super::page::Tone;
 use super::section::{Detail, Part, Section, Table};
 use super::totals::{TotalsView, hours};
@@ -66,9 +66,10 @@ impl<'a> Searched<'a> {
 
     pub(super) fn sections(&self) -> Vec<Section> {
         let table = self.table();
-        let chart = self.chart().map(Part::Chart);
-        let chart = chart
-            .map(|chart| Section::new("TIME SHORT OVER REPLICA-HOURS", Detail::Always, [chart]));
+        let chart = (!self.found.front.is_empty()).then(|| {
+            let chart = [Part::Chart(self.chart())];
+            Section::new("TIME SHORT OVER REPLICA-HOURS", Detail::Always, chart)
+        });
         let parts = [Part::Table(table), Part::Text(self.sentences())];
         std::iter::once(Section::new("SETTINGS, BY REPLICA-HOURS", Detail::Always, parts))
             .chain(chart)
@@ -166,31 +167,33 @@ impl<'a> Searched<'a> {
         pairs.map(|(field, value)| format!("{field}={value}")).collect()
     }
 
-    /// The time short, in minutes, over the replica-hours; none for fewer than two settings.
-    pub(super) fn chart(&self) -> Option<Chart> {
+    /// The time short, in minutes, over the replica-hours: of the best settings, and of the HPA as it is.
+    pub(super) fn chart(&self) -> Chart {
         // A tenth of a replica-hour is the unit of the axis.
         let place = |totals: &Totals| (totals.replica_hours() * 10.0).round() as i64;
         let minutes =
             |totals: &Totals| i32::try_from(totals.short().as_secs() / 60).unwrap_or(i32::MAX);
         let points: Vec<(i64, Option<i32>)> =
             self.front().map(|(_, totals)| (place(totals), Some(minutes(totals)))).collect();
-        let (first, last) = (points.first()?.0, points.last()?.0);
-        if points.len() < 2 || first == last {
-            return None;
-        }
-        let highest = points.iter().filter_map(|(_, count)| *count).max().unwrap_or(0);
         let as_it_is = (place(self.replay), Some(minutes(self.replay)));
-        let (first, last) = (first.min(as_it_is.0), last.max(as_it_is.0));
-        let highest = as_it_is.1.map_or(highest, |own| own.max(highest));
+        let all = || points.iter().chain([&as_it_is]);
+        let first = all().map(|(at, _)| *at).min().unwrap_or(0);
+        // An axis has a length, whatever is on it.
+        let last = all().map(|(at, _)| *at).max().unwrap_or(0).max(first + 10);
+        let highest = all().filter_map(|(_, count)| *count).max().unwrap_or(0);
         let ticks = round_numbers((first, last), 7, 10).into_iter();
-        Some(Chart {
+        Chart {
             title: "time short over replica-hours".to_owned(),
             description: self.headline().1,
             across: "replica-hours; upward: minutes short".to_owned(),
             span: (first, last),
-            ticks: ticks.map(|at| (at, hours(at as f64 / 10.0))).collect(),
+            ticks: ticks.map(|at| (at, (at / 10).to_string())).collect(),
             replicas: (0, highest),
-            series: vec![Series { name: "the least of all settings".to_owned(), steps: points }],
+            series: vec![Series {
+                name: "settings that no other beats".to_owned(),
+                steps: points,
+                shape: Shape::Points,
+            }],
             bounds: Vec::new(),
             current: Some(Mark {
                 at: as_it_is.0,
@@ -199,7 +202,7 @@ impl<'a> Searched<'a> {
             }),
             events: Vec::new(),
             most_rows: ROWS,
-        })
+        }
     }
 }
 

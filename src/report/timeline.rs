@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::chart::{Chart, MOST_ROWS, Series};
+use super::chart::{Chart, MOST_ROWS, Series, Shape};
 use super::clock::{Clock, millis};
 use super::page::Symbols;
 use super::section::{Detail, Part, Section, Table};
@@ -185,7 +185,7 @@ impl<'a> Played<'a> {
         let at = |place: i32| millis(self.timeline.period.saturating_mul(place));
         let mut steps: Vec<_> = (first..).zip(counts).map(|(i, count)| (at(i), count)).collect();
         steps.dedup_by(|later, kept| later.1 == kept.1);
-        Series { name: name.to_owned(), steps }
+        Series { name: name.to_owned(), steps, shape: Shape::Steps }
     }
 
     /// Replicas over time.

@@ -87,9 +87,10 @@ impl From<Stretch> for StretchView {
 
 /// Replica-hours, rounded to what can be compared at a glance.
 pub(super) fn hours(hours: f64) -> String {
+    // What rounds up to 10.00 is 10.0.
     match hours {
-        ..10.0 => format!("{hours:.2}"),
-        ..100.0 => format!("{hours:.1}"),
+        ..9.995 => format!("{hours:.2}"),
+        ..99.95 => format!("{hours:.1}"),
         _ => format!("{hours:.0}"),
     }
 }

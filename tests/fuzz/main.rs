@@ -54,6 +54,7 @@ targets! {
     kubeconfig: 60,
     predict: 30,
     quantity: 5000,
+    range: 3000,
     selector: 2000,
     snapshot: 12,
     text: 500,

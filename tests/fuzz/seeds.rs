@@ -109,6 +109,18 @@ pub(crate) fn trace() -> Corpus {
     Corpus::new(seeds, &["time", "cpu", "missing", "x2", "80%", "\"\"", "{queue=a}"])
 }
 
+pub(crate) fn range() -> Corpus {
+    let ranges = [
+        "target.cpu=50%..80%:5",
+        "behavior.scaleDown.stabilizationWindowSeconds=60,300,600",
+        "max=9..11",
+        "target.memory=1Gi..2Gi:256Mi",
+        "target.cpu=100m..300m:50m",
+        "target.\"queue_depth{queue=a}\"=0.5..1.5:0.25",
+    ];
+    lines(&ranges, &["..", ":", ",", "%", "=", "-1", "1e3", "Mi", "9223372036854775807"])
+}
+
 pub(crate) fn text() -> Corpus {
     let texts = [
         "plain",

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::apimachinery::quantity::Format;
-use crate::report::chart::{Chart, MOST_ROWS, Mark, Series, round_numbers};
+use crate::report::chart::{Chart, MOST_ROWS, Mark, Series, Shape, round_numbers};
 use crate::report::words;
 use crate::whatif::thresholds::{
     Ask, Band, Changes, Curve, Effect, End, Found, Hold, Reached, Span, Thresholds, Unit,
@@ -202,10 +202,12 @@ pub(in crate::report) fn chart(
             Series {
                 name: "replicas after the pass".to_owned(),
                 steps: steps.iter().map(|step| (step.from, Some(step.replicas))).collect(),
+                shape: Shape::Steps,
             },
             Series {
                 name: format!("proposal of {metric}"),
                 steps: steps.iter().map(|step| (step.from, step.proposal)).collect(),
+                shape: Shape::Steps,
             },
         ],
         bounds: vec![(min, "min".to_owned()), (max, "max".to_owned())],

@@ -121,7 +121,7 @@ impl Player {
             let own = Override::new(label, meaning(stated, snapshot, first), now);
             overrides.push(own.of_metric(first, stated.text));
             let setting = world.setting(stated, trace, first, &mut requests)?;
-            world.set(&setting, places)?;
+            world.set(&setting, places).map_err(|e| trace.within(stated, e))?;
         }
         self.settings.retain(|setting| setting.after.is_positive());
         if !begun.is_empty() {

@@ -339,6 +339,11 @@ impl Trace {
         format!("the trace {}:{line}: {}: {text}", self.origin, self.metrics[*column].title)
     }
 
+    /// An error about a value, with where that is.
+    pub(super) fn within(&self, stated: &Stated<'_>, e: Error) -> Error {
+        Error { message: format!("{}: {}", self.place(stated), e.message), ..e }
+    }
+
     /// Makes sure that a value has a unit that the metric has.
     pub(super) fn check_unit(&self, spec: &MetricSpec, stated: &Stated<'_>) -> Result<(), Error> {
         unit::check(spec, stated.text, str::to_owned)

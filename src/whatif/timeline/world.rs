@@ -67,8 +67,7 @@ impl World {
         requests: &mut HashMap<usize, i128>,
     ) -> Result<Setting, Error> {
         let Stated { after, column, ref value, .. } = *stated;
-        let within =
-            |e: Error| Error { message: format!("{}: {}", trace.place(stated), e.message), ..e };
+        let within = |e: Error| trace.within(stated, e);
         let total = match value {
             Value::Missing => return Ok(Setting { after, column, total: None }),
             Value::Amount(amount) => Some((*amount).into()),

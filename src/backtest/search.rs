@@ -178,10 +178,9 @@ impl Search {
         }
         let search = Self { axes, typed: typed.clone(), manifest };
         // What cannot be read in one combination is wrong in all of them.
-        search.assumptions(0).map_err(|e| {
-            let first = search.settings(0).join(", ");
-            let why = in_words_of_vary(&e.message);
-            Error { message: format!("--vary: {first}: {why}"), ..e }
+        search.assumptions(0).map_err(|e| Error {
+            message: format!("--vary: {}", in_words_of_vary(&e.message)),
+            ..e
         })?;
         Ok(search)
     }
@@ -271,12 +270,16 @@ impl Search {
     pub fn found(&self, tried: Vec<Tried>, stopped: Option<u8>) -> Result<Found, Error> {
         let is_refused = tried.iter().all(|own| own.result.is_err());
         if let (true, Some(Err(why))) = (is_refused, tried.first().map(|it| &it.result)) {
+            let all = tried.len();
+            // The message names the field, unless it is about the spec as a whole.
+            let paths = self.axes.iter().map(|axis| &*axis.path);
+            let mut fields = paths.map(|path| path.strip_prefix("spec.").unwrap_or(path));
+            let is_named = fields.any(|field| why.starts_with(field));
             let first = self.settings(0).join(", ");
-            return Err(Error::usage(match tried.len() {
-                1 => format!("--vary: {first} cannot be played: {why}"),
-                all => format!(
-                    "--vary: none of the {all} combinations can be played, such as {first}: {why}"
-                ),
+            let first = if is_named { String::new() } else { format!(", such as {first}") };
+            return Err(Error::usage(match all {
+                1 => format!("--vary: the combination cannot be played{first}: {why}"),
+                _ => format!("--vary: none of {all} combinations can be played{first}: {why}"),
             }));
         }
         let played = tried.iter().enumerate().filter(|(_, own)| own.meets == Truth::True);

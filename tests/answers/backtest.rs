@@ -393,9 +393,19 @@ fn a_search_that_is_none_is_refused() {
             "error: --vary: 991 x 9 combinations; the limit is 2000\n",
         ),
         (&["--vary=max=9,10", "--vary=max=11,12"], "error: --vary max: it is there twice\n"),
-        (&["--vary=max=9,10", "--max=12"], "error: maxReplicas is set twice\n"),
-        (&["--vary=spec.nothing=1,2"], "error: --vary: no combination can be played: "),
-        (&["--vary=target.memory=50%..70%:10"], "error: --vary: no combination can be played: "),
+        (&["--vary=max=9,10", "--max=12"], "error: --vary: maxReplicas is set twice\n"),
+        (
+            &["--vary=spec.nothing=1,2"],
+            "error: --vary: none of 2 combinations can be played: nothing: the spec has no such field",
+        ),
+        (
+            &["--vary=target.memory=50%..70%:10"],
+            "error: --vary: none of 3 combinations can be played, such as target.memory=50%: the ",
+        ),
+        (
+            &["--vary=target.cpu=50Mi"],
+            "error: --vary: the combination cannot be played: target.cpu=50Mi: Mi is not a unit ",
+        ),
     ] {
         let flags: Vec<&str> = ["--for=10m"].into_iter().chain(flags.iter().copied()).collect();
         let (stdout, stderr, code) = predict(&flags, "");
@@ -483,6 +493,22 @@ as it is        8.82  6m15s    6m15s       19    13 (0)
        8    2   3.99    30m      30m        8     2 (0)
   1 combination does not meet the expectations.
   3 combinations cannot be played, such as max=8 and min=99: the changed spec: HorizontalPodAutoscaler.autoscaling "worker" is invalid: spec.maxReplicas: Invalid value: 8: must be greater than or equal to `minReplicas`.
+
+TIME SHORT OVER REPLICA-HOURS
+  ○ settings that no other beats   ● as it is
+  29-30 ┤○
+  25-28 ┤
+        │
+  19-21 ┤
+  15-18 ┤
+        │
+   9-11 ┤
+    5-8 ┤                                                                     ●
+        │
+    0-1 ┤
+        └┬─────────────┬─────────────┬──────────────┬─────────────┬────────────
+         4             5             6              7             8
+         replica-hours; upward: minutes short
 "#);
     // The first pass of the HPA as it is scales up.
     let flags: Vec<&str> = vary.into_iter().chain(["--exit-code"]).collect();

@@ -577,3 +577,34 @@ fn totals_are_those_of_the_passes() {
         prop_assert_eq!(differs.as_f64(), Some(15.0 * differ as f64));
     });
 }
+
+/// What a page says where a run has more to say than usual.
+#[test]
+fn what_is_unusual_is_said() {
+    // A row for each minute after the state was read.
+    let rows = |header: &str, rows: &[(i64, &str)]| {
+        let now: Timestamp = build::NOW.parse().unwrap();
+        let at = |minutes: i64| now + SignedDuration::from_mins(minutes);
+        let rows = rows.iter().map(|(minutes, rest)| format!("{},{rest}\n", at(*minutes)));
+        format!("time,{header}\n{}", rows.collect::<String>())
+    };
+    // 54% of the requests are within a tenth of 50%, but not of 47%.
+    let constant = rows("cpu", &[(-60, "216m"), (-30, "216m")]);
+    let interrupted = rows("cpu", &[(-60, "200m"), (-50, "missing"), (-40, "200m"), (-30, "200m")]);
+    let begun = rows("cpu", &[(-10, "200m"), (20, "200m"), (21, "20m")]);
+    let mut tolerant = spec(47, 20);
+    tolerant["behavior"] = json!({"scaleUp": {"tolerance": "0.2"}});
+    for (trace, candidates, words) in [
+        (&constant, vec![manifest("a.yaml", &spec(47, 20))], "(cpu at 54% is within tolerance)"),
+        (&constant, vec![manifest("a.yaml", &tolerant)], "THE SAME REPLICAS AS THE REPLAY"),
+        (&interrupted, vec![larger()], "NEVER SHORT, NO ANSWER FOR 10m OF 30m IN BOTH"),
+        (&interrupted, vec![], "SHORT FOR 0s, NO ANSWER FOR 10m OF 30m"),
+        (&begun, vec![larger()], "; its first 10m, before the first pass, are left out;"),
+        (&begun, vec![], "(after the load) 4 → 2"),
+    ] {
+        let page = compared(&spec(50, 20), trace, candidates, |own| screen(&own, true, false));
+        // Lines are broken anywhere.
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(page.contains(words), "{words}:\n{page}");
+    }
+}

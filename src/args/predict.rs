@@ -166,6 +166,11 @@ pub struct Overrides {
     #[arg(long, value_name = "[CONTAINER=]VALUE", allow_hyphen_values = true)]
     pub memory: Vec<String>,
 
+    /// Request of the pods, or of one container in each, such as cpu=250m or app=memory=+20%, while
+    /// they use what they do now; repeatable
+    #[arg(long = "request", value_name = "[CONTAINER=]RESOURCE=VALUE")]
+    pub requests: Vec<String>,
+
     /// Value of a metric: per pod for Pods metrics, the total for Object and External metrics, even if
     /// their target is an average; repeatable
     #[arg(long = "metric", value_name = "NAME[{SELECTOR}]=VALUE", allow_hyphen_values = true)]

@@ -163,6 +163,10 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::ManifestRenamed { manifest, hpa } => {
             format!("the manifest of {manifest} is used for {hpa} and inherits its history")
         }
+        Note::RolloutFirst { target } => format!(
+            "a rollout of {target} has to replace the pods first; the new ones are assumed to use what \
+             the observed ones do"
+        ),
         Note::NoModelPod { replicas } => {
             format!(
                 "there is no pod to model new pods on, so no pods are assumed for {replicas} \

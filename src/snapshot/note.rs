@@ -225,6 +225,11 @@ pub enum Note {
         /// The HPA's.
         hpa: String,
     },
+    /// Requests are assumed that the pods do not make yet.
+    RolloutFirst {
+        /// The target.
+        target: String,
+    },
     /// Replicas are assumed, and there is no pod to model theirs on.
     NoModelPod {
         /// How many.

@@ -66,15 +66,30 @@ pub(super) fn check(
     if !spec.is_resource() {
         return Ok(());
     }
+    let of_request = spec.target().is_some_and(|target| {
+        target.average_value.is_none() && target.average_utilization.is_some()
+    });
+    check_amount(spec.name(), of_request, value, typed)
+}
+
+/// Makes sure that an amount of a resource says what it means; a bare number does not where it may be
+/// a percentage of the request as well.
+///
+/// # Errors
+///
+/// What is wrong with it, and what to type instead.
+pub(super) fn check_amount(
+    resource: &str,
+    of_request: bool,
+    value: &str,
+    typed: impl Fn(&str) -> String,
+) -> Result<(), String> {
     // What is no amount has a meaning of its own, and what is nothing at all is refused elsewhere.
     let Ok(amount) = Amount::parse(value) else { return Ok(()) };
-    let (resource, kind) = (spec.name(), Kind::of(spec.name()));
+    let kind = Kind::of(resource);
     let unit = unit(value);
     match (kind, unit) {
         (_, "") => {
-            let of_request = spec.target().is_some_and(|target| {
-                target.average_value.is_none() && target.average_utilization.is_some()
-            });
             if amount.signum() == 0 {
                 return Ok(());
             }

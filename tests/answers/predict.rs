@@ -618,6 +618,139 @@ fn what_cannot_be_is_refused_with_what_can() {
     }
 }
 
+/// `web` with a sidecar that starts as an init container, and a container that only starts it up.
+fn sidecars() -> Input {
+    let pods = (1..=2).map(|number| {
+        let containers = json!([build::requesting("app", "100m"), build::requesting("proxy", "50m")]);
+        let log = build::with(build::requesting("log", "20m"), &json!({"restartPolicy": "Always"}));
+        let init = json!([log, {"name": "init", "resources": {"requests": {"memory": "1Gi"}}}]);
+        let spec = json!({"containers": containers, "initContainers": init});
+        build::with(build::pod(&format!("web-{number}")), &json!({"spec": spec}))
+    });
+    let metrics = json!([build::resource("cpu", &build::utilization(50))]);
+    let hpa = build::hpa(&json!({"metrics": metrics}));
+    let used = |number: i32| {
+        let used = |name: &str| json!({"name": name, "usage": {"cpu": "30m"}});
+        let all = json!({"containers": [used("app"), used("proxy"), used("log")]});
+        build::with(build::pod_metrics(&format!("web-{number}"), "0"), &all)
+    };
+    let all = [build::state(&json!({})), hpa, build::scale(2), used(1), used(2)];
+    common::read(&build::list(all.into_iter().chain(pods))).expect("an input")
+}
+
+/// Pods that request CPU as a whole.
+fn as_a_whole() -> Input {
+    let mut input = sidecars();
+    let whole = json!({"requests": {"cpu": "1"}});
+    for pod in &mut input.snapshot.pods {
+        pod.requests = serde_json::from_value(whole["requests"].clone()).expect("requests");
+    }
+    input
+}
+
+#[test]
+fn a_request_that_cannot_be_is_refused_with_what_can() {
+    let forms = "a request is an amount (250m, 512Mi) or a change (+20%, -10%, x2)";
+    let examples = "such as cpu=250m, or app=cpu=250m for one container";
+    for (typed, message, hint) in [
+        ("app", "not of the form [CONTAINER=]RESOURCE=VALUE", examples),
+        ("250m", "not of the form [CONTAINER=]RESOURCE=VALUE", examples),
+        ("=cpu=1", "the container is missing", examples),
+        ("app=250m", "\"app\" is neither cpu nor memory", examples),
+        ("app=gpu=1", "\"gpu\" is neither cpu nor memory", examples),
+        ("cpu=app=1", "\"app\" is neither cpu nor memory", examples),
+        ("app=cpu=", ": not a value", forms),
+        ("app=cpu=fast", "fast: not a value", forms),
+        ("app=cpu=-1", "-1: must not be negative", forms),
+        ("app=cpu=-110%", "-110%: must not be negative", forms),
+        ("app=cpu=1e400", "1e400: larger than any metric can be", forms),
+        ("app=cpu=80%", "80% is not a request", forms),
+        ("app=cpu=missing", "missing is not a request", forms),
+        (
+            "app=cpu=250Mi",
+            "Mi is not a unit of cpu, which is measured in cores: 250 thousandths of a core is \
+             --request app=cpu=250m",
+            "",
+        ),
+        (
+            "memory=100m",
+            "less than a KiB, because m is a part of a byte: 100 MiB is --request memory=100Mi",
+            "",
+        ),
+        ("memory=512", "512 bytes are less than a KiB: 512 MiB is --request memory=512Mi", ""),
+        ("ap=cpu=1", "no pod of the target has a container ap", "did you mean app?"),
+        (
+            "storage=cpu=1",
+            "no pod of the target has a container storage",
+            "they have app, init, log, proxy",
+        ),
+        (
+            "cpu=250m",
+            "ambiguous: the containers are app, log, proxy",
+            "name one, such as --request app=cpu=250m",
+        ),
+        (
+            "app=memory=x2",
+            "app requests no memory",
+            "give an amount, such as 250m or 512Mi",
+        ),
+    ] {
+        let error = predict(&sidecars(), &[format!("--request={typed}")]).expect_err(typed);
+        assert_eq!(error.kind.exit_code(), 2, "{typed}");
+        assert_eq!(error.message, format!("--request {typed}: {message}"));
+        assert_eq!(error.hint.unwrap_or_default(), hint, "{typed}");
+    }
+    for (flags, message) in [
+        ("--request=app=cpu=1 --request=app=cpu=x2", "the cpu request of app is set twice"),
+        ("--request=cpu=x2 --request=app=cpu=1", "the cpu request of app is set twice"),
+    ] {
+        let flags: Vec<String> = flags.split(' ').map(str::to_owned).collect();
+        let error = predict(&sidecars(), &flags).expect_err(message);
+        assert_eq!((error.kind.exit_code(), &*error.message), (2, message));
+    }
+    let error = predict(&as_a_whole(), &["--request=app=cpu=1".to_owned()]).expect_err("whole");
+    assert_eq!(error.hint.as_deref(), Some("--request cpu=1 changes that"));
+}
+
+#[test]
+fn a_request_is_that_of_the_containers_that_are_meant() {
+    let told = |input: &Input, flags: &str| {
+        let flags: Vec<String> = flags.split(' ').map(str::to_owned).collect();
+        let assumed = assume(&flags).and_then(|own| own.apply(input.clone(), &decide(input)));
+        let (input, overrides) = assumed.unwrap_or_else(|e| panic!("{flags:?}: {e}"));
+        let words: Vec<String> = overrides
+            .iter()
+            .map(|own| {
+                let observed = own.observed.as_ref().map(ToString::to_string);
+                let result = own.result.as_ref().map(|it| format!(" -> {it}")).unwrap_or_default();
+                format!("{}: {}{result} ({})", own.item, own.assumed, observed.unwrap_or_default())
+            })
+            .collect();
+        let decision = decide(&input);
+        let requests = decision.metric(0).expect("cpu").pods.iter().map(|row| row.request);
+        let requests: Vec<Option<i64>> = requests.collect();
+        (words.join(", "), requests[0])
+    };
+    let one = web();
+    for (input, flags, words, request) in [
+        (&one, "--request=cpu=0.25", "cpu request of app: 0.25 (100m)", Some(250)),
+        (&one, "--request=cpu=+20%", "cpu request of app: +20% -> 120m (100m)", Some(120)),
+        (&one, "--request=app=cpu=x1.001", "cpu request of app: x1.001 -> 101m (100m)", Some(101)),
+        (&one, "--request=cpu=0", "cpu request of app: 0 (100m)", Some(0)),
+        (&sidecars(), "--request=log=cpu=1", "cpu request of log: 1 (20m)", Some(1150)),
+    ] {
+        assert_eq!(told(input, flags), (words.to_owned(), request), "{flags}");
+    }
+    let all = "cpu request of app: x2 -> 200m (100m), cpu request of log: x2 -> 40m (20m), \
+               cpu request of proxy: x2 -> 100m (50m)";
+    assert_eq!(told(&sidecars(), "--request=cpu=x2"), (all.to_owned(), Some(340)));
+    let whole = "cpu request of the pods: 2 (1)";
+    assert_eq!(told(&as_a_whole(), "--request=cpu=2"), (whole.to_owned(), Some(2000)));
+    let both = "cpu request of app: 1 (100m), cpu request of proxy: x2 -> 100m (50m)";
+    let flags = "--request=app=cpu=1 --request=proxy=cpu=x2";
+    assert_eq!(told(&sidecars(), flags), (both.to_owned(), Some(1120)));
+}
+
 #[test]
 fn an_amount_of_a_resource_has_a_unit_that_leaves_no_doubt() {
     let percent = web();

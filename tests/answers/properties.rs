@@ -8,10 +8,13 @@ use crate::common::build;
 use crate::common::build::with;
 use crate::common::scenario;
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
+use kubectl_hpa::apimachinery::quantity::Quantity;
+use kubectl_hpa::args::Overrides;
 use kubectl_hpa::engine::decision::{Because, Decision, MetricResult, Path, Step};
 use kubectl_hpa::engine::reconcile;
 use kubectl_hpa::error::{Error, ErrorKind};
@@ -28,6 +31,8 @@ use kubectl_hpa::snapshot::input::Input;
 use kubectl_hpa::snapshot::surroundings::Surroundings;
 use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, Unread};
 use kubectl_hpa::whatif::expect::{Expression, Fact, Facts, Field, MetricField};
+use kubectl_hpa::whatif::overrides::Assumptions;
+use kubectl_hpa::whatif::thresholds::thresholds;
 use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -103,6 +108,13 @@ fn time_goes_on_within_bounds_and_what_is_settled_stays() {
     holds((scenario(), 0..40i32, any::<bool>()), |(scenario, passes, follows)| {
         goes_on(scenario, *passes, *follows)
     });
+}
+
+#[test]
+fn other_requests_give_the_answer_of_pods_that_make_them() {
+    let applied = Cell::new(0);
+    holds((scenario(), new_request()), |(scenario, new)| is_as_edited(scenario, new, &applied));
+    assert!(applied.get() > 24, "it applied to {} only", applied.get());
 }
 
 #[test]
@@ -244,6 +256,10 @@ fn all_of_it_at_length() {
     holds_for(CASES, scenario(), is_inside_the_range);
     holds_for(CASES, scenario(), is_inside_the_old_range);
     holds_for(CASES, scenario(), is_worded);
+    let applied = Cell::new(0);
+    holds_for(CASES, (scenario(), new_request()), |(scenario, new)| {
+        is_as_edited(scenario, new, &applied)
+    });
     holds_for(CASES, texts(), |text| is_read_or_refused(text));
     holds_for(CASES, (scenario(), damages()), |(scenario, damages)| is_bearable(scenario, damages));
 }
@@ -703,6 +719,80 @@ fn word(input: &Input) {
 }
 
 /// Texts of all kinds: any bytes, and words that the readers know in any order.
+/// A request of a container, or a change of every request of a resource.
+#[derive(Debug, Clone)]
+struct NewRequest {
+    container: Option<&'static str>,
+    resource: &'static str,
+    value: &'static str,
+}
+
+fn new_request() -> impl Strategy<Value = NewRequest> {
+    let container = proptest::sample::select(vec![None, Some("app"), Some("proxy"), Some("init")]);
+    let value = prop_oneof![
+        2 => proptest::sample::select(vec!["x2", "x0.5", "x0"]),
+        1 => proptest::sample::select(vec!["0", "100Mi", "10m", "70m", "250m", "1", "3"]),
+    ];
+    let resource = proptest::sample::select(vec!["cpu", "cpu", "memory"]);
+    (container, resource, value).prop_map(|(container, resource, value)| NewRequest {
+        container,
+        resource,
+        value,
+    })
+}
+
+/// What is predicted for other requests is what the engine says of pods with these requests. Which
+/// of several containers an amount without one is for is no concern of it.
+fn is_as_edited(scenario: &Scenario, new: &NewRequest, applied: &Cell<u32>) -> TestCaseResult {
+    let NewRequest { container, resource, value } = *new;
+    let item = container.map_or(resource.to_owned(), |own| format!("{own}={resource}"));
+    let flag = format!("{item}={value}");
+    let typed = Overrides { requests: vec![flag.clone()], ..Overrides::default() };
+    if container.is_none() && !value.starts_with('x') {
+        return Ok(());
+    }
+    let input = read(scenario)?;
+    let Ok(assumptions) = Assumptions::read(&typed) else { return Ok(()) };
+    let Ok((assumed, _)) = assumptions.apply(input.clone(), &Pass::run(input).decision) else {
+        return Ok(());
+    };
+    let change = |requests: &mut Value| {
+        let Some(before) = requests.get(resource) else {
+            if !value.starts_with('x') {
+                *requests = with(requests.clone(), &json!({resource: value}));
+            }
+            return;
+        };
+        let before = before.as_str().map_or_else(|| before.to_string(), str::to_owned);
+        let before = Quantity::parse(&before).expect("a quantity").milli_value();
+        requests[resource] = match value {
+            "x2" => json!(format!("{}m", i128::from(before) * 2)),
+            "x0.5" => json!(format!("{}m", before / 2 + before % 2)),
+            "x0" => json!("0"),
+            amount => json!(amount),
+        };
+    };
+    let mut edited = scenario.clone();
+    for pod in &mut edited.pods {
+        for list in ["containers", "initContainers"] {
+            for own in pod["spec"][list].as_array_mut().into_iter().flatten() {
+                if container.is_none_or(|name| own["name"] == name) {
+                    change(&mut own["resources"]["requests"]);
+                }
+            }
+        }
+        if container.is_none() && pod["spec"]["resources"].is_object() {
+            change(&mut pod["spec"]["resources"]["requests"]);
+        }
+    }
+    let edited = read(&edited)?;
+    prop_assert_eq!(answer(&assumed), answer(&edited), "{}", flag);
+    let [assumed, edited] = [assumed, edited].map(|input| thresholds(&Pass::run(input), Some(0)));
+    prop_assert_eq!(assumed, edited, "{}", flag);
+    applied.set(applied.get() + 1);
+    Ok(())
+}
+
 fn texts() -> impl Strategy<Value = String> {
     let words = [
         "{",

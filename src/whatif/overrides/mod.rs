@@ -1,10 +1,11 @@
 //! Puts what is assumed in the place of what was observed. A snapshot goes in, that of a cluster
 //! which is otherwise comes out; what follows from it is the engine's business. First the HPA
-//! changes, then the pods, then what the metrics say of them.
+//! changes, then what the pods request, then the pods, then what the metrics say of them.
 
 mod metric;
 mod named;
 mod pods;
+mod requests;
 mod samples;
 mod spec;
 mod typed;
@@ -18,6 +19,7 @@ pub(super) use metric::{set_total, share_usage};
 pub use named::NamedMetric;
 pub(super) use pods::is_ready;
 pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};
+pub use requests::{NewRequest, RequestChange};
 pub(super) use samples::{SampleSource, samples};
 pub use spec::{Candidate, MANIFEST};
 pub use typed::Assumptions;
@@ -140,12 +142,15 @@ impl Assumptions {
     ) -> Result<(Input, Vec<Override>), Error> {
         let was = input.snapshot.clone();
         let mut overrides = Vec::new();
-        let Input { snapshot, notes, .. } = &mut input;
         let before: Vec<_> = was.hpa.spec.metrics.iter().map(spec::source_of).collect();
-        self.spec.apply(snapshot, &mut overrides, notes)?;
+        self.spec.apply(&mut input.snapshot, &mut overrides, &mut input.notes)?;
+        requests::set_typed(&mut input, &self.requests, &mut overrides)?;
+        let Input { snapshot, notes, .. } = &mut input;
         let chosen = self.pods.apply(snapshot, decision, &mut overrides, notes)?;
 
-        let observed = (self.spec.is_none() && self.pods.is_none()).then_some(decision);
+        let is_as_observed =
+            self.spec.is_none() && self.requests.is_empty() && self.pods.is_none();
+        let observed = is_as_observed.then_some(decision);
         let mut taken: Vec<(usize, String)> = Vec::new();
         let mut missing: Vec<usize> = Vec::new();
         for assigned in &self.metrics {

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::samples::{is_running, selector};
 use super::{Override, Reported, look};
+use crate::apimachinery::selector::Selector;
 use crate::engine::decision::{Decision, Group};
 use crate::error::Error;
 use crate::snapshot::metric::PodMetrics;
@@ -217,13 +218,19 @@ pub(super) fn named(snapshot: &Snapshot, name: &str) -> Result<(), Error> {
 }
 
 /// The pods of the target, by name.
-fn of_target(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error> {
+pub(super) fn of_target(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error> {
     let selector = selector(snapshot)
         .map_err(|e| Error::usage(format!("the pods of the target are unknown: {e}")))?;
     let mut pods: Vec<&Shared<Pod>> =
         snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels)).collect();
     pods.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(pods)
+}
+
+/// What selects the pods of the target.
+pub(super) fn known_selector(snapshot: &Snapshot) -> Result<Selector, Error> {
+    selector(snapshot)
+        .map_err(|e| Error::usage(format!("the pods of the target are unknown: {e}")))
 }
 
 /// Whether a pod is up and ready.

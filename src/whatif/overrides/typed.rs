@@ -2,6 +2,7 @@
 
 use super::named::{NamedMetric, split};
 use super::pods::{PodChanges, Replicas, Which};
+use super::requests::TypedRequest;
 use super::spec::{Candidate, SpecChanges};
 use crate::args::Overrides;
 use crate::error::Error;
@@ -14,6 +15,7 @@ use crate::whatif::value::{FORMS, Value};
 #[derive(Debug, Clone, Default)]
 pub struct Assumptions {
     pub(super) spec: SpecChanges,
+    pub(super) requests: Vec<TypedRequest>,
     pub(super) pods: PodChanges,
     pub(super) metrics: Vec<Assigned>,
     /// The same for single pods, by name.
@@ -61,8 +63,9 @@ impl Assumptions {
     ///
     /// It is not of the form that the flag has.
     pub fn read(typed: &Overrides) -> Result<Self, Error> {
-        let Overrides { cpu, memory, metrics, pods, replicas, unready, missing, pending, .. } =
-            typed;
+        let Overrides {
+            requests, cpu, memory, metrics, pods, replicas, unready, missing, pending, ..
+        } = typed;
         let mut assigned = Vec::new();
         for (flag, name, list) in [("--cpu", "cpu", cpu), ("--memory", "memory", memory)] {
             for text in list {
@@ -98,6 +101,7 @@ impl Assumptions {
         };
         Ok(Self {
             spec: SpecChanges::read(typed)?,
+            requests: requests.iter().map(|it| TypedRequest::read(it)).collect::<Result<_, _>>()?,
             pods: PodChanges {
                 replicas: replicas.as_deref().map(Replicas::read).transpose()?,
                 unready: which("--unready", unready)?,

@@ -1,0 +1,368 @@
+//! Other requests than the pods make: those that are typed, or those of a template. What the pods use
+//! stays as it is; what the controller makes of both is the engine's business.
+
+use std::collections::BTreeSet;
+
+use super::pods::{known_selector, of_target};
+use super::{Override, Reported};
+use crate::apimachinery::names::nearest;
+use crate::apimachinery::quantity::{Amount, Format, Quantity};
+use crate::engine::pods::counts_as_whole;
+use crate::engine::rules::Rules;
+use crate::error::Error;
+use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::input::Input;
+use crate::snapshot::note::Note;
+use crate::snapshot::pod::{Container, Pod, Requests, ResourceName, resource_name};
+use crate::whatif::unit;
+use crate::whatif::value::{Ratio, Value};
+
+/// A request that the pods of the target are given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewRequest {
+    /// The container, which may be one that starts a pod up; none for the pod as a whole
+    /// (`spec.resources`).
+    pub container: Option<Box<str>>,
+    /// What is requested.
+    pub resource: ResourceName,
+    /// What the request becomes.
+    pub to: RequestChange,
+    /// The same as it was typed, or stands in the template.
+    pub text: String,
+}
+
+/// What a request becomes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RequestChange {
+    /// An amount.
+    To(Amount),
+    /// A multiple of what it is, where there is one.
+    Times(Ratio),
+    /// No request.
+    Gone,
+}
+
+impl NewRequest {
+    /// The requests of a pod that it is about, if the pod has such a container.
+    fn requests<'p>(&self, pod: &'p Pod) -> Option<&'p Requests> {
+        match &self.container {
+            None => Some(&pod.requests),
+            Some(name) => {
+                let mut all = pod.containers.iter().chain(&pod.init_containers);
+                all.find(|own| own.name == *name).map(|own| &own.requests)
+            }
+        }
+    }
+
+    fn request<'p>(&self, pod: &'p Pod) -> Option<&'p Amount> {
+        self.requests(pod)?.get(&self.resource)
+    }
+
+    /// What a pod requests then, if it is not what it requests now.
+    fn new_request(&self, pod: &Pod) -> Result<Option<Option<Amount>>, Error> {
+        let Some(requests) = self.requests(pod) else { return Ok(None) };
+        let before = requests.get(&self.resource);
+        let after = match (&self.to, before) {
+            (RequestChange::To(amount), _) => Some(amount.clone()),
+            (RequestChange::Times(ratio), Some(before)) => {
+                let milli = ratio.of(before.milli_value().into());
+                let milli = milli.and_then(|milli| i64::try_from(milli).ok());
+                let milli = milli.ok_or_else(|| {
+                    let item = self.item();
+                    Error::usage(format!("the {item} would be larger than any request can be"))
+                })?;
+                Some(Amount::int(milli, -3))
+            }
+            (RequestChange::Times(_), None) | (RequestChange::Gone, _) => None,
+        };
+        Ok((after.as_ref() != before).then_some(after))
+    }
+
+    /// Whether it changes any of these pods.
+    ///
+    /// # Errors
+    ///
+    /// A request would be larger than any can be.
+    pub fn changes<'p>(&self, mut pods: impl Iterator<Item = &'p Pod>) -> Result<bool, Error> {
+        pods.try_fold(false, |any, pod| Ok(any || self.new_request(pod)?.is_some()))
+    }
+
+    /// Gives it to a pod, whose containers run with it.
+    fn set(&self, pod: &mut Pod) -> Result<(), Error> {
+        let Some(after) = self.new_request(pod)? else { return Ok(()) };
+        let own = |requests: &mut Requests| {
+            let place = requests.0.iter().position(|(name, _)| *name == self.resource);
+            match (place, after) {
+                (Some(place), Some(amount)) => requests.0[place].1 = amount,
+                (None, Some(amount)) => requests.0.push((self.resource.clone(), amount)),
+                (Some(place), None) => drop(requests.0.remove(place)),
+                (None, None) => {}
+            }
+        };
+        pod.resizes.clear();
+        let Some(name) = &self.container else {
+            own(&mut pod.requests);
+            return Ok(());
+        };
+        let Some(container) = pod.containers_mut().find(|it| it.name == *name) else {
+            return Ok(());
+        };
+        own(&mut container.requests);
+        let requests = container.requests.clone();
+        if let Some(status) = pod.statuses.iter_mut().find(|it| it.name == *name) {
+            status.requests = Some(requests);
+        }
+        Ok(())
+    }
+
+    /// What it is about, in words.
+    fn item(&self) -> String {
+        let Self { container, resource, .. } = self;
+        format!("{resource} request of {}", container.as_deref().unwrap_or("the pods"))
+    }
+
+    /// What some pods request, if any does.
+    fn reported<'p>(&self, pods: impl Iterator<Item = &'p Pod>) -> Option<Reported> {
+        let requests: BTreeSet<i64> =
+            pods.filter_map(|pod| self.request(pod)).map(Amount::milli_value).collect();
+        let quantity = |milli: &i64| quantity(*milli, &self.resource);
+        let (least, most) = (requests.first()?, requests.last()?);
+        Some(match least == most {
+            true => Reported::Amount(quantity(least)),
+            false => Reported::Text(format!("{} to {}", quantity(least), quantity(most))),
+        })
+    }
+}
+
+/// An amount of a resource as it is usually written.
+fn quantity(milli: i64, resource: &str) -> Quantity {
+    let format = if resource == "memory" { Format::BinarySI } else { Format::DecimalSI };
+    Quantity::from_milli(milli, format)
+}
+
+/// Gives all pods of the target other requests, and the templates that they are made of.
+///
+/// # Errors
+///
+/// It is not known which pods the target has, or a request would be larger than any can be.
+pub(super) fn set_requests(
+    input: &mut Input,
+    new: &[NewRequest],
+    overrides: &mut Vec<Override>,
+) -> Result<(), Error> {
+    if new.is_empty() {
+        return Ok(());
+    }
+    let Input { snapshot, surroundings, notes, .. } = input;
+    let selector = known_selector(snapshot)?;
+    let mut any = false;
+    for own in new {
+        let pods = || {
+            let pods = snapshot.pods.iter().map(|pod| &**pod);
+            pods.filter(|pod| selector.matches(&pod.labels))
+        };
+        let observed = own.reported(pods());
+        any |= own.changes(pods())?;
+        let of_target = snapshot.pods.iter_mut().filter(|pod| selector.matches(&pod.labels));
+        for pod in of_target {
+            own.set(pod)?;
+        }
+        let templates = surroundings.workloads.iter_mut().filter_map(|it| it.template.as_mut());
+        for template in templates.filter(|template| selector.matches(&template.labels)) {
+            own.set(template)?;
+        }
+        let pods = snapshot.pods.iter().map(|pod| &**pod);
+        let result = own.reported(pods.filter(|pod| selector.matches(&pod.labels)));
+        let is_multiple = matches!(own.to, RequestChange::Times(_));
+        overrides.push(Override {
+            result: result.filter(|_| is_multiple),
+            ..Override::new(own.item(), &*own.text, observed)
+        });
+    }
+    let note = Note::RolloutFirst { target: snapshot.hpa.reference() };
+    if any && !notes.contains(&note) {
+        notes.push(note);
+    }
+    Ok(())
+}
+
+/// Changes the requests as they were typed.
+///
+/// # Errors
+///
+/// The pods have no such container, it is not known which is meant, or something is set twice.
+pub(super) fn set_typed(
+    input: &mut Input,
+    typed: &[TypedRequest],
+    overrides: &mut Vec<Override>,
+) -> Result<(), Error> {
+    if typed.is_empty() {
+        return Ok(());
+    }
+    let snapshot = &input.snapshot;
+    let pods: Vec<&Pod> = of_target(snapshot)?.into_iter().map(|pod| &**pod).collect();
+    let mut new: Vec<NewRequest> = Vec::new();
+    for typed in typed {
+        for own in typed.of_pods(snapshot, &pods)? {
+            let is_same = |other: &&NewRequest| {
+                (&other.container, &other.resource) == (&own.container, &own.resource)
+            };
+            if new.iter().find(is_same).is_some() {
+                return Err(Error::usage(format!("the {} is set twice", own.item())));
+            }
+            new.push(own);
+        }
+    }
+    set_requests(input, &new, overrides)
+}
+
+/// A request as it was typed: `[CONTAINER=]RESOURCE=VALUE`.
+#[derive(Debug, Clone)]
+pub(super) struct TypedRequest {
+    container: Option<Box<str>>,
+    resource: ResourceName,
+    to: RequestChange,
+    /// The value.
+    text: String,
+    /// The flag with all that was typed for it.
+    flag: String,
+}
+
+/// The forms that the value of a request has.
+const FORMS: &str = "a request is an amount (250m, 512Mi) or a change (+20%, -10%, x2)";
+
+/// The forms of the whole.
+const EXAMPLES: &str = "such as cpu=250m, or app=cpu=250m for one container";
+
+impl TypedRequest {
+    pub(super) fn read(typed: &str) -> Result<Self, Error> {
+        let flag = format!("--request {typed}");
+        let refused = |why: String| Error::usage(format!("{flag}: {why}"));
+        let Some((item, text)) = typed.rsplit_once('=') else {
+            let why = "not of the form [CONTAINER=]RESOURCE=VALUE".to_owned();
+            return Err(refused(why).hint(EXAMPLES));
+        };
+        let (container, resource) = match item.split_once('=') {
+            Some(("", _)) => {
+                return Err(refused("the container is missing".to_owned()).hint(EXAMPLES));
+            }
+            Some((container, resource)) => (Some(container.into()), resource),
+            None => (None, item),
+        };
+        if !matches!(resource, "cpu" | "memory") {
+            let why = format!("{resource:?} is neither cpu nor memory");
+            return Err(refused(why).hint(EXAMPLES));
+        }
+        let to = match text.parse() {
+            Ok(Value::Amount(milli)) => RequestChange::To(Amount::int(milli, -3)),
+            Ok(Value::Scale(ratio)) => RequestChange::Times(ratio),
+            Ok(Value::Share(_) | Value::Missing) => {
+                return Err(refused(format!("{text} is not a request")).hint(FORMS));
+            }
+            Err(e) => return Err(refused(format!("{text}: {e}")).hint(FORMS)),
+        };
+        unit::check_amount(resource, false, text, |value| format!("--request {item}={value}"))
+            .map_err(refused)?;
+        Ok(Self { container, resource: resource_name(resource), to, text: text.to_owned(), flag })
+    }
+
+    fn refused(&self, why: &str) -> Error {
+        Error::usage(format!("{}: {why}", self.flag))
+    }
+
+    fn new_request(&self, container: Option<Box<str>>) -> NewRequest {
+        let Self { resource, to, text, .. } = self.clone();
+        NewRequest { container, resource, to, text }
+    }
+
+    /// What the pods are given. Without a container, a change is one of every request, and an amount that
+    /// of the pod as a whole if that is what the controller counts.
+    fn of_pods(&self, snapshot: &Snapshot, pods: &[&Pod]) -> Result<Vec<NewRequest>, Error> {
+        let Self { container, resource, to, text, flag } = self;
+        let is_change = matches!(to, RequestChange::Times(_));
+        let controller = &snapshot.controller;
+        let rules = Rules::of(&controller.version, controller.gates);
+        let states_whole = |pod: &&&Pod| pod.requests.get(resource).is_some();
+        let counted = pods.iter().filter(|pod| counts_as_whole(pod, None, &rules));
+        let counts_whole = counted.filter(states_whole).next().is_some();
+        if let Some(name) = container {
+            has_container(pods, name, true, flag)?;
+            let is_own = |metric: &MetricSpec| {
+                metric.container() == Some(&**name) && metric.name() == *resource
+            };
+            if counts_whole && !snapshot.hpa.spec.metrics.iter().any(is_own) {
+                let why = "the pods request it as a whole (spec.resources), which is what counts";
+                let hint = format!("--request {resource}={text} changes that");
+                return Err(self.refused(why).hint(hint));
+            }
+            let own = self.new_request(Some(name.clone()));
+            if is_change && pods.iter().all(|pod| own.request(pod).is_none()) {
+                let why = format!("{name} requests no {resource}");
+                return Err(self.refused(&why).hint("give an amount, such as 250m or 512Mi"));
+            }
+            return Ok(vec![own]);
+        }
+        let requests = |own: &&Container| own.requests.get(resource).is_some();
+        if is_change {
+            let whole = pods.iter().any(|pod| states_whole(&pod)).then_some(None);
+            let each = names(containers(pods, true).filter(requests));
+            let all = whole.into_iter().chain(each.into_iter().map(|it| Some(it.into())));
+            let all: Vec<NewRequest> = all.map(|it| self.new_request(it)).collect();
+            if all.is_empty() {
+                let why = format!("the pods request no {resource}");
+                return Err(self.refused(&why).hint("give an amount, such as 250m or 512Mi"));
+            }
+            return Ok(all);
+        }
+        if counts_whole {
+            return Ok(vec![self.new_request(None)]);
+        }
+        let requesting = names(containers(pods, false).filter(requests));
+        let all = names(containers(pods, false));
+        let candidates = if requesting.len() == 1 { requesting } else { all };
+        match &Vec::from_iter(candidates)[..] {
+            [] => Err(self.refused("the target has no pods")),
+            [one] => Ok(vec![self.new_request(Some((*one).into()))]),
+            several @ [first, ..] => {
+                let why = format!("ambiguous: the containers are {}", several.join(", "));
+                let hint = format!("name one, such as --request {first}={resource}={text}");
+                Err(self.refused(&why).hint(hint))
+            }
+        }
+    }
+}
+
+/// The containers of some pods, without those that only start them up unless `starting`.
+fn containers<'p>(pods: &[&'p Pod], starting: bool) -> impl Iterator<Item = &'p Container> {
+    pods.iter().flat_map(move |pod| {
+        let runs = move |own: &&Container| starting || own.restart_always;
+        pod.containers.iter().chain(pod.init_containers.iter().filter(runs))
+    })
+}
+
+fn names<'p>(containers: impl Iterator<Item = &'p Container>) -> BTreeSet<&'p str> {
+    containers.map(|own| &*own.name).collect()
+}
+
+/// Makes sure that some pod has a container of a name, which may be one that only starts it up if
+/// `starting`. `typed` is what names it.
+pub(super) fn has_container(
+    pods: &[&Pod],
+    name: &str,
+    starting: bool,
+    typed: &str,
+) -> Result<(), Error> {
+    let known = names(containers(pods, starting));
+    if known.contains(name) {
+        return Ok(());
+    }
+    if known.is_empty() {
+        return Err(Error::usage(format!("{typed}: the target has no pods")));
+    }
+    let error = Error::usage(format!("{typed}: no pod of the target has a container {name}"));
+    Err(match nearest(name, known.iter().copied()) {
+        Some(meant) => error.hint(format!("did you mean {meant}?")),
+        None => error.hint(format!("they have {}", Vec::from_iter(known).join(", "))),
+    })
+}

@@ -87,6 +87,7 @@
 //!  memory         the controller's history: stated, or inferred with bounds
 //!  cluster        all network I/O                          <- API server
 //!  saved          the saved format                         <- files (-f)
+//!  keda           the HPA that KEDA makes of a ScaledObject
 //!  apiserver      what the API server does to an HPA
 //!  snapshot       the values of a pass, and their sources
 //!  args           the command line
@@ -115,6 +116,8 @@ pub mod error;
 pub mod findings;
 #[doc(hidden)]
 pub mod flags;
+#[doc(hidden)]
+pub mod keda;
 pub mod memory;
 mod numbers;
 pub mod outlook;

@@ -23,7 +23,7 @@ use crate::snapshot::note::Note;
 use crate::snapshot::written::Written;
 use annotations::read_annotation;
 pub use fields::UnknownField;
-pub(crate) use fields::unknown_fields;
+pub(crate) use fields::{BEHAVIOR, Shape, unknown_fields, unknown_of};
 
 /// The versions of a HorizontalPodAutoscaler that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,14 +1,16 @@
 //! The words of the notes.
 
 use super::words::{self, count, duration};
+use crate::apimachinery::annotations::KEDA_PAUSED_SCALE_IN;
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::{go, names};
+use crate::error::listed;
 use crate::numbers::age;
 use crate::saved::assemble::{is_built_in, save_command};
 use crate::snapshot::Documents;
 use crate::snapshot::evidence::LEASE_NAMESPACE;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::note::{Note, OtherHpaIgnored, Unlearnt};
+use crate::snapshot::note::{KedaNote, Note, OtherHpaIgnored, Unlearnt};
 use crate::snapshot::right::Cause;
 
 /// Why there is no timeline.
@@ -167,6 +169,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             "a rollout of {target} has to replace the pods first; the new ones are assumed to use what \
              the observed ones do"
         ),
+        Note::Keda(note) => keda(note),
         Note::NoModelPod { replicas } => {
             format!(
                 "there is no pod to model new pods on, so no pods are assumed for {replicas} \
@@ -183,6 +186,51 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::NotPlayed => NOT_PLAYED.to_owned(),
         Note::FirstPassExpected { expected } => {
             format!("expected of the first pass only, not of the timeline: {}", expected.join(", "))
+        }
+    }
+}
+
+/// What KEDA does with a ScaledObject.
+fn keda(note: &KedaNote) -> String {
+    match note {
+        KedaNote::DirectionPaused { annotation } => {
+            let direction = match *annotation {
+                KEDA_PAUSED_SCALE_IN => "scaleDown",
+                _ => "scaleUp",
+            };
+            format!("{annotation}: KEDA sets behavior.{direction}.selectPolicy to Disabled")
+        }
+        KedaNote::Composite { metric, triggers } => {
+            let of = match &triggers[..] {
+                [] => String::new(),
+                names => format!(" from {}", names.join(", ")),
+            };
+            format!(
+                "scalingModifiers: the HPA has {metric} in place of the external metrics; KEDA                  computes it{of}, so its value is the current one or that of --metric"
+            )
+        }
+        KedaNote::ContainersLost { metrics } => format!(
+            "scalingModifiers: KEDA leaves out {} with containerName",
+            count(*metrics, "trigger")
+        ),
+        KedaNote::NamedAsRunning { trigger, type_, metrics, with_target } => {
+            let also = if *with_target { ", with its target" } else { "" };
+            format!(
+                "spec.triggers[{trigger}] ({type_}): only KEDA knows the name of its metric, so it                  is {} as in the running HPA{also}",
+                metrics.join(", ")
+            )
+        }
+        KedaNote::RestsAt { replicas, cooldown } => format!(
+            "KEDA itself scales to {} once no trigger has been active for {cooldown}s, and back; the              prediction is about the HPA only",
+            count(*replicas, "replica")
+        ),
+        KedaNote::Fallback { failures, replicas } => format!(
+            "spec.fallback is not part of the HPA: when a trigger has failed {}, KEDA reports a value              of its own ({})",
+            count(*failures, "time"),
+            count(*replicas, "replica")
+        ),
+        KedaNote::NotInHpa { fields } => {
+            format!("used by KEDA itself and not part of the HPA: {}", listed(fields))
         }
     }
 }

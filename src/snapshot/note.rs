@@ -230,6 +230,8 @@ pub enum Note {
         /// The target.
         target: String,
     },
+    /// Something about a ScaledObject in the place of such a manifest.
+    Keda(KedaNote),
     /// Replicas are assumed, and there is no pod to model theirs on.
     NoModelPod {
         /// How many.
@@ -246,6 +248,59 @@ pub enum Note {
     FirstPassExpected {
         /// As they were typed.
         expected: Vec<String>,
+    },
+}
+
+/// What KEDA does with a ScaledObject: what its HPA has from elsewhere than its fields, and what KEDA does
+/// itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KedaNote {
+    /// An annotation switches off a direction of the HPA.
+    DirectionPaused {
+        /// The annotation.
+        annotation: &'static str,
+    },
+    /// A metric that only KEDA computes stands for all external triggers.
+    Composite {
+        /// The metric.
+        metric: &'static str,
+        /// The names of the triggers that its formula can use.
+        triggers: Vec<String>,
+    },
+    /// The metrics of containers are not in the HPA, as it has a composite metric.
+    ContainersLost {
+        /// How many.
+        metrics: usize,
+    },
+    /// Only KEDA knows what the metrics of a trigger are called, so they are those of the running HPA.
+    NamedAsRunning {
+        /// The trigger by its place in the ScaledObject.
+        trigger: usize,
+        /// Its type.
+        type_: String,
+        /// The metrics.
+        metrics: Vec<String>,
+        /// Whether the targets are the running HPA's, too.
+        with_target: bool,
+    },
+    /// KEDA scales the target itself while no trigger is active.
+    RestsAt {
+        /// The replicas.
+        replicas: i32,
+        /// After how many seconds without an active trigger.
+        cooldown: i32,
+    },
+    /// KEDA answers for a trigger that fails.
+    Fallback {
+        /// After this many failures.
+        failures: i32,
+        /// `fallback.replicas`.
+        replicas: i32,
+    },
+    /// Fields that only KEDA itself uses.
+    NotInHpa {
+        /// The fields.
+        fields: Vec<String>,
     },
 }
 

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 /// The way of the data. A module may know those to its left, never those to its right. The
 /// commands tie them together and may know all. The cluster gives snapshots and so knows what they are
 /// made of; a snapshot knows no network.
-const LAYERS: [&str; 15] = [
+const LAYERS: [&str; 16] = [
     "args",
     "snapshot",
     "apiserver",
+    "keda",
     "saved",
     "cluster",
     "memory",

@@ -30,7 +30,7 @@ impl fmt::Display for UnknownField {
 
 /// What may stand in a place.
 #[derive(Clone, Copy)]
-enum Shape {
+pub(crate) enum Shape {
     /// A value, or a map with keys of the user's own.
     Any,
     /// An object with these fields.
@@ -105,6 +105,8 @@ const RULES: Shape = Fields(&[
     ("policies", POLICIES),
     ("tolerance", Any),
 ]);
+/// `HorizontalPodAutoscalerBehavior`.
+pub(crate) const BEHAVIOR: Shape = Fields(&[("scaleUp", RULES), ("scaleDown", RULES)]);
 const RULES_OF_BETA: Shape =
     Fields(&[("stabilizationWindowSeconds", Any), ("selectPolicy", Any), ("policies", POLICIES)]);
 
@@ -169,7 +171,7 @@ const V2: &[(&str, Shape)] = &[
     ("minReplicas", Any),
     ("maxReplicas", Any),
     ("metrics", METRICS),
-    ("behavior", Fields(&[("scaleUp", RULES), ("scaleDown", RULES)])),
+    ("behavior", BEHAVIOR),
 ];
 
 /// The fields that an object of a version should not have, its status aside: a pass over a manifest
@@ -181,6 +183,14 @@ pub(crate) fn unknown_fields(object: &Value, version: HpaVersion) -> Vec<Unknown
         HpaVersion::V2beta2 => V2BETA2,
         HpaVersion::V2 => V2,
     };
+    unknown_of(object, spec)
+}
+
+/// The fields that an object with metadata, a spec of these fields and any status should not have.
+pub(crate) fn unknown_of(
+    object: &Value,
+    spec: &'static [(&'static str, Shape)],
+) -> Vec<UnknownField> {
     let mut unknown = Vec::new();
     let top = [
         ("apiVersion", Any),

@@ -1,0 +1,211 @@
+//! What is refused before KEDA makes an HPA of a ScaledObject: by the API server, for the schema of the
+//! CustomResourceDefinition, and by KEDA's admission webhook. A formula is not compiled here, and the
+//! requests of the pods and other objects of the namespace are not looked at.
+
+use std::collections::BTreeSet;
+
+use super::manifest::{AuthenticationRef, Fallback, ScalingModifiers, Spec, Target, Trigger};
+use super::{Refused, hpa_name};
+
+/// The markers of `scaledobject_types.go` and `scaletriggers_types.go`.
+pub(super) fn schema(spec: &Spec) -> Result<(), Refused> {
+    let required = |path: &str| Refused::new(format!("spec.{path}"), "required");
+    let Some(Target { name, .. }) = &spec.scale_target_ref else {
+        return Err(required("scaleTargetRef"));
+    };
+    if name.is_empty() {
+        return Err(required("scaleTargetRef.name"));
+    }
+    for (field, value, least) in [
+        ("pollingInterval", spec.polling_interval, 1),
+        ("initialCooldownPeriod", spec.initial_cooldown_period, 0),
+        ("cooldownPeriod", spec.cooldown_period, 0),
+        ("idleReplicaCount", spec.idle_replica_count, 0),
+        ("minReplicaCount", spec.min_replica_count, 0),
+        ("maxReplicaCount", spec.max_replica_count, 1),
+    ] {
+        at_least(&format!("spec.{field}"), value, least)?;
+    }
+    if spec.triggers.is_empty() {
+        return Err(required("triggers"));
+    }
+    for (index, trigger) in spec.triggers.iter().enumerate() {
+        let Trigger { type_, metadata, authentication_ref, .. } = trigger;
+        if type_.is_empty() {
+            return Err(required(&format!("triggers[{index}].type")));
+        }
+        let Some(metadata) = metadata else {
+            return Err(required(&format!("triggers[{index}].metadata")));
+        };
+        if let Some((key, _)) = metadata.iter().find(|(_, value)| !value.is_string()) {
+            let path = format!("spec.triggers[{index}].metadata.{key}");
+            return Err(Refused::new(path, "must be a string").hint("put the value in quotes"));
+        }
+        if let Some(AuthenticationRef { name }) = authentication_ref
+            && name.is_empty()
+        {
+            return Err(required(&format!("triggers[{index}].authenticationRef.name")));
+        }
+    }
+    if let Some(Fallback { failure_threshold, replicas, behavior }) = &spec.fallback {
+        for (field, value) in [("failureThreshold", failure_threshold), ("replicas", replicas)] {
+            let path = format!("spec.fallback.{field}");
+            at_least(&path, Some(value.ok_or_else(|| Refused::new(&*path, "required"))?), 0)?;
+        }
+        let behaviors = [
+            "",
+            "static",
+            "currentReplicas",
+            "currentReplicasIfHigher",
+            "currentReplicasIfLower",
+            "scalingModifiers",
+        ];
+        one_of("spec.fallback.behavior", behavior, &behaviors)?;
+    }
+    if let Some(modifiers) = spec.modifiers() {
+        let path = "spec.advanced.scalingModifiers.metricType";
+        one_of(path, &modifiers.metric_type, &["", "AverageValue", "Value"])?;
+    }
+    Ok(())
+}
+
+fn at_least(path: &str, value: Option<i32>, least: i32) -> Result<(), Refused> {
+    match value {
+        Some(value) if value < least => {
+            Err(Refused::new(path, format!("must be at least {least}, is {value}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn one_of(path: &str, value: &str, known: &[&str]) -> Result<(), Refused> {
+    if known.contains(&value) {
+        return Ok(());
+    }
+    let known: Vec<&str> = known.iter().copied().filter(|it| !it.is_empty()).collect();
+    Err(Refused::new(path, format!("{value:?} is not one of {}", known.join(", "))))
+}
+
+/// `validateWorkload` in `scaledobject_webhook.go`, without what it asks a cluster for. The operator
+/// checks part of it once more.
+pub(super) fn webhook(name: &str, spec: &Spec) -> Result<(), Refused> {
+    replica_counts(spec)?;
+    fallback(spec)?;
+    names(name, spec)?;
+    triggers(spec)?;
+    if let Some(modifiers) = spec.modifiers() {
+        scaling_modifiers(modifiers)?;
+    }
+    Ok(())
+}
+
+/// `CheckReplicaCountBoundsAreValid`.
+fn replica_counts(spec: &Spec) -> Result<(), Refused> {
+    let min = spec.min_replica_count.map_or(0, |_| spec.hpa_min());
+    let max = spec.hpa_max();
+    if min > max {
+        let default = if spec.max_replica_count.is_none() { ", the default" } else { "" };
+        return Err(Refused::new(
+            "spec.minReplicaCount",
+            format!("{min} is more than maxReplicaCount ({max}{default})"),
+        ));
+    }
+    match spec.idle_replica_count {
+        Some(idle) if idle >= min => {
+            let default = if spec.min_replica_count.is_none() { ", the default" } else { "" };
+            Err(Refused::new(
+                "spec.idleReplicaCount",
+                format!("{idle} is not less than minReplicaCount ({min}{default})"),
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `CheckFallbackValid`, and the last rule of `verifyScaledObjects`.
+fn fallback(spec: &Spec) -> Result<(), Refused> {
+    let Some(fallback) = &spec.fallback else {
+        return Ok(());
+    };
+    if spec.modifiers().is_none() && spec.triggers.iter().all(Trigger::is_resource) {
+        return Err(Refused::new(
+            "spec.fallback",
+            "needs a trigger other than cpu and memory: KEDA does not report their values",
+        ));
+    }
+    if fallback.behavior == "scalingModifiers" && spec.modifiers().is_none() {
+        return Err(Refused::new(
+            "spec.fallback.behavior",
+            "scalingModifiers needs advanced.scalingModifiers.formula",
+        ));
+    }
+    Ok(())
+}
+
+/// `verifyName`: both names become values of labels.
+fn names(name: &str, spec: &Spec) -> Result<(), Refused> {
+    const LONGEST: usize = 63;
+    let longer = |path: &str, what: &str, name: &str| {
+        let message = format!("{what} has {} characters, at most {LONGEST} fit", name.len());
+        Refused::new(path, message)
+    };
+    if name.len() > LONGEST {
+        return Err(longer("metadata.name", "the name", name));
+    }
+    let hpa = hpa_name(name, spec);
+    if hpa.len() > LONGEST {
+        let error = longer("metadata.name", "the name of its HPA", &hpa);
+        return Err(error.hint("set spec.advanced.horizontalPodAutoscalerConfig.name"));
+    }
+    Ok(())
+}
+
+/// `ValidateTriggers` in `scaletriggers_types.go`, and the end of `verifyCPUMemoryScalers`.
+fn triggers(spec: &Spec) -> Result<(), Refused> {
+    let mut names = BTreeSet::new();
+    for (index, trigger) in spec.triggers.iter().enumerate() {
+        let Trigger { type_, name, use_cached_metrics, .. } = trigger;
+        if *use_cached_metrics && matches!(&**type_, "cpu" | "memory" | "cron") {
+            return Err(Refused::new(
+                format!("spec.triggers[{index}].useCachedMetrics"),
+                format!("not supported by {type_} triggers"),
+            ));
+        }
+        if !name.is_empty() && !names.insert(name) {
+            return Err(Refused::new(
+                format!("spec.triggers[{index}].name"),
+                format!("{name:?} is the name of an earlier trigger"),
+            ));
+        }
+    }
+    // The webhook looks at the pods of these kinds, and only then at this.
+    let target = spec.scale_target_ref.as_ref().map(Target::resolved).unwrap_or_default();
+    let is_known =
+        target.api_version == "apps/v1" && matches!(&*target.kind, "Deployment" | "StatefulSet");
+    let is_zero = spec.min_replica_count.unwrap_or(0) == 0;
+    if is_known && is_zero && spec.triggers.iter().all(Trigger::is_resource) {
+        return Err(Refused::new(
+            "spec.minReplicaCount",
+            "must be at least 1 with only cpu and memory triggers: they cannot scale from 0",
+        ));
+    }
+    Ok(())
+}
+
+/// `ValidateAndCompileScalingModifiers`, without the formula itself.
+fn scaling_modifiers(modifiers: &ScalingModifiers) -> Result<(), Refused> {
+    let at = |field: &str| format!("spec.advanced.scalingModifiers.{field}");
+    if modifiers.formula.is_empty() {
+        return Err(Refused::new(at("formula"), "required"));
+    }
+    if modifiers.target.is_empty() {
+        return Err(Refused::new(at("target"), "required"));
+    }
+    match modifiers.target.parse::<f64>() {
+        Ok(target) if target > 0.0 => Ok(()),
+        _ => {
+            let message = format!("{:?} is not a number greater than 0", modifiers.target);
+            Err(Refused::new(at("target"), message))
+        }
+    }
+}

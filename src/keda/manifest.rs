@@ -1,0 +1,204 @@
+//! A ScaledObject as it is written, `scaledobject_types.go` and `scaletriggers_types.go`. Reading is lax;
+//! `check` judges.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use crate::apimachinery::json::{DecodeError, list, null_as_default, unique_map};
+use crate::apiserver::convert::{BEHAVIOR, Shape, UnknownField, unknown_of};
+use crate::snapshot::hpa::Behavior;
+
+/// The parts of a ScaledObject that its HPA is made of, besides its metadata.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Manifest {
+    pub(super) spec: Option<Spec>,
+}
+
+/// `ScaledObjectSpec`.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Spec {
+    pub(super) scale_target_ref: Option<Target>,
+    pub(super) polling_interval: Option<i32>,
+    pub(super) initial_cooldown_period: Option<i32>,
+    pub(super) cooldown_period: Option<i32>,
+    pub(super) idle_replica_count: Option<i32>,
+    pub(super) min_replica_count: Option<i32>,
+    pub(super) max_replica_count: Option<i32>,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) advanced: Advanced,
+    #[serde(deserialize_with = "list")]
+    pub(super) triggers: Vec<Trigger>,
+    pub(super) fallback: Option<Fallback>,
+}
+
+/// `ScaleTarget`.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Target {
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) name: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) api_version: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) kind: String,
+}
+
+/// `AdvancedConfig`.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Advanced {
+    horizontal_pod_autoscaler_config: Option<HpaConfig>,
+    #[serde(deserialize_with = "null_as_default")]
+    scaling_modifiers: ScalingModifiers,
+}
+
+/// `HorizontalPodAutoscalerConfig`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct HpaConfig {
+    pub(super) behavior: Option<Behavior>,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) name: String,
+}
+
+/// `ScalingModifiers`.
+#[derive(Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct ScalingModifiers {
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) formula: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) target: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) activation_target: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) metric_type: String,
+}
+
+/// `Fallback`.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Fallback {
+    pub(super) failure_threshold: Option<i32>,
+    pub(super) replicas: Option<i32>,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) behavior: String,
+}
+
+/// `ScaleTriggers`. It cannot be printed: its metadata may hold passwords.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Trigger {
+    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    pub(super) type_: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) name: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) use_cached_metrics: bool,
+    /// Of any JSON, so that no failure to read it shows a value.
+    #[serde(deserialize_with = "metadata")]
+    pub(super) metadata: Option<BTreeMap<String, Json>>,
+    pub(super) authentication_ref: Option<AuthenticationRef>,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) metric_type: String,
+}
+
+/// `AuthenticationRef`. What it leads to is not read.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct AuthenticationRef {
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) name: String,
+}
+
+/// An absent map differs from an empty one.
+fn metadata<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<BTreeMap<String, Json>>, D::Error> {
+    unique_map(deserializer).map(Some)
+}
+
+impl Spec {
+    pub(super) fn hpa_config(&self) -> Option<&HpaConfig> {
+        self.advanced.horizontal_pod_autoscaler_config.as_ref()
+    }
+
+    /// `IsUsingModifiers`.
+    pub(super) fn modifiers(&self) -> Option<&ScalingModifiers> {
+        Some(&self.advanced.scaling_modifiers).filter(|it| **it != ScalingModifiers::default())
+    }
+
+    /// `GetHPAMinReplicas`: an HPA of KEDA never has less than 1.
+    pub(super) fn hpa_min(&self) -> i32 {
+        self.min_replica_count.filter(|min| *min > 0).unwrap_or(1)
+    }
+
+    /// `GetHPAMaxReplicas`.
+    pub(super) fn hpa_max(&self) -> i32 {
+        self.max_replica_count.unwrap_or(100)
+    }
+}
+
+impl Trigger {
+    /// Whether it is about a resource of the pods, rather than an external metric.
+    pub(super) fn is_resource(&self) -> bool {
+        matches!(&*self.type_, "cpu" | "memory")
+    }
+}
+
+use Shape::{Any, Fields, List};
+
+const SPEC: &[(&str, Shape)] = &[
+    (
+        "scaleTargetRef",
+        Fields(&[
+            ("name", Any),
+            ("apiVersion", Any),
+            ("kind", Any),
+            ("envSourceContainerName", Any),
+        ]),
+    ),
+    ("pollingInterval", Any),
+    ("initialCooldownPeriod", Any),
+    ("cooldownPeriod", Any),
+    ("idleReplicaCount", Any),
+    ("minReplicaCount", Any),
+    ("maxReplicaCount", Any),
+    (
+        "advanced",
+        Fields(&[
+            ("horizontalPodAutoscalerConfig", Fields(&[("behavior", BEHAVIOR), ("name", Any)])),
+            ("restoreToOriginalReplicaCount", Any),
+            (
+                "scalingModifiers",
+                Fields(&[
+                    ("formula", Any),
+                    ("target", Any),
+                    ("activationTarget", Any),
+                    ("metricType", Any),
+                ]),
+            ),
+        ]),
+    ),
+    (
+        "triggers",
+        List(&[
+            ("type", Any),
+            ("name", Any),
+            ("useCachedMetrics", Any),
+            ("metadata", Any),
+            ("authenticationRef", Fields(&[("name", Any), ("kind", Any)])),
+            ("metricType", Any),
+        ]),
+    ),
+    ("fallback", Fields(&[("failureThreshold", Any), ("replicas", Any), ("behavior", Any)])),
+];
+
+/// The fields that a ScaledObject does not have.
+pub(super) fn unknown_fields(json: &str) -> Result<Vec<UnknownField>, DecodeError> {
+    Ok(unknown_of(&serde_json::from_str(json)?, SPEC))
+}

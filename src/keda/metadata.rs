@@ -1,0 +1,90 @@
+//! The metadata of a trigger, as scalers read it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use super::Refused;
+use crate::apimachinery::names::nearest;
+
+/// Why a scaler gives no name or target.
+pub(super) enum Gap {
+    Refused(Refused),
+    /// Only KEDA can know it.
+    Open(String),
+}
+
+impl From<Refused> for Gap {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+/// The metadata of a trigger as its scaler reads it, `configParamValue` in `typed_config.go`. Some fields
+/// may also come from the environment of a container or from a TriggerAuthentication.
+pub(super) struct Metadata<'t> {
+    index: usize,
+    values: &'t BTreeMap<String, Json>,
+    is_authenticated: bool,
+    /// The ScaledObject's.
+    pub(super) namespace: Option<&'t str>,
+}
+
+impl<'t> Metadata<'t> {
+    /// That of the trigger at a place.
+    pub(super) fn new(
+        index: usize,
+        values: &'t BTreeMap<String, Json>,
+        is_authenticated: bool,
+        namespace: Option<&'t str>,
+    ) -> Self {
+        Self { index, values, is_authenticated, namespace }
+    }
+
+    /// The trimmed value of a field, or of the first of several names (`one;other`); an empty one is none.
+    pub(super) fn get(&self, names: &str) -> Option<&'t str> {
+        let values = names.split(';').filter_map(|name| self.values.get(name)?.as_str());
+        values.map(str::trim).find(|value| !value.is_empty())
+    }
+
+    /// A field that must stand here.
+    pub(super) fn need(&self, names: &str) -> Result<&'t str, Refused> {
+        self.get(names).ok_or_else(|| self.missing(names))
+    }
+
+    /// A field that may come from elsewhere; none where it is stated nowhere.
+    pub(super) fn known(&self, name: &str) -> Result<Option<&'t str>, Gap> {
+        if let Some(value) = self.get(name) {
+            return Ok(Some(value));
+        }
+        let from_env = format!("{name}FromEnv");
+        if self.get(&from_env).is_some() {
+            return Err(Gap::Open(format!("{from_env} reads it from the container's environment")));
+        }
+        if self.is_authenticated {
+            return Err(Gap::Open(format!("{name} may be in what authenticationRef leads to")));
+        }
+        Ok(None)
+    }
+
+    /// One that may come from elsewhere, but must come.
+    pub(super) fn known_need(&self, name: &str) -> Result<&'t str, Gap> {
+        Ok(self.known(name)?.ok_or_else(|| self.missing(name))?)
+    }
+
+    /// That a field is missing, with the one that may be meant.
+    pub(super) fn missing(&self, names: &str) -> Refused {
+        let name = names.split(';').next().unwrap_or(names);
+        let error = self.refused(name, "required");
+        let keys = self.values.keys().map(String::as_str).filter(|key| *key != name);
+        match nearest(name, keys) {
+            Some(meant) => error.hint(format!("the trigger has {meant:?}")),
+            None => error,
+        }
+    }
+
+    /// That the value of a field is refused.
+    pub(super) fn refused(&self, name: &str, message: impl Into<String>) -> Refused {
+        Refused::new(format!("spec.triggers[{}].metadata.{name}", self.index), message)
+    }
+}

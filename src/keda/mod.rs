@@ -1,0 +1,373 @@
+//! KEDA's part of an HPA: the HorizontalPodAutoscaler that its operator makes of a ScaledObject
+//! (`keda.sh/v1alpha1`). Pure: it asks no scaler, evaluates no formula and knows no time. Follows KEDA
+//! 2.20.2: `controllers/keda/hpa.go`, the schema and webhook in `apis/keda/v1alpha1`, and the
+//! `GetMetricSpecForScaling` of each scaler in `pkg/scalers`.
+//!
+//! The metadata of triggers can hold passwords. It stays in here: of its values, only metric names and
+//! targets leave, and a refused value is shown only where it should have been a number.
+
+mod check;
+mod cron;
+mod manifest;
+mod metadata;
+mod scalers;
+#[cfg(test)]
+mod tests;
+mod trigger;
+
+use std::fmt;
+
+use crate::apimachinery::annotations::{KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT};
+use crate::apimachinery::json::{DecodeError, decode};
+use crate::apimachinery::quantity::{Format, Quantity};
+use crate::apimachinery::selector::LabelSelector;
+use crate::apiserver::convert::UnknownField;
+use crate::snapshot::hpa::{
+    Behavior, CrossVersionObjectReference, ExternalMetricSource, HpaSpec, MetricIdentifier,
+    MetricSpec, MetricTarget, ScalingRules,
+};
+use crate::snapshot::note::{KedaNote, Note};
+use crate::snapshot::surroundings::ScaledObject;
+use manifest::{Manifest, ScalingModifiers, Spec};
+use trigger::{Made, Owner};
+
+/// The HPA of a ScaledObject.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KedaHpa {
+    /// The HPA's name.
+    pub name: String,
+    /// Its namespace; none where the manifest states none.
+    pub namespace: Option<String>,
+    /// Its spec, as KEDA sends it to the API server, without the metrics in `open`.
+    pub spec: HpaSpec,
+    /// The metrics that cannot be known from the manifest alone.
+    pub open: Vec<OpenMetric>,
+    /// Fields of the manifest that a ScaledObject does not have.
+    pub unknown: Vec<UnknownField>,
+    /// What the HPA has from annotations, and what KEDA does beside it.
+    pub notes: Vec<Note>,
+}
+
+/// The metrics of a trigger whose names only KEDA knows: those of the running HPA with its prefix.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenMetric {
+    /// The place among the metrics of the HPA.
+    at: usize,
+    /// The trigger by its place in the ScaledObject.
+    trigger: usize,
+    /// Its type.
+    type_: String,
+    /// Why the name is not known.
+    why: String,
+    /// The target; none where the scaler decides on it, too.
+    target: Option<MetricTarget>,
+    /// As for every external metric of the ScaledObject.
+    selector: LabelSelector,
+}
+
+/// Why KEDA, or the API server before it, refuses a ScaledObject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The field, such as `spec.triggers[0].metadata.threshold`; empty for the whole object.
+    path: String,
+    message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Refused {
+    fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into(), hint: None }
+    }
+
+    fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.path {
+            "" => f.write_str(&self.message),
+            path => write!(f, "{path}: {}", self.message),
+        }
+    }
+}
+
+impl From<DecodeError> for Refused {
+    fn from(error: DecodeError) -> Self {
+        Self::new(error.path, error.message)
+    }
+}
+
+/// The annotation and label by which KEDA's metrics server knows whose metric is asked for
+/// (`ScaledObjectOwnerAnnotation`, `scaledobject_types.go`).
+const OWNER: &str = "scaledobject.keda.sh/name";
+
+/// The metric that replaces all external ones under `scalingModifiers` (`CompositeMetricName`,
+/// `scaledobject_types.go`). It has no index.
+const COMPOSITE: &str = "composite-metric";
+
+/// The HPA's name, `getHPAName` in `hpa.go`.
+fn hpa_name(name: &str, spec: &Spec) -> String {
+    match spec.hpa_config().map_or("", |config| &config.name) {
+        "" => format!("keda-hpa-{name}"),
+        own => own.to_owned(),
+    }
+}
+
+impl KedaHpa {
+    /// The HPA that KEDA makes of a ScaledObject, `newHPAForScaledObject` in `hpa.go`. The namespace
+    /// is the one to use where the manifest states none.
+    ///
+    /// # Errors
+    ///
+    /// The API server or KEDA refuses the ScaledObject, or KEDA has no HPA for it because it is paused.
+    pub fn of(json: &str, namespace: Option<&str>) -> Result<Self, Refused> {
+        let unknown = manifest::unknown_fields(json)?;
+        let object: ScaledObject = decode(json)?;
+        let Manifest { spec } = decode(json)?;
+        let name = &object.metadata.name;
+        if name.is_empty() {
+            return Err(Refused::new("metadata.name", "required"));
+        }
+        let spec = spec.ok_or_else(|| Refused::new("spec", "required"))?;
+        check::schema(&spec)?;
+        check::webhook(name, &spec)?;
+        if let Some(annotation) = object.paused_by() {
+            let path = format!("metadata.annotations[{annotation}]");
+            return Err(Refused::new(path, "KEDA deletes the HPA of a paused ScaledObject")
+                .hint("remove the annotation from the file to see what its HPA would decide"));
+        }
+        let own = object.metadata.namespace.as_deref();
+        let owner = Owner {
+            name,
+            namespace: own.or(namespace),
+            uses_modifiers: spec.modifiers().is_some(),
+        };
+        let mut notes = Vec::new();
+        let (metrics, open) = metrics(&spec, &owner, &mut notes)?;
+        let behavior = behavior(&object, &spec, &mut notes);
+        outside(&spec, &mut notes);
+        let reference = spec.scale_target_ref.as_ref();
+        let hpa = HpaSpec {
+            scale_target_ref: reference.map(manifest::Target::resolved).unwrap_or_default(),
+            min_replicas: Some(spec.hpa_min()),
+            max_replicas: spec.hpa_max(),
+            metrics,
+            behavior,
+        };
+        Ok(Self {
+            name: hpa_name(name, &spec),
+            namespace: own.map(str::to_owned),
+            spec: hpa,
+            open,
+            unknown,
+            notes: notes.into_iter().map(Note::Keda).collect(),
+        })
+    }
+}
+
+/// The metrics in KEDA's order, `getScaledObjectMetricSpecs` in `hpa.go`. It sorts by type; up to 12
+/// metrics, Go's sort keeps the order within a type, and beyond that no order is promised.
+fn metrics(
+    spec: &Spec,
+    owner: &Owner<'_>,
+    notes: &mut Vec<KedaNote>,
+) -> Result<(Vec<MetricSpec>, Vec<OpenMetric>), Refused> {
+    let mut all = Vec::new();
+    for (index, trigger) in spec.triggers.iter().enumerate() {
+        let made = trigger::metrics(trigger, index, owner)?;
+        if made.is_empty() {
+            let path = format!("spec.triggers[{index}].metadata");
+            return Err(Refused::new(path, "no target value"));
+        }
+        all.extend(made);
+    }
+    if let Some(modifiers) = spec.modifiers() {
+        // Only Resource metrics are kept, so those of containers are lost with the external ones.
+        let lost = all.iter().filter(|it| it.type_() == "ContainerResource").count();
+        if lost > 0 {
+            notes.push(KedaNote::ContainersLost { metrics: lost });
+        }
+        let names = spec.triggers.iter().filter(|it| !it.is_resource() && !it.name.is_empty());
+        notes.push(KedaNote::Composite {
+            metric: COMPOSITE,
+            triggers: names.map(|it| it.name.clone()).collect(),
+        });
+        let mut kept: Vec<MetricSpec> = all.into_iter().filter_map(Made::resource).collect();
+        kept.push(composite(modifiers, owner)?);
+        return Ok((kept, Vec::new()));
+    }
+    all.sort_by(|one, other| one.type_().cmp(other.type_()));
+    let (mut known, mut open) = (Vec::new(), Vec::new());
+    for (at, made) in all.into_iter().enumerate() {
+        match made {
+            Made::Known(metric) => known.push(*metric),
+            Made::Open(metric) => open.push(OpenMetric { at, ..*metric }),
+        }
+    }
+    Ok((known, open))
+}
+
+/// The composite metric, from the same function. Its target is cut to thousandths.
+fn composite(modifiers: &ScalingModifiers, owner: &Owner<'_>) -> Result<MetricSpec, Refused> {
+    let path = "spec.advanced.scalingModifiers.target";
+    let target: f64 = modifiers.target.parse().unwrap_or_default();
+    // An empty formula or target, and one that is not positive, is refused where the formula is
+    // compiled (`ValidateAndCompileScalingModifiers`, `scaledobject_webhook.go`).
+    #[expect(clippy::cast_possible_truncation, reason = "as Go's int64() cuts it")]
+    let milli = (target * 1000.0) as i64;
+    if milli <= 0 {
+        return Err(Refused::new(path, "must be at least 0.001"));
+    }
+    let type_ = match &*modifiers.metric_type {
+        "" => "AverageValue",
+        type_ => type_,
+    };
+    let target = trigger::target(type_, Quantity::from_milli(milli, Format::DecimalSI));
+    Ok(external(COMPOSITE.to_owned(), owner.selector(), target))
+}
+
+/// An External metric.
+fn external(name: String, selector: LabelSelector, target: MetricTarget) -> MetricSpec {
+    let metric = MetricIdentifier { name, selector: Some(selector) };
+    MetricSpec {
+        type_: "External".to_owned(),
+        external: Some(ExternalMetricSource { metric, target }),
+        ..MetricSpec::default()
+    }
+}
+
+/// The behavior, whose direction an annotation can switch off, from `newHPAForScaledObject`.
+fn behavior(object: &ScaledObject, spec: &Spec, notes: &mut Vec<KedaNote>) -> Option<Behavior> {
+    let mut behavior = spec.hpa_config().and_then(|config| config.behavior.clone());
+    let mut disable = |annotation, rules: fn(&mut Behavior) -> &mut Option<ScalingRules>| {
+        if object.is_set(annotation) {
+            let rules = rules(behavior.get_or_insert_default()).get_or_insert_default();
+            rules.select_policy = Some("Disabled".to_owned());
+            notes.push(KedaNote::DirectionPaused { annotation });
+        }
+    };
+    disable(KEDA_PAUSED_SCALE_IN, |behavior| &mut behavior.scale_down);
+    disable(KEDA_PAUSED_SCALE_OUT, |behavior| &mut behavior.scale_up);
+    behavior
+}
+
+/// What KEDA does beside the HPA: its scale loop (`pkg/scaling/executor/scale_scaledobjects.go`), its
+/// metrics server (`pkg/fallback/fallback.go`), and its cache.
+fn outside(spec: &Spec, notes: &mut Vec<KedaNote>) {
+    let resources_only = spec.triggers.iter().all(manifest::Trigger::is_resource);
+    let rests = match (spec.idle_replica_count, spec.min_replica_count.unwrap_or(0)) {
+        // CPU and memory alone always count as active.
+        _ if resources_only => None,
+        (Some(idle), _) => Some(idle),
+        (None, 0) => Some(0),
+        (None, _) => None,
+    };
+    if let Some(replicas) = rests {
+        let cooldown = spec.cooldown_period.unwrap_or(300);
+        notes.push(KedaNote::RestsAt { replicas, cooldown });
+    }
+    if let Some(fallback) = &spec.fallback {
+        notes.push(KedaNote::Fallback {
+            failures: fallback.failure_threshold.unwrap_or_default(),
+            replicas: fallback.replicas.unwrap_or_default(),
+        });
+    }
+    let own = [
+        ("pollingInterval", spec.polling_interval.is_some()),
+        ("initialCooldownPeriod", spec.initial_cooldown_period.is_some()),
+        ("cooldownPeriod", spec.cooldown_period.is_some() && rests.is_none()),
+        (
+            "advanced.scalingModifiers.activationTarget",
+            spec.modifiers().is_some_and(|it| !it.activation_target.is_empty()),
+        ),
+    ];
+    let own = own.into_iter().filter(|(_, is_set)| *is_set);
+    let mut fields: Vec<String> = own.map(|(field, _)| format!("spec.{field}")).collect();
+    for (index, trigger) in spec.triggers.iter().enumerate() {
+        let keys = trigger.metadata.iter().flat_map(|it| it.keys());
+        let activation = keys.filter(|key| key.starts_with("activation"));
+        fields.extend(activation.map(|key| format!("spec.triggers[{index}].metadata.{key}")));
+        if trigger.use_cached_metrics {
+            fields.push(format!("spec.triggers[{index}].useCachedMetrics"));
+        }
+    }
+    if !fields.is_empty() {
+        notes.push(KedaNote::NotInHpa { fields });
+    }
+}
+
+impl OpenMetric {
+    /// Whether a metric of the running HPA is one of it.
+    fn is(&self, metric: &MetricSpec) -> bool {
+        metric.external.as_ref().is_some_and(|it| {
+            it.metric.name.starts_with(&format!("s{}-", self.trigger))
+                && it.metric.selector.as_ref() == Some(&self.selector)
+        })
+    }
+
+    /// Puts the metrics of each trigger that is open into a spec, named as in the running HPA.
+    ///
+    /// # Errors
+    ///
+    /// The running HPA has no metric of such a trigger.
+    pub fn fill(
+        open: &[Self],
+        spec: &mut HpaSpec,
+        running: &HpaSpec,
+    ) -> Result<Vec<Note>, Refused> {
+        let mut notes = Vec::new();
+        let mut further = 0;
+        for Self { at, trigger, type_, why, target, selector: _ } in open {
+            let own = open.iter().filter(|it| it.trigger == *trigger);
+            let found: Vec<MetricSpec> = running
+                .metrics
+                .iter()
+                .filter(|metric| own.clone().any(|it| it.is(metric)))
+                .cloned()
+                .map(|mut metric| {
+                    if let (Some(target), Some(own)) = (target, metric.target_mut()) {
+                        own.clone_from(target);
+                    }
+                    metric
+                })
+                .collect();
+            if found.is_empty() {
+                let message = format!(
+                    "unknown name of the metric: {why}, and the running HPA has no metric \
+                     s{trigger}-..."
+                );
+                return Err(Refused::new(format!("spec.triggers[{trigger}]"), message).hint(
+                    "state the value in the file, or use --hpa with the HPA that KEDA has made",
+                ));
+            }
+            notes.push(Note::Keda(KedaNote::NamedAsRunning {
+                trigger: *trigger,
+                type_: type_.clone(),
+                metrics: found.iter().map(|metric| metric.name().to_owned()).collect(),
+                with_target: target.is_none(),
+            }));
+            let place = at + further;
+            further += found.len() - 1;
+            spec.metrics.splice(place..place, found);
+        }
+        Ok(notes)
+    }
+}
+
+impl manifest::Target {
+    /// With KEDA's defaults, `ParseGVKR` in `gvkr.go`.
+    fn resolved(&self) -> CrossVersionObjectReference {
+        let or = |text: &str, default: &str| match text {
+            "" => default.to_owned(),
+            text => text.to_owned(),
+        };
+        CrossVersionObjectReference {
+            kind: or(&self.kind, "Deployment"),
+            name: self.name.clone(),
+            api_version: or(&self.api_version, "apps/v1"),
+        }
+    }
+}

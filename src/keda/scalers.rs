@@ -1,0 +1,807 @@
+//! The scalers of KEDA 2.20.2 (`buildScaler` in `pkg/scaling/scalers_builder.go`): what each calls its
+//! metric, and which field of a trigger's metadata is the target. Each row is the `keda` tags and the
+//! `GetMetricSpecForScaling` of the file in `pkg/scalers` that stands above it. `required` are the fields
+//! that can stand only in the metadata and have no default; what a TriggerAuthentication or the
+//! environment of a container can add is not known here.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::Refused;
+use super::cron::is_schedule;
+use super::metadata::{Gap, Metadata};
+use crate::apimachinery::go;
+use crate::apimachinery::names::nearest;
+
+/// How one type of triggers becomes metrics.
+pub(super) struct Scaler {
+    types: &'static [&'static str],
+    pub(super) metrics: Metrics,
+    pub(super) required: &'static [&'static str],
+    /// The type of the target, where the trigger has no say in it.
+    pub(super) only: Option<&'static str>,
+}
+
+/// The metrics of a trigger.
+pub(super) enum Metrics {
+    /// One.
+    One(Name, Target),
+    /// One, by the rules of Datadog.
+    Datadog(Target),
+    /// One for each of these fields that is set: the end of its name, the field, and what the value is
+    /// multiplied by. The name begins with a text and the value of another field.
+    Each {
+        prefix: &'static str,
+        field: &'static str,
+        metrics: &'static [(&'static str, &'static str, i64)],
+    },
+    /// Those that a server of the user's own answers with.
+    OfScaler,
+}
+
+/// The name of a metric before its index, not yet normalized.
+pub(super) enum Name {
+    /// Always the same.
+    Fixed(&'static str),
+    /// A text and the value of a field.
+    Of(&'static str, &'static str),
+    /// A rule.
+    Rule(fn(&Metadata<'_>) -> Result<String, Gap>),
+}
+
+/// The target of a metric. Several names of a field are separated by `;`.
+#[derive(Clone, Copy)]
+pub(super) enum Target {
+    /// Always the same.
+    Fixed(i64),
+    /// The value of a field, with its default.
+    Of(Number, &'static str, Option<&'static str>),
+    /// That of a field that a rule gives.
+    Rule(Number, fn(&Metadata<'_>) -> Result<Field, Refused>),
+}
+
+/// A field and its default.
+type Field = (&'static str, Option<&'static str>);
+
+/// How a target is read.
+#[derive(Clone, Copy)]
+pub(super) enum Number {
+    /// `int64`, `GetMetricTarget`.
+    Whole,
+    /// `float64`, `GetMetricTargetMili`.
+    Milli,
+}
+
+/// The scaler of a type, or the type that may be meant.
+pub(super) fn scaler(type_: &str) -> Result<&'static Scaler, Option<&'static str>> {
+    let known = || SCALERS.iter().flat_map(|scaler| scaler.types.iter().copied());
+    let found = SCALERS.iter().find(|scaler| scaler.types.contains(&type_));
+    found.ok_or_else(|| nearest(type_, known().chain(["cpu", "memory"])))
+}
+
+impl Name {
+    /// The name of the metric of a trigger.
+    pub(super) fn of(&self, metadata: &Metadata<'_>) -> Result<String, Gap> {
+        match *self {
+            Self::Fixed(name) => Ok(name.to_owned()),
+            Self::Of(prefix, field) if field.contains(';') => {
+                Ok(format!("{prefix}{}", metadata.need(field)?))
+            }
+            Self::Of(prefix, field) => Ok(format!("{prefix}{}", metadata.known_need(field)?)),
+            Self::Rule(rule) => rule(metadata),
+        }
+    }
+}
+
+use Name::{Fixed, Of, Rule};
+
+const fn one(
+    types: &'static [&'static str],
+    name: Name,
+    target: Target,
+    required: &'static [&'static str],
+) -> Scaler {
+    Scaler { types, metrics: Metrics::One(name, target), required, only: None }
+}
+
+const fn only(type_: &'static str, scaler: Scaler) -> Scaler {
+    let Scaler { types, metrics, required, .. } = scaler;
+    Scaler { types, metrics, required, only: Some(type_) }
+}
+
+const fn whole(field: &'static str, default: &'static str) -> Target {
+    Target::Of(Number::Whole, field, Some(default))
+}
+
+const fn whole_needed(field: &'static str) -> Target {
+    Target::Of(Number::Whole, field, None)
+}
+
+const fn milli(field: &'static str, default: &'static str) -> Target {
+    Target::Of(Number::Milli, field, Some(default))
+}
+
+const fn milli_needed(field: &'static str) -> Target {
+    Target::Of(Number::Milli, field, None)
+}
+
+static SCALERS: &[Scaler] = &[
+    // activemq_scaler.go
+    one(&["activemq"], Rule(activemq), whole("targetQueueSize", "10"), &[]),
+    // apache_kafka_scaler.go
+    one(&["apache-kafka"], Rule(apache_kafka), whole("lagThreshold", "10"), &[]),
+    // arangodb_scaler.go
+    one(&["arangodb"], Fixed("arangodb"), milli("queryValue", "0"), &["collection", "query"]),
+    // artemis_scaler.go
+    one(&["artemis-queue"], Rule(artemis), whole("queueLength", "10"), &[]),
+    // aws_cloudwatch_scaler.go
+    one(
+        &["aws-cloudwatch"],
+        Fixed("aws-cloudwatch"),
+        milli_needed("targetMetricValue"),
+        &["minMetricValue"],
+    ),
+    // aws_dynamodb_scaler.go
+    one(
+        &["aws-dynamodb"],
+        Of("aws-dynamodb-", "tableName"),
+        whole("targetValue", "-1"),
+        &[
+            "tableName",
+            "keyConditionExpression",
+            "expressionAttributeNames",
+            "expressionAttributeValues",
+        ],
+    ),
+    // aws_dynamodb_streams_scaler.go
+    one(
+        &["aws-dynamodb-streams"],
+        Of("aws-dynamodb-streams-", "tableName"),
+        whole("shardCount", "2"),
+        &["tableName"],
+    ),
+    // aws_kinesis_stream_scaler.go
+    one(
+        &["aws-kinesis-stream"],
+        Of("aws-kinesis-", "streamName"),
+        whole("shardCount", "2"),
+        &["streamName"],
+    ),
+    // aws_sqs_queue_scaler.go
+    one(&["aws-sqs-queue"], Rule(aws_sqs), whole("queueLength", "5"), &[]),
+    // azure_app_insights_scaler.go
+    one(
+        &["azure-app-insights"],
+        Of("azure-app-insights-", "metricId"),
+        milli("targetValue", "0"),
+        &["metricId", "metricAggregationTimespan", "metricAggregationType"],
+    ),
+    // azure_blob_scaler.go
+    one(
+        &["azure-blob"],
+        Of("azure-blob-", "blobContainerName"),
+        whole("blobCount", "5"),
+        &["blobContainerName"],
+    ),
+    // azure_data_explorer_scaler.go
+    one(
+        &["azure-data-explorer"],
+        Of("azure-data-explorer-", "databaseName"),
+        milli_needed("threshold"),
+        &["databaseName", "endpoint", "query"],
+    ),
+    // azure_eventhub_scaler.go, azure/azure_eventhub.go
+    one(
+        &["azure-eventhub"],
+        Rule(|it| Ok(format!("azure-eventhub-{}", it.get("consumerGroup").unwrap_or("$Default")))),
+        whole("unprocessedEventThreshold", "64"),
+        &[],
+    ),
+    // azure_log_analytics_scaler.go
+    one(
+        &["azure-log-analytics"],
+        Of("azure-log-analytics-", "workspaceId"),
+        milli_needed("threshold"),
+        &["query"],
+    ),
+    // azure_monitor_scaler.go
+    one(
+        &["azure-monitor"],
+        Of("azure-monitor-", "metricName"),
+        milli_needed("targetValue"),
+        &[
+            "resourceURI",
+            "tenantId",
+            "subscriptionId",
+            "resourceGroupName",
+            "metricName",
+            "metricAggregationType",
+        ],
+    ),
+    // azure_pipelines_scaler.go
+    one(&["azure-pipelines"], Rule(azure_pipelines), whole("targetPipelinesQueueLength", "1"), &[]),
+    // azure_queue_scaler.go
+    one(
+        &["azure-queue"],
+        Of("azure-queue-", "queueName"),
+        whole("queueLength", "5"),
+        &["queueName"],
+    ),
+    // azure_servicebus_scaler.go
+    one(&["azure-servicebus"], Rule(azure_servicebus), whole("messageCount", "5"), &[]),
+    // beanstalkd_scaler.go
+    one(
+        &["beanstalkd"],
+        Rule(|it| Ok(format!("beanstalkd-{}", query_escaped(it.need("tube")?)))),
+        milli_needed("value"),
+        &["server", "tube"],
+    ),
+    // cassandra_scaler.go
+    one(
+        &["cassandra"],
+        Of("cassandra-", "keyspace"),
+        whole_needed("targetQueryValue"),
+        &["username", "clusterIPAddress", "keyspace", "query"],
+    ),
+    // couchdb_scaler.go, with its own spelling
+    one(
+        &["couchdb"],
+        Rule(|it| Ok(format!("coucdb-{}", it.known("dbName")?.unwrap_or_default()))),
+        whole("queryValue", "0"),
+        &[],
+    ),
+    // cron_scaler.go
+    one(&["cron"], Rule(cron), Target::Fixed(1), &["start", "end", "timezone", "desiredReplicas"]),
+    // datadog_scaler.go
+    Scaler {
+        types: &["datadog"],
+        metrics: Metrics::Datadog(milli("targetValue;queryValue", "-1")),
+        required: &[],
+        only: None,
+    },
+    // dynatrace_scaler.go
+    one(&["dynatrace"], Fixed("dynatrace"), milli_needed("threshold"), &[]),
+    // elastic_forecast_scaler.go
+    one(
+        &["elastic-forecast"],
+        Of("elastic-forecast-", "jobID"),
+        milli_needed("targetValue"),
+        &["jobID"],
+    ),
+    // elasticsearch_scaler.go
+    one(
+        &["elasticsearch"],
+        Rule(|it| search("elasticsearch", it)),
+        milli_needed("targetValue"),
+        &[],
+    ),
+    // etcd_scaler.go
+    one(&["etcd"], Of("etcd-", "watchKey"), milli_needed("value"), &["endpoints", "watchKey"]),
+    // external_scaler.go, external_mock_scaler.go
+    Scaler {
+        types: &["external", "external-push"],
+        metrics: Metrics::OfScaler,
+        required: &[],
+        only: None,
+    },
+    // forgejo_runner_scaler.go
+    one(&["forgejo-runner"], Fixed("forgejo"), Target::Fixed(1), &["address", "labels"]),
+    // gcp_cloud_tasks_scaler.go
+    one(
+        &["gcp-cloudtasks"],
+        Of("gcp-ct-", "queueName"),
+        milli("value", "100"),
+        &["queueName", "projectID"],
+    ),
+    // gcp_pubsub_scaler.go
+    one(&["gcp-pubsub"], Rule(gcp_pubsub), milli("value", "10"), &[]),
+    // gcp_stackdriver_scaler.go
+    one(
+        &["gcp-stackdriver"],
+        Of("gcp-stackdriver-", "projectId"),
+        milli("targetValue", "5"),
+        &["projectId", "filter"],
+    ),
+    // gcp_storage_scaler.go
+    one(
+        &["gcp-storage"],
+        Of("gcp-storage-", "bucketName"),
+        whole("targetObjectCount", "100"),
+        &["bucketName"],
+    ),
+    // github_runner_scaler.go
+    one(
+        &["github-runner"],
+        Of("github-runner-", "owner"),
+        whole("targetWorkflowQueueLength", "1"),
+        &[],
+    ),
+    // graphite_scaler.go
+    one(
+        &["graphite"],
+        Fixed("graphite"),
+        milli("threshold", "100"),
+        &["serverAddress", "query", "queryTime"],
+    ),
+    // huawei_cloudeye_scaler.go
+    one(
+        &["huawei-cloudeye"],
+        Of("huawei-cloudeye-", "metricName"),
+        milli_needed("targetMetricValue"),
+        &["namespace", "metricName", "dimensionName", "dimensionValue"],
+    ),
+    // ibmmq_scaler.go: the first of several queues
+    one(
+        &["ibmmq"],
+        Rule(|it| {
+            let queues = it.need("queueName;queueNames")?;
+            Ok(format!("ibmmq-{}", queues.split(',').next().unwrap_or_default().trim()))
+        }),
+        whole("queueDepth", "20"),
+        &["host"],
+    ),
+    // influxdb_scaler.go
+    one(
+        &["influxdb"],
+        Rule(|it| Ok(format!("influxdb-{}", it.known("organizationName")?.unwrap_or_default()))),
+        milli("thresholdValue", "0"),
+        &["query"],
+    ),
+    // kafka_scaler.go
+    one(&["kafka"], Rule(|it| kafka(it, ToOwned::to_owned)), whole("lagThreshold", "10"), &[]),
+    // kubernetes_resource_scaler.go
+    one(
+        &["kubernetes-resource"],
+        Rule(|it| {
+            let kind = it.need("resourceKind")?.to_lowercase();
+            Ok(format!("{kind}-{}-{}", it.need("resourceName")?, it.need("key")?))
+        }),
+        milli_needed("targetValue"),
+        &["resourceKind", "resourceName", "key"],
+    ),
+    // kubernetes_workload_scaler.go
+    one(&["kubernetes-workload"], Rule(workload), milli("value", "0"), &["podSelector"]),
+    // liiklus_scaler.go
+    one(
+        &["liiklus"],
+        Of("liiklus-", "topic"),
+        whole("lagThreshold", "10"),
+        &["address", "topic", "group"],
+    ),
+    // loki_scaler.go
+    one(&["loki"], Fixed("loki"), milli_needed("threshold"), &["serverAddress", "query"]),
+    // metrics_api_scaler.go
+    one(
+        &["metrics-api"],
+        Of("metric-api-", "valueLocation"),
+        milli("targetValue", "0"),
+        &["url", "valueLocation"],
+    ),
+    // mongo_scaler.go
+    one(
+        &["mongodb"],
+        Of("mongodb-", "collection"),
+        milli_needed("queryValue"),
+        &["collection", "query"],
+    ),
+    // mssql_scaler.go
+    one(&["mssql"], Fixed("mssql"), milli_needed("targetValue"), &["query"]),
+    // mysql_scaler.go
+    one(&["mysql"], Rule(mysql), milli_needed("queryValue"), &["query"]),
+    // nats_jetstream_scaler.go
+    one(
+        &["nats-jetstream"],
+        Of("nats-jetstream-", "stream"),
+        whole("lagThreshold", "10"),
+        &["stream", "consumer"],
+    ),
+    // newrelic_scaler.go
+    one(&["new-relic"], Fixed("new-relic"), milli_needed("threshold"), &["nrql"]),
+    // nsq_scaler.go
+    one(
+        &["nsq"],
+        Rule(|it| Ok(format!("nsq-{}-{}", it.known_need("topic")?, it.known_need("channel")?))),
+        whole("depthThreshold", "10"),
+        &[],
+    ),
+    // opensearch_scaler.go
+    one(&["opensearch"], Rule(|it| search("opensearch", it)), milli_needed("targetValue"), &[]),
+    // openstack_metrics_scaler.go
+    one(
+        &["openstack-metric"],
+        Of("openstack-metric-", "metricID"),
+        milli("threshold", "0"),
+        &["metricsURL", "metricID", "aggregationMethod", "granularity"],
+    ),
+    // openstack_swift_scaler.go
+    one(
+        &["openstack-swift"],
+        Rule(|it| {
+            let prefix = it.get("objectPrefix").map(|prefix| format!("-{prefix}"));
+            let container = it.need("containerName")?;
+            Ok(format!("openstack-swift-{container}{}", prefix.unwrap_or_default()))
+        }),
+        whole("objectCount", "2"),
+        &["containerName"],
+    ),
+    // postgresql_scaler.go
+    one(&["postgresql"], Fixed("postgresql"), milli("targetQueryValue", "0"), &["query"]),
+    // predictkube_scaler.go
+    one(
+        &["predictkube"],
+        Fixed("predictkube-predictkube_metric"),
+        milli("threshold", "0"),
+        &["prometheusAddress", "query", "predictHorizon", "queryStep", "historyTimeWindow"],
+    ),
+    // prometheus_scaler.go
+    one(
+        &["prometheus"],
+        Fixed("prometheus"),
+        milli_needed("threshold"),
+        &["serverAddress", "query"],
+    ),
+    // pulsar_scaler.go, which does not look at metricType
+    only(
+        "AverageValue",
+        one(
+            &["pulsar"],
+            Rule(|it| {
+                let (topic, subscription) =
+                    (it.known_need("topic")?, it.known_need("subscription")?);
+                Ok(format!("pulsar-{topic}-{subscription}"))
+            }),
+            whole("msgBacklogThreshold", "10"),
+            &[],
+        ),
+    ),
+    // rabbitmq_scaler.go
+    one(
+        &["rabbitmq"],
+        Rule(|it| Ok(format!("rabbitmq-{}", query_escaped(it.need("queueName")?)))),
+        Target::Rule(Number::Milli, rabbitmq),
+        &["queueName"],
+    ),
+    // redis_scaler.go
+    one(
+        &["redis", "redis-cluster", "redis-sentinel"],
+        Of("redis-", "listName"),
+        whole("listLength", "5"),
+        &["listName"],
+    ),
+    // redis_streams_scaler.go
+    one(
+        &["redis-streams", "redis-cluster-streams", "redis-sentinel-streams"],
+        Of("redis-streams-", "stream"),
+        Target::Rule(Number::Whole, redis_streams),
+        &["stream"],
+    ),
+    // selenium_grid_scaler.go
+    one(&["selenium-grid"], Rule(selenium_grid), Target::Fixed(1), &[]),
+    // solace_dm_scaler.go
+    Scaler {
+        types: &["solace-direct-messaging"],
+        metrics: Metrics::Each {
+            prefix: "solace-dm-",
+            field: "clientNamePattern",
+            metrics: SOLACE_DM,
+        },
+        required: &["solaceSempBaseURL", "messageVpn", "clientNamePattern"],
+        only: None,
+    },
+    // solace_scaler.go; the spool is given in megabytes
+    Scaler {
+        types: &["solace-event-queue"],
+        metrics: Metrics::Each {
+            prefix: "solace-",
+            field: "queueName",
+            metrics: &[
+                ("msgcount", "messageCountTarget", 1),
+                ("msgspoolusage", "messageSpoolUsageTarget", 1024 * 1024),
+                ("msgrcvrate", "messageReceiveRateTarget", 1),
+            ],
+        },
+        required: &["solaceSempBaseURL", "messageVpn", "queueName"],
+        only: None,
+    },
+    // solarwinds_scaler.go
+    one(
+        &["solarwinds"],
+        Fixed("solarwinds"),
+        milli_needed("targetValue"),
+        &["host", "metricName", "aggregation", "intervalS"],
+    ),
+    // solr_scaler.go
+    one(&["solr"], Fixed("solr"), milli_needed("targetQueryValue"), &["host", "collection"]),
+    // splunk_observability_scaler.go, which does not look at metricType
+    only(
+        "Value",
+        one(
+            &["splunk-observability"],
+            Fixed("signalfx"),
+            milli_needed("targetValue"),
+            &["query", "duration", "queryAggregator", "activationTargetValue"],
+        ),
+    ),
+    // splunk_scaler.go
+    one(
+        &["splunk"],
+        Of("splunk-", "savedSearchName"),
+        whole_needed("targetValue"),
+        &["host", "activationValue", "savedSearchName", "valueField"],
+    ),
+    // sumologic_scaler.go
+    one(
+        &["sumologic"],
+        Of("sumologic-", "queryType"),
+        milli_needed("threshold"),
+        &["host", "queryType", "timerange"],
+    ),
+    // temporal_scaler.go
+    one(&["temporal"], Rule(temporal), whole("targetQueueSize", "5"), &[]),
+];
+
+/// The ends of the names are the fields.
+const SOLACE_DM: &[(&str, &str, i64)] = &[
+    ("aggregatedClientTxByteRateTarget", "aggregatedClientTxByteRateTarget", 1),
+    ("aggregatedClientAverageTxByteRateTarget", "aggregatedClientAverageTxByteRateTarget", 1),
+    ("aggregatedClientTxMsgRateTarget", "aggregatedClientTxMsgRateTarget", 1),
+    ("aggregatedClientAverageTxMsgRateTarget", "aggregatedClientAverageTxMsgRateTarget", 1),
+];
+
+/// `Validate` in `activemq_scaler.go`: the name may be in a URL.
+fn activemq(metadata: &Metadata<'_>) -> Result<String, Gap> {
+    let in_url = metadata.get("restAPITemplate").and_then(|url| {
+        let (_, after) = url.split_once("destinationName=")?;
+        after.split([',', '/', '&']).next()
+    });
+    let name = match in_url {
+        Some(name) => name,
+        None => metadata.need("destinationName")?,
+    };
+    Ok(format!("activemq-{name}"))
+}
+
+/// `Validate` and `getAPIParameters` in `artemis_scaler.go`: the name may be in a URL.
+fn artemis(metadata: &Metadata<'_>) -> Result<String, Gap> {
+    let in_url = metadata.get("restApiTemplate").and_then(|url| {
+        let (_, after) = url.split_once("queue=")?;
+        after.split([',', '/', '&']).next()
+    });
+    let name = match in_url {
+        Some(name) => name.trim_matches('"'),
+        None => metadata.need("queueName")?,
+    };
+    Ok(format!("artemis-{name}"))
+}
+
+/// `GetMetricSpecForScaling` in `apache_kafka_scaler.go`: all topics of a list.
+fn apache_kafka(metadata: &Metadata<'_>) -> Result<String, Gap> {
+    kafka(metadata, |topics| topics.split(',').map(str::trim).collect::<Vec<_>>().join(","))
+}
+
+/// `GetMetricSpecForScaling` in `kafka_scaler.go`: the consumer group where there is no topic.
+fn kafka(metadata: &Metadata<'_>, topics: fn(&str) -> String) -> Result<String, Gap> {
+    match metadata.known("topic") {
+        Ok(Some(topic)) => Ok(format!("kafka-{}", topics(topic))),
+        // A topic does not come from a TriggerAuthentication.
+        Err(Gap::Open(why)) if metadata.get("topicFromEnv").is_some() => Err(Gap::Open(why)),
+        _ => Ok(format!("kafka-{}-topics", metadata.known_need("consumerGroup")?)),
+    }
+}
+
+/// `parseAwsSqsQueueMetadata` in `aws_sqs_queue_scaler.go`: the last part of a URL's path, or the text as
+/// it is where `url.ParseRequestURI` takes it for no URL.
+fn aws_sqs(metadata: &Metadata<'_>) -> Result<String, Gap> {
+    let text = metadata.known_need("queueURL")?;
+    let scheme = text.split_once(':').filter(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    });
+    let rest = scheme.map_or(text, |(_, rest)| rest);
+    if scheme.is_none() && !rest.starts_with('/') {
+        return Ok(format!("aws-sqs-{text}"));
+    }
+    let path = match rest.strip_prefix("//") {
+        Some(rest) => rest.find('/').map_or("", |at| &rest[at..]),
+        None if rest.starts_with('/') => rest,
+        None => "",
+    };
+    let path = path.split('?').next().unwrap_or_default();
+    match path.split('/').collect::<Vec<_>>()[..] {
+        [_, _, name] if !name.is_empty() => Ok(format!("aws-sqs-{name}")),
+        _ => Err(metadata.refused("queueURL", "no queue name in the path of the URL").into()),
+    }
+}
+
+/// `parseAzurePipelinesMetadata` in `azure_pipelines_scaler.go`: Azure knows the number of a name.
+fn azure_pipelines(metadata: &Metadata<'_>) -> Result<String, Gap> {
+    if metadata.get("poolName").is_some() {
+        return Err(Gap::Open("only Azure knows the number of the pool in poolName".to_owned()));
+    }
+    let id = metadata.need("poolID")?;
+    let id: i64 = id
+        .parse()
+        .map_err(|_| metadata.refused("poolID", format!("{id:?} is not a whole number")))?;
+    Ok(format!("azure-pipelines-{id}"))
+}
+
+/// `Validate` and `GetMetricSpecForScaling` in `azure_servicebus_scaler.go`.
+fn azure_servicebus(metadata: &Metadata<'_>) -> Result<String, Gap> {
+    let [queue, topic, subscription] =
+        ["queueName", "topicName", "subscriptionName"].map(|name| metadata.get(name));
+    let is_regex = metadata.get("useRegex").is_some_and(|it| go::parse_bool(it) == Some(true));
+    let refused = |name, message| Err(metadata.refused(name, message).into());
+    let (type_, name) = match (queue, topic) {
+        (Some(_), Some(_)) => return refused("topicName", "queueName is set, too"),
+        (Some(_), None) if subscription.is_some() => {
+            return refused("subscriptionName", "needs topicName, not queueName");
+        }
+        (Some(queue), None) => ("queue", queue),
+        (None, Some(_)) if subscription.is_none() => {
+            return refused("subscriptionName", "required");
+        }
+        (None, Some(topic)) => ("topic", topic),
+        (None, None) => return refused("queueName", "required, or topicName"),
+    };
+    Ok(match is_regex {
+        true => format!("azure-servicebus-{type_}-regex"),
+        false => format!("azure-servicebus-{name}"),
+    })
+}
+
+/// `Validate`, `parseCronTimeFormat` and `GetMetricSpecForScaling` in `cron_scaler.go`.
+fn cron(metadata: &Metadata<'_>) -> Result<String, Gap> {
+    let schedule = |name| {
+        let text = metadata.need(name)?;
+        match is_schedule(text) {
+            true => Ok(text),
+            false => Err(metadata.refused(name, format!("{text:?} is not a cron schedule"))),
+        }
+    };
+    let (start, end) = (schedule("start")?, schedule("end")?);
+    if start == end {
+        return Err(metadata.refused("end", "the same as start").into());
+    }
+    let replicas = metadata.need("desiredReplicas")?;
+    if !replicas.parse::<i64>().is_ok_and(|replicas| replicas != 0) {
+        let message = format!("{replicas:?} is not a whole number other than 0");
+        return Err(metadata.refused("desiredReplicas", message).into());
+    }
+    let plain = |text: &str| {
+        let text = text.replace(' ', "").replace('*', "x").replace('/', "Sl");
+        text.replace('?', "Qm").replace(',', "Cm")
+    };
+    Ok(format!("cron-{}-{}-{}", metadata.need("timezone")?, plain(start), plain(end)))
+}
+
+/// The name of a metric of Datadog.
+pub(super) struct Datadog {
+    pub(super) text: String,
+    /// Whether the cluster agent answers for it.
+    pub(super) of_agent: bool,
+}
+
+/// `validateAPIMetadata` and `validateClusterAgentMetadata` in `datadog_scaler.go`.
+pub(super) fn datadog(metadata: &Metadata<'_>) -> Result<Datadog, Refused> {
+    let of_agent =
+        metadata.get("useClusterAgentProxy").is_some_and(|it| go::parse_bool(it) == Some(true));
+    if of_agent {
+        let (namespace, name) =
+            (metadata.need("datadogMetricNamespace")?, metadata.need("datadogMetricName")?);
+        return Ok(Datadog { text: format!("datadogmetric@{namespace}:{name}"), of_agent });
+    }
+    let query = metadata.need("query")?;
+    match query.split_once('{') {
+        Some((before, after)) if after.contains('}') => {
+            Ok(Datadog { text: format!("datadog-{before}"), of_agent })
+        }
+        _ => Err(metadata.refused("query", "has no scope in braces, such as {*}")),
+    }
+}
+
+/// `parseElasticsearchMetadata` and `parseOpensearchMetadata`.
+fn search(prefix: &str, metadata: &Metadata<'_>) -> Result<String, Gap> {
+    if let Some(template) = metadata.get("searchTemplateName") {
+        return Ok(format!("{prefix}-{template}"));
+    }
+    if metadata.get("query").is_some() {
+        return Ok(format!("{prefix}-query"));
+    }
+    Ok(format!("{prefix}-{}", metadata.known_need("searchTemplateName")?))
+}
+
+/// `Validate` and `parsePubSubMetadata` in `gcp_pubsub_scaler.go`.
+fn gcp_pubsub(metadata: &Metadata<'_>) -> Result<String, Gap> {
+    let [subscription, topic] = ["subscriptionName", "topicName"].map(|name| metadata.get(name));
+    let name = match (subscription, topic) {
+        (Some(_), Some(_)) => {
+            return Err(metadata.refused("topicName", "subscriptionName is set, too").into());
+        }
+        (Some(name), None) | (None, Some(name)) => name,
+        (None, None) => match metadata.get("topicNameFromEnv") {
+            Some(_) => metadata.known_need("topicName")?,
+            None => metadata.known_need("subscriptionName")?,
+        },
+    };
+    Ok(format!("gcp-ps-{name}"))
+}
+
+/// `GetMetricSpecForScaling` in `kubernetes_workload_scaler.go`.
+fn workload(metadata: &Metadata<'_>) -> Result<String, Gap> {
+    match metadata.namespace {
+        Some(namespace) => Ok(format!("workload-{namespace}")),
+        None => {
+            Err(Gap::Open("it is that of the namespace, which the file does not state".to_owned()))
+        }
+    }
+}
+
+/// `parseMySQLMetadata` in `mysql_scaler.go`: a connection string decides, and it is never in the metadata.
+fn mysql(metadata: &Metadata<'_>) -> Result<String, Gap> {
+    if metadata.get("connectionStringFromEnv").is_some() {
+        metadata.known_need("connectionString")?;
+    }
+    Ok(format!("mysql-{}", metadata.known("dbName")?.unwrap_or_default()))
+}
+
+/// `validateTrigger` in `rabbitmq_scaler.go`.
+fn rabbitmq(metadata: &Metadata<'_>) -> Result<Field, Refused> {
+    const MODES: [&str; 5] = [
+        "QueueLength",
+        "MessageRate",
+        "DeliverGetRate",
+        "PublishedToDeliveredRatio",
+        "ExpectedQueueConsumptionTime",
+    ];
+    let [length, mode, value] = ["queueLength", "mode", "value"].map(|name| metadata.get(name));
+    match (length, mode, value) {
+        (None, None, None) => Ok(("value", Some("20"))),
+        (Some(_), None, None) => Ok(("queueLength", None)),
+        (Some(_), ..) => Err(metadata.refused("queueLength", "mode and value are set, too")),
+        (None, None, Some(_)) => Err(metadata.refused("mode", "required with value")),
+        (None, Some(mode), _) if !MODES.contains(&mode) => {
+            Err(metadata.refused("mode", format!("{mode:?} is not one of {}", MODES.join(", "))))
+        }
+        (None, Some(_), _) => Ok(("value", None)),
+    }
+}
+
+/// `Validate` and `GetMetricSpecForScaling` in `redis_streams_scaler.go`: what is counted decides.
+fn redis_streams(metadata: &Metadata<'_>) -> Result<Field, Refused> {
+    let has = |name| metadata.get(name).is_some_and(|text| text != "0");
+    Ok(match (has("consumerGroup"), has("lagCount")) {
+        (false, _) => ("streamLength", Some("5")),
+        (true, true) => ("lagCount", None),
+        (true, false) => ("pendingEntriesCount", Some("5")),
+    })
+}
+
+/// `buildSeleniumGridMetricName` in `selenium_grid_scaler.go`.
+fn selenium_grid(metadata: &Metadata<'_>) -> Result<String, Gap> {
+    let parts = ["browserName", "browserVersion", "platformName"].map(|name| metadata.get(name));
+    let parts: Vec<&str> =
+        ["selenium-grid"].into_iter().chain(parts.into_iter().flatten()).collect();
+    Ok(parts.join("-"))
+}
+
+/// `GetMetricSpecForScaling` in `temporal_scaler.go`.
+fn temporal(metadata: &Metadata<'_>) -> Result<String, Gap> {
+    let plain = |name: &str| match metadata.get(&format!("{name}FromEnv")) {
+        Some(_) => metadata.known(name),
+        None => Ok(metadata.get(name)),
+    };
+    let namespace = plain("namespace")?.unwrap_or("default");
+    let name = format!("temporal-{namespace}-{}", metadata.known_need("taskQueue")?);
+    match (plain("workerDeploymentName")?, plain("workerDeploymentBuildId")?) {
+        (Some(deployment), Some(build)) => Ok(format!("{name}-{deployment}-{build}")),
+        (None, None) => Ok(name),
+        _ => Err(metadata
+            .refused("workerDeploymentName", "needs workerDeploymentBuildId, and that needs it")
+            .into()),
+    }
+}
+
+/// Go's `url.QueryEscape`.
+fn query_escaped(text: &str) -> String {
+    const KEPT: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+    utf8_percent_encode(text, &KEPT).to_string().replace("%20", "+")
+}

@@ -1,0 +1,296 @@
+//! What KEDA 2.20.2 expects of itself: facts of its unit tests, each with the file and the test or data set
+//! that it is from.
+
+use serde_json::{Value as Json, json};
+
+use super::{KedaHpa, OpenMetric};
+use crate::snapshot::hpa::HpaSpec;
+use crate::snapshot::note::{KedaNote, Note};
+
+fn object(metadata: Json, spec: Json) -> String {
+    let mut whole = json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject"});
+    whole["metadata"] = metadata;
+    whole["spec"] = spec;
+    whole.to_string()
+}
+
+/// A ScaledObject `web` of a Deployment with these fields of its spec.
+fn scaled(fields: Json) -> String {
+    let mut spec = json!({"scaleTargetRef": {"name": "web"}});
+    if let (Some(spec), Json::Object(fields)) = (spec.as_object_mut(), fields) {
+        spec.extend(fields);
+    }
+    object(json!({"name": "web", "namespace": "test"}), spec)
+}
+
+fn hpa(json: &str) -> KedaHpa {
+    KedaHpa::of(json, None).unwrap_or_else(|refused| panic!("{refused}: {json}"))
+}
+
+/// `metrics` as JSON.
+fn metrics(json: &str) -> Vec<Json> {
+    hpa(json).spec.metrics.iter().map(|it| serde_json::to_value(it).expect("JSON")).collect()
+}
+
+fn prometheus() -> Json {
+    json!({"type": "prometheus", "metadata": {"serverAddress": "http://localhost:9090", "query": "up", "threshold": "100"}})
+}
+
+fn cron() -> Json {
+    json!({"type": "cron", "metadata": {"timezone": "UTC", "start": "0 * * * *", "end": "1 * * * *", "desiredReplicas": "1"}})
+}
+
+fn cpu() -> Json {
+    json!({"type": "cpu", "metricType": "Utilization", "metadata": {"value": "50"}})
+}
+
+/// A ScaledObject in which a trigger has an index.
+fn at(index: usize, trigger: &Json) -> String {
+    let mut triggers = vec![prometheus(); index];
+    triggers.push(trigger.clone());
+    scaled(json!({"triggers": triggers}))
+}
+
+/// The cases of a table, a JSON object a line.
+fn cases(table: &'static str) -> impl Iterator<Item = Json> {
+    table.lines().map(|line| serde_json::from_str(line).expect("JSON"))
+}
+
+/// Names of metrics as the scalers' tests expect them, and the targets that follow from the same metadata.
+#[test]
+fn the_names_of_the_scalers_tests() {
+    for case in cases(include_str!("tests/names.jsonl")) {
+        let index =
+            case["index"].as_u64().and_then(|index| index.try_into().ok()).expect("an index");
+        let trigger = json!({"type": case["type"], "metadata": case["metadata"]});
+        let expected = json!({"type": "External", "external": {
+            "metric": {"name": case["name"], "selector": {"matchLabels": {"scaledobject.keda.sh/name": "web"}}},
+            "target": {"type": "AverageValue", "averageValue": case["target"]},
+        }});
+        assert_eq!(metrics(&at(index, &trigger))[index], expected, "{}", case["place"]);
+    }
+}
+
+/// The HPAs of more than twenty ScaledObjects.
+#[test]
+fn the_hpas_of_the_operators_tests() {
+    for mut case in cases(include_str!("tests/hpas.jsonl")) {
+        case["hpa"]["scaleTargetRef"] =
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+        let made = serde_json::to_value(hpa(&scaled(case["spec"].take())).spec).expect("JSON");
+        assert_eq!(made, case["hpa"], "{}", case["place"]);
+    }
+}
+
+/// `scaledobject_controller_test.go`, the tests of `paused-scale-in` and `paused-scale-out`; any value but a
+/// no counts (`scaledobject_types_test.go`, TestNeedToBePausedByAnnotation).
+#[test]
+fn an_annotation_disables_a_direction() {
+    let made = |annotations: Json, behavior: Json| {
+        let spec = json!({
+            "scaleTargetRef": {"name": "web"}, "triggers": [cron()],
+            "advanced": {"horizontalPodAutoscalerConfig": {"behavior": behavior}},
+        });
+        let hpa = hpa(&object(json!({"name": "web", "annotations": annotations}), spec));
+        serde_json::to_value(hpa.spec.behavior).expect("JSON")
+    };
+    for (annotations, behavior, expected) in [
+        (
+            json!({"autoscaling.keda.sh/paused-scale-in": "true"}),
+            json!(null),
+            json!({"scaleDown": {"selectPolicy": "Disabled"}}),
+        ),
+        (
+            json!({"autoscaling.keda.sh/paused-scale-out": "true"}),
+            json!(null),
+            json!({"scaleUp": {"selectPolicy": "Disabled"}}),
+        ),
+        (
+            json!({"autoscaling.keda.sh/paused-scale-in": "yes"}),
+            json!({"scaleDown": {"selectPolicy": "Min"}}),
+            json!({"scaleDown": {"selectPolicy": "Disabled"}}),
+        ),
+        (
+            json!({"autoscaling.keda.sh/paused-scale-in": "false"}),
+            json!({"scaleDown": {"selectPolicy": "Min"}}),
+            json!({"scaleDown": {"selectPolicy": "Min"}}),
+        ),
+    ] {
+        assert_eq!(made(annotations.clone(), behavior), expected, "{annotations}");
+    }
+}
+
+/// `getHPAName` and `getDefaultHpaName` in `hpa.go`; `ParseGVKR` in `gvkr.go`.
+#[test]
+fn names_and_targets() {
+    let spec = json!({
+        "scaleTargetRef": {"name": "web", "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"},
+        "advanced": {"horizontalPodAutoscalerConfig": {"name": "mine"}}, "triggers": [cron()],
+    });
+    let named = hpa(&object(json!({"name": "web"}), spec));
+    assert_eq!((&*named.name, named.namespace), ("mine", None));
+    assert_eq!(named.spec.scale_target_ref.to_string(), "Rollout/web");
+    assert_eq!(named.spec.scale_target_ref.api_version, "argoproj.io/v1alpha1");
+    let given = hpa(&scaled(json!({"triggers": [cron()]})));
+    assert_eq!((&*given.name, given.namespace.as_deref()), ("keda-hpa-web", Some("test")));
+}
+
+/// What KEDA or the API server refuses, each with the field.
+#[test]
+fn what_is_refused() {
+    for mut case in cases(include_str!("tests/refused.jsonl")) {
+        let json = scaled(case["spec"].take());
+        let refused =
+            KedaHpa::of(&json, None).map(|_| ()).map_err(|refused| json!(refused.to_string()));
+        assert_eq!(refused, Err(case["refused"].take()), "{json}");
+    }
+    for (metadata, expected) in [
+        (json!({}), "metadata.name: required"),
+        (
+            json!({"name": "w".repeat(64)}),
+            "metadata.name: the name has 64 characters, at most 63 fit",
+        ),
+        // scaledobject_webhook_test.go, "... and the generated HPA name would exceed the label value limit"
+        (
+            json!({"name": "w".repeat(55)}),
+            "metadata.name: the name of its HPA has 64 characters, at most 63 fit",
+        ),
+        // scaledobject_controller_test.go, "deletes hpa when scaledobject has pause annotation"
+        (
+            json!({"name": "web", "annotations": {"autoscaling.keda.sh/paused": "true"}}),
+            "metadata.annotations[autoscaling.keda.sh/paused]: KEDA deletes the HPA of a paused ScaledObject",
+        ),
+        (
+            json!({"name": "web", "annotations": {"autoscaling.keda.sh/paused-replicas": "0"}}),
+            "metadata.annotations[autoscaling.keda.sh/paused-replicas]: KEDA deletes the HPA of a paused ScaledObject",
+        ),
+    ] {
+        let json =
+            object(metadata, json!({"scaleTargetRef": {"name": "web"}, "triggers": [cron()]}));
+        let refused = KedaHpa::of(&json, None).map(|_| ()).map_err(|refused| refused.to_string());
+        assert_eq!(refused, Err(expected.to_owned()), "{json}");
+    }
+}
+
+/// No value of a trigger's metadata is in an HPA or a refusal, except where it names a metric or is a target.
+#[test]
+fn secrets_stay_inside() {
+    const SECRET: &str = "hunter2";
+    let whole = json!({"triggers": [{"type": "rabbitmq", "metadata": {
+        "queueName": "orders", "host": format!("amqp://user:{SECRET}@rabbit"), "password": SECRET, "mode": "QueueLength", "value": "5",
+    }}]});
+    assert!(!format!("{:?}", hpa(&scaled(whole.clone()))).contains(SECRET));
+    for (field, wrong) in [
+        ("value", json!(5)),
+        ("host", json!([SECRET])),
+        ("password", json!({"a": SECRET})),
+        ("mode", json!("none")),
+    ] {
+        let mut spec = whole.clone();
+        spec["triggers"][0]["metadata"][field] = wrong;
+        let refused = KedaHpa::of(&scaled(spec), None).expect_err("refused");
+        assert!(!format!("{refused:?}").contains(SECRET), "{refused}");
+    }
+}
+
+/// Names that only KEDA knows come from the running HPA: by the index, with the selector.
+#[test]
+fn open_names_come_from_the_running_hpa() {
+    let running = |names: &[&str]| -> HpaSpec {
+        let metric = |name: &&str| {
+            json!({"type": "External", "external": {
+                "metric": {"name": name, "selector": {"matchLabels": {"scaledobject.keda.sh/name": "web"}}},
+                "target": {"type": "AverageValue", "averageValue": "7"},
+            }})
+        };
+        let metrics: Vec<Json> = names.iter().map(metric).collect();
+        serde_json::from_value(json!({"maxReplicas": 1, "metrics": metrics})).expect("a spec")
+    };
+    let mut made = hpa(&scaled(json!({"triggers": [
+        prometheus(),
+        {"type": "external", "metadata": {"scalerAddress": "scaler:9090"}},
+        {"type": "kafka", "metadata": {"bootstrapServers": "a", "consumerGroup": "b", "topicFromEnv": "TOPIC"}},
+        cpu(),
+    ]})));
+    let notes = OpenMetric::fill(
+        &made.open,
+        &mut made.spec,
+        &running(&["s0-prometheus", "s1-a", "s1-b", "s2-kafka-orders", "s11-other"]),
+    );
+    let named = |trigger, type_: &str, metrics: &[&str], with_target| {
+        Note::Keda(KedaNote::NamedAsRunning {
+            trigger,
+            type_: type_.to_owned(),
+            metrics: metrics.iter().map(ToString::to_string).collect(),
+            with_target,
+        })
+    };
+    let expected = vec![
+        named(1, "external", &["s1-a", "s1-b"], true),
+        named(2, "kafka", &["s2-kafka-orders"], false),
+    ];
+    assert_eq!(notes, Ok(expected));
+    let of = |metric: &crate::snapshot::hpa::MetricSpec| {
+        let target = metric.target().and_then(|it| it.average_value.as_ref());
+        format!("{} {}", metric.name(), target.map(ToString::to_string).unwrap_or_default())
+    };
+    let all: Vec<String> = made.spec.metrics.iter().map(of).collect();
+    assert_eq!(all, ["s0-prometheus 100", "s1-a 7", "s1-b 7", "s2-kafka-orders 10", "cpu "]);
+
+    let made = hpa(&scaled(json!({"triggers": [
+        {"type": "kafka", "metadata": {"bootstrapServers": "a", "consumerGroup": "b", "topicFromEnv": "TOPIC"}},
+    ]})));
+    let lacks = OpenMetric::fill(&made.open, &mut made.spec.clone(), &running(&["s1-a"]));
+    assert_eq!(
+        lacks.map_err(|refused| refused.to_string()),
+        Err("spec.triggers[0]: unknown name of the metric: topicFromEnv reads it from the container's \
+             environment, and the running HPA has no metric s0-..."
+            .to_owned())
+    );
+}
+
+/// What KEDA does itself, only where the ScaledObject has it.
+#[test]
+fn what_is_outside_of_the_hpa() {
+    let notes = |spec: Json| hpa(&scaled(spec)).notes;
+    assert_eq!(notes(json!({"minReplicaCount": 1, "triggers": [prometheus()]})), []);
+    assert_eq!(notes(json!({"minReplicaCount": 1, "triggers": [cpu()]})), []);
+    let rests = |replicas, cooldown| Note::Keda(KedaNote::RestsAt { replicas, cooldown });
+    assert_eq!(notes(json!({"triggers": [prometheus(), cpu()]})), [rests(0, 300)]);
+    let idle = json!({"idleReplicaCount": 0, "minReplicaCount": 2, "cooldownPeriod": 60, "triggers": [prometheus()]});
+    assert_eq!(notes(idle), [rests(0, 60)]);
+    let mut trigger = prometheus();
+    trigger["metadata"]["activationThreshold"] = json!("5");
+    trigger["useCachedMetrics"] = json!(true);
+    let all = json!({
+        "minReplicaCount": 1, "pollingInterval": 10, "cooldownPeriod": 60, "triggers": [trigger],
+        "fallback": {"failureThreshold": 3, "replicas": 6},
+    });
+    let fields = [
+        "spec.pollingInterval",
+        "spec.cooldownPeriod",
+        "spec.triggers[0].metadata.activationThreshold",
+        "spec.triggers[0].useCachedMetrics",
+    ];
+    let expected = [
+        Note::Keda(KedaNote::Fallback { failures: 3, replicas: 6 }),
+        Note::Keda(KedaNote::NotInHpa { fields: fields.map(str::to_owned).to_vec() }),
+    ];
+    assert_eq!(notes(all), expected);
+}
+
+/// Unknown fields are named with what may be meant.
+#[test]
+fn unknown_fields() {
+    let made = hpa(&scaled(
+        json!({"minReplicaCout": 1, "triggers": [{"type": "cron", "metadata": cron()["metadata"], "metrictype": "Value"}]}),
+    ));
+    let unknown: Vec<String> = made.unknown.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        unknown,
+        [
+            r#"unknown field "spec.minReplicaCout", did you mean "spec.minReplicaCount"?"#,
+            r#"unknown field "spec.triggers[0].metrictype", did you mean "spec.triggers[0].metricType"?"#,
+        ]
+    );
+}

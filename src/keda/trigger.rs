@@ -1,0 +1,270 @@
+//! A trigger as metrics of an HPA: resources by `cpu_memory_scaler.go`, all others External by the table
+//! in [`super::scalers`].
+
+use std::collections::BTreeMap;
+
+use super::manifest::Trigger;
+use super::metadata::{Gap, Metadata};
+use super::scalers::{Metrics, Number, Scaler, Target, scaler};
+use super::{OWNER, OpenMetric, Refused, external};
+use crate::apimachinery::quantity::{Format, Quantity};
+use crate::apimachinery::selector::LabelSelector;
+use crate::snapshot::hpa::{
+    ContainerResourceMetricSource, MetricSpec, MetricTarget, ResourceMetricSource,
+};
+
+/// The ScaledObject that a trigger is in.
+pub(super) struct Owner<'o> {
+    pub(super) name: &'o str,
+    pub(super) namespace: Option<&'o str>,
+    /// Whether it has `scalingModifiers`, so that no trigger needs a target.
+    pub(super) uses_modifiers: bool,
+}
+
+impl Owner<'_> {
+    /// What all its external metrics are selected by, `getScaledObjectMetricSpecs` in `hpa.go`.
+    pub(super) fn selector(&self) -> LabelSelector {
+        let labels = BTreeMap::from([(OWNER.to_owned(), self.name.to_owned())]);
+        LabelSelector { match_labels: labels, ..LabelSelector::default() }
+    }
+}
+
+/// A metric of a trigger.
+pub(super) enum Made {
+    Known(Box<MetricSpec>),
+    /// One whose name only KEDA knows.
+    Open(Box<OpenMetric>),
+}
+
+impl Made {
+    pub(super) fn type_(&self) -> &str {
+        match self {
+            Self::Known(metric) => &metric.type_,
+            Self::Open(_) => "External",
+        }
+    }
+
+    /// The metric, if it is of type Resource.
+    pub(super) fn resource(self) -> Option<MetricSpec> {
+        match self {
+            Self::Known(metric) if metric.resource.is_some() => Some(*metric),
+            _ => None,
+        }
+    }
+}
+
+/// The metrics of a trigger, the scaler's `GetMetricSpecForScaling`.
+pub(super) fn metrics(
+    trigger: &Trigger,
+    index: usize,
+    owner: &Owner<'_>,
+) -> Result<Vec<Made>, Refused> {
+    let none = BTreeMap::new();
+    let metadata = Metadata::new(
+        index,
+        trigger.metadata.as_ref().unwrap_or(&none),
+        trigger.authentication_ref.is_some(),
+        owner.namespace,
+    );
+    if trigger.is_resource() {
+        let metric = resource(trigger, index, &metadata)?;
+        return Ok(vec![Made::Known(Box::new(metric))]);
+    }
+    let path = |field: &str| format!("spec.triggers[{index}].{field}");
+    let Scaler { metrics, required, only, .. } = scaler(&trigger.type_).map_err(|meant| {
+        let error = Refused::new(path("type"), format!("KEDA has no scaler {:?}", trigger.type_));
+        match meant {
+            Some(meant) => error.hint(format!("did you mean {meant}?")),
+            None => error,
+        }
+    })?;
+    // `GetMetricTargetType` in `scaler.go`; any other text is refused by the API server.
+    let type_ = match &*trigger.metric_type {
+        "" => "AverageValue",
+        type_ @ ("AverageValue" | "Value") => type_,
+        other => {
+            let message = format!(
+                "{other:?} is not possible for an external metric: use AverageValue or Value"
+            );
+            return Err(Refused::new(path("metricType"), message));
+        }
+    };
+    let type_ = only.unwrap_or(type_);
+    for field in *required {
+        metadata.need(field)?;
+    }
+    let open = |why: String, target: Option<MetricTarget>| {
+        Made::Open(Box::new(OpenMetric {
+            at: 0,
+            trigger: index,
+            type_: trigger.type_.clone(),
+            why,
+            target,
+            selector: owner.selector(),
+        }))
+    };
+    let with_index = |name: &str| format!("s{index}-{}", normalized(name));
+    let known = |name: String, target: MetricTarget| {
+        Made::Known(Box::new(external(name, owner.selector(), target)))
+    };
+    match metrics {
+        Metrics::One(name, of) => {
+            let value = of.read(&metadata, owner.uses_modifiers)?;
+            let target = target(type_, value);
+            match name.of(&metadata) {
+                Ok(name) => Ok(vec![known(with_index(&name), target)]),
+                Err(Gap::Open(why)) => Ok(vec![open(why, Some(target))]),
+                Err(Gap::Refused(refused)) => Err(refused),
+            }
+        }
+        Metrics::Datadog(of) => {
+            let value = of.read(&metadata, owner.uses_modifiers)?;
+            let name = super::scalers::datadog(&metadata)?;
+            let name = match name.of_agent {
+                // That of the cluster agent has neither index nor normalized characters.
+                true => name.text,
+                false => with_index(&name.text),
+            };
+            Ok(vec![known(name, target(type_, value))])
+        }
+        Metrics::Each { prefix, field, metrics } => {
+            let name = metadata.need(field)?;
+            let mut made = Vec::new();
+            for (suffix, field, factor) in *metrics {
+                let Some(text) = metadata.get(field) else { continue };
+                let value = whole(&metadata, field, text)?.saturating_mul(*factor);
+                if value > 0 {
+                    let name = with_index(&format!("{prefix}{name}-{suffix}"));
+                    made.push(known(name, target(type_, quantity(value))));
+                }
+            }
+            Ok(made)
+        }
+        Metrics::OfScaler => {
+            metadata.need("scalerAddress")?;
+            Ok(vec![open("only the scaler itself knows its metrics and targets".to_owned(), None)])
+        }
+    }
+}
+
+/// `parseResourceMetadata` and `GetMetricSpecForScaling` in `cpu_memory_scaler.go`.
+fn resource(
+    trigger: &Trigger,
+    index: usize,
+    metadata: &Metadata<'_>,
+) -> Result<MetricSpec, Refused> {
+    if metadata.get("type").is_some() {
+        let error = metadata.refused("type", "KEDA no longer reads it");
+        return Err(error.hint(format!("use spec.triggers[{index}].metricType")));
+    }
+    let text = metadata.need("value")?;
+    let target = match &*trigger.metric_type {
+        "Utilization" => MetricTarget {
+            type_: "Utilization".to_owned(),
+            average_utilization: Some(text.parse().map_err(|_| {
+                metadata.refused("value", format!("{text:?} is not a whole percentage"))
+            })?),
+            ..MetricTarget::default()
+        },
+        "AverageValue" => target(
+            "AverageValue",
+            Quantity::parse(text)
+                .map_err(|e| metadata.refused("value", format!("{text:?}: {e}")))?,
+        ),
+        other => {
+            let message = match other {
+                "" => "required".to_owned(),
+                other => format!("{other:?} is not possible for {}", trigger.type_),
+            };
+            let path = format!("spec.triggers[{index}].metricType");
+            return Err(Refused::new(path, message).hint("use Utilization or AverageValue"));
+        }
+    };
+    let name = trigger.type_.clone();
+    Ok(match metadata.get("containerName") {
+        Some(container) => MetricSpec {
+            type_: "ContainerResource".to_owned(),
+            container_resource: Some(ContainerResourceMetricSource {
+                name,
+                target,
+                container: container.to_owned(),
+            }),
+            ..MetricSpec::default()
+        },
+        None => MetricSpec {
+            type_: "Resource".to_owned(),
+            resource: Some(ResourceMetricSource { name, target }),
+            ..MetricSpec::default()
+        },
+    })
+}
+
+impl Target {
+    /// The number that is the target.
+    fn read(&self, metadata: &Metadata<'_>, uses_modifiers: bool) -> Result<Quantity, Refused> {
+        let (field, default, number) = match *self {
+            Self::Fixed(number) => return Ok(quantity(number)),
+            Self::Of(number, field, default) => (field, default, number),
+            Self::Rule(number, rule) => {
+                let (field, default) = rule(metadata)?;
+                (field, default, number)
+            }
+        };
+        let stated = metadata.get(field);
+        // A default that cannot be a target stands for none.
+        let may_lack = uses_modifiers && default.is_some();
+        let text = match (stated, default) {
+            (Some(text), _) => text,
+            (None, Some(default)) if may_lack || !default.starts_with(['0', '-']) => default,
+            _ => return Err(metadata.missing(field)),
+        };
+        let name = field.split(';').find(|name| metadata.get(name).is_some()).unwrap_or(field);
+        let value = match number {
+            Number::Whole => quantity(whole(metadata, name, text)?),
+            Number::Milli => milli(metadata, name, text)?,
+        };
+        // No metric of an HPA may have such a target; a composite one takes its place.
+        if value.signum() <= 0 && !uses_modifiers {
+            let message = format!("{text:?} is no target: the API server takes only more than 0");
+            return Err(metadata.refused(name, message));
+        }
+        Ok(value)
+    }
+}
+
+/// An int64, read as JSON (`setConfigValueHelper` in `typed_config.go`).
+fn whole(metadata: &Metadata<'_>, name: &str, text: &str) -> Result<i64, Refused> {
+    serde_json::from_str(text)
+        .map_err(|_| metadata.refused(name, format!("{text:?} is not a whole number")))
+}
+
+/// A float64, read as JSON, in thousandths (`quantityFromFloat64` in `scaler.go`).
+fn milli(metadata: &Metadata<'_>, name: &str, text: &str) -> Result<Quantity, Refused> {
+    let wrong = || metadata.refused(name, format!("{text:?} is not a number"));
+    let value: f64 = serde_json::from_str(text).map_err(|_| wrong())?;
+    if value < 0.0 {
+        return Ok(quantity(0));
+    }
+    let quantity = Quantity::parse(&format!("{value:.3}")).map_err(|_| wrong())?;
+    Ok(quantity.canonicalized())
+}
+
+/// `GetMetricTarget` and `GetMetricTargetMili` in `scaler.go`.
+pub(super) fn target(type_: &str, value: Quantity) -> MetricTarget {
+    let own = match type_ {
+        "AverageValue" => MetricTarget { average_value: Some(value), ..MetricTarget::default() },
+        _ => MetricTarget { value: Some(value), ..MetricTarget::default() },
+    };
+    MetricTarget { type_: type_.to_owned(), ..own }
+}
+
+/// `resource.NewQuantity`.
+fn quantity(value: i64) -> Quantity {
+    let exact = value.checked_mul(1000).map(|milli| Quantity::from_milli(milli, Format::DecimalSI));
+    exact.or_else(|| Quantity::parse(&value.to_string()).ok()).unwrap_or_default()
+}
+
+/// `NormalizeString` in `pkg/util/normalize_string.go`.
+fn normalized(name: &str) -> String {
+    name.replace(['/', '.', ':', '%', '(', ')'], "-")
+}

@@ -11,6 +11,7 @@ use crate::backtest::{Backtest, Filter, ManifestPlace, Plan, Search, Spec};
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::saved::file;
+use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::{Input, Options};
 use crate::whatif::expect::{Facts, Gate, RunFacts};
 use crate::whatif::overrides::{Assumptions, Candidate, Override};
@@ -117,11 +118,9 @@ impl Others {
         }
         let specs = manifests.map(|manifest| {
             let name = manifest.origin().to_owned();
-            let place = manifest.line().and_then(|line| u64::try_from(line).ok());
-            let place = place.map(|line| ManifestPlace { file: name.clone(), line });
             let mut assumptions = assumptions.clone();
             assumptions.replace_hpa(manifest);
-            Spec { name, assumptions, manifest: place }
+            Spec { name, assumptions, manifest: None }
         });
         let mut candidates: Vec<Spec> = specs.collect();
         if candidates.is_empty() && assumptions.changes_spec() {
@@ -129,6 +128,16 @@ impl Others {
             candidates.push(Spec { name, assumptions, manifest: None });
         }
         Ok(Self { candidates, ..Self::default() })
+    }
+}
+
+/// Finds the manifests that candidates take for an HPA.
+pub(super) fn locate(candidates: &mut [Spec], hpa: &Hpa) {
+    for spec in candidates {
+        let place = spec.assumptions.candidate().and_then(|own| own.place(hpa));
+        spec.manifest = place.and_then(|(file, line)| {
+            Some(ManifestPlace { file: file.to_owned(), line: u64::try_from(line).ok()? })
+        });
     }
 }
 

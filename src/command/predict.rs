@@ -7,7 +7,7 @@ use std::io::Write;
 use super::fail_on::FindingsWatch;
 use super::judge::judge;
 use super::output_file::replace;
-use super::play::{Others, Runs, timeline_options};
+use super::play::{Others, Runs, locate, timeline_options};
 use super::state::{ask, options, pass, unanswered};
 use super::{Answer, Terminal, check_save, check_written, connected, write_saved};
 use crate::args::{FailOn, MemoryArgs, Predict, PredictOutput, Report, Request};
@@ -84,8 +84,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         }
     }
     let timeline = if plays { Some(timeline_options(&args.timeline)?) } else { None };
-    let Others { candidates, search } = Others::read(args, &mut options, &assumptions, plays)?;
-    let manifest = candidates.first().and_then(|first| first.manifest.clone());
+    let Others { mut candidates, search } = Others::read(args, &mut options, &assumptions, plays)?;
     if let Some(first) = candidates.first() {
         assumptions = first.assumptions.clone();
     }
@@ -97,6 +96,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     } else {
         (pass(file::read(&args.filenames)?, &args.memory, &options)?, Vec::new())
     };
+    locate(&mut candidates, &observed.input.snapshot.hpa);
+    let manifest = candidates.first().and_then(|first| first.manifest.clone());
     let times_are_given = args.timeline.ready_after.is_some();
     let runs = match timeline {
         Some(timeline) => {

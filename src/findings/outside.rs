@@ -14,7 +14,7 @@ use crate::engine::decision::{Because, Decision, Direction, MetricResult, Path, 
 use crate::snapshot::controller::Gates;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaStatus};
 use crate::snapshot::note::Note;
-use crate::snapshot::surroundings::{ScaledObject, Workload};
+use crate::snapshot::surroundings::{ManifestReplicas, ScaledObject, Workload};
 use crate::snapshot::{ScaleError, Snapshot};
 use crate::version::{Stage, Version};
 
@@ -83,8 +83,8 @@ pub struct FieldIgnored {
     pub on_in: Option<u32>,
 }
 
-/// Something else sets the replicas of the target.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Something else sets the replicas of the target, or is going to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OtherWriter {
     /// The replicas now.
     pub now: i32,
@@ -98,6 +98,8 @@ pub struct OtherWriter {
     pub after: Option<i32>,
     /// Until when what this pass recommends keeps the replicas, where the controller left fewer.
     pub held_until: Option<Timestamp>,
+    /// The replicas in the target's manifest, which sets them whenever it is applied.
+    pub manifest: Option<ManifestReplicas>,
 }
 
 /// Who set the replicas.
@@ -331,6 +333,22 @@ pub(super) fn field_ignored(case: &Case<'_>) -> Vec<Finding> {
 
 /// `other-writer`
 pub(super) fn other_writer(case: &Case<'_>) -> Option<Finding> {
+    let manifest = case.surroundings().manifest_replicas.clone();
+    let now = case.scale()?.spec_replicas;
+    let seen = seen_writer(case);
+    if seen.is_none() && manifest.is_none() {
+        return None;
+    }
+    let (facts, explains) = seen.unwrap_or_default();
+    let facts = OtherWriter { now, manifest, ..facts };
+    Some(match explains {
+        true => Finding::explaining(Severity::Warning, facts),
+        false => Finding::aside(Severity::Warning, facts),
+    })
+}
+
+/// What else has set the replicas, and whether that explains the pass.
+fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     let hpa = &case.snapshot().hpa;
     let now = case.scale()?.spec_replicas;
     let last = LastPass::of(&hpa.status, now)?;
@@ -364,12 +382,10 @@ pub(super) fn other_writer(case: &Case<'_>) -> Option<Finding> {
         again,
         after,
         held_until: (after == Some(now) && now > last.left()).then(|| held_until(case)).flatten(),
+        manifest: None,
     };
     // What is corrected once is explained by the correction.
-    Some(match corrects && !fought {
-        true => Finding::aside(Severity::Warning, facts),
-        false => Finding::explaining(Severity::Warning, facts),
-    })
+    Some((facts, !corrects || fought))
 }
 
 /// Until when the recommendation of this pass keeps the controller from scaling down.

@@ -20,7 +20,7 @@ use crate::apimachinery::json::SecondsTime;
 use crate::backtest::{Backtest, Candidate, Check, Parting, Run};
 use crate::engine::decision::Block;
 use crate::pass::Pass;
-use crate::whatif::overrides::{MANIFEST, Override, Reported};
+use crate::whatif::overrides::{MANIFEST, Override, Reported, TEMPLATE};
 use crate::whatif::timeline::{Change, LoadFacts, Mark, Timeline, Totals};
 use jiff::{SignedDuration, Timestamp};
 
@@ -286,14 +286,14 @@ impl<'a> Compared<'a> {
         shared.chain(own).collect()
     }
 
-    /// What is assumed of a candidate alone, besides its manifest.
+    /// What is assumed of a candidate alone, besides where it is from.
     fn own(&self, candidate: &'a Candidate) -> impl Iterator<Item = &'a Override> {
         let shared = &self.backtest.replay.overrides;
         let is_shared = |own: &Override| {
             shared.iter().any(|it| (&it.item, &it.assumed) == (&own.item, &own.assumed))
         };
         let own = candidate.run.overrides.iter();
-        own.filter(move |own| !is_shared(own) && own.item != MANIFEST)
+        own.filter(move |own| !is_shared(own) && ![MANIFEST, TEMPLATE].contains(&&*own.item))
     }
 
     /// The load and the check, the totals, where candidates part, and a chart; and the changes of each run.

@@ -157,11 +157,25 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::OfManifest { origin, note } => format!("{origin}: {}", text(note, hpa)),
         Note::FieldIgnored { cause } => format!("ignored: {cause}"),
         Note::ManifestNotAlone { objects } => {
-            format!(
-                "ignored, because --hpa reads only one HorizontalPodAutoscaler: {}",
-                objects.join(", ")
-            )
+            format!("ignored, because the pass does not depend on it: {}", listed(objects))
         }
+        Note::SelectorChanged { workload, selector, running } => format!(
+            "spec.selector of {workload} is {selector} instead of {running}: the API server rejects \
+             that, because the field is immutable"
+        ),
+        Note::TemplateNotSelected { workload, selector } => format!(
+            "the labels in spec.template of {workload} do not match the selector {selector}: the API \
+             server rejects that"
+        ),
+        Note::KeptBesideTemplate { containers } => format!(
+            "the running template is unknown, so what the pods have in addition is kept as if it \
+             were injected: {}",
+            listed(containers)
+        ),
+        Note::UsageUnknown { containers } => format!(
+            "no pod has run {} yet: the usage is unknown and left out, and only the requests count",
+            listed(containers)
+        ),
         Note::ManifestRenamed { manifest, hpa } => {
             format!("the manifest of {manifest} is used for {hpa} and inherits its history")
         }

@@ -203,6 +203,7 @@ pub(crate) fn surroundings(
         vertical_pod_autoscalers: vpas.cloned().collect(),
         api_services: api_services.clone(),
         lacks_scale: false,
+        manifest_replicas: None,
     }
 }
 

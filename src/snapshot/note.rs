@@ -213,10 +213,36 @@ pub enum Note {
         /// Why, as the API server warns of it.
         cause: String,
     },
-    /// What the file of such a manifest holds besides.
+    /// What a candidate's manifests hold besides the HPA and its target.
     ManifestNotAlone {
-        /// The first few.
+        /// All of it.
         objects: Vec<String>,
+    },
+    /// The selector of a workload's manifest is not the running one.
+    SelectorChanged {
+        /// The workload, as `Kind/name`.
+        workload: String,
+        /// The selector of the manifest.
+        selector: String,
+        /// The running one.
+        running: String,
+    },
+    /// The labels of a workload's template do not match the running selector.
+    TemplateNotSelected {
+        /// The workload, as `Kind/name`.
+        workload: String,
+        /// The selector.
+        selector: String,
+    },
+    /// Pods have containers that the template of a manifest lacks, and the running template is not known.
+    KeptBesideTemplate {
+        /// The containers.
+        containers: Vec<String>,
+    },
+    /// The template of a manifest has containers that no pod has yet.
+    UsageUnknown {
+        /// The containers.
+        containers: Vec<String>,
     },
     /// Such a manifest is of another name than the HPA.
     ManifestRenamed {

@@ -27,6 +27,17 @@ pub struct Surroundings {
     pub api_services: Vec<ApiService>,
     /// The target has no scale only as the input lacks it; the API server has not said so.
     pub lacks_scale: bool,
+    /// The replicas in the manifest of the target that is assumed to be applied, if it states any.
+    pub manifest_replicas: Option<ManifestReplicas>,
+}
+
+/// The replicas in a manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ManifestReplicas {
+    /// The file or directory.
+    pub origin: String,
+    /// `spec.replicas`.
+    pub replicas: i32,
 }
 
 impl Surroundings {
@@ -57,8 +68,8 @@ pub struct Workload {
     pub kind: String,
     /// Identity, owners, and who wrote it.
     pub metadata: Metadata,
-    /// `spec.replicas`, 1 if unstated.
-    pub replicas: i32,
+    /// `spec.replicas`, if stated.
+    pub replicas: Option<i32>,
     /// `spec.selector`.
     pub selector: Option<LabelSelector>,
     /// `spec.template`.
@@ -93,6 +104,11 @@ pub struct WorkloadStatus {
 }
 
 impl Workload {
+    /// `spec.replicas`, 1 if unstated.
+    pub fn wanted(&self) -> i32 {
+        self.replicas.unwrap_or(1)
+    }
+
     /// `Kind/name`.
     pub fn reference(&self) -> String {
         format!("{}/{}", self.kind, self.metadata.name)
@@ -153,7 +169,8 @@ impl Serialize for Workload {
         }
         #[derive(Serialize)]
         struct Spec<'a, T: Serialize> {
-            replicas: i32,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            replicas: Option<i32>,
             #[serde(skip_serializing_if = "Option::is_none")]
             selector: Option<Selector<'a>>,
             #[serde(skip_serializing_if = "Option::is_none")]

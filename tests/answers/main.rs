@@ -10,6 +10,7 @@ mod backtest;
 mod comparison;
 mod expectations;
 mod findings;
+mod manifests;
 mod memory;
 mod predict;
 mod properties;

@@ -906,7 +906,7 @@ fn a_candidate_for_another_target_is_refused() {
         overrides.iter().map(|own| own.observed.as_ref().map(ToString::to_string)).collect();
     assert_eq!(
         observed.iter().map(Option::as_deref).collect::<Vec<_>>(),
-        [Some("the running one"), Some("50%"), Some("100"), None, None]
+        [Some("the running one"), Some("2"), Some("50%"), Some("100"), None, None]
     );
     assert!(Candidate::find(&Objects::default(), &named(), "web.yaml", Validate::Strict).is_err());
     assert_eq!(input.notes, web().notes);
@@ -1158,8 +1158,8 @@ metadata: {name: other}
 spec: {maxReplicas: 2}
 ";
     let text = manifest("  maxReplicas: 9") + others;
-    let note = "ignored, because --hpa reads only one HorizontalPodAutoscaler: \
-                HorizontalPodAutoscaler/other, Deployment/nginx-deployment, 1 Service";
+    let note = "ignored, because the pass does not depend on it: \
+                HorizontalPodAutoscaler/other, 1 Service";
     let (code, stdout, stderr) = with_candidate("others", &text, &[]);
     assert_eq!(code, Some(0), "{stderr}");
     assert!(stdout.contains(note), "{stdout}");

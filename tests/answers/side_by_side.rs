@@ -193,6 +193,8 @@ fn candidates_of_manifests() {
     let screen = compared(&spec(50, 20), &day(0), candidates, |own| screen(&own, false, false));
     insta::assert_snapshot!(screen, @r#"
 assuming cpu 200m in all → 50% (observed 50%)
+web-70.yaml: maxReplicas 30 (observed 20) and target of cpu 70% (observed 50%)
+web-50-with-a-higher-maximum.yaml: maxReplicas 30 (observed 20)
 
 default/web → Deployment/web
 rules of v1.36.2, at 2026-11-20T06:00:00Z

@@ -25,7 +25,8 @@ pub fn entry(code: Code) -> Entry {
         ),
         Code::OtherWriter => (
             "The target has other replicas than the last pass left, or the controller scales to the \
-             same number over and over: something else sets the replicas, too.",
+             same number over and over: something else sets the replicas, too. A manifest given to \
+             `--hpa` that states them will, whenever it is applied.",
             "Take `replicas` out of the manifest, and leave it to the HPA alone.",
         ),
         Code::PausedByKeda => (

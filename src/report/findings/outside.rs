@@ -13,6 +13,7 @@ use crate::report::words::{count, distance, duration, future, list, number, time
 use crate::saved::assemble::resource_of;
 use crate::snapshot::evidence::{LEASE_NAME, LEASE_NAMESPACE};
 use crate::snapshot::hpa::HpaSpec;
+use crate::snapshot::surroundings::ManifestReplicas;
 use crate::version::Version;
 
 impl Words for TargetNotFound {
@@ -213,7 +214,12 @@ impl Words for OtherWriter {
                     "{who} keeps changing the replicas: the controller put back {to} {count} times in {since}"
                 )
             }
-            (None, None) => format!("{who} sets the replicas, too"),
+            (None, None) => match &self.manifest {
+                Some(it) => {
+                    format!("{} sets {} whenever it is applied", it.origin, replicas(it.replicas))
+                }
+                None => format!("{who} sets the replicas, too"),
+            },
         };
         let mut evidence = Vec::new();
         if let Some(Writer { manager, time: at, by }) = &self.writer {
@@ -231,6 +237,19 @@ impl Words for OtherWriter {
                 time(now, first),
                 time(now, last)
             ));
+        }
+        if let Some(ManifestReplicas { origin, replicas: to }) = &self.manifest {
+            evidence.push(match to {
+                0 => format!(
+                    "The manifest in {origin} states spec.replicas: 0. Applied, it stops all pods and \
+                     switches the HPA off."
+                ),
+                to => format!(
+                    "The manifest in {origin} states spec.replicas: {to}. Each time it is applied, the \
+                     target has {} until the next pass.",
+                    replicas(*to)
+                ),
+            });
         }
         if let Some(after) = self.after.filter(|after| *after != self.now) {
             evidence.push(format!("The next pass changes {} to {after}.", self.now));
@@ -273,6 +292,10 @@ impl Words for OtherWriter {
                  it is not reset to 1."
                     .to_owned(),
                 vec![format!("kubectl apply edit-last-applied {target} {namespace}"), fields],
+            ),
+            None if self.manifest.is_some() => (
+                "Take replicas out of the manifest, and leave it to the HPA alone.".to_owned(),
+                Vec::new(),
             ),
             None => (
                 "Find out what sets the replicas, and leave them to the HPA: take replicas out of \

@@ -89,7 +89,7 @@ impl ScaleLookup<'_> {
         if workload.status.is_some() {
             return None;
         }
-        let (kind, replicas) = (workload.kind.clone(), workload.replicas);
+        let (kind, replicas) = (workload.kind.clone(), workload.wanted());
         Some(Basis::StatusReplicas { kind, replicas })
     }
 
@@ -156,8 +156,8 @@ pub(crate) fn save_command(hpa: &Hpa) -> String {
 
 fn workload_scale(workload: &Workload, selector: String) -> Scale {
     Scale {
-        spec_replicas: workload.replicas,
-        status_replicas: workload.status_replicas().unwrap_or(workload.replicas),
+        spec_replicas: workload.wanted(),
+        status_replicas: workload.status_replicas().unwrap_or_else(|| workload.wanted()),
         selector: selector.into(),
     }
 }

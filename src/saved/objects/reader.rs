@@ -367,7 +367,7 @@ fn workload<'de, D: Deserializer<'de>>(
             group: group.to_owned(),
             kind: kind.to_owned(),
             metadata: wire.metadata,
-            replicas: replicas.unwrap_or(1),
+            replicas,
             selector: selector.map(to_selector),
             template: template.map(Box::new),
             status: counted.map(|replicas| WorkloadStatus {

@@ -2,18 +2,22 @@
 //! which is otherwise comes out; what follows from it is the engine's business. First the HPA
 //! changes, then what the pods request, then the pods, then what the metrics say of them.
 
+mod candidate;
+mod difference;
 mod metric;
 mod named;
 mod pods;
 mod requests;
 mod samples;
 mod spec;
+mod template;
 mod typed;
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+pub use candidate::Candidate;
 pub use metric::{Dial, set_metric, set_pod};
 pub(super) use metric::{set_total, share_usage};
 pub use named::NamedMetric;
@@ -21,7 +25,8 @@ pub(super) use pods::is_ready;
 pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};
 pub use requests::{NewRequest, RequestChange};
 pub(super) use samples::{SampleSource, samples};
-pub use spec::{Candidate, MANIFEST};
+pub use spec::MANIFEST;
+pub use template::TEMPLATE;
 pub use typed::Assumptions;
 
 use super::value::Value;
@@ -32,6 +37,7 @@ use crate::error::Error;
 use crate::numbers;
 use crate::snapshot::Snapshot;
 use crate::snapshot::input::Input;
+use difference::source_of;
 use typed::Assigned;
 
 /// One thing that is taken for otherwise.
@@ -142,14 +148,13 @@ impl Assumptions {
     ) -> Result<(Input, Vec<Override>), Error> {
         let was = input.snapshot.clone();
         let mut overrides = Vec::new();
-        let before: Vec<_> = was.hpa.spec.metrics.iter().map(spec::source_of).collect();
-        self.spec.apply(&mut input.snapshot, &mut overrides, &mut input.notes)?;
+        let before: Vec<_> = was.hpa.spec.metrics.iter().map(source_of).collect();
+        self.spec.apply(&mut input, &mut overrides)?;
         requests::set_typed(&mut input, &self.requests, &mut overrides)?;
         let Input { snapshot, notes, .. } = &mut input;
         let chosen = self.pods.apply(snapshot, decision, &mut overrides, notes)?;
 
-        let is_as_observed =
-            self.spec.is_none() && self.requests.is_empty() && self.pods.is_none();
+        let is_as_observed = self.spec.is_none() && self.requests.is_empty() && self.pods.is_none();
         let observed = is_as_observed.then_some(decision);
         let mut taken: Vec<(usize, String)> = Vec::new();
         let mut missing: Vec<usize> = Vec::new();
@@ -168,7 +173,7 @@ impl Assumptions {
                     )));
                 }
             }
-            let source = spec::source_of(&snapshot.hpa.spec.metrics[first]);
+            let source = source_of(&snapshot.hpa.spec.metrics[first]);
             let place = before.iter().position(|before| *before == source);
             let observed_value = place.and_then(|place| current(decision, place));
             metric::with_decision(snapshot, observed, |snapshot, decision| {

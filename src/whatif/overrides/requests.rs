@@ -136,7 +136,7 @@ impl NewRequest {
 }
 
 /// An amount of a resource as it is usually written.
-fn quantity(milli: i64, resource: &str) -> Quantity {
+pub(super) fn quantity(milli: i64, resource: &str) -> Quantity {
     let format = if resource == "memory" { Format::BinarySI } else { Format::DecimalSI };
     Quantity::from_milli(milli, format)
 }
@@ -162,7 +162,12 @@ pub(super) fn set_requests(
             let pods = snapshot.pods.iter().map(|pod| &**pod);
             pods.filter(|pod| selector.matches(&pod.labels))
         };
-        let observed = own.reported(pods());
+        // What is typed goes before a template.
+        let earlier = overrides.iter().position(|it| it.item == own.item());
+        let observed = match earlier.map(|place| overrides.remove(place)) {
+            Some(earlier) => earlier.observed,
+            None => own.reported(pods()),
+        };
         any |= own.changes(pods())?;
         let of_target = snapshot.pods.iter_mut().filter(|pod| selector.matches(&pod.labels));
         for pod in of_target {

@@ -1,26 +1,27 @@
-//! Another spec than the HPA has: a bound, a target, a field, or a whole manifest in its place. It
-//! takes the way of an update through the API server, which fills in defaults and may reject it.
+//! Another spec than the HPA has: a bound, a target, a field, or that of a candidate. It takes the way of
+//! an update through the API server, which fills in defaults and may reject it.
 
 use std::fmt;
 
 use serde_json::{Map, Value as Json, json};
 
+use super::candidate::{Candidate, Chosen, same_target};
+use super::difference::{
+    Difference, Step, differences, overlap, plain, reported, source_of, target_path, to_json,
+};
 use super::named::{NamedMetric, split};
-use super::{Override, Reported};
+use super::{Override, Reported, template};
 use crate::apimachinery::quantity::Quantity;
 use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
-use crate::apiserver::convert::{
-    HpaObject, HpaVersion, UnknownField, hpa_with_unknown_fields, unknown_fields,
-};
-use crate::apiserver::default::{AdmissionRules, Dropped, drop_disabled, set_on_decode};
-use crate::args::{Overrides, Validate};
+use crate::apiserver::convert::{HpaVersion, unknown_fields};
+use crate::apiserver::default::{AdmissionRules, Dropped, drop_disabled};
+use crate::args::Overrides;
 use crate::error::Error;
-use crate::saved::objects::{Objects, UndecodedHpa};
-use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
-use crate::snapshot::input::Options;
+use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
+use crate::snapshot::{OtherHpa, Snapshot};
 use crate::whatif::unit;
 
 /// The item of what is assumed with a manifest.
@@ -32,17 +33,6 @@ pub(super) struct SpecChanges {
     pub(super) candidate: Option<Candidate>,
     fields: Vec<Field>,
     targets: Vec<(NamedMetric, TypedTarget)>,
-}
-
-/// A manifest that stands for the HPA.
-#[derive(Debug, Clone)]
-pub struct Candidate {
-    origin: String,
-    line: Option<usize>,
-    object: HpaObject,
-    /// The metrics that were looked up beside those of the running HPA: its own, and those of other
-    /// candidates.
-    asked: Vec<MetricSpec>,
 }
 
 /// A target as it was typed.
@@ -73,119 +63,6 @@ struct Field {
     /// As it was typed.
     item: String,
     text: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
-    Name(String),
-    Place(usize),
-}
-
-impl Candidate {
-    /// The manifest of an HPA among objects that were read.
-    ///
-    /// # Errors
-    ///
-    /// There is none, or it cannot be told which.
-    pub fn find(
-        objects: &Objects,
-        options: &Options,
-        file: &str,
-        validate: Validate,
-    ) -> Result<Self, Error> {
-        let named = || objects.hpas.iter().filter(|hpa| hpa.is_meant(options));
-        let hpa = match (&objects.hpas[..], named().count()) {
-            ([hpa], _) => hpa,
-            (_, 1) => named().next().unwrap_or(&objects.hpas[0]),
-            ([], _) => {
-                return Err(Error::usage(format!(
-                    "--hpa {file}: contains no HorizontalPodAutoscaler"
-                )));
-            }
-            _ => {
-                let count = objects.hpas.len();
-                let one = match (&options.target, &*options.name) {
-                    (Some(target), _) => format!(", and not exactly one for {target}"),
-                    (None, "") => String::new(),
-                    (None, name) => format!(", and not exactly one named {name}"),
-                };
-                return Err(Error::usage(format!(
-                    "--hpa {file}: contains {count} HorizontalPodAutoscalers{one}"
-                )));
-            }
-        };
-        let origin = hpa.origin.clone();
-        let line = (file != "-").then_some(hpa.line);
-        let (mut object, unknown) = hpa_with_unknown_fields(&hpa.json)
-            .map_err(|e| Error::usage(format!("{origin}: {e}")))?;
-        match validate {
-            Validate::Strict if !unknown.is_empty() => {
-                let unknown: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-                return Err(Error::usage(format!("{origin}: {}", unknown.join("; ")))
-                    .hint("use --validate=warn to drop the field, as the API server would"));
-            }
-            Validate::Strict | Validate::Ignore => {}
-            Validate::Warn => {
-                let cause = |field: &UnknownField| field.to_string();
-                let ignored =
-                    unknown.iter().map(|field| Note::FieldIgnored { cause: cause(field) });
-                object.notes.extend(ignored);
-            }
-        }
-        object.notes.extend(ignored(objects, hpa));
-        set_on_decode(&mut object.spec, object.version);
-        Ok(Self { origin, line, asked: object.spec.metrics.clone(), object })
-    }
-
-    /// The metrics that it needs answers to.
-    pub fn metrics(&self) -> &[MetricSpec] {
-        &self.object.spec.metrics
-    }
-
-    /// The same among others, for all of which these metrics were looked up.
-    #[must_use]
-    pub fn among(self, asked: &[MetricSpec]) -> Self {
-        Self { asked: asked.to_vec(), ..self }
-    }
-
-    /// Where it is from: its file.
-    pub fn origin(&self) -> &str {
-        &self.origin
-    }
-
-    /// The line at which its document begins there, counted from 1; none for standard input.
-    pub fn line(&self) -> Option<usize> {
-        self.line
-    }
-}
-
-/// What stands in the file of a candidate besides it.
-fn ignored(objects: &Objects, candidate: &UndecodedHpa) -> Option<Note> {
-    const SHOWN: usize = 10;
-    let Objects { hpas, workloads, scales, pods, state, skipped, .. } = objects;
-    let hpas = hpas.iter().filter(|hpa| !std::ptr::eq(*hpa, candidate));
-    let hpas = hpas.map(|hpa| format!("HorizontalPodAutoscaler/{}", hpa.name));
-    let workloads = workloads.iter().map(|it| format!("{}/{}", it.kind, it.metadata.name));
-    let scales = scales.iter().map(|scale| format!("Scale/{}", scale.metadata.name));
-    let pods = pods.iter().map(|pod| format!("Pod/{}", pod.name));
-    let metrics =
-        objects.pod_metrics.len() + objects.metric_values.len() + objects.external_values.len();
-    let counted = [
-        (metrics, "values of metrics APIs"),
-        (objects.evidence.events.len() + objects.evidence.scaled.len(), "events"),
-        (usize::from(state.is_some()), "ControllerState"),
-    ];
-    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
-    let counted = counted.map(|(count, what)| format!("{count} {what}"));
-    let skipped = skipped.iter().map(|((kind, _), count)| format!("{count} {kind}"));
-    let all = hpas.chain(workloads).chain(scales).chain(pods).chain(counted).chain(skipped);
-    let mut all: Vec<String> = all.collect();
-    let more = all.len().saturating_sub(SHOWN);
-    all.truncate(SHOWN);
-    if more > 0 {
-        all.push(format!("{more} more"));
-    }
-    (!all.is_empty()).then_some(Note::ManifestNotAlone { objects: all })
 }
 
 impl SpecChanges {
@@ -225,37 +102,45 @@ impl SpecChanges {
         self.candidate.is_none() && self.fields.is_empty() && self.targets.is_empty()
     }
 
+    /// Changes the spec, and with a candidate the pods that its workload makes.
     pub(super) fn apply(
         &self,
+        input: &mut Input,
+        overrides: &mut Vec<Override>,
+    ) -> Result<(), Error> {
+        let before = input.snapshot.hpa.spec.clone();
+        let chosen = self.candidate.as_ref().map(|own| (own, own.choose(&input.snapshot.hpa)));
+        let chosen = match chosen {
+            Some((candidate, chosen)) => Some((candidate, chosen?)),
+            None => None,
+        };
+        let mut differences = match &chosen {
+            Some((candidate, chosen)) => replace(candidate, chosen, input, overrides)?,
+            None => Vec::new(),
+        };
+        let place = overrides.len();
+        let set = self.set(&before, &mut input.snapshot, overrides)?;
+        // What is set on top is said as it was typed.
+        differences
+            .retain(|own| own.path.is_empty() || !set.iter().any(|path| overlap(path, &own.path)));
+        overrides.splice(place..place, differences.into_iter().map(|own| own.own));
+        if let Some((candidate, Chosen { workload: Some(workload), .. })) = &chosen {
+            template::apply(input, workload, candidate.origin(), overrides)?;
+        }
+        Ok(())
+    }
+
+    /// Sets the fields and targets that were typed; with their paths.
+    fn set(
+        &self,
+        before: &HpaSpec,
         snapshot: &mut Snapshot,
         overrides: &mut Vec<Override>,
-        notes: &mut Vec<Note>,
-    ) -> Result<(), Error> {
-        let before = snapshot.hpa.spec.clone();
-        if let Some(Candidate { origin, object, asked, .. }) = &self.candidate {
-            same_target(&before, &object.spec, origin)?;
-            notes.extend(object.notes.iter().map(|note| Note::OfManifest {
-                origin: origin.clone(),
-                note: Box::new(note.clone()),
-            }));
-            let hpa = &snapshot.hpa;
-            let namespace = match &*object.metadata.namespace {
-                "" => &hpa.namespace,
-                own => own,
-            };
-            let (manifest, hpa) = (format!("{namespace}/{}", object.metadata.name), hpa.key());
-            if manifest != hpa {
-                notes.push(Note::ManifestRenamed { manifest, hpa });
-            }
-            update(snapshot, object.spec.clone(), object.version, origin, asked)?;
-            overrides.push(Override::new(
-                MANIFEST,
-                format!("that of {origin}"),
-                Some(Reported::Text("the running one".to_owned())),
-            ));
-        }
+    ) -> Result<Vec<Vec<Step>>, Error> {
+        let mut paths: Vec<Vec<Step>> =
+            self.fields.iter().map(|field| field.path.clone()).collect();
         if self.fields.is_empty() && self.targets.is_empty() {
-            return Ok(());
+            return Ok(paths);
         }
         let mut spec = snapshot.hpa.spec.clone();
         let mut taken: Vec<usize> = Vec::new();
@@ -282,6 +167,7 @@ impl SpecChanges {
                 let running = before.metrics.iter().find(|metric| source_of(metric) == source);
                 let observed = running.and_then(MetricSpec::target).map(reported);
                 target.set(&mut spec.metrics[place], &label)?;
+                paths.push(path.to_vec());
                 overrides.push(Override::new(
                     format!("target of {label}"),
                     target.to_string(),
@@ -289,7 +175,7 @@ impl SpecChanges {
                 ));
             }
         }
-        let (running, mut json) = (to_json(&before)?, to_json(&spec)?);
+        let (running, mut json) = (to_json(before)?, to_json(&spec)?);
         for field in &self.fields {
             // In another manifest, the same place is that of another metric.
             let is_own = self.candidate.is_none()
@@ -314,39 +200,55 @@ impl SpecChanges {
                 return Err(field.unknown(&json));
             }
         }
-        same_target(&before, &spec, "--set scaleTargetRef")?;
-        update(snapshot, spec, HpaVersion::V2, "the changed spec", &[])
+        same_target(before, &spec, "--set scaleTargetRef")?;
+        update(snapshot, spec, HpaVersion::V2, "the changed spec", &[])?;
+        Ok(paths)
     }
 }
 
-/// Makes sure that a spec is about the target that was looked at.
-fn same_target(before: &HpaSpec, after: &HpaSpec, origin: &str) -> Result<(), Error> {
-    let (own, other) = (&before.scale_target_ref, &after.scale_target_ref);
-    if (own.group(), &own.kind, &own.name) == (other.group(), &other.kind, &other.name) {
-        return Ok(());
+/// Puts a candidate in the place of the HPA, next to those of its manifests that scale the same target;
+/// with the fields that differ.
+fn replace(
+    candidate: &Candidate,
+    chosen: &Chosen<'_>,
+    input: &mut Input,
+    overrides: &mut Vec<Override>,
+) -> Result<Vec<Difference>, Error> {
+    let Input { snapshot, notes, .. } = input;
+    let note = |origin: &str, note: &Note| Note::OfManifest {
+        origin: origin.to_owned(),
+        note: Box::new(note.clone()),
+    };
+    notes.extend(chosen.ignored.iter().map(|own| note(candidate.origin(), own)));
+    let Some(manifest) = chosen.hpa else { return Ok(Vec::new()) };
+    let (origin, object) = (&manifest.origin, manifest.object()?);
+    let before = snapshot.hpa.spec.clone();
+    same_target(&before, &object.spec, origin)?;
+    notes.extend(object.notes.iter().map(|own| note(origin, own)));
+    let hpa = &snapshot.hpa;
+    let namespace = match &*object.metadata.namespace {
+        "" => &hpa.namespace,
+        own => own,
+    };
+    let (of_manifest, hpa) = (format!("{namespace}/{}", object.metadata.name), hpa.key());
+    if of_manifest != hpa {
+        notes.push(Note::ManifestRenamed { manifest: of_manifest, hpa });
     }
-    Err(Error::usage(format!(
-        "{origin}: it scales {}/{}, the HPA {}/{}",
-        other.kind, other.name, own.kind, own.name
-    ))
-    .hint("observations of one target do not apply to another: use -f with the other's objects"))
-}
-
-fn to_json(spec: &HpaSpec) -> Result<Json, Error> {
-    serde_json::to_value(spec).map_err(|e| Error::failed(format!("failed to write the spec: {e}")))
-}
-
-/// Whether one path leads to the other, or both to the same.
-fn overlap(one: &[Step], other: &[Step]) -> bool {
-    one.starts_with(other) || other.starts_with(one)
-}
-
-/// Where the target of a metric stands.
-fn target_path(metric: &MetricSpec, place: usize) -> [Step; 4] {
-    let name = |text: &str| Step::Name(text.to_owned());
-    let mut source = metric.type_.clone();
-    source.get_mut(..1).map(str::make_ascii_lowercase);
-    [name("metrics"), Step::Place(place), Step::Name(source), name("target")]
+    update(snapshot, object.spec.clone(), object.version, origin, &candidate.asked)?;
+    if let Ok(scale) = &snapshot.scale {
+        for rival in chosen.rivals.iter().filter_map(|own| own.applied(&snapshot.hpa.namespace)) {
+            snapshot.other_hpas.retain(|own| own.hpa.name != rival.name);
+            snapshot.other_hpas.extend(OtherHpa::of(rival, scale.clone()));
+        }
+    }
+    let differences = differences(&before, &snapshot.hpa.spec)?;
+    let nothing = if differences.is_empty() { ", which changes nothing" } else { "" };
+    overrides.push(Override::new(
+        MANIFEST,
+        format!("that of {origin}{nothing}"),
+        Some(Reported::Text("the running one".to_owned())),
+    ));
+    Ok(differences)
 }
 
 /// Replaces the spec, as the API server would, and gives each metric the answer that was read for it.
@@ -400,27 +302,6 @@ fn update(
     snapshot.metrics = answers;
     snapshot.hpa = updated;
     Ok(())
-}
-
-/// A metric without its target: what is asked for.
-pub(super) fn source_of(metric: &MetricSpec) -> MetricSpec {
-    let mut source = metric.clone();
-    if let Some(target) = source.target_mut() {
-        *target = MetricTarget::default();
-    }
-    if let Some(external) = &mut source.external {
-        external.metric.selector =
-            external.metric.selector.take().filter(|s| *s != Default::default());
-    }
-    source
-}
-
-fn reported(target: &MetricTarget) -> Reported {
-    match (target.average_utilization, &target.average_value, &target.value) {
-        (Some(percent), ..) => Reported::Text(format!("{percent}%")),
-        (_, Some(value), _) | (.., Some(value)) => Reported::Amount(value.clone()),
-        _ => Reported::Text(String::new()),
-    }
 }
 
 impl NewTarget {
@@ -592,13 +473,5 @@ impl Field {
         }
         at.clone_from(&self.value);
         Ok(())
-    }
-}
-
-/// A value as it would be typed.
-fn plain(json: &Json) -> String {
-    match json {
-        Json::String(text) => text.clone(),
-        json => json.to_string(),
     }
 }

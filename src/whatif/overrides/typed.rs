@@ -1,9 +1,10 @@
 //! What was typed after the flags of `predict`, read before anything is asked of a cluster.
 
+use super::candidate::Candidate;
 use super::named::{NamedMetric, split};
 use super::pods::{PodChanges, Replicas, Which};
 use super::requests::TypedRequest;
-use super::spec::{Candidate, SpecChanges};
+use super::spec::SpecChanges;
 use crate::args::Overrides;
 use crate::error::Error;
 use crate::snapshot::Snapshot;
@@ -39,6 +40,11 @@ impl Assumptions {
         self.spec.candidate = Some(candidate);
     }
 
+    /// What stands for the HPA, if something does.
+    pub fn candidate(&self) -> Option<&Candidate> {
+        self.spec.candidate.as_ref()
+    }
+
     /// Whether another spec is assumed.
     pub fn changes_spec(&self) -> bool {
         !self.spec.is_none()
@@ -64,7 +70,16 @@ impl Assumptions {
     /// It is not of the form that the flag has.
     pub fn read(typed: &Overrides) -> Result<Self, Error> {
         let Overrides {
-            requests, cpu, memory, metrics, pods, replicas, unready, missing, pending, ..
+            requests,
+            cpu,
+            memory,
+            metrics,
+            pods,
+            replicas,
+            unready,
+            missing,
+            pending,
+            ..
         } = typed;
         let mut assigned = Vec::new();
         for (flag, name, list) in [("--cpu", "cpu", cpu), ("--memory", "memory", memory)] {

@@ -1,0 +1,291 @@
+//! The manifests of a candidate, as `helm template` and `kustomize build` print them: which of them stands
+//! for the HPA, which for its target, and what is left over.
+
+use crate::apiserver::convert::{HpaObject, UnknownField, hpa_with_unknown_fields};
+use crate::apiserver::default::{set_on_decode, set_on_read};
+use crate::args::Validate;
+use crate::error::{Error, listed};
+use crate::saved::objects::{Objects, UndecodedHpa};
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaSpec, MetricSpec};
+use crate::snapshot::input::Options;
+use crate::snapshot::note::Note;
+use crate::snapshot::surroundings::Workload;
+
+/// Manifests that stand for the HPA, or for its target.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// What they are called: a file, a directory, or standard input.
+    origin: String,
+    hpas: Vec<Manifest>,
+    workloads: Vec<Workload>,
+    /// All else, in words.
+    others: Vec<String>,
+    /// The metrics that were looked up beside those of the running HPA: those that this candidate may
+    /// have, and those of other candidates.
+    pub(super) asked: Vec<MetricSpec>,
+}
+
+/// The manifest of an HPA.
+#[derive(Debug, Clone)]
+pub(super) struct Manifest {
+    /// The file.
+    pub(super) origin: String,
+    /// The line at which its document begins there, counted from 1.
+    line: usize,
+    name: String,
+    namespace: Option<String>,
+    target: Option<CrossVersionObjectReference>,
+    /// The HPA, or why it cannot be assumed.
+    object: Result<HpaObject, Error>,
+}
+
+/// What the manifests have for an HPA and its target.
+pub(super) struct Chosen<'c> {
+    /// The manifest of the HPA; none where only the target's is there.
+    pub(super) hpa: Option<&'c Manifest>,
+    /// Those of other HPAs for the same target.
+    pub(super) rivals: Vec<&'c Manifest>,
+    /// The manifest of the target.
+    pub(super) workload: Option<&'c Workload>,
+    /// What else there is.
+    pub(super) ignored: Option<Note>,
+}
+
+impl Candidate {
+    /// Takes what can stand for an HPA or its target from objects that were read.
+    ///
+    /// # Errors
+    ///
+    /// There is nothing of the kind, or the only manifest that can be meant cannot be assumed.
+    pub fn find(
+        objects: &Objects,
+        options: &Options,
+        file: &str,
+        validate: Validate,
+    ) -> Result<Self, Error> {
+        let hpas = Manifest::all(objects, validate);
+        if hpas.is_empty() && objects.workloads.is_empty() {
+            let others = others(objects);
+            let error = Error::usage(format!(
+                "--hpa {file}: contains neither a HorizontalPodAutoscaler nor a workload"
+            ));
+            return Err(match others.is_empty() {
+                true => error,
+                false => error.hint(format!("it has {}", listed(&others))),
+            });
+        }
+        let may_be = {
+            let named: Vec<&UndecodedHpa> =
+                objects.hpas.iter().filter(|hpa| hpa.is_meant(options)).collect();
+            let is_named = |hpa: &&Manifest| named.iter().any(|own| own.name == hpa.name);
+            let chosen: Vec<&Manifest> = hpas.iter().filter(is_named).collect();
+            if chosen.is_empty() { hpas.iter().collect() } else { chosen }
+        };
+        if let [Manifest { object: Err(e), .. }] = may_be[..] {
+            return Err(e.clone());
+        }
+        let asked = may_be.iter().filter_map(|hpa| hpa.object.as_ref().ok());
+        let asked = asked.flat_map(|object| object.spec.metrics.iter().cloned()).collect();
+        Ok(Self {
+            origin: if file == "-" { "standard input".to_owned() } else { file.to_owned() },
+            workloads: objects.workloads.clone(),
+            others: others(objects),
+            asked,
+            hpas,
+        })
+    }
+
+    /// The metrics that it may need answers to.
+    pub fn metrics(&self) -> &[MetricSpec] {
+        &self.asked
+    }
+
+    /// The same among others, for all of which these metrics were looked up.
+    #[must_use]
+    pub fn among(self, asked: &[MetricSpec]) -> Self {
+        Self { asked: asked.to_vec(), ..self }
+    }
+
+    /// What it is called: a file, a directory, or standard input.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The file of the manifest that stands for an HPA, and the line at which its document begins; none on
+    /// standard input, or where only its target's is there.
+    pub fn place(&self, hpa: &Hpa) -> Option<(&str, usize)> {
+        let Manifest { origin, line, .. } = self.choose(hpa).ok()?.hpa?;
+        (self.origin != "standard input").then_some((origin, *line))
+    }
+
+    /// What stands for an HPA and its target.
+    ///
+    /// # Errors
+    ///
+    /// Nothing does, or it is ambiguous what.
+    pub(super) fn choose(&self, hpa: &Hpa) -> Result<Chosen<'_>, Error> {
+        let target = &hpa.spec.scale_target_ref;
+        let here = |namespace: &Option<String>| {
+            namespace.as_ref().is_none_or(|namespace| *namespace == hpa.namespace)
+        };
+        let scales_it = |it: &Manifest| it.target.as_ref().is_some_and(|own| is_same(own, target));
+        let is_own = |it: &&&Manifest| it.name == hpa.name && scales_it(it);
+        let fitting = self.hpas.iter().filter(|it| here(&it.namespace) && scales_it(it));
+        let fitting: Vec<&Manifest> = fitting.collect();
+        let own: Vec<&Manifest> = fitting.iter().filter(is_own).copied().collect();
+        let mut of_target = self.workloads.iter().filter(|it| {
+            it.metadata.name == target.name && it.is_kind_of(target) && here(&it.metadata.namespace)
+        });
+        let workload = of_target.next();
+        if let (Some(workload), Some(_)) = (workload, of_target.next()) {
+            let (origin, workload) = (&self.origin, workload.reference());
+            return Err(Error::usage(format!("{origin}: contains {workload} more than once"))
+                .hint("keep one of them"));
+        }
+        let named = || self.hpas.iter().find(|it| here(&it.namespace) && it.name == hpa.name);
+        let chosen = match (&own[..], &fitting[..], &self.hpas[..]) {
+            ([one], ..) | ([], [one], _) => Some(*one),
+            ([], [], [one]) if workload.is_none() => Some(one),
+            // One of this name for another target contradicts, whatever else there is.
+            ([], [], _) => named(),
+            (several @ [_, ..], ..) | ([], several, _) => {
+                let places = several
+                    .iter()
+                    .map(|Manifest { name, origin, line, .. }| format!("{name} ({origin}:{line})"));
+                let places: Vec<String> = places.collect();
+                let (origin, count, places) = (&self.origin, several.len(), listed(&places));
+                return Err(Error::usage(format!(
+                    "{origin}: {count} HorizontalPodAutoscalers for {target}: {places}"
+                ))
+                .hint("keep one of them"));
+            }
+        };
+        if chosen.is_none() && workload.is_none() {
+            return Err(self.without(target));
+        }
+        let rivals: Vec<&Manifest> = fitting
+            .into_iter()
+            .filter(|it| chosen.is_some_and(|chosen| chosen.name != it.name))
+            .collect();
+        let is_taken = |it: &&Manifest| {
+            chosen.into_iter().chain(rivals.iter().copied()).any(|own| std::ptr::eq(own, *it))
+        };
+        let hpas = self.hpas.iter().filter(|it| !is_taken(it));
+        let hpas = hpas.map(|it| format!("HorizontalPodAutoscaler/{}", it.name));
+        let workloads = self.workloads.iter();
+        let workloads = workloads.filter(|it| workload.is_none_or(|own| !std::ptr::eq(own, *it)));
+        let all = hpas.chain(workloads.map(Workload::reference)).chain(self.others.iter().cloned());
+        let all: Vec<String> = all.collect();
+        let ignored = (!all.is_empty()).then(|| Note::ManifestNotAlone { objects: all });
+        Ok(Chosen { hpa: chosen, rivals, workload, ignored })
+    }
+
+    /// The error where nothing is about a target.
+    fn without(&self, target: &CrossVersionObjectReference) -> Error {
+        let hpas = self.hpas.iter().map(|it| match &it.target {
+            Some(target) => format!("HorizontalPodAutoscaler/{} for {target}", it.name),
+            None => format!("HorizontalPodAutoscaler/{}", it.name),
+        });
+        let there: Vec<String> =
+            hpas.chain(self.workloads.iter().map(Workload::reference)).collect();
+        Error::usage(format!(
+            "{}: contains neither a HorizontalPodAutoscaler for {target} nor {target}",
+            self.origin
+        ))
+        .hint(format!("it has {}", listed(&there)))
+    }
+}
+
+impl Manifest {
+    /// All HPAs that some objects come to.
+    fn all(objects: &Objects, validate: Validate) -> Vec<Self> {
+        objects.hpas.iter().map(|hpa| Self::read(hpa, validate)).collect()
+    }
+
+    fn read(hpa: &UndecodedHpa, validate: Validate) -> Self {
+        let origin = &hpa.origin;
+        let read = || {
+            let (mut object, unknown) = hpa_with_unknown_fields(&hpa.json)
+                .map_err(|e| Error::usage(format!("{origin}: {e}")))?;
+            match validate {
+                Validate::Strict if !unknown.is_empty() => {
+                    let unknown: Vec<String> = unknown.iter().map(ToString::to_string).collect();
+                    return Err(Error::usage(format!("{origin}: {}", unknown.join("; ")))
+                        .hint("use --validate=warn to drop the field, as the API server would"));
+                }
+                Validate::Strict | Validate::Ignore => {}
+                Validate::Warn => {
+                    let cause = |field: &UnknownField| field.to_string();
+                    let ignored =
+                        unknown.iter().map(|field| Note::FieldIgnored { cause: cause(field) });
+                    object.notes.extend(ignored);
+                }
+            }
+            set_on_decode(&mut object.spec, object.version);
+            Ok(object)
+        };
+        Self {
+            origin: origin.clone(),
+            line: hpa.line,
+            name: hpa.name.clone(),
+            namespace: hpa.namespace.clone(),
+            target: hpa.target(),
+            object: read(),
+        }
+    }
+
+    /// The HPA.
+    ///
+    /// # Errors
+    ///
+    /// The manifest cannot be read, or has fields that there are not.
+    pub(super) fn object(&self) -> Result<&HpaObject, Error> {
+        self.object.as_ref().map_err(Clone::clone)
+    }
+
+    /// The HPA as the API server would have it in a namespace.
+    pub(super) fn applied(&self, namespace: &str) -> Option<Hpa> {
+        let mut object = self.object.clone().ok()?;
+        set_on_read(&mut object.spec);
+        namespace.clone_into(&mut object.metadata.namespace);
+        Some(object.into_hpa())
+    }
+}
+
+/// Makes sure that a spec is about the target that was looked at.
+pub(super) fn same_target(before: &HpaSpec, after: &HpaSpec, origin: &str) -> Result<(), Error> {
+    let (own, other) = (&before.scale_target_ref, &after.scale_target_ref);
+    if is_same(own, other) {
+        return Ok(());
+    }
+    Err(Error::usage(format!("{origin}: it scales {other}, the HPA {own}")).hint(
+        "observations of one target do not apply to another: use -f with the other's objects",
+    ))
+}
+
+fn is_same(one: &CrossVersionObjectReference, other: &CrossVersionObjectReference) -> bool {
+    (one.group(), &one.kind, &one.name) == (other.group(), &other.kind, &other.name)
+}
+
+/// What can stand neither for an HPA nor for its target.
+fn others(objects: &Objects) -> Vec<String> {
+    let Objects { scales, scaled_objects, vertical_pod_autoscalers, pods, .. } = objects;
+    let scales = scales.iter().map(|it| format!("Scale/{}", it.metadata.name));
+    let scaled_objects = scaled_objects.iter();
+    let scaled_objects = scaled_objects.map(|it| format!("ScaledObject/{}", it.metadata.name));
+    let vpas = vertical_pod_autoscalers.iter();
+    let vpas = vpas.map(|it| format!("VerticalPodAutoscaler/{}", it.metadata.name));
+    let pods = pods.iter().map(|pod| format!("Pod/{}", pod.name));
+    let metrics =
+        objects.pod_metrics.len() + objects.metric_values.len() + objects.external_values.len();
+    let counted = [
+        (metrics, "values of metrics APIs"),
+        (objects.evidence.events.len() + objects.evidence.scaled.len(), "events"),
+        (usize::from(objects.state.is_some()), "ControllerState"),
+        (objects.api_services.len(), "APIService"),
+    ];
+    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+    let counted = counted.map(|(count, what)| format!("{count} {what}"));
+    let skipped = objects.skipped.iter().map(|((kind, _), count)| format!("{count} {kind}"));
+    scales.chain(scaled_objects).chain(vpas).chain(pods).chain(counted).chain(skipped).collect()
+}

@@ -1,0 +1,214 @@
+//! What differs between two specs, field by field, both as the API server leaves them: a default that one
+//! of them states is no difference.
+
+use serde_json::Value as Json;
+
+use super::{Override, Reported};
+use crate::apiserver::default::set_on_read;
+use crate::error::Error;
+use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget, ScalingPolicy};
+
+/// A step on the way to a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    Name(String),
+    Place(usize),
+}
+
+/// A field that differs, with its place in the second spec; empty where that lacks it.
+pub(super) struct Difference {
+    pub(super) path: Vec<Step>,
+    pub(super) own: Override,
+}
+
+/// What is said of a field or a metric that one of two specs does not have.
+const NONE: &str = "none";
+
+/// The fields of a spec in the order in which they are told.
+const ORDER: [&str; 5] = ["scaleTargetRef", "minReplicas", "maxReplicas", "metrics", "behavior"];
+
+/// The fields in which a spec differs from the running one.
+pub(super) fn differences(
+    running: &HpaSpec,
+    candidate: &HpaSpec,
+) -> Result<Vec<Difference>, Error> {
+    let mut all = fields(running, candidate)?;
+    all.extend(targets(running, candidate));
+    all.sort_by_key(|own| match own.path.first() {
+        Some(Step::Name(name)) => ORDER.iter().position(|it| it == name),
+        _ => ORDER.iter().position(|it| *it == "metrics"),
+    });
+    if all.is_empty() && running != candidate {
+        let (item, assumed) = match (&candidate.behavior, running.metrics == candidate.metrics) {
+            (_, false) => ("metrics", "in another order"),
+            (Some(_), true) => ("behavior", "the defaults"),
+            (None, true) => ("behavior", NONE),
+        };
+        let observed = (item == "behavior").then_some(match &running.behavior {
+            Some(_) => "the defaults",
+            None => NONE,
+        });
+        let observed = observed.map(|text| Reported::Text(text.to_owned()));
+        all.push(Difference {
+            path: vec![Step::Name(item.to_owned())],
+            own: Override::new(item, assumed, observed),
+        });
+    }
+    Ok(all)
+}
+
+/// All fields but metrics. A behavior that only one of the two has is compared with the defaults.
+fn fields(running: &HpaSpec, candidate: &HpaSpec) -> Result<Vec<Difference>, Error> {
+    let filled = |spec: &HpaSpec| {
+        let mut spec = spec.clone();
+        spec.behavior.get_or_insert_default();
+        set_on_read(&mut spec);
+        spec
+    };
+    let leaves = |spec: &HpaSpec| {
+        let mut json = to_json(spec)?;
+        json.as_object_mut().map(|fields| fields.remove("metrics"));
+        let mut all = Vec::new();
+        leaves(&json, &mut Vec::new(), &mut all);
+        Ok::<_, Error>(all)
+    };
+    let (before, after) = (leaves(running)?, leaves(candidate)?);
+    let filled = (leaves(&filled(running))?, leaves(&filled(candidate))?);
+    let find = |all: &[Leaf], path: &[Step]| {
+        all.iter().find(|(own, _)| own == path).map(|(_, text)| text.clone())
+    };
+    let mut paths: Vec<Vec<Step>> = Vec::new();
+    for (path, _) in filled.0.iter().chain(&filled.1) {
+        if !paths.contains(path) {
+            paths.push(path.clone());
+        }
+    }
+    paths.retain(|path| find(&filled.0, path) != find(&filled.1, path));
+    let difference = |path: Vec<Step>| {
+        let names = path.iter().filter_map(|step| match step {
+            Step::Name(name) => Some(&**name),
+            Step::Place(_) => None,
+        });
+        let item = names.collect::<Vec<_>>().join(".");
+        let text = |all: &[Leaf]| find(all, &path).unwrap_or_else(|| NONE.to_owned());
+        let own = Override::new(item, text(&after), Some(Reported::Text(text(&before))));
+        Difference { path, own }
+    };
+    Ok(paths.into_iter().map(difference).collect())
+}
+
+/// A field that has no fields, with its value in words.
+type Leaf = (Vec<Step>, String);
+
+fn leaves(json: &Json, path: &mut Vec<Step>, all: &mut Vec<Leaf>) {
+    match json {
+        Json::Object(fields) => {
+            for (name, value) in fields {
+                path.push(Step::Name(name.clone()));
+                leaves(value, path, all);
+                path.pop();
+            }
+        }
+        Json::Array(list) => {
+            let policies = serde_json::from_value::<Vec<ScalingPolicy>>(json.clone());
+            let policies = policies.map(|policies| policies.iter().map(policy).collect());
+            let texts: Vec<String> = policies.unwrap_or_else(|_| list.iter().map(plain).collect());
+            let text = if texts.is_empty() { NONE.to_owned() } else { texts.join(", ") };
+            all.push((path.clone(), text));
+        }
+        value => all.push((path.clone(), plain(value))),
+    }
+}
+
+fn policy(policy: &ScalingPolicy) -> String {
+    let ScalingPolicy { type_, value, period_seconds } = policy;
+    match &**type_ {
+        "Percent" => format!("{value}% per {period_seconds}s"),
+        "Pods" => format!("{value} pods per {period_seconds}s"),
+        other => format!("{value} {other} per {period_seconds}s"),
+    }
+}
+
+/// The metrics, each with its target.
+fn targets(running: &HpaSpec, candidate: &HpaSpec) -> Vec<Difference> {
+    let of = |metric: &MetricSpec| format!("target of {}", metric.label());
+    let mut left: Vec<&MetricSpec> = running.metrics.iter().collect();
+    let mut all = Vec::new();
+    for (place, metric) in candidate.metrics.iter().enumerate() {
+        let source = source_of(metric);
+        let before = left.iter().position(|own| source_of(own) == source);
+        let before = before.map(|before| left.remove(before));
+        if before == Some(metric) {
+            continue;
+        }
+        let [now, before] = [Some(metric), before].map(|it| it.and_then(MetricSpec::target));
+        // The value alone does not tell an average from a total.
+        let whole = [now, before].map(|it| it.map(|it| it.value.is_some()));
+        let typed = matches!(whole, [Some(now), Some(before)] if now != before);
+        let own =
+            Override::new(of(metric), text(now, typed).to_string(), Some(text(before, typed)));
+        all.push(Difference { path: target_path(metric, place).to_vec(), own });
+    }
+    all.extend(left.into_iter().map(|metric| {
+        let own = Override::new(of(metric), NONE, Some(text(metric.target(), false)));
+        Difference { path: Vec::new(), own }
+    }));
+    all
+}
+
+/// A target, with its type where that is asked for.
+fn text(target: Option<&MetricTarget>, typed: bool) -> Reported {
+    match target {
+        None => Reported::Text(NONE.to_owned()),
+        Some(target) if typed => Reported::Text(format!("{} {}", target.type_, reported(target))),
+        Some(target) => reported(target),
+    }
+}
+
+/// The value of a target.
+pub(super) fn reported(target: &MetricTarget) -> Reported {
+    match (target.average_utilization, &target.average_value, &target.value) {
+        (Some(percent), ..) => Reported::Text(format!("{percent}%")),
+        (_, Some(value), _) | (.., Some(value)) => Reported::Amount(value.clone()),
+        _ => Reported::Text(String::new()),
+    }
+}
+
+/// A metric without its target: what is asked for.
+pub(super) fn source_of(metric: &MetricSpec) -> MetricSpec {
+    let mut source = metric.clone();
+    if let Some(target) = source.target_mut() {
+        *target = MetricTarget::default();
+    }
+    if let Some(external) = &mut source.external {
+        external.metric.selector =
+            external.metric.selector.take().filter(|s| *s != Default::default());
+    }
+    source
+}
+
+/// Where the target of a metric stands.
+pub(super) fn target_path(metric: &MetricSpec, place: usize) -> [Step; 4] {
+    let name = |text: &str| Step::Name(text.to_owned());
+    let mut source = metric.type_.clone();
+    source.get_mut(..1).map(str::make_ascii_lowercase);
+    [name("metrics"), Step::Place(place), Step::Name(source), name("target")]
+}
+
+/// Whether one path leads to the other, or both to the same.
+pub(super) fn overlap(one: &[Step], other: &[Step]) -> bool {
+    one.starts_with(other) || other.starts_with(one)
+}
+
+/// A value as it would be typed.
+pub(super) fn plain(json: &Json) -> String {
+    match json {
+        Json::String(text) => text.clone(),
+        json => json.to_string(),
+    }
+}
+
+/// A spec as JSON.
+pub(super) fn to_json(spec: &HpaSpec) -> Result<Json, Error> {
+    serde_json::to_value(spec).map_err(|e| Error::failed(format!("failed to write the spec: {e}")))
+}

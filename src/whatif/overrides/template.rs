@@ -1,0 +1,360 @@
+//! The pods as another template of their workload makes them: its requests, its containers and sidecars,
+//! and its labels. Only what differs from the running template changes: the rest of a pod may come from
+//! what admits pods, such as an injected sidecar, a LimitRange or a VerticalPodAutoscaler.
+
+use std::collections::HashSet;
+
+use super::pods::known_selector;
+use super::requests::{NewRequest, RequestChange, quantity, set_requests};
+use super::{Override, Reported};
+use crate::apimachinery::selector::{Labels, Selector};
+use crate::error::Error;
+use crate::snapshot::Snapshot;
+use crate::snapshot::input::Input;
+use crate::snapshot::note::Note;
+use crate::snapshot::pod::{Container, Pod, Requests};
+use crate::snapshot::surroundings::{ManifestReplicas, Workload};
+
+/// The item of what is assumed with a template.
+pub const TEMPLATE: &str = "template";
+
+/// Which of the two lists of a pod a container is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum List {
+    Containers,
+    InitContainers,
+}
+
+impl List {
+    fn of(self, pod: &Pod) -> &[Container] {
+        match self {
+            Self::Containers => &pod.containers,
+            Self::InitContainers => &pod.init_containers,
+        }
+    }
+
+    fn of_mut(self, pod: &mut Pod) -> &mut Vec<Container> {
+        match self {
+            Self::Containers => &mut pod.containers,
+            Self::InitContainers => &mut pod.init_containers,
+        }
+    }
+
+    /// What a container of it is called.
+    fn sort(self, container: &Container) -> &'static str {
+        match self {
+            Self::Containers => "container",
+            Self::InitContainers if container.restart_always => "sidecar",
+            Self::InitContainers => "init container",
+        }
+    }
+}
+
+/// Makes the pods those of the manifest of their workload, which is called `origin`.
+///
+/// # Errors
+///
+/// It is not known which pods the target has.
+pub(super) fn apply(
+    input: &mut Input,
+    manifest: &Workload,
+    origin: &str,
+    overrides: &mut Vec<Override>,
+) -> Result<(), Error> {
+    let reference = manifest.reference();
+    let replicas = manifest.replicas;
+    input.surroundings.manifest_replicas =
+        replicas.map(|replicas| ManifestReplicas { origin: origin.to_owned(), replicas });
+    let target = input.snapshot.hpa.spec.scale_target_ref.clone();
+    let Ok(selector) = known_selector(&input.snapshot) else { return Ok(()) };
+    let mut notes = Vec::new();
+    notes.extend(new_selector(manifest, &selector));
+    let Some(template) = manifest.template.as_deref().map(as_pod) else {
+        input.notes.extend(of_manifest(origin, notes));
+        return Ok(());
+    };
+    let running = input.surroundings.workload(&target);
+    let running = running.and_then(|it| it.template.as_deref()).map(as_pod);
+    let is_own = |pod: &Pod| selector.matches(&pod.labels);
+    let keeps_pods = is_own(&template);
+    if !keeps_pods {
+        let (workload, selector) = (reference.clone(), selector.to_string());
+        notes.push(Note::TemplateNotSelected { workload, selector });
+    }
+    let before = overrides.len();
+    overrides.push(Override::new(
+        TEMPLATE,
+        format!("that of {reference} in {origin}"),
+        Some(Reported::Text("the running one".to_owned())),
+    ));
+    let pods = || input.snapshot.pods.iter().map(|pod| &**pod).filter(|pod| is_own(pod));
+    let mut kept: Vec<String> = Vec::new();
+    let requests = match &running {
+        Some(running) => new_requests(running, &template, true),
+        None => {
+            let mut all: Vec<NewRequest> = Vec::new();
+            for pod in pods() {
+                for new in new_requests(pod, &template, false) {
+                    if !all.contains(&new) {
+                        all.push(new);
+                    }
+                }
+                for (list, container) in containers(pod) {
+                    let what = format!("{} {}", list.sort(container), container.name);
+                    if find(&template, &container.name).is_none() && !kept.contains(&what) {
+                        kept.push(what);
+                    }
+                }
+            }
+            all
+        }
+    };
+    if !kept.is_empty() {
+        notes.push(Note::KeptBesideTemplate { containers: kept });
+    }
+    let model = running.clone().or_else(|| pods().next().cloned());
+    let changes = model.map(|model| changes(&model, &template, running.is_some(), keeps_pods));
+    let changes = changes.unwrap_or_default();
+
+    set_requests(input, &requests, overrides)?;
+    let unmeasured = changes.iter().filter_map(|change| match change {
+        Change::Add(List::InitContainers, container) if !container.restart_always => None,
+        Change::Add(_, container) => Some(container.name.to_string()),
+        _ => None,
+    });
+    let unmeasured: Vec<String> = unmeasured.collect();
+    if !unmeasured.is_empty() {
+        notes.push(Note::UsageUnknown { containers: unmeasured });
+    }
+    overrides.extend(changes.iter().map(Change::own));
+    if make(&changes, &selector, &mut input.snapshot) {
+        let note = Note::RolloutFirst { target: reference };
+        if !input.notes.contains(&note) {
+            input.notes.push(note);
+        }
+    }
+    if overrides.len() == before + 1
+        && let Some(own) = overrides.last_mut()
+    {
+        own.assumed += ", which changes nothing";
+    }
+    let mut workloads = input.surroundings.workloads.iter_mut();
+    let is_target = |it: &&mut Workload| it.metadata.name == target.name && it.is_kind_of(&target);
+    if let Some(workload) = workloads.find(is_target) {
+        workload.template.clone_from(&manifest.template);
+    }
+    input.notes.extend(of_manifest(origin, notes));
+    Ok(())
+}
+
+/// Changes the pods that a selector matches, and takes the usage of containers that go with them. Whether
+/// there is anything to change.
+fn make(changes: &[Change], selector: &Selector, snapshot: &mut Snapshot) -> bool {
+    if changes.is_empty() {
+        return false;
+    }
+    let mut made: HashSet<Box<str>> = HashSet::new();
+    for pod in snapshot.pods.iter_mut().filter(|pod| selector.matches(&pod.labels)) {
+        changes.iter().for_each(|change| change.make(pod));
+        made.insert(pod.name.clone());
+    }
+    let gone = changes.iter().filter_map(|change| match change {
+        Change::Remove(_, container) => Some(&container.name),
+        _ => None,
+    });
+    let gone: Vec<&Box<str>> = gone.collect();
+    for item in snapshot.pod_metrics.iter_mut().filter(|item| made.contains(&item.name)) {
+        if item.containers.iter().any(|own| gone.contains(&&own.name)) {
+            item.containers.retain(|own| !gone.contains(&&own.name));
+        }
+    }
+    !made.is_empty()
+}
+
+fn of_manifest(origin: &str, notes: Vec<Note>) -> impl Iterator<Item = Note> {
+    let origin = origin.to_owned();
+    notes
+        .into_iter()
+        .map(move |note| Note::OfManifest { origin: origin.clone(), note: Box::new(note) })
+}
+
+/// A selector that the API server would not take: that of a workload in `apps` cannot be changed.
+fn new_selector(manifest: &Workload, running: &Selector) -> Option<Note> {
+    let selector = manifest.selector.as_ref()?.to_selector().ok()?;
+    let is_same = selector.normalized() == running.normalized();
+    (manifest.group == "apps" && !is_same).then(|| Note::SelectorChanged {
+        workload: manifest.reference(),
+        selector: selector.to_string(),
+        running: running.to_string(),
+    })
+}
+
+/// A pod as the API server makes it of a template: what has a limit and no request requests the limit
+/// (`SetDefaults_Pod`).
+fn as_pod(template: &Pod) -> Pod {
+    let mut pod = template.clone();
+    for Container { requests, limits, .. } in pod.containers_mut() {
+        for (resource, limit) in &limits.0 {
+            if requests.get(resource).is_none() {
+                requests.0.push((resource.clone(), limit.clone()));
+            }
+        }
+    }
+    pod
+}
+
+fn containers(pod: &Pod) -> impl Iterator<Item = (List, &Container)> {
+    [List::Containers, List::InitContainers]
+        .into_iter()
+        .flat_map(move |list| list.of(pod).iter().map(move |container| (list, container)))
+}
+
+fn find<'p>(pod: &'p Pod, name: &str) -> Option<(List, &'p Container)> {
+    containers(pod).find(|(_, container)| *container.name == *name)
+}
+
+/// The requests of a template that a pod, or the template before it, does not have. What it leaves out
+/// goes only where `is_template` says that it was stated before.
+fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewRequest> {
+    let pairs = containers(template).filter_map(|(_, container)| {
+        let (_, before) = find(before, &container.name)?;
+        Some((Some(container.name.clone()), &before.requests, &container.requests))
+    });
+    let whole = (None, &before.requests, &template.requests);
+    let mut all = Vec::new();
+    for (container, before, after) in pairs.chain([whole]) {
+        let changed = after.0.iter().filter(|(resource, now)| before.get(resource) != Some(now));
+        all.extend(changed.map(|(resource, now)| NewRequest {
+            container: container.clone(),
+            resource: resource.clone(),
+            to: RequestChange::To(now.clone()),
+            text: quantity(now.milli_value(), resource).to_string(),
+        }));
+        let gone = before.0.iter().filter(|(resource, _)| after.get(resource).is_none());
+        all.extend(gone.filter(|_| is_template).map(|(resource, _)| NewRequest {
+            container: container.clone(),
+            resource: resource.clone(),
+            to: RequestChange::Gone,
+            text: "none".to_owned(),
+        }));
+    }
+    all
+}
+
+/// What else a template changes of a pod.
+#[derive(Debug, Clone, PartialEq)]
+enum Change {
+    Add(List, Container),
+    Remove(List, Container),
+    /// From one list to the other, or from one that starts a pod up to one that keeps running.
+    Move {
+        from: (List, Container),
+        to: (List, Container),
+    },
+    Label {
+        key: Box<str>,
+        value: Option<Box<str>>,
+        before: Option<Box<str>>,
+    },
+}
+
+/// What else a template changes of a pod, or of the template before it: labels only where it keeps its
+/// pods, since the API server would reject it otherwise.
+fn changes(before: &Pod, template: &Pod, is_template: bool, keeps_pods: bool) -> Vec<Change> {
+    let mut all = Vec::new();
+    for (list, container) in containers(template) {
+        match find(before, &container.name) {
+            None => all.push(Change::Add(list, container.clone())),
+            Some((own, old)) if (own, old.restart_always) != (list, container.restart_always) => {
+                let (from, to) = ((own, old.clone()), (list, container.clone()));
+                all.push(Change::Move { from, to });
+            }
+            Some(_) => {}
+        }
+    }
+    if is_template {
+        let gone = containers(before).filter(|(_, own)| find(template, &own.name).is_none());
+        all.extend(gone.map(|(list, container)| Change::Remove(list, container.clone())));
+    }
+    if keeps_pods {
+        let new = template.labels.iter();
+        let new = new.filter(|(key, value)| before.labels.get(key) != Some(value));
+        let gone = before
+            .labels
+            .iter()
+            .filter(|(key, _)| is_template && template.labels.get(key).is_none());
+        let gone = gone.map(|(key, _)| (key, None));
+        all.extend(new.map(|(key, value)| (key, Some(value))).chain(gone).map(|(key, value)| {
+            let before = before.labels.get(key).map(Into::into);
+            Change::Label { key: key.into(), value: value.map(Into::into), before }
+        }));
+    }
+    all
+}
+
+impl Change {
+    fn make(&self, pod: &mut Pod) {
+        match self {
+            Self::Add(list, container) => {
+                if find(pod, &container.name).is_none() {
+                    list.of_mut(pod).push(container.clone());
+                }
+            }
+            Self::Remove(list, container) => {
+                list.of_mut(pod).retain(|own| own.name != container.name);
+            }
+            Self::Move { from: (from, _), to: (to, container) } => {
+                let list = from.of_mut(pod);
+                let Some(place) = list.iter().position(|own| own.name == container.name) else {
+                    return;
+                };
+                let own = list.remove(place);
+                let own = Container { restart_always: container.restart_always, ..own };
+                to.of_mut(pod).push(own);
+            }
+            Self::Label { key, value, .. } => {
+                let others = pod.labels.iter().filter(|(own, _)| **own != **key);
+                let new = value.as_deref().map(|value| (&**key, value));
+                pod.labels = others.chain(new).collect::<Labels>();
+            }
+        }
+    }
+
+    fn own(&self) -> Override {
+        let text = |text: String| Some(Reported::Text(text));
+        let none = || "none".to_owned();
+        match self {
+            Self::Add(list, container) => {
+                let item = format!("{} {}", list.sort(container), container.name);
+                Override::new(item, words(&container.requests), text(none()))
+            }
+            Self::Remove(list, container) => {
+                let item = format!("{} {}", list.sort(container), container.name);
+                Override::new(item, none(), text(words(&container.requests)))
+            }
+            Self::Move { from, to: (list, container) } => {
+                let sort = |list: List, container: &Container| list.sort(container).to_owned();
+                let item = format!("container {}", container.name);
+                Override::new(item, sort(*list, container), text(sort(from.0, &from.1)))
+            }
+            Self::Label { key, value, before } => {
+                let value = value.as_deref().map_or_else(none, str::to_owned);
+                let before = before.as_deref().map_or_else(none, str::to_owned);
+                Override::new(format!("label {key}"), value, text(before))
+            }
+        }
+    }
+}
+
+/// The requests of a container.
+fn words(requests: &Requests) -> String {
+    let all = requests.0.iter();
+    let all =
+        all.map(|(resource, own)| format!("{resource} {}", quantity(own.milli_value(), resource)));
+    let all: Vec<String> = all.collect();
+    if all.is_empty() {
+        "without requests".to_owned()
+    } else {
+        format!("requests {}", all.join(", "))
+    }
+}

@@ -1,0 +1,502 @@
+//! Manifests as candidates: what charts in the shape of published ones come to (`tests/charts`), what
+//! cannot be a candidate, and that a template gives the answer of pods that are made of it.
+
+use std::fmt::Write;
+
+use kubectl_hpa::apimachinery::quantity::Quantity;
+use kubectl_hpa::args::Validate;
+use kubectl_hpa::engine;
+use kubectl_hpa::engine::decision::Decision;
+use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::saved::assemble::assemble;
+use kubectl_hpa::saved::file::read_text;
+use kubectl_hpa::saved::objects::Objects;
+use kubectl_hpa::snapshot::input::{Input, Options};
+use kubectl_hpa::snapshot::note::Note;
+use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
+use serde_json::{Value, json};
+
+use crate::common::recorded;
+
+const CHARTS: &str = "tests/charts";
+
+/// What `predict NAME -f state.yaml` says with these flags: exit code, standard output and standard error.
+fn predict(name: &str, flags: &[&str], stdin: &str) -> (Option<i32>, String, String) {
+    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        .args(["predict", name, "-n", "shop", "-f", "../state.yaml"])
+        .args(flags)
+        .current_dir(format!("{CHARTS}/rendered"))
+        .write_stdin(stdin)
+        .output()
+        .expect("it runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// What is taken, with what it was; what is said of it; and the answer.
+fn summary(name: &str, flags: &[&str]) -> String {
+    let (code, stdout, stderr) = predict(name, &[flags, &["-o", "json"]].concat(), "");
+    assert_eq!(code, Some(0), "{flags:?}: {stderr}");
+    let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+    let list = |field: &str| answer[field].as_array().expect("a list").clone();
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut lines = String::new();
+    for own in list("overrides") {
+        let [item, assumed, observed] = ["item", "assumed", "observed"].map(|it| text(&own[it]));
+        let before = match &*observed {
+            "the running one" => String::new(),
+            observed => format!(" (was {observed})"),
+        };
+        writeln!(lines, "{item}: {assumed}{before}").expect("text");
+    }
+    for finding in list("findings") {
+        writeln!(lines, "finding {}", text(&finding["code"])).expect("text");
+    }
+    for note in list("notes").iter().map(text).filter(|note| !note.starts_with("a rollout of")) {
+        writeln!(lines, "note {note}").expect("text");
+    }
+    let from = text(&answer["observed"]["replicas"]);
+    match &answer["outcome"]["scaleTo"] {
+        Value::Null => writeln!(lines, "stays at {from}"),
+        to => writeln!(lines, "{from} to {to}"),
+    }
+    .expect("text");
+    lines
+}
+
+#[test]
+fn charts_are_taken_as_they_are_rendered() {
+    let mut wrong = String::new();
+    for (name, chart, expected) in [
+        (
+            "web",
+            "deployment.yaml",
+            "HPA: that of deployment.yaml
+             maxReplicas: 20 (was 10)
+             target of cpu: 80% (was 60%)
+             template: that of Deployment/web in deployment.yaml
+             cpu request of app: 50m (was 100m)
+             label version: 1.5 (was 1.4)
+             note deployment.yaml: ignored, because the pass does not depend on it: Pod/web-test-connection, 1 Service, 1 ServiceAccount
+             4 to 6",
+        ),
+        (
+            "web",
+            "sidecar.yaml",
+            "HPA: that of sidecar.yaml, which changes nothing
+             template: that of Deployment/web in sidecar.yaml
+             init container migrate: requests cpu 1 (was none)
+             sidecar proxy: requests cpu 50m (was none)
+             finding held-by-window
+             note sidecar.yaml: no pod has run proxy yet: the usage is unknown and left out, and only the requests count
+             stays at 4",
+        ),
+        (
+            "db",
+            "statefulset.yaml",
+            "HPA: that of statefulset.yaml
+             target of memory: 130Mi (was 300Mi)
+             template: that of StatefulSet/db in statefulset.yaml
+             container exporter: none (was requests cpu 20m, memory 64Mi)
+             finding at-max
+             note statefulset.yaml: ignored, because the pass does not depend on it: 1 PodDisruptionBudget, 1 Service
+             3 to 5",
+        ),
+        (
+            "web",
+            "several.yaml",
+            "HPA: that of several.yaml, which changes nothing
+             template: that of Deployment/web in several.yaml
+             cpu request of app: 120m (was 100m)
+             finding rounding
+             note several.yaml: ignored, because the pass does not depend on it: HorizontalPodAutoscaler/api, HorizontalPodAutoscaler/worker, Deployment/api, Deployment/worker
+             stays at 4",
+        ),
+        (
+            "web",
+            "cronjob.yaml",
+            "HPA: that of cronjob.yaml
+             target of cpu: 30% (was 60%)
+             template: that of Deployment/web in cronjob.yaml, which changes nothing
+             note cronjob.yaml: ignored, because the pass does not depend on it: Job/migrate, 1 CronJob, 1 DaemonSet
+             4 to 8",
+        ),
+        (
+            "web",
+            "replicas.yaml",
+            "HPA: that of replicas.yaml, which changes nothing
+             template: that of Deployment/web in replicas.yaml, which changes nothing
+             finding other-writer
+             stays at 4",
+        ),
+        (
+            "web",
+            "list.yaml",
+            "HPA: that of list.yaml
+             target of cpu: 20% (was 60%)
+             template: that of Deployment/web in list.yaml
+             cpu request of app: 300m (was 100m)
+             note list.yaml: ignored, because the pass does not depend on it: 1 ConfigMap
+             stays at 4",
+        ),
+        (
+            "web",
+            "workload-only.yaml",
+            "template: that of Deployment/web in workload-only.yaml
+             cpu request of app: 60m (was 100m)
+             note workload-only.yaml: ignored, because the pass does not depend on it: Deployment/api
+             4 to 7",
+        ),
+        (
+            "web",
+            "rivals.yaml",
+            "HPA: that of rivals.yaml, which changes nothing
+             template: that of Deployment/web in rivals.yaml, which changes nothing
+             finding shared-pods
+             stays at 4",
+        ),
+        (
+            "web",
+            "crds.yaml",
+            "HPA: that of crds.yaml
+             behavior.scaleDown.policies: 50% per 60s (was none)
+             behavior.scaleDown.stabilizationWindowSeconds: 60 (was none)
+             note crds.yaml: ignored, because the pass does not depend on it: 1 CustomResourceDefinition, 1 Queue, 2 ServiceMonitor
+             stays at 4",
+        ),
+        (
+            "web",
+            "renamed.yaml",
+            "HPA: that of renamed.yaml, which changes nothing
+             template: that of Deployment/web in renamed.yaml, which changes nothing
+             note the manifest of shop/web-hpa is used for shop/web and inherits its history
+             note renamed.yaml: spec.selector of Deployment/web is app=web,tier=front instead of app=web: the API server rejects that, because the field is immutable
+             note renamed.yaml: the labels in spec.template of Deployment/web do not match the selector app=web: the API server rejects that
+             stays at 4",
+        ),
+        (
+            "web",
+            "unchanged.yaml",
+            "HPA: that of unchanged.yaml, which changes nothing
+             template: that of Deployment/web in unchanged.yaml, which changes nothing
+             stays at 4",
+        ),
+    ] {
+        let found = summary(name, &["--hpa", chart]);
+        let expected: Vec<&str> = expected.lines().map(str::trim).collect();
+        if found.lines().ne(expected.iter().copied()) {
+            writeln!(wrong, "{chart}:\n{found}").expect("text");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn a_directory_and_standard_input_are_taken_like_a_file() {
+    let file = summary("web", &["--hpa", "deployment.yaml"]);
+    let text =
+        std::fs::read_to_string(format!("{CHARTS}/rendered/deployment.yaml")).expect("a file");
+    let (code, stdout, stderr) = predict("web", &["--hpa", "-", "-o", "json"], &text);
+    assert_eq!(code, Some(0), "{stderr}");
+    let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+    assert_eq!(answer["overrides"].as_array().map(Vec::len), Some(6), "{stdout}");
+    assert!(stdout.contains("that of Deployment/web in standard input"), "{stdout}");
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("manifests");
+    std::fs::create_dir_all(&folder).expect("a directory");
+    for (number, document) in text.split("\n---\n").enumerate() {
+        let file = folder.join(format!("{number}.yaml"));
+        // An empty document is none of kubectl's files.
+        if document.contains("kind:") {
+            std::fs::write(file, document).expect("a file");
+        }
+    }
+    let folder = folder.to_str().expect("a path in UTF-8");
+    let taken =
+        summary("web", &["--hpa", folder]).replace(&format!("{folder}/3.yaml"), "deployment.yaml");
+    assert_eq!(taken.replace(folder, "deployment.yaml"), file);
+}
+
+#[test]
+fn flags_go_before_manifests() {
+    for (flag, gone, line) in [
+        ("--max=15", "maxReplicas: 20 (was 10)", "maxReplicas: 15 (was 10)"),
+        ("--set=maxReplicas=15", "maxReplicas: 20 (was 10)", "maxReplicas: 15 (was 10)"),
+        ("--target=cpu=70%", "target of cpu: 80% (was 60%)", "target of cpu: 70% (was 60%)"),
+        (
+            "--request=cpu=200m",
+            "cpu request of app: 50m (was 100m)",
+            "cpu request of app: 200m (was 100m)",
+        ),
+    ] {
+        let without = summary("web", &["--hpa", "deployment.yaml"]);
+        let with = summary("web", &["--hpa", "deployment.yaml", flag]);
+        let has = |text: &str, line: &str| text.lines().any(|own| own == line);
+        assert!(has(&without, gone) && !has(&with, gone) && has(&with, line), "{flag}:\n{with}");
+    }
+}
+
+#[test]
+fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
+    let hpa = |name: &str, target: &str| {
+        format!(
+            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: {name}}}\n\
+             spec: {{maxReplicas: 3, scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: {target}}}}}\n"
+        )
+    };
+    let workload = |kind: &str, name: &str| {
+        format!("apiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: {name}}}\n")
+    };
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n".to_owned();
+    let all = |documents: &[String]| documents.join("---\n");
+    for (text, message, hint) in [
+        (
+            all(&[hpa("web-a", "web"), hpa("web-b", "web")]),
+            "standard input: 2 HorizontalPodAutoscalers for Deployment/web: \
+             web-a (standard input:1), web-b (standard input:6)",
+            "keep one of them",
+        ),
+        (
+            all(&[hpa("web", "web"), service.clone(), hpa("web", "web")]),
+            "standard input: 2 HorizontalPodAutoscalers for Deployment/web: \
+             web (standard input:1), web (standard input:10)",
+            "keep one of them",
+        ),
+        (
+            all(&[service.clone(), service.clone()]),
+            "--hpa -: contains neither a HorizontalPodAutoscaler nor a workload",
+            "it has 2 Service",
+        ),
+        (
+            all(&[workload("Deployment", "api"), workload("StatefulSet", "web")]),
+            "standard input: contains neither a HorizontalPodAutoscaler for Deployment/web nor \
+             Deployment/web",
+            "it has Deployment/api, StatefulSet/web",
+        ),
+        (
+            all(&[hpa("api", "api"), hpa("worker", "worker")]),
+            "standard input: contains neither a HorizontalPodAutoscaler for Deployment/web nor \
+             Deployment/web",
+            "it has HorizontalPodAutoscaler/api for Deployment/api, \
+             HorizontalPodAutoscaler/worker for Deployment/worker",
+        ),
+        (
+            hpa("api", "api"),
+            "standard input: it scales Deployment/api, the HPA Deployment/web",
+            "observations of one target do not apply to another",
+        ),
+        (
+            all(&[hpa("web", "api"), workload("Deployment", "web")]),
+            "standard input: it scales Deployment/api, the HPA Deployment/web",
+            "observations of one target do not apply to another",
+        ),
+        (
+            all(&[hpa("web", "web"), workload("Deployment", "web"), workload("Deployment", "web")]),
+            "standard input: contains Deployment/web more than once",
+            "keep one of them",
+        ),
+        (
+            all(&[hpa("web", "web"), "Error: no template web.labels\n".to_owned()]),
+            "failed to read standard input:6:1: not a Kubernetes object: it has no kind",
+            "",
+        ),
+        (
+            all(&[workload("Deployment", "web") + "spec: {replicas: many}\n"]),
+            "failed to read standard input:4:18: spec.replicas: invalid type: string \"many\", \
+             expected a 32-bit integer",
+            "",
+        ),
+        ("\n".to_owned(), "failed to read standard input: it is empty", ""),
+    ] {
+        let (code, stdout, stderr) = predict("web", &["--hpa", "-"], &text);
+        assert_eq!((code, &*stdout), (Some(2), ""), "{text}\n{stderr}");
+        let first = stderr.lines().next().unwrap_or_default();
+        assert_eq!(first, format!("error: {message}"), "{text}");
+        assert!(stderr.contains(hint), "{text}\n{stderr}");
+    }
+}
+
+/// A change of the pods, as a chart makes it of their template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Edit {
+    Nothing,
+    Twice,
+    NoRequest,
+    Container,
+    Sidecar,
+    Removal,
+    Label,
+}
+
+const EDITS: [Edit; 7] = [
+    Edit::Nothing,
+    Edit::Twice,
+    Edit::NoRequest,
+    Edit::Container,
+    Edit::Sidecar,
+    Edit::Removal,
+    Edit::Label,
+];
+
+impl Edit {
+    /// Changes a pod or a template; whether it has what is changed.
+    fn make(self, pod: &mut Value) -> bool {
+        let own =
+            json!({"name": "added", "resources": {"requests": {"cpu": "70m", "memory": "64Mi"}}});
+        let spec = &mut pod["spec"];
+        match self {
+            Self::Nothing => true,
+            Self::Twice => {
+                let mut any = false;
+                for list in ["containers", "initContainers"] {
+                    for container in spec[list].as_array_mut().into_iter().flatten() {
+                        let requests = container["resources"]["requests"].as_object_mut();
+                        for request in requests.into_iter().flatten().map(|(_, own)| own) {
+                            let text =
+                                request.as_str().map_or_else(|| request.to_string(), str::to_owned);
+                            let milli = Quantity::parse(&text).expect("a quantity").milli_value();
+                            *request = json!(format!("{}m", i128::from(milli) * 2));
+                            any = true;
+                        }
+                    }
+                }
+                any
+            }
+            Self::NoRequest => {
+                let requests = spec["containers"][0]["resources"]["requests"].as_object_mut();
+                requests.is_some_and(|requests| requests.remove("cpu").is_some())
+            }
+            Self::Container => {
+                spec["containers"].as_array_mut().expect("containers").push(own);
+                true
+            }
+            Self::Sidecar => {
+                if spec["initContainers"].is_null() {
+                    spec["initContainers"] = json!([]);
+                }
+                let mut own = own;
+                own["restartPolicy"] = json!("Always");
+                spec["initContainers"].as_array_mut().expect("a list").push(own);
+                true
+            }
+            Self::Removal => {
+                let containers = spec["containers"].as_array_mut().expect("containers");
+                containers.len() > 1 && containers.pop().is_some()
+            }
+            Self::Label => {
+                pod["metadata"]["labels"]["added"] = json!("yes");
+                true
+            }
+        }
+    }
+}
+
+fn decide(input: &Input) -> Decision {
+    engine::reconcile(&input.snapshot, &Remembered::of(input).likely)
+}
+
+/// The Deployment `web`, as a manifest or, with its pods, as part of an input.
+fn deployment(template: &Value) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"template": template},
+    })
+}
+
+fn objects(items: &[Value]) -> Objects {
+    let mut objects = Objects::default();
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+    read_text(&list.to_string(), "the input", &mut objects).expect("objects");
+    objects
+}
+
+fn options() -> Options {
+    Options { name: "web".to_owned(), namespace: Some("default".to_owned()), ..Options::default() }
+}
+
+/// The recorded passes with all pods made of one template: the answer with another template as candidate
+/// is the answer to pods that are made of that.
+#[test]
+fn a_template_gives_the_answer_of_pods_that_are_made_of_it() {
+    let mut applied = EDITS.map(|edit| (edit, 0, 0));
+    let mut wrong = Vec::new();
+    for (number, (case, _)) in recorded::inputs().iter().enumerate() {
+        let input: Value = serde_json::from_str(case.input.get()).expect("JSON");
+        let mut items = input["items"].as_array().expect("a list").clone();
+        let is = |item: &Value, kind: &str| item["kind"] == kind;
+        let of_target = |item: &Value| item["metadata"]["labels"]["app"] == "web";
+        let hpas = items.iter().filter(|it| is(it, "HorizontalPodAutoscaler")).count();
+        let has_scale = items.iter().any(|it| is(it, "Scale"));
+        let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+        let of_deployment = items.iter().any(|it| it["spec"]["scaleTargetRef"] == target);
+        let first = items.iter().find(|it| is(it, "Pod") && of_target(it)).cloned();
+        let is_meant = hpas == 1 && has_scale && of_deployment;
+        let Some(first) = first.filter(|_| is_meant) else { continue };
+        for pod in items.iter_mut().filter(|it| is(it, "Pod") && of_target(it)) {
+            pod["spec"] = first["spec"].clone();
+            pod["metadata"]["labels"] = first["metadata"]["labels"].clone();
+        }
+        let names = items.iter().filter(|it| is(it, "Pod") && of_target(it));
+        let names: Vec<Value> = names.map(|it| it["metadata"]["name"].clone()).collect();
+        let template = json!({
+            "metadata": {"labels": first["metadata"]["labels"]}, "spec": first["spec"],
+        });
+        for (edit, count, others) in applied.iter_mut().skip(number % 3).step_by(3) {
+            let mut edited = template.clone();
+            if !edit.make(&mut edited) {
+                continue;
+            }
+            let running = [&items[..], &[deployment(&template)]].concat();
+            let mut expected = [&items[..], &[deployment(&edited)]].concat();
+            for item in &mut expected {
+                if is(item, "Pod") && of_target(item) {
+                    edit.make(item);
+                }
+                let is_measured =
+                    is(item, "PodMetrics") && names.contains(&item["metadata"]["name"]);
+                if is_measured && *edit == Edit::Removal {
+                    let gone = template["spec"]["containers"].as_array().and_then(|all| all.last());
+                    let gone = gone.expect("a container")["name"].clone();
+                    let containers = item["containers"].as_array_mut().expect("containers");
+                    containers.retain(|own| own["name"] != gone);
+                }
+            }
+            let read = |items: &[Value]| {
+                assemble(objects(items), &options(), jiff::Timestamp::UNIX_EPOCH).expect("an input")
+            };
+            let (input, expected) = (read(&running), read(&expected));
+            let candidate = objects(&[deployment(&edited)]);
+            let candidate = Candidate::find(&candidate, &options(), "web.yaml", Validate::Strict);
+            let mut assumptions = Assumptions::default();
+            assumptions.replace_hpa(candidate.expect("a candidate"));
+            let before = decide(&input);
+            let (assumed, _) = assumptions.apply(input.clone(), &before).expect("an answer");
+            let is_rollout = |note: &Note| matches!(note, Note::RolloutFirst { .. });
+            let (found, wanted) = (decide(&assumed), decide(&expected));
+            let selector = input.snapshot.scale.as_ref().ok().map(|scale| scale.selector.clone());
+            let is_selected = |labels| {
+                selector.as_ref().is_some_and(|it| !it.as_str().is_empty() && it.matches(labels))
+            };
+            let has_pods = input.snapshot.pods.iter().any(|pod| is_selected(&pod.labels));
+            let is_due = *edit != Edit::Nothing && has_pods;
+            let says_so = assumed.notes.iter().any(is_rollout) == is_due;
+            if found.outcome != wanted.outcome || found.proposal != wanted.proposal || !says_so {
+                let (found, wanted) = (json!(found.outcome), json!(wanted.outcome));
+                wrong.push(format!("{} {edit:?}: {found}, not {wanted}", case.name));
+            }
+            *count += 1;
+            *others += usize::from(found.outcome != before.outcome);
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} differ:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(5)].join("\n")
+    );
+    for (edit, count, others) in applied {
+        let is_other = others > 0 || matches!(edit, Edit::Nothing | Edit::Label);
+        assert!(count > 20 && is_other, "{edit:?}: {count} passes, {others} of them changed");
+        assert!(edit != Edit::Nothing || others == 0, "the same template changed {others} passes");
+    }
+}

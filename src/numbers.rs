@@ -116,6 +116,11 @@ pub(crate) fn quantity(quantity: &Quantity) -> String {
     exact
 }
 
+/// How amounts of a resource are usually written.
+pub(crate) fn format_of(resource: &str) -> Format {
+    if resource == "memory" { Format::BinarySI } else { Format::DecimalSI }
+}
+
 /// A number without trailing zeros, to four places.
 pub(crate) fn number(f: f64) -> String {
     if f.is_nan() {

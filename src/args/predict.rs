@@ -27,6 +27,9 @@ Examples:
   # Twice the load, with two pods not ready yet
   kubectl hpa predict web --cpu x2 --unready 2
 
+  # The same usage with other requests, and the target that fits them
+  kubectl hpa predict web --request app=cpu=250m
+
   # A queue of 300 messages and a different maximum
   kubectl hpa predict worker --metric queue_depth=300 --max 30
 
@@ -176,8 +179,9 @@ pub struct Overrides {
     #[arg(long = "metric", value_name = "NAME[{SELECTOR}]=VALUE", allow_hyphen_values = true)]
     pub metrics: Vec<String>,
 
-    /// Value of a metric for one pod, such as web-1:cpu=300m; repeatable
-    #[arg(long = "pod", value_name = "POD:METRIC=VALUE")]
+    /// Value of a metric for one pod, or for one container in it, such as web-1:cpu=300m or
+    /// web-1:app=cpu=300m; repeatable
+    #[arg(long = "pod", value_name = "POD:[CONTAINER=]METRIC=VALUE")]
     pub pods: Vec<String>,
 
     /// Current replicas, or a change such as +2; added pods get the average usage of the counted ones

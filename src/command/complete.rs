@@ -2,6 +2,7 @@
 //! kubectl's protocol for plugins. It fails at nothing, says nothing on standard error and is done
 //! within two seconds, whatever the cluster does. Follows `plugin_completion.go` of kubectl.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::mpsc::channel;
 use std::thread;
@@ -20,6 +21,8 @@ use crate::saved::file;
 use crate::saved::objects::Objects;
 use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSpec};
 use crate::snapshot::input::Options;
+use crate::snapshot::pod::Pod;
+use crate::snapshot::shared::Shared;
 use crate::version::GATES;
 use crate::whatif::expect::{metric_fields, pass_fields, run_fields};
 
@@ -87,12 +90,20 @@ fn candidates(typing: &Typing) -> Vec<Candidate> {
             let metrics = metrics(typing);
             metrics.iter().map(|metric| (told_apart(metric, &metrics), metric.label())).collect()
         }
-        Some("cpu" | "memory") => containers(typing),
+        Some("cpu" | "memory") => measured_containers(typing),
+        Some("requests") => {
+            let resources = |of: &str| ["cpu", "memory"].map(|it| plain(format!("{of}{it}=")));
+            let own = containers(&pods(typing), true);
+            let own = own.into_iter().flat_map(|name| resources(&format!("{name}=")));
+            resources("").into_iter().chain(own).collect()
+        }
         Some("pods") if typing.lead().is_empty() => {
-            pods(typing).into_iter().map(|name| plain(format!("{name}:"))).collect()
+            pods(typing).into_iter().map(|pod| plain(format!("{}:", pod.name))).collect()
         }
         Some("pods") => assigned(&metrics(typing)),
-        Some("unready" | "missing" | "pending") => pods(typing).into_iter().map(plain).collect(),
+        Some("unready" | "missing" | "pending") => {
+            pods(typing).into_iter().map(|pod| plain(pod.name.to_string())).collect()
+        }
         Some("expect") => expected(typing),
         Some("history") => {
             [("none", "the controller has just started"), ("infer", "inferred from the API")]
@@ -140,8 +151,8 @@ enum Question {
 /// What it answers; nothing where it does not.
 #[derive(Default)]
 struct Found {
-    /// Of namespaces or pods.
-    names: Vec<String>,
+    namespaces: Vec<String>,
+    pods: Vec<Shared<Pod>>,
     hpas: Vec<Hpa>,
 }
 
@@ -155,7 +166,7 @@ fn ask(flags: &ConnectionFlags, question: &Question) -> Found {
         let session = connect(flags, &environment).await.ok()?;
         let mut found = Found::default();
         match question {
-            Question::Namespaces => found.names = fetch::namespaces(&session).await.ok()?,
+            Question::Namespaces => found.namespaces = fetch::namespaces(&session).await.ok()?,
             Question::Hpas => found.hpas = fetch::hpas(&session).await.ok()?,
             Question::Hpa(options) => {
                 let name = named::name(&session, options).await.ok()?;
@@ -163,8 +174,7 @@ fn ask(flags: &ConnectionFlags, question: &Question) -> Found {
             }
             Question::Pods(options) => {
                 let name = named::name(&session, options).await.ok()?;
-                let pods = fetch::pods(&session, &name).await?;
-                found.names = pods.into_iter().map(|pod| pod.name.to_string()).collect();
+                found.pods = fetch::pods(&session, &name).await?;
             }
         }
         Some(found)
@@ -244,7 +254,7 @@ fn namespaces(typing: &Typing) -> Vec<Candidate> {
         }
         None => typing
             .connection()
-            .map_or_else(Vec::new, |flags| ask(&flags, &Question::Namespaces).names),
+            .map_or_else(Vec::new, |flags| ask(&flags, &Question::Namespaces).namespaces),
     };
     names.into_iter().map(plain).collect()
 }
@@ -305,26 +315,38 @@ fn assigned(metrics: &[MetricSpec]) -> Vec<Candidate> {
     candidates
 }
 
-/// The containers that have a target of their own.
-fn containers(typing: &Typing) -> Vec<Candidate> {
+/// The containers whose usage counts: those that have a target of their own, and those of pods that have
+/// one.
+fn measured_containers(typing: &Typing) -> Vec<Candidate> {
     let metrics = metrics(typing);
-    let own = metrics.iter().filter(|metric| Some(metric.name()) == typing.id());
-    own.filter_map(|metric| Some((format!("{}=", metric.container()?), metric.label()))).collect()
+    let own = || metrics.iter().filter(|metric| Some(metric.name()) == typing.id());
+    let targets = own().filter_map(|it| Some((format!("{}=", it.container()?), it.label())));
+    let mut candidates: Vec<Candidate> = targets.collect();
+    if own().any(|metric| metric.container().is_none()) {
+        let known = |name: &String| !candidates.iter().any(|(it, _)| it == name);
+        let all = containers(&pods(typing), false).into_iter().map(|name| format!("{name}="));
+        let others: Vec<String> = all.filter(known).collect();
+        candidates.extend(others.into_iter().map(plain));
+    }
+    candidates
+}
+
+/// The containers of some pods, with those that only start them up if `starting`.
+fn containers(pods: &[Shared<Pod>], starting: bool) -> BTreeSet<Box<str>> {
+    pods.iter().flat_map(|pod| pod.running(starting)).map(|own| own.name.clone()).collect()
 }
 
 /// The pods of the target of the HPA that the line names. In files, those of its namespace.
-fn pods(typing: &Typing) -> Vec<String> {
+fn pods(typing: &Typing) -> Vec<Shared<Pod>> {
     let Some(request) = request(typing, None) else { return Vec::new() };
     match read(typing) {
         Some(objects) => {
             let Some(hpa) = meant(&objects, &request) else { return Vec::new() };
-            let pods = objects
-                .pods
-                .into_iter()
-                .filter(|pod| pod.namespace.as_deref().is_none_or(|own| own == hpa.namespace));
-            pods.map(|pod| pod.name.to_string()).collect()
+            let is_own =
+                |pod: &Shared<Pod>| pod.namespace.as_deref().is_none_or(|own| own == hpa.namespace);
+            objects.pods.into_iter().filter(is_own).collect()
         }
-        None => ask(&request.connection, &Question::Pods(options(&request))).names,
+        None => ask(&request.connection, &Question::Pods(options(&request))).pods,
     }
 }
 
@@ -391,6 +413,13 @@ mod tests {
             ("predict -f examples/shop deploy ca", "cart\thpa/cart\n:4\n"),
             ("predict -f examples/shop cart ", ":4\n"),
             ("predict -f examples/nginx --metric ", "cpu=\tcpu\n:6\n"),
+            ("predict -f examples/nginx --cpu ", "nginx=\n:6\n"),
+            ("predict -f examples/nginx --memory ", ":4\n"),
+            (
+                "predict -f examples/nginx --request ",
+                "cpu=\nmemory=\nnginx=cpu=\nnginx=memory=\n:6\n",
+            ),
+            ("predict -f examples/nginx --request nginx=m", "nginx=memory=\n:6\n"),
             ("predict deploy/cart -f examples/shop --metric ", "cpu=\tcpu\n:6\n"),
             ("predict cart -f examples/shop --metric ", "cpu=\tcpu\n:6\n"),
             ("predict cart -f examples/shop --target=c", "cpu=\tcpu\n:6\n"),

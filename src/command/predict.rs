@@ -27,6 +27,7 @@ use crate::saved::file;
 use crate::saved::save::Saved;
 use crate::snapshot::note::Note;
 use crate::whatif::expect::{Expectation, Gate};
+use crate::whatif::kept::kept_targets;
 use crate::whatif::overrides::{Assumptions, NamedMetric};
 use crate::whatif::thresholds::{Found, thresholds};
 
@@ -154,6 +155,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         thresholds,
         &Explanation::new(begun),
     )
+    .with_kept_targets(kept_targets(&begun.input.snapshot, &assumed.input.snapshot))
     .with_passes(args.timeline.passes);
     let text = match args.output {
         Some(PredictOutput::Json) => structured::json(&prediction)?,

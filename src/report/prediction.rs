@@ -13,6 +13,7 @@ use super::words::{assumed, in_words};
 use super::{Certainty, Explanation, Range};
 use crate::backtest::{Backtest, ManifestPlace};
 use crate::whatif::expect::{Expectation, Truth};
+use crate::whatif::kept::KeptTarget;
 use crate::whatif::overrides::{Override, Reported};
 use crate::whatif::thresholds::Thresholds;
 use crate::whatif::timeline::Timeline;
@@ -33,6 +34,8 @@ pub struct Prediction<'a> {
     pub(crate) expectations: Vec<Judged>,
     /// For each metric, at which values the answer changes; empty if the pass ignores metrics.
     pub(crate) thresholds: Vec<Thresholds>,
+    /// The targets that keep the scale points where pods are assumed to request something else.
+    pub(crate) kept_targets: Vec<KeptTarget>,
     #[serde(skip)]
     observed_headline: Headline,
 }
@@ -116,8 +119,16 @@ impl<'a> Prediction<'a> {
             },
             expectations,
             thresholds,
+            kept_targets: Vec::new(),
             observed_headline,
         }
+    }
+
+    /// The same with the targets that keep the scale points.
+    #[must_use]
+    pub fn with_kept_targets(mut self, kept_targets: Vec<KeptTarget>) -> Self {
+        self.kept_targets = kept_targets;
+        self
     }
 
     /// The same with every pass of the runs that are compared.
@@ -150,7 +161,9 @@ impl Page {
         let played = prediction.timeline.as_ref();
         let expected = Part::Pairs(prediction.expectations.iter().flat_map(worded).collect());
         let now = prediction.explanation.pass.input.snapshot.now;
-        let changes = Part::Pairs(changes::lines(&prediction.thresholds, now));
+        let mut lines = changes::lines(&prediction.thresholds, now);
+        lines.extend(prediction.kept_targets.iter().map(changes::kept));
+        let changes = Part::Pairs(lines);
         let curve = prediction
             .curve()
             .map(|curve| Section::new(curve.title.clone(), Detail::Always, [Part::Chart(curve)]));

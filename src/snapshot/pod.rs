@@ -76,6 +76,12 @@ impl Pod {
         self.statuses.iter().find(|status| *status.name == *container)
     }
 
+    /// The containers that run, sidecars included, and with `starting` those that only start it up.
+    pub(crate) fn running(&self, starting: bool) -> impl Iterator<Item = &Container> {
+        let runs = move |own: &&Container| starting || own.restart_always;
+        self.containers.iter().chain(self.init_containers.iter().filter(runs))
+    }
+
     /// All containers, those that start it up included.
     pub(crate) fn containers_mut(&mut self) -> impl Iterator<Item = &mut Container> {
         self.containers.iter_mut().chain(&mut self.init_containers)
@@ -83,7 +89,7 @@ impl Pod {
 
     /// Whether it has a container of a name, one that starts it up included.
     pub fn has_container(&self, name: &str) -> bool {
-        self.containers.iter().chain(&self.init_containers).any(|it| &*it.name == name)
+        self.running(true).any(|it| &*it.name == name)
     }
 }
 

@@ -21,6 +21,7 @@ use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::note::Note;
 use kubectl_hpa::snapshot::pod::Phase;
 use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, Unread};
+use kubectl_hpa::whatif::kept::kept_targets;
 use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
 use recorded::Case;
 use serde_json::{Value, json};
@@ -527,7 +528,20 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--cpu=1e400", "--cpu 1e400: 1e400: larger than any metric can be", "a value is"),
         ("--metric=cpu", "--metric cpu: not of the form NAME=VALUE", "a value is"),
         ("--metric=rps=1", "the HPA has no metric rps", "it has cpu"),
-        ("--cpu=app=1", "the HPA has no metric cpu in app", "it has cpu"),
+        ("--memory=app=1", "the HPA has no metric memory in app", "it has cpu"),
+        ("--target=app=cpu=1m", "the HPA has no metric cpu in app", "it has cpu"),
+        ("--cpu=ap=1m", "--cpu ap=1m: no pod of the target has a container ap", "mean app?"),
+        ("--cpu=proxy=1m", "no pod of the target has a container proxy", "they have app"),
+        ("--cpu=app=1m --cpu=app=2m", "cpu in app is set twice", ""),
+        ("--cpu=1m --cpu=app=2m", "cpu in app and cpu are based on the same usage", ""),
+        ("--cpu=app=2m --cpu=1m", "cpu and cpu in app are based on the same usage", ""),
+        ("--pod=web-1:ap=cpu=1m", "no pod of the target has a container ap", "mean app?"),
+        ("--pod=web-1:app=cpu=1m --pod=web-1:app=cpu=2m", "cpu in app of web-1 is set twice", ""),
+        (
+            "--cpu=missing --pod=web-1:app=cpu=1m",
+            "cpu cannot both be missing and have a value of web-1",
+            "",
+        ),
         ("--memory=1", "the HPA has no metric memory", "it has cpu"),
         ("--cpu=1m --cpu=2m", "cpu is set twice", ""),
         ("--cpu=1m --metric=cpu=2m", "cpu is set twice", ""),
@@ -621,7 +635,8 @@ fn what_cannot_be_is_refused_with_what_can() {
 /// `web` with a sidecar that starts as an init container, and a container that only starts it up.
 fn sidecars() -> Input {
     let pods = (1..=2).map(|number| {
-        let containers = json!([build::requesting("app", "100m"), build::requesting("proxy", "50m")]);
+        let containers =
+            json!([build::requesting("app", "100m"), build::requesting("proxy", "50m")]);
         let log = build::with(build::requesting("log", "20m"), &json!({"restartPolicy": "Always"}));
         let init = json!([log, {"name": "init", "resources": {"requests": {"memory": "1Gi"}}}]);
         let spec = json!({"containers": containers, "initContainers": init});
@@ -689,11 +704,7 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
             "ambiguous: the containers are app, log, proxy",
             "name one, such as --request app=cpu=250m",
         ),
-        (
-            "app=memory=x2",
-            "app requests no memory",
-            "give an amount, such as 250m or 512Mi",
-        ),
+        ("app=memory=x2", "app requests no memory", "give an amount, such as 250m or 512Mi"),
     ] {
         let error = predict(&sidecars(), &[format!("--request={typed}")]).expect_err(typed);
         assert_eq!(error.kind.exit_code(), 2, "{typed}");
@@ -749,6 +760,99 @@ fn a_request_is_that_of_the_containers_that_are_meant() {
     let both = "cpu request of app: 1 (100m), cpu request of proxy: x2 -> 100m (50m)";
     let flags = "--request=app=cpu=1 --request=proxy=cpu=x2";
     assert_eq!(told(&sidecars(), flags), (both.to_owned(), Some(1120)));
+}
+
+#[test]
+fn the_usage_of_a_container_is_part_of_that_of_its_pods() {
+    // What each pod uses and requests in all.
+    let rows = |input: &Input, flags: &str| {
+        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
+        let decision = predict(input, &flags).unwrap_or_else(|e| panic!("{flags:?}: {e}"));
+        let rows = decision.metric(0).expect("cpu").pods.iter().map(|row| row.value);
+        rows.collect::<Vec<Option<i64>>>()
+    };
+    let both = |value| vec![Some(value), Some(value)];
+    for (flags, used) in [
+        ("", both(90)),
+        ("--cpu=app=800m", both(860)),
+        ("--cpu=app=x2", both(120)),
+        ("--cpu=app=+20%", both(96)),
+        // Of its own request: 80 of 100.
+        ("--cpu=app=80%", both(140)),
+        ("--cpu=log=100%", both(80)),
+        ("--cpu=app=80% --cpu=proxy=0 --cpu=log=x3", both(170)),
+        ("--cpu=app=80% --request=app=cpu=x2", both(220)),
+        ("--cpu=app=x2 --pod=web-1:app=cpu=1000m", vec![Some(1060), Some(120)]),
+        ("--pod=web-1:proxy=cpu=+50%", vec![Some(105), Some(90)]),
+        ("--cpu=app=missing", vec![None, None]),
+        ("--pod=web-2:log=cpu=missing", vec![Some(90), None]),
+        ("--cpu=app=800m --replicas=+1", vec![Some(860), Some(860), Some(860)]),
+    ] {
+        assert_eq!(rows(&sidecars(), flags), used, "{flags}");
+        // So it is where the controller has no metrics of containers.
+        let mut old = sidecars();
+        old.snapshot.controller.version = "v1.28.15".parse().expect("a version");
+        old.snapshot.controller.gates.container_metrics = false;
+        if !flags.contains("log=100%") {
+            assert_eq!(rows(&old, flags), used, "{flags} in 1.28");
+        }
+    }
+    // Both metrics look at the same usage.
+    let mut two = sidecars();
+    let own = json!({"name": "cpu", "container": "app", "target": build::utilization(50)});
+    let own = json!({"type": "ContainerResource", "containerResource": own});
+    two.snapshot.hpa.spec.metrics.push(serde_json::from_value(own).expect("a metric"));
+    two.snapshot.metrics.push(MetricAnswer::PodMetrics);
+    assert_eq!(rows(&two, "--cpu=app=800m"), both(860));
+    // Nothing is known of the other containers where nothing was read.
+    let mut unread = sidecars();
+    unread.snapshot.pod_metrics.clear();
+    unread.snapshot.metrics = vec![MetricAnswer::Failed("down".to_owned())];
+    assert_eq!(rows(&unread, "--cpu=app=8m --cpu=proxy=1m --cpu=log=1m"), both(10));
+    let error = predict(&unread, &["--cpu=app=8m".to_owned()]).expect_err("unknown");
+    assert_eq!(error.message, "cpu: the usage of log, proxy is unknown");
+}
+
+#[test]
+fn the_target_that_keeps_the_scale_point_is_exact_or_said_not_to_be() {
+    let kept = |input: &Input, flags: &str| {
+        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
+        let assumed = assume(&flags).and_then(|own| own.apply(input.clone(), &decide(input)));
+        let (assumed, _) = assumed.unwrap_or_else(|e| panic!("{flags:?}: {e}"));
+        let kept = kept_targets(&input.snapshot, &assumed.snapshot);
+        let words = kept.iter().map(|own| {
+            let (from, to) = (&own.observed_requests, &own.requests);
+            let (before, target) = (own.observed_target, own.target);
+            let is = if own.exact { "is" } else { "over" };
+            format!("{}: {before}% of {from} {is} {target}% of {to}", own.metric)
+        });
+        words.collect::<Vec<String>>().join(", ")
+    };
+    for (flags, words) in [
+        ("", ""),
+        ("--cpu=x2", ""),
+        ("--request=init=memory=x2 --request=app=cpu=100m", ""),
+        // Of two pods: 170m each before.
+        ("--request=cpu=x2", "cpu: 50% of 340m is 25% of 680m"),
+        ("--request=cpu=x3", "cpu: 50% of 340m over 16% of 1020m"),
+        ("--request=app=cpu=15m", "cpu: 50% of 340m is 100% of 170m"),
+        ("--request=app=cpu=200m", "cpu: 50% of 340m over 31% of 540m"),
+        // Those that are gone request nothing to compare with.
+        ("--request=cpu=x2 --replicas=-1", "cpu: 50% of 170m is 25% of 340m"),
+        ("--request=cpu=x2 --replicas=+2 --target=cpu=9%", "cpu: 50% of 340m is 25% of 680m"),
+        // No target is below 1%, and none is a share of nothing.
+        ("--request=cpu=x51", ""),
+        ("--request=cpu=x0", ""),
+    ] {
+        assert_eq!(kept(&sidecars(), flags), words, "{flags}");
+    }
+    let one = "cpu in app: 50% of 100m is 200% of 25m";
+    assert_eq!(kept(&several(), "--request=app=cpu=25m"), one);
+    let mut amount = web();
+    let target = &mut amount.snapshot.hpa.spec.metrics[0].resource.as_mut().unwrap().target;
+    (target.average_utilization, target.average_value) =
+        (None, Some(Quantity::from_milli(70, Format::DecimalSI)));
+    assert_eq!(kept(&amount, "--request=cpu=25m"), "");
 }
 
 #[test]

@@ -118,6 +118,13 @@ fn other_requests_give_the_answer_of_pods_that_make_them() {
 }
 
 #[test]
+fn usage_of_a_container_gives_the_answer_of_pods_that_use_it() {
+    let applied = Cell::new(0);
+    holds((scenario(), new_usage()), |(scenario, new)| is_as_measured(scenario, *new, &applied));
+    assert!(applied.get() > 8, "it applied to {} only", applied.get());
+}
+
+#[test]
 fn any_text_is_read_or_refused() {
     holds(texts(), |text| is_read_or_refused(text));
 }
@@ -257,6 +264,9 @@ fn all_of_it_at_length() {
     holds_for(CASES, scenario(), is_inside_the_old_range);
     holds_for(CASES, scenario(), is_worded);
     let applied = Cell::new(0);
+    holds_for(CASES, (scenario(), new_usage()), |(scenario, new)| {
+        is_as_measured(scenario, *new, &applied)
+    });
     holds_for(CASES, (scenario(), new_request()), |(scenario, new)| {
         is_as_edited(scenario, new, &applied)
     });
@@ -789,6 +799,51 @@ fn is_as_edited(scenario: &Scenario, new: &NewRequest, applied: &Cell<u32>) -> T
     prop_assert_eq!(answer(&assumed), answer(&edited), "{}", flag);
     let [assumed, edited] = [assumed, edited].map(|input| thresholds(&Pass::run(input), Some(0)));
     prop_assert_eq!(assumed, edited, "{}", flag);
+    applied.set(applied.get() + 1);
+    Ok(())
+}
+
+/// A container, and what it uses of CPU.
+fn new_usage() -> impl Strategy<Value = (&'static str, &'static str)> {
+    let values = vec!["x2", "x0", "0", "10m", "70m", "250m", "3000m"];
+    (proptest::sample::select(vec!["app", "proxy"]), proptest::sample::select(values))
+}
+
+/// What is predicted for the usage of a container is what the engine says of pods that use it.
+fn is_as_measured(
+    scenario: &Scenario,
+    (container, value): (&str, &str),
+    applied: &Cell<u32>,
+) -> TestCaseResult {
+    let input = read(scenario)?;
+    let metrics = input.snapshot.hpa.spec.metrics.iter().zip(&input.snapshot.metrics);
+    let mut of_cpu = metrics.filter(|(spec, _)| spec.name() == "cpu" && spec.is_resource());
+    let is_used = |own: &Value| own["name"] == container && own["usage"].get("cpu").is_some();
+    let mut used = scenario.pod_metrics.iter().flat_map(|own| own["containers"].as_array());
+    // What was not measured at all is assumed to be measured.
+    let failed = of_cpu.any(|(_, answer)| *answer != MetricAnswer::PodMetrics);
+    if failed || !used.any(|own| own.iter().any(is_used)) {
+        return Ok(());
+    }
+    let cpu = vec![format!("{container}={value}")];
+    let typed = Overrides { cpu, ..Overrides::default() };
+    let assumptions = Assumptions::read(&typed).map_err(|e| TestCaseError::fail(e.message))?;
+    let Ok((assumed, _)) = assumptions.apply(input.clone(), &Pass::run(input).decision) else {
+        return Ok(());
+    };
+    let mut edited = scenario.clone();
+    let all = edited.pod_metrics.iter_mut().filter_map(|own| own["containers"].as_array_mut());
+    for own in all.flatten().filter(|own| is_used(own)) {
+        let usage = &mut own["usage"]["cpu"];
+        let before = usage.as_str().map_or_else(|| usage.to_string(), str::to_owned);
+        let before = Quantity::parse(&before).expect("a quantity").milli_value();
+        *usage = match value {
+            "x2" => json!(format!("{}m", i128::from(before) * 2)),
+            "x0" => json!("0"),
+            amount => json!(amount),
+        };
+    }
+    prop_assert_eq!(answer(&assumed), answer(&read(&edited)?), "{}={}", container, value);
     applied.set(applied.get() + 1);
     Ok(())
 }

@@ -450,12 +450,26 @@ fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
         schema["properties"].as_object().expect("properties").keys().cloned().collect()
     };
     let mut more = keys(&schema());
-    let own = ["overrides", "observed", "timeline", "backtest", "expectations", "thresholds"];
+    let own = [
+        "overrides",
+        "observed",
+        "timeline",
+        "backtest",
+        "expectations",
+        "thresholds",
+        "keptTargets",
+    ];
     more.extend(own.map(str::to_owned));
     assert_eq!(keys(&published::prediction()), more);
 
     let validator = published::validator(&published::prediction());
-    for flags in [&[][..], &["--cpu=80%", "--max=20"], &["--cpu=missing"], &["--replicas=0"]] {
+    for flags in [
+        &[][..],
+        &["--cpu=80%", "--max=20"],
+        &["--cpu=missing"],
+        &["--replicas=0"],
+        &["--request=cpu=30m"],
+    ] {
         let json: Value = serde_json::from_str(&prediction("json", flags)).expect("JSON");
         if let Err(error) = validator.validate(&json) {
             panic!("{flags:?}: {}: {error}", error.instance_path());

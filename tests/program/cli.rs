@@ -1006,6 +1006,28 @@ fn what_is_saved_gives_the_same_outcome() {
 
 /// An empty list replaces the default, one that is not stated does not.
 #[test]
+fn other_requests_are_assumed_of_what_was_saved_before_them() {
+    let path = folder("requests").join("out");
+    let path = path.to_str().expect("a path");
+    let input = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/nginx");
+    let flags = ["--request", "nginx=cpu=x0.7", "--cpu", "nginx=80%", "-o", "json"];
+    let predicted = |input: &str, more: &[&str]| {
+        let args = [&["predict", "nginx-deployment", "-f", input], &flags[..], more].concat();
+        let object: Value = serde_json::from_str(&answer(&args, "", &[])).expect("JSON");
+        ["outcome", "overrides", "observed", "thresholds", "keptTargets"]
+            .map(|it| object[it].clone())
+    };
+    let first = predicted(input, &["--save", path]);
+    assert_eq!(predicted(path, &[]), first);
+    let [.., kept] = first;
+    let (target, exact) = (&kept[0]["target"], &kept[0]["exact"]);
+    assert_eq!((target, exact), (&json!(28), &json!(false)));
+    let outcome_of =
+        |input: &str| outcome(&["explain", "nginx-deployment", "-f", input, "-o", "json"], "");
+    assert_eq!(outcome_of(path), outcome_of(input));
+}
+
+#[test]
 fn policies_that_are_none_are_saved_as_such() {
     let path = folder("no_policies").join("state.json");
     let path = path.to_str().expect("a path in UTF-8");

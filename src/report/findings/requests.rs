@@ -9,6 +9,7 @@ use crate::findings::requests::{
     Differing, DilutedByContainer, MemoryBaseline, MissingRequest, RequestsDifferFromTemplate,
     ResizeInProgress, Source, UnreachableTarget, Unrequested,
 };
+use crate::numbers::format_of;
 use crate::report::words::{amount, count, distance, percent, quantity, time, value};
 use crate::snapshot::hpa::MetricTarget;
 
@@ -27,11 +28,6 @@ const INJECTORS: [(&str, &str, &str); 4] = [
         "vault.hashicorp.com/agent-requests-mem",
     ),
 ];
-
-/// How amounts of a resource are written.
-fn format_of(resource: &str) -> Format {
-    if resource == "memory" { Format::BinarySI } else { Format::DecimalSI }
-}
 
 /// The annotation that sets the request of an injected container.
 fn annotation(container: &str, resource: &str) -> Option<&'static str> {

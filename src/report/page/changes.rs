@@ -2,9 +2,11 @@
 
 use jiff::Timestamp;
 
-use crate::apimachinery::quantity::Format;
+use crate::apimachinery::quantity::{Format, Quantity};
+use crate::numbers;
 use crate::report::chart::{Chart, MOST_ROWS, Mark, Series, Shape, round_numbers};
 use crate::report::words;
+use crate::whatif::kept::KeptTarget;
 use crate::whatif::thresholds::{
     Ask, Band, Changes, Curve, Effect, End, Found, Hold, Reached, Span, Thresholds, Unit,
 };
@@ -23,6 +25,24 @@ pub(in crate::report) fn lines(thresholds: &[Thresholds], now: Timestamp) -> Vec
         return vec![("metrics".to_owned(), why.to_owned())];
     }
     thresholds.iter().map(line).collect()
+}
+
+/// The target that keeps a scale point, as a line.
+pub(in crate::report) fn kept(own: &KeptTarget) -> (String, String) {
+    let KeptTarget { metric, pods, observed_target, target, exact, alike, .. } = own;
+    let each = |requests: &Quantity| {
+        let pods = i64::try_from(*pods).unwrap_or(i64::MAX);
+        numbers::quantity(&Quantity::from_milli(requests.milli_value() / pods, requests.format()))
+    };
+    let (before, after) = (each(&own.observed_requests), each(&own.requests));
+    let average = if *alike { "" } else { ", on average" };
+    let (keeps, is) = match exact {
+        true => ("keeps the scale point", "is"),
+        false => ("is the highest that scales no later", "is more than"),
+    };
+    let text =
+        format!("{target}% {keeps}: {observed_target}% of {before} {is} {target}% of {after}");
+    (format!("target of {metric}"), text + average)
 }
 
 fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {

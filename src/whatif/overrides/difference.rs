@@ -175,7 +175,7 @@ pub(super) fn reported(target: &MetricTarget) -> Reported {
 }
 
 /// A metric without its target: what is asked for.
-pub(super) fn source_of(metric: &MetricSpec) -> MetricSpec {
+pub(in crate::whatif) fn source_of(metric: &MetricSpec) -> MetricSpec {
     let mut source = metric.clone();
     if let Some(target) = source.target_mut() {
         *target = MetricTarget::default();

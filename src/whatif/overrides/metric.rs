@@ -12,7 +12,7 @@ use crate::engine;
 use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, PodRow};
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::snapshot::hpa::MetricTarget;
+use crate::snapshot::hpa::{ContainerResourceMetricSource, MetricSpec, MetricTarget};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{ExternalValue, MetricAnswer, Snapshot, Unread};
 use crate::whatif::value::{Ratio, Value};
@@ -481,13 +481,36 @@ pub(super) fn with_decision(
 pub(in crate::whatif) fn share_usage(snapshot: &Snapshot, one: usize, other: usize) -> bool {
     let hpa = &snapshot.hpa;
     let source = |place: usize| SampleSource::of(hpa, &hpa.spec.metrics[place]);
-    match (source(one), source(other)) {
-        (
-            SampleSource::Resource { name, container },
-            SampleSource::Resource { name: other, container: of_other },
-        ) => name == other && container.is_some() != of_other.is_some(),
-        _ => false,
+    source(one).shares_usage(&source(other))
+}
+
+/// Looks at the usage of a container as a metric of its own would that has the target of `whole`, the
+/// metric of the pods that is based on it. What is measured of the container is measured of its pods.
+pub(super) fn in_container<T>(
+    snapshot: &mut Snapshot,
+    whole: usize,
+    container: &str,
+    look: impl FnOnce(&mut Snapshot, usize) -> T,
+) -> T {
+    let metrics = &mut snapshot.hpa.spec.metrics;
+    let (name, place) = (metrics[whole].name().to_owned(), metrics.len());
+    let target = metrics[whole].target().cloned().unwrap_or_default();
+    let container = container.to_owned();
+    metrics.push(MetricSpec {
+        type_: "ContainerResource".to_owned(),
+        container_resource: Some(ContainerResourceMetricSource { name, target, container }),
+        ..MetricSpec::default()
+    });
+    snapshot.metrics.insert(place, snapshot.metrics[whole].clone());
+    // Before 1.30, the controller looks at such metrics only with its gate.
+    let gate = std::mem::replace(&mut snapshot.controller.gates.container_metrics, true);
+    let seen = look(snapshot, place);
+    snapshot.controller.gates.container_metrics = gate;
+    if snapshot.metrics.remove(place) == MetricAnswer::PodMetrics {
+        snapshot.metrics[whole] = MetricAnswer::PodMetrics;
     }
+    snapshot.hpa.spec.metrics.pop();
+    seen
 }
 
 /// What a metric says of a pod.
@@ -502,7 +525,7 @@ pub(super) fn observed_of(snapshot: &Snapshot, index: usize, pod: &str) -> Optio
 
 /// A pass that looks at one metric only, compared with the requests where that can be, whatever else
 /// the HPA and its target are like.
-fn probe(snapshot: &Snapshot, index: usize) -> Decision {
+pub(in crate::whatif) fn probe(snapshot: &Snapshot, index: usize) -> Decision {
     let mut probe = snapshot.clone();
     let of_resource = snapshot.hpa.spec.metrics[index].is_resource();
     let target = MetricTarget {

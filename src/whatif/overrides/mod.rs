@@ -12,14 +12,16 @@ mod samples;
 mod spec;
 mod template;
 mod typed;
+mod values;
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
 pub use candidate::Candidate;
+pub(super) use difference::source_of;
 pub use metric::{Dial, set_metric, set_pod};
-pub(super) use metric::{set_total, share_usage};
+pub(super) use metric::{probe, set_total, share_usage};
 pub use named::NamedMetric;
 pub(super) use pods::is_ready;
 pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};
@@ -37,8 +39,7 @@ use crate::error::Error;
 use crate::numbers;
 use crate::snapshot::Snapshot;
 use crate::snapshot::input::Input;
-use difference::source_of;
-use typed::Assigned;
+use values::Values;
 
 /// One thing that is taken for otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -148,7 +149,6 @@ impl Assumptions {
     ) -> Result<(Input, Vec<Override>), Error> {
         let was = input.snapshot.clone();
         let mut overrides = Vec::new();
-        let before: Vec<_> = was.hpa.spec.metrics.iter().map(source_of).collect();
         self.spec.apply(&mut input, &mut overrides)?;
         requests::set_typed(&mut input, &self.requests, &mut overrides)?;
         let Input { snapshot, notes, .. } = &mut input;
@@ -156,79 +156,14 @@ impl Assumptions {
 
         let is_as_observed = self.spec.is_none() && self.requests.is_empty() && self.pods.is_none();
         let observed = is_as_observed.then_some(decision);
-        let mut taken: Vec<(usize, String)> = Vec::new();
-        let mut missing: Vec<usize> = Vec::new();
+        let mut values = Values::of(&was, decision, observed);
         for assigned in &self.metrics {
-            let places = assigned.places(snapshot)?;
-            let Some(&first) = places.first() else { continue };
-            assigned.check_unit(&snapshot.hpa.spec.metrics[first])?;
-            let label = snapshot.hpa.spec.metrics[first].label();
-            for (other, with) in &taken {
-                if places.contains(other) {
-                    return Err(Error::usage(format!("{label} is set twice")));
-                }
-                if share_usage(snapshot, *other, first) {
-                    return Err(Error::usage(format!(
-                        "{label} and {with} are based on the same usage: set only one"
-                    )));
-                }
-            }
-            let source = source_of(&snapshot.hpa.spec.metrics[first]);
-            let place = before.iter().position(|before| *before == source);
-            let observed_value = place.and_then(|place| current(decision, place));
-            metric::with_decision(snapshot, observed, |snapshot, decision| {
-                set_metric(snapshot, first, &assigned.value, decision)
-            })?;
-            let answer = snapshot.metrics[first].clone();
-            for place in &places[1..] {
-                snapshot.metrics[*place].clone_from(&answer);
-            }
-            taken.extend(places.iter().map(|place| (*place, label.clone())));
-            if assigned.value == Value::Missing {
-                missing.extend(&places);
-            }
-            let own = Override::new(&label, assigned.words(), observed_value);
-            overrides.push(own.of_metric(first, &assigned.text));
+            overrides.push(values.set(snapshot, assigned)?);
         }
-        let mut told: Vec<(&str, usize)> = Vec::new();
         for (pod, assigned) in &self.of_pods {
-            pods::named(snapshot, pod)?;
-            if let Some(state) = chosen.iter().find(|(name, _)| **name == **pod).map(|(_, s)| s)
-                && *state != pods::State::Unready
-            {
-                return Err(Error::usage(format!(
-                    "{pod} cannot both be {} and have a value",
-                    state.word()
-                )));
-            }
-            let places = assigned.places(snapshot)?;
-            let Some(&first) = places.first() else { continue };
-            assigned.check_unit(&snapshot.hpa.spec.metrics[first])?;
-            let label = snapshot.hpa.spec.metrics[first].label();
-            if missing.contains(&first) && assigned.value != Value::Missing {
-                return Err(Error::usage(format!(
-                    "{label} cannot both be missing and have a value of {pod}"
-                )));
-            }
-            if told.contains(&(pod, first)) {
-                return Err(Error::usage(format!("{label} of {pod} is set twice")));
-            }
-            told.push((pod, first));
-            let before = metric::observed_of(snapshot, first, pod);
-            metric::with_decision(snapshot, None, |snapshot, decision| {
-                set_pod(snapshot, first, pod, &assigned.value, decision)
-            })?;
-            let answer = snapshot.metrics[first].clone();
-            for place in &places[1..] {
-                snapshot.metrics[*place].clone_from(&answer);
-            }
-            let now = metric::observed_of(snapshot, first, pod);
-            let own = Override {
-                result: now.filter(|now| now.to_string() != assigned.text),
-                ..Override::new(format!("{label} of {pod}"), assigned.words(), before)
-            };
-            overrides.push(own.of_pods([pod.as_str().into()]));
+            overrides.push(values.set_of_pod(snapshot, pod, assigned, &chosen)?);
         }
+        values.check_whole(snapshot)?;
         if input.snapshot.hpa.spec != was.hpa.spec {
             input.observed = Some(was.hpa.clone());
         }
@@ -256,13 +191,6 @@ pub(super) fn current(decision: &Decision, index: usize) -> Option<Reported> {
 /// no part in that.
 pub(super) fn look(snapshot: &Snapshot) -> Decision {
     engine::reconcile(snapshot, &Default::default())
-}
-
-impl Assigned {
-    /// What is assumed, in words.
-    fn words(&self) -> String {
-        words(&self.value, &self.text)
-    }
 }
 
 /// A value that was typed, in words.

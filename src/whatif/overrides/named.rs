@@ -14,8 +14,8 @@ pub struct NamedMetric {
     pub(super) selector: Option<String>,
 }
 
-/// A metric and what is said of it: `NAME=VALUE`, `NAME{SELECTOR}=VALUE`. `values` says which values
-/// there are.
+/// A metric and what is said of it: `NAME=VALUE`, `CONTAINER=NAME=VALUE`, `NAME{SELECTOR}=VALUE`.
+/// `values` says which values there are.
 pub(super) fn split<'t>(
     text: &'t str,
     flag: &str,
@@ -32,13 +32,19 @@ pub(super) fn split<'t>(
     Ok((named(metric, flag, typed, form)?, value))
 }
 
-/// A metric by name, and by selector where it has one.
+/// A metric by name, with the container or the selector where it has one.
 fn named(
     text: &str,
     flag: &str,
     typed: &str,
     form: impl Fn() -> Error,
 ) -> Result<NamedMetric, Error> {
+    let of_container = text.split_once('=').filter(|(before, _)| !before.contains('{'));
+    let (container, text) = match of_container {
+        Some(("", _)) => return Err(form()),
+        Some((container, rest)) => (Some(container.to_owned()), rest),
+        None => (None, text),
+    };
     let (name, selector) = match text.split_once('{') {
         None => (text, None),
         Some((name, rest)) => {
@@ -51,7 +57,7 @@ fn named(
     if name.is_empty() {
         return Err(form());
     }
-    Ok(NamedMetric { name: name.to_owned(), container: None, selector })
+    Ok(NamedMetric { name: name.to_owned(), container, selector })
 }
 
 impl NamedMetric {
@@ -61,19 +67,10 @@ impl NamedMetric {
     ///
     /// It has none of these forms.
     pub fn read(text: &str, flag: &str) -> Result<Self, Error> {
-        let form = || {
+        named(text, flag, text, || {
             Error::usage(format!("{flag} {text}: the metric is missing"))
                 .hint("such as cpu, app=cpu for a container, or 'queue_depth{queue=a}'")
-        };
-        let container = text.split_once('=').filter(|(before, _)| !before.contains('{'));
-        let Some((container, name)) = container else {
-            return named(text, flag, text, form);
-        };
-        if container.is_empty() {
-            return Err(form());
-        }
-        let wanted = named(name, flag, text, form)?;
-        Ok(Self { container: Some(container.to_owned()), ..wanted })
+        })
     }
 
     /// Its place in the spec; the first where the spec has it several times.

@@ -229,8 +229,7 @@ pub(super) fn of_target(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error>
 
 /// What selects the pods of the target.
 pub(super) fn known_selector(snapshot: &Snapshot) -> Result<Selector, Error> {
-    selector(snapshot)
-        .map_err(|e| Error::usage(format!("the pods of the target are unknown: {e}")))
+    selector(snapshot).map_err(|e| Error::usage(format!("the pods of the target are unknown: {e}")))
 }
 
 /// Whether a pod is up and ready.

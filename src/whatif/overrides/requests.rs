@@ -6,15 +6,17 @@ use std::collections::BTreeSet;
 use super::pods::{known_selector, of_target};
 use super::{Override, Reported};
 use crate::apimachinery::names::nearest;
-use crate::apimachinery::quantity::{Amount, Format, Quantity};
+use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::engine::pods::counts_as_whole;
 use crate::engine::rules::Rules;
 use crate::error::Error;
+use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::{Container, Pod, Requests, ResourceName, resource_name};
+use crate::snapshot::shared::Shared;
 use crate::whatif::unit;
 use crate::whatif::value::{Ratio, Value};
 
@@ -48,10 +50,7 @@ impl NewRequest {
     fn requests<'p>(&self, pod: &'p Pod) -> Option<&'p Requests> {
         match &self.container {
             None => Some(&pod.requests),
-            Some(name) => {
-                let mut all = pod.containers.iter().chain(&pod.init_containers);
-                all.find(|own| own.name == *name).map(|own| &own.requests)
-            }
+            Some(name) => pod.running(true).find(|own| own.name == *name).map(|own| &own.requests),
         }
     }
 
@@ -126,19 +125,13 @@ impl NewRequest {
     fn reported<'p>(&self, pods: impl Iterator<Item = &'p Pod>) -> Option<Reported> {
         let requests: BTreeSet<i64> =
             pods.filter_map(|pod| self.request(pod)).map(Amount::milli_value).collect();
-        let quantity = |milli: &i64| quantity(*milli, &self.resource);
+        let quantity = |milli: &i64| Quantity::from_milli(*milli, format_of(&self.resource));
         let (least, most) = (requests.first()?, requests.last()?);
         Some(match least == most {
             true => Reported::Amount(quantity(least)),
             false => Reported::Text(format!("{} to {}", quantity(least), quantity(most))),
         })
     }
-}
-
-/// An amount of a resource as it is usually written.
-pub(super) fn quantity(milli: i64, resource: &str) -> Quantity {
-    let format = if resource == "memory" { Format::BinarySI } else { Format::DecimalSI };
-    Quantity::from_milli(milli, format)
 }
 
 /// Gives all pods of the target other requests, and the templates that they are made of.
@@ -206,7 +199,7 @@ pub(super) fn set_typed(
         return Ok(());
     }
     let snapshot = &input.snapshot;
-    let pods: Vec<&Pod> = of_target(snapshot)?.into_iter().map(|pod| &**pod).collect();
+    let pods = of_target(snapshot)?;
     let mut new: Vec<NewRequest> = Vec::new();
     for typed in typed {
         for own in typed.of_pods(snapshot, &pods)? {
@@ -283,12 +276,16 @@ impl TypedRequest {
 
     /// What the pods are given. Without a container, a change is one of every request, and an amount that
     /// of the pod as a whole if that is what the controller counts.
-    fn of_pods(&self, snapshot: &Snapshot, pods: &[&Pod]) -> Result<Vec<NewRequest>, Error> {
+    fn of_pods(
+        &self,
+        snapshot: &Snapshot,
+        pods: &[&Shared<Pod>],
+    ) -> Result<Vec<NewRequest>, Error> {
         let Self { container, resource, to, text, flag } = self;
         let is_change = matches!(to, RequestChange::Times(_));
         let controller = &snapshot.controller;
         let rules = Rules::of(&controller.version, controller.gates);
-        let states_whole = |pod: &&&Pod| pod.requests.get(resource).is_some();
+        let states_whole = |pod: &&&Shared<Pod>| pod.requests.get(resource).is_some();
         let counted = pods.iter().filter(|pod| counts_as_whole(pod, None, &rules));
         let counts_whole = counted.filter(states_whole).next().is_some();
         if let Some(name) = container {
@@ -339,11 +336,8 @@ impl TypedRequest {
 }
 
 /// The containers of some pods, without those that only start them up unless `starting`.
-fn containers<'p>(pods: &[&'p Pod], starting: bool) -> impl Iterator<Item = &'p Container> {
-    pods.iter().flat_map(move |pod| {
-        let runs = move |own: &&Container| starting || own.restart_always;
-        pod.containers.iter().chain(pod.init_containers.iter().filter(runs))
-    })
+fn containers<'p>(pods: &[&'p Shared<Pod>], starting: bool) -> impl Iterator<Item = &'p Container> {
+    pods.iter().flat_map(move |pod| pod.running(starting))
 }
 
 fn names<'p>(containers: impl Iterator<Item = &'p Container>) -> BTreeSet<&'p str> {
@@ -353,7 +347,7 @@ fn names<'p>(containers: impl Iterator<Item = &'p Container>) -> BTreeSet<&'p st
 /// Makes sure that some pod has a container of a name, which may be one that only starts it up if
 /// `starting`. `typed` is what names it.
 pub(super) fn has_container(
-    pods: &[&Pod],
+    pods: &[&Shared<Pod>],
     name: &str,
     starting: bool,
     typed: &str,

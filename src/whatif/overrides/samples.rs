@@ -48,6 +48,17 @@ impl SampleSource {
         }
     }
 
+    /// Whether it is another view of the same measurements.
+    pub(super) fn shares_usage(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Resource { name, container },
+                Self::Resource { name: other, container: of_other },
+            ) => name == other && container.is_some() != of_other.is_some(),
+            _ => false,
+        }
+    }
+
     /// What a server says that cannot answer.
     pub(in crate::whatif) fn failure(&self) -> String {
         let asked = match self {
@@ -140,8 +151,7 @@ pub(super) fn fill(
                     pod_metrics.len() - 1
                 });
                 let item = &mut pod_metrics[place];
-                let sidecars = pod.init_containers.iter().filter(|c| c.restart_always);
-                for own in pod.containers.iter().chain(sidecars) {
+                for own in pod.running(false) {
                     if !item.containers.iter().any(|usage| usage.name == own.name) {
                         let usage = ContainerUsage { name: own.name.clone(), usage: Vec::new() };
                         item.containers.push(usage);

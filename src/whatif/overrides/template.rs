@@ -5,10 +5,12 @@
 use std::collections::HashSet;
 
 use super::pods::known_selector;
-use super::requests::{NewRequest, RequestChange, quantity, set_requests};
+use super::requests::{NewRequest, RequestChange, set_requests};
 use super::{Override, Reported};
+use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::error::Error;
+use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
@@ -228,7 +230,7 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
             container: container.clone(),
             resource: resource.clone(),
             to: RequestChange::To(now.clone()),
-            text: quantity(now.milli_value(), resource).to_string(),
+            text: Quantity::from_milli(now.milli_value(), format_of(resource)).to_string(),
         }));
         let gone = before.0.iter().filter(|(resource, _)| after.get(resource).is_none());
         all.extend(gone.filter(|_| is_template).map(|(resource, _)| NewRequest {
@@ -349,8 +351,9 @@ impl Change {
 /// The requests of a container.
 fn words(requests: &Requests) -> String {
     let all = requests.0.iter();
-    let all =
-        all.map(|(resource, own)| format!("{resource} {}", quantity(own.milli_value(), resource)));
+    let all = all.map(|(resource, own)| {
+        format!("{resource} {}", Quantity::from_milli(own.milli_value(), format_of(resource)))
+    });
     let all: Vec<String> = all.collect();
     if all.is_empty() {
         "without requests".to_owned()

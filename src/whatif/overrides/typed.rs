@@ -26,12 +26,12 @@ pub struct Assumptions {
 /// A metric with the value that is assumed of it.
 #[derive(Debug, Clone)]
 pub(super) struct Assigned {
-    wanted: NamedMetric,
+    pub(super) wanted: NamedMetric,
     pub(super) value: Value,
     /// The value as it was typed.
     pub(super) text: String,
     /// The flag with all that was typed for it.
-    flag: String,
+    pub(super) flag: String,
 }
 
 impl Assumptions {

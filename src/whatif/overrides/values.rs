@@ -1,0 +1,250 @@
+//! What is assumed of the values of metrics, one flag after the other: which metric or container each is
+//! about, and that no two are about the same usage.
+
+use std::collections::BTreeSet;
+
+use super::metric::{in_container, observed_of, set_metric, set_pod, with_decision};
+use super::named::NamedMetric;
+use super::pods::{State, named, of_target};
+use super::requests::has_container;
+use super::samples::{SampleSource, change, samples};
+use super::typed::Assigned;
+use super::{Override, current, look, source_of, words};
+use crate::engine::decision::Decision;
+use crate::error::Error;
+use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::MetricSource;
+use crate::whatif::value::Value;
+
+/// The values that are assumed, as they are set.
+pub(super) struct Values<'d> {
+    was: &'d Snapshot,
+    decision: &'d Decision,
+    /// The decision of the snapshot as it is before any value is set, where that is known.
+    known: Option<&'d Decision>,
+    taken: Vec<Taken>,
+    /// Pods that have a value of their own, with the metric.
+    of_pods: Vec<(String, String)>,
+    /// Metrics of pods of which only the usage of a container was set, by place in the spec.
+    wholes: Vec<usize>,
+}
+
+/// What has a value.
+struct Taken {
+    source: SampleSource,
+    label: String,
+    is_missing: bool,
+}
+
+/// A container that has no metric of its own, while the HPA looks at the usage of its pods.
+struct Part<'t> {
+    /// The place of the metric of the pods in the spec.
+    whole: usize,
+    container: &'t str,
+}
+
+impl<'d> Values<'d> {
+    pub(super) fn of(
+        was: &'d Snapshot,
+        decision: &'d Decision,
+        known: Option<&'d Decision>,
+    ) -> Self {
+        let (taken, of_pods, wholes) = (Vec::new(), Vec::new(), Vec::new());
+        Self { was, decision, known, taken, of_pods, wholes }
+    }
+
+    /// Sets the value of a metric, or of a container that has none of its own.
+    pub(super) fn set(
+        &mut self,
+        snapshot: &mut Snapshot,
+        assigned: &Assigned,
+    ) -> Result<Override, Error> {
+        let Some(Part { whole, container }) = Part::of(assigned, snapshot) else {
+            let places = assigned.places(snapshot)?;
+            let first = places[0];
+            let label = self.take(snapshot, assigned, first)?;
+            let source = source_of(&snapshot.hpa.spec.metrics[first]);
+            let mut before = self.was.hpa.spec.metrics.iter();
+            let before = before.position(|before| source_of(before) == source);
+            let observed = before.and_then(|place| current(self.decision, place));
+            with_decision(snapshot, self.known, |snapshot, decision| {
+                set_metric(snapshot, first, &assigned.value, decision)
+            })?;
+            copy_answer(snapshot, &places);
+            let own = Override::new(label, assigned.words(), observed);
+            return Ok(own.of_metric(first, &assigned.text));
+        };
+        has_container(&of_target(snapshot)?, container, false, &assigned.flag)?;
+        let status = |own: &mut Snapshot, place| current(&look(own), place);
+        let observed = Part::of(assigned, self.was).and_then(|Part { whole, container }| {
+            in_container(&mut self.was.clone(), whole, container, status)
+        });
+        if assigned.value != Value::Missing {
+            self.wholes.push(whole);
+        }
+        in_container(snapshot, whole, container, |snapshot, place| {
+            let label = self.take(snapshot, assigned, place)?;
+            if assigned.value == Value::Missing {
+                let source = SampleSource::of(&snapshot.hpa, &snapshot.hpa.spec.metrics[place]);
+                change(snapshot, place, &source, |_, _| None);
+            } else {
+                with_decision(snapshot, self.known, |snapshot, decision| {
+                    set_metric(snapshot, place, &assigned.value, decision)
+                })?;
+            }
+            let result = status(snapshot, place).filter(|it| it.to_string() != assigned.text);
+            Ok(Override { result, ..Override::new(label, assigned.words(), observed) })
+        })
+    }
+
+    /// Takes the metric at a place for this value alone; with its label.
+    fn take(
+        &mut self,
+        snapshot: &Snapshot,
+        assigned: &Assigned,
+        place: usize,
+    ) -> Result<String, Error> {
+        let spec = &snapshot.hpa.spec.metrics[place];
+        assigned.check_unit(spec)?;
+        let (source, label) = (SampleSource::of(&snapshot.hpa, spec), spec.label());
+        for other in &self.taken {
+            if other.label == label {
+                return Err(Error::usage(format!("{label} is set twice")));
+            }
+            if other.source.shares_usage(&source) {
+                let with = &other.label;
+                return Err(Error::usage(format!(
+                    "{label} and {with} are based on the same usage: set only one"
+                )));
+            }
+        }
+        let is_missing = assigned.value == Value::Missing;
+        self.taken.push(Taken { source, label: label.clone(), is_missing });
+        Ok(label)
+    }
+
+    /// Sets the value of a metric for one pod, or of a container in it that has none of its own.
+    pub(super) fn set_of_pod(
+        &mut self,
+        snapshot: &mut Snapshot,
+        pod: &str,
+        assigned: &Assigned,
+        chosen: &[(Box<str>, State)],
+    ) -> Result<Override, Error> {
+        named(snapshot, pod)?;
+        if let Some(state) = chosen.iter().find(|(name, _)| **name == *pod).map(|(_, s)| s)
+            && *state != State::Unready
+        {
+            return Err(Error::usage(format!(
+                "{pod} cannot both be {} and have a value",
+                state.word()
+            )));
+        }
+        let Some(Part { whole, container }) = Part::of(assigned, snapshot) else {
+            let places = assigned.places(snapshot)?;
+            let label = snapshot.hpa.spec.metrics[places[0]].label();
+            self.check_not_missing(&label, pod, assigned)?;
+            let own = self.set_pod_at(snapshot, pod, assigned, places[0])?;
+            copy_answer(snapshot, &places);
+            return Ok(own);
+        };
+        let own = of_target(snapshot)?.into_iter().filter(|own| *own.name == *pod);
+        has_container(&Vec::from_iter(own), container, false, &assigned.flag)?;
+        let label = snapshot.hpa.spec.metrics[whole].label();
+        self.check_not_missing(&label, pod, assigned)?;
+        in_container(snapshot, whole, container, |snapshot, place| {
+            self.set_pod_at(snapshot, pod, assigned, place)
+        })
+    }
+
+    fn check_not_missing(&self, label: &str, pod: &str, assigned: &Assigned) -> Result<(), Error> {
+        let is_missing = self.taken.iter().any(|it| it.is_missing && it.label == label);
+        if is_missing && assigned.value != Value::Missing {
+            return Err(Error::usage(format!(
+                "{label} cannot both be missing and have a value of {pod}"
+            )));
+        }
+        Ok(())
+    }
+
+    fn set_pod_at(
+        &mut self,
+        snapshot: &mut Snapshot,
+        pod: &str,
+        assigned: &Assigned,
+        place: usize,
+    ) -> Result<Override, Error> {
+        let spec = &snapshot.hpa.spec.metrics[place];
+        assigned.check_unit(spec)?;
+        let own = (pod.to_owned(), spec.label());
+        if self.of_pods.contains(&own) {
+            return Err(Error::usage(format!("{} of {pod} is set twice", own.1)));
+        }
+        let before = observed_of(snapshot, place, pod);
+        with_decision(snapshot, None, |snapshot, decision| {
+            set_pod(snapshot, place, pod, &assigned.value, decision)
+        })?;
+        let now = observed_of(snapshot, place, pod);
+        let item = Override {
+            result: now.filter(|now| now.to_string() != assigned.text),
+            ..Override::new(format!("{} of {pod}", own.1), assigned.words(), before)
+        };
+        self.of_pods.push(own);
+        Ok(item.of_pods([pod.into()]))
+    }
+
+    /// Makes sure that pods are measured of which the usage of a container was set.
+    ///
+    /// # Errors
+    ///
+    /// The usage of another container is unknown in all of them.
+    pub(super) fn check_whole(&self, snapshot: &Snapshot) -> Result<(), Error> {
+        for &whole in &self.wholes {
+            let spec = &snapshot.hpa.spec.metrics[whole];
+            let source = SampleSource::of(&snapshot.hpa, spec);
+            if !samples(snapshot, whole, &source).is_empty() {
+                continue;
+            }
+            let (label, name) = (spec.label(), spec.name());
+            let measured = snapshot.pod_metrics.iter().flat_map(|pod| &pod.containers);
+            let unknown = measured.filter(|own| own.get(name).is_none()).map(|own| &*own.name);
+            let unknown: BTreeSet<&str> = unknown.collect();
+            let unknown = Vec::from_iter(unknown).join(", ");
+            return Err(Error::usage(format!("{label}: the usage of {unknown} is unknown"))
+                .hint("set the usage of every container, or that of the pods"));
+        }
+        Ok(())
+    }
+}
+
+impl<'t> Part<'t> {
+    fn of(assigned: &'t Assigned, snapshot: &Snapshot) -> Option<Self> {
+        let NamedMetric { name, container, .. } = &assigned.wanted;
+        let container = container.as_deref()?;
+        let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
+        let mut whole = None;
+        for (place, metric) in metrics.filter(|(_, metric)| metric.name() == name) {
+            match metric.source() {
+                MetricSource::ContainerResource(own) if own.container == container => return None,
+                MetricSource::Resource(_) => whole = whole.or(Some(place)),
+                _ => {}
+            }
+        }
+        Some(Self { whole: whole?, container })
+    }
+}
+
+/// Gives a metric that the spec has several times the answer of its first place everywhere.
+fn copy_answer(snapshot: &mut Snapshot, places: &[usize]) {
+    let answer = snapshot.metrics[places[0]].clone();
+    for place in &places[1..] {
+        snapshot.metrics[*place].clone_from(&answer);
+    }
+}
+
+impl Assigned {
+    /// What is assumed, in words.
+    fn words(&self) -> String {
+        words(&self.value, &self.text)
+    }
+}

@@ -4,8 +4,10 @@ use kubectl_hpa::apiserver::admit::admit;
 use kubectl_hpa::apiserver::convert::hpa_from_json;
 use kubectl_hpa::apiserver::default::AdmissionRules;
 use kubectl_hpa::error::ErrorKind;
+use kubectl_hpa::keda::{KedaHpa, identity};
 use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
+use kubectl_hpa::snapshot::hpa::HpaSpec;
 use serde_json::json;
 
 use super::{as_text, assert_told};
@@ -53,6 +55,23 @@ pub fn hpa(data: &[u8]) {
             }
             Err(e) => assert!(!e.to_string().is_empty(), "an error without words"),
         }
+    }
+}
+
+/// A ScaledObject in JSON: its HPA has the name and target that can be read on their own, a metric or one
+/// that is open, and a spec that is the same when it is read again; or it is refused in words.
+pub fn scaled_object(data: &[u8]) {
+    let Some(text) = as_text(data) else { return };
+    match KedaHpa::of(text, Some("default")) {
+        Ok(made) => {
+            let target = Some(made.spec.scale_target_ref.clone());
+            assert_eq!((made.name, target), identity(text));
+            assert!(made.spec.metrics.len() + made.open.len() > 0, "no metric: {text}");
+            let written = serde_json::to_string(&made.spec).expect("a spec is JSON");
+            let back: HpaSpec = serde_json::from_str(&written).expect("it can be read");
+            assert_eq!(serde_json::to_string(&back).expect("a spec is JSON"), written);
+        }
+        Err(refused) => assert!(!refused.to_string().trim().is_empty(), "an error without words"),
     }
 }
 

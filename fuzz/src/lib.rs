@@ -10,7 +10,7 @@ mod live;
 mod passes;
 mod values;
 
-pub use documents::{document, hpa};
+pub use documents::{document, hpa, scaled_object};
 pub use live::{answers, kubeconfig};
 pub use passes::{predict, snapshot};
 pub use values::{duration, expression, quantity, range, selector, text, trace};

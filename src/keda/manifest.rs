@@ -12,8 +12,10 @@ use crate::snapshot::hpa::Behavior;
 
 /// The parts of a ScaledObject that its HPA is made of, besides its metadata.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub(super) struct Manifest {
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) api_version: String,
     pub(super) spec: Option<Spec>,
 }
 

@@ -100,6 +100,9 @@ impl From<DecodeError> for Refused {
     }
 }
 
+/// The only version of a ScaledObject.
+const API_VERSION: &str = "keda.sh/v1alpha1";
+
 /// The annotation and label by which KEDA's metrics server knows whose metric is asked for
 /// (`ScaledObjectOwnerAnnotation`, `scaledobject_types.go`).
 const OWNER: &str = "scaledobject.keda.sh/name";
@@ -116,6 +119,14 @@ fn hpa_name(name: &str, spec: &Spec) -> String {
     }
 }
 
+/// The name of the HPA of a ScaledObject and what it scales, as far as they can be read.
+pub fn identity(json: &str) -> (String, Option<CrossVersionObjectReference>) {
+    let name = decode(json).map_or_else(|_| String::new(), |it: ScaledObject| it.metadata.name);
+    let spec = decode(json).ok().and_then(|it: Manifest| it.spec).unwrap_or_default();
+    let target = spec.scale_target_ref.as_ref().map(manifest::Target::resolved);
+    (hpa_name(&name, &spec), target)
+}
+
 impl KedaHpa {
     /// The HPA that KEDA makes of a ScaledObject, `newHPAForScaledObject` in `hpa.go`. The namespace
     /// is the one to use where the manifest states none.
@@ -124,9 +135,13 @@ impl KedaHpa {
     ///
     /// The API server or KEDA refuses the ScaledObject, or KEDA has no HPA for it because it is paused.
     pub fn of(json: &str, namespace: Option<&str>) -> Result<Self, Refused> {
+        let Manifest { api_version, spec } = decode(json)?;
+        if api_version != API_VERSION {
+            let message = format!("unsupported version {api_version:?} (supported: {API_VERSION})");
+            return Err(Refused::new("apiVersion", message));
+        }
         let unknown = manifest::unknown_fields(json)?;
         let object: ScaledObject = decode(json)?;
-        let Manifest { spec } = decode(json)?;
         let name = &object.metadata.name;
         if name.is_empty() {
             return Err(Refused::new("metadata.name", "required"));

@@ -16,6 +16,7 @@ use crate::apimachinery::json::{null_as_default, unique_map};
 use crate::apimachinery::selector::Labels;
 use crate::args::{Named, Target};
 use crate::flags::Flags;
+use crate::secret::Secret;
 use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::{Evidence, Rescales, SeenPass};
@@ -45,6 +46,8 @@ pub struct Objects {
     pub workloads: Vec<Workload>,
     /// KEDA's ScaledObjects.
     pub scaled_objects: Vec<ScaledObject>,
+    /// The same ones whole, in the same order.
+    pub undecoded_scaled_objects: Vec<UndecodedScaledObject>,
     /// VerticalPodAutoscalers.
     pub vertical_pod_autoscalers: Vec<VerticalPodAutoscaler>,
     /// APIServices.
@@ -84,6 +87,17 @@ pub struct UndecodedHpa {
     pub namespace: Option<String>,
     /// The whole object.
     pub json: String,
+}
+
+/// A whole ScaledObject. Its triggers may hold passwords, so it is neither shown nor saved.
+#[derive(Debug)]
+pub struct UndecodedScaledObject {
+    /// Where it was read.
+    pub origin: String,
+    /// The line at which its document begins there, counted from 1.
+    pub line: usize,
+    /// The whole object.
+    pub json: Secret,
 }
 
 impl UndecodedHpa {

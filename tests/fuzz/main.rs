@@ -55,6 +55,7 @@ targets! {
     predict: 30,
     quantity: 5000,
     range: 3000,
+    scaled_object: 1000,
     selector: 2000,
     snapshot: 12,
     text: 500,

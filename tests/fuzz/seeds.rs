@@ -144,6 +144,43 @@ pub(crate) fn text() -> Corpus {
     lines(&texts, &["yes", "off", "012", "0o7", "1e3", "=", "!!str", "@", "\u{85}", "\u{a0}"])
 }
 
+/// ScaledObjects with the specs and the triggers that KEDA's own tests have.
+pub(crate) fn scaled_object() -> Corpus {
+    let cases = |table: &str| -> Vec<Value> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/keda/tests").join(table);
+        let text = fs::read_to_string(path).expect("a table");
+        text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect()
+    };
+    let whole = |mut spec: Value| {
+        spec["scaleTargetRef"] = json!({"name": "web"});
+        let object = json!({
+            "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": {"name": "web"}, "spec": spec,
+        });
+        object.to_string().into_bytes()
+    };
+    let specs = ["hpas.jsonl", "refused.jsonl"].into_iter().flat_map(cases);
+    let specs = specs.map(|mut case| case["spec"].take());
+    let triggers = cases("names.jsonl")
+        .into_iter()
+        .map(|case| json!({"triggers": [{"type": case["type"], "metadata": case["metadata"]}]}));
+    Corpus::new(
+        specs.chain(triggers).map(whole).collect(),
+        &[
+            "metricType",
+            "Value",
+            "FromEnv",
+            "authenticationRef",
+            "containerName",
+            "queueURL",
+            "useRegex",
+            "external",
+            "scalingModifiers",
+            "1e18",
+            "*/5",
+        ],
+    )
+}
+
 pub(crate) fn hpa() -> Corpus {
     let mut seeds = inputs(&["tests/admission"], 1);
     let states = states(29).into_iter().filter_map(|state| {

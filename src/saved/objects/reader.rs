@@ -11,13 +11,14 @@ use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{ControllerState, OWN_API_VERSION, Objects, UndecodedHpa};
+use super::{ControllerState, OWN_API_VERSION, Objects, UndecodedHpa, UndecodedScaledObject};
 use crate::apimachinery::json;
 use crate::apimachinery::json::{Text, UniqueMap, null_as_default, plain, string_map};
 use crate::apimachinery::metadata::{Condition, Metadata};
 use crate::apimachinery::selector::LabelSelector;
 use crate::saved::place::bytes_until;
 use crate::saved::wire::{EventObject, LeaseObject, ScaleObject};
+use crate::secret::Secret;
 use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ManagerPod;
 use crate::snapshot::metric::PodMetrics;
@@ -199,7 +200,9 @@ impl Objects {
                 self.workloads.push(workload(fields, group, kind)?);
             }
             ("keda.sh", "ScaledObject") => {
-                self.scaled_objects.push(ScaledObject::deserialize(fields)?);
+                let (object, whole) = scaled_object(fields, source, api_version)?;
+                self.scaled_objects.push(object);
+                self.undecoded_scaled_objects.push(whole);
             }
             ("autoscaling.k8s.io", "VerticalPodAutoscaler") => {
                 let vpa = VerticalPodAutoscaler::deserialize(fields)?;
@@ -292,21 +295,9 @@ impl UndecodedHpa {
         source: SourceText<'_>,
         api_version: &str,
     ) -> Result<Self, D::Error> {
-        // Raw values keep the spelling of numbers, which quantities depend on.
-        let fields = UniqueMap::<String, &'de RawValue>::deserialize(fields)?.0;
-        let metadata = match fields.get("metadata") {
-            Some(raw) => Option::<Meta<'_>>::deserialize(json::Objects(*raw))
-                .map_err(|e| source.note::<D::Error>(raw.get(), Fault::from_json(&e, raw.get())))?
-                .unwrap_or_default(),
-            None => Meta::default(),
-        };
-        let text = |text: &str| serde_json::to_string(text).map_err(D::Error::custom);
-        let mut json =
-            format!(r#"{{"apiVersion":{},"kind":"HorizontalPodAutoscaler""#, text(api_version)?);
-        for (name, raw) in &fields {
-            json += &format!(",{}:{raw}", text(name)?);
-        }
-        json.push('}');
+        let fields = RawFields::deserialize(fields)?.0;
+        let metadata: Meta<'_> = part(&fields, "metadata", source)?;
+        let json = whole(&fields, api_version, "HorizontalPodAutoscaler")?;
         Ok(Self {
             origin: source.origin.to_owned(),
             line: source.line,
@@ -315,6 +306,57 @@ impl UndecodedHpa {
             json,
         })
     }
+}
+
+/// The fields of an object besides its kind. Raw values keep the spelling of numbers, which quantities
+/// depend on.
+type RawFields<'de> = UniqueMap<String, &'de RawValue>;
+
+/// Reads one of them; none and null are the zero value.
+fn part<'de, T: Default + Deserialize<'de>, E: Error>(
+    fields: &BTreeMap<String, &'de RawValue>,
+    name: &str,
+    source: SourceText<'_>,
+) -> Result<T, E> {
+    let Some(raw) = fields.get(name) else { return Ok(T::default()) };
+    let read = Option::<T>::deserialize(json::Objects(*raw));
+    let read = read.map_err(|e| source.note::<E>(raw.get(), Fault::from_json(&e, raw.get())))?;
+    Ok(read.unwrap_or_default())
+}
+
+/// An object as JSON, put together again.
+fn whole<E: Error>(
+    fields: &BTreeMap<String, &RawValue>,
+    api_version: &str,
+    kind: &str,
+) -> Result<String, E> {
+    let text = |text: &str| serde_json::to_string(text).map_err(E::custom);
+    let mut json = format!(r#"{{"apiVersion":{},"kind":{}"#, text(api_version)?, text(kind)?);
+    for (name, raw) in fields {
+        json += &format!(",{}:{raw}", text(name)?);
+    }
+    json.push('}');
+    Ok(json)
+}
+
+/// Reads a ScaledObject, what a pass needs of it and all of it.
+fn scaled_object<'de, D: Deserializer<'de>>(
+    fields: D,
+    source: SourceText<'_>,
+    api_version: &str,
+) -> Result<(ScaledObject, UndecodedScaledObject), D::Error> {
+    let fields = RawFields::deserialize(fields)?.0;
+    let object = ScaledObject {
+        metadata: part(&fields, "metadata", source)?,
+        spec: part(&fields, "spec", source)?,
+        status: part(&fields, "status", source)?,
+    };
+    let whole = UndecodedScaledObject {
+        origin: source.origin.to_owned(),
+        line: source.line,
+        json: Secret::new(whole(&fields, api_version, "ScaledObject")?),
+    };
+    Ok((object, whole))
 }
 
 /// Reads the fields of an object that makes pods.

@@ -190,7 +190,7 @@ fn explain(config: &Kubeconfig) -> Vec<String> {
 
 fn describe(config: &Kubeconfig) -> Vec<String> {
     let path = config.path().display().to_string();
-    let cache = config.folder().join("cache").display().to_string();
+    let cache = config.directory().join("cache").display().to_string();
     let hpa = ["hpa", "nginx-deployment", "-n", "default"];
     let mut command = words(&["kubectl", "--kubeconfig", &path, "--cache-dir", &cache, "describe"]);
     command.extend(words(&hpa));

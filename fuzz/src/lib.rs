@@ -1,7 +1,7 @@
 //! What is fuzzed: a function a target, which takes any bytes and panics where a promise does not hold.
 //! Where text comes from, and how often, is for whoever calls: `tests/fuzz` with a mutator of its own,
 //! or cargo-fuzz. Nothing here runs a program, reaches beyond the loopback interface, or writes
-//! outside of a folder of its own.
+//! outside of a directory of its own.
 
 #![allow(unreachable_pub, reason = "tests include it as a module")]
 

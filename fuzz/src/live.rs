@@ -52,7 +52,7 @@ pub fn kubeconfig(data: &[u8]) {
     });
 }
 
-/// A folder with a kubeconfig, in which no credential plugin may run.
+/// A directory with a kubeconfig, in which no credential plugin may run.
 struct Home {
     runtime: Runtime,
     kubeconfig: PathBuf,
@@ -66,15 +66,15 @@ thread_local! {
 impl Home {
     fn new() -> Self {
         let name = format!("kubectl-hpa-fuzz-{}-{:?}", std::process::id(), thread::current().id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder).expect("a folder of one's own");
-        let kuberc = folder.join("kuberc");
+        let directory = std::env::temp_dir().join(name);
+        fs::create_dir_all(&directory).expect("a directory of one's own");
+        let kuberc = directory.join("kuberc");
         fs::write(&kuberc, "credentialPluginPolicy: DenyAll\n").expect("a file of one's own");
         let kuberc = kuberc.to_str().expect("a path in UTF-8").to_owned();
         let variables = BTreeMap::from([("KUBERC".to_owned(), kuberc)]);
         let environment = Environment { variables, ..Environment::default() };
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let kubeconfig = folder.join("config");
+        let kubeconfig = directory.join("config");
         fs::write(&kubeconfig, "").expect("a file of one's own");
         Self { runtime, kubeconfig, environment }
     }
@@ -82,8 +82,8 @@ impl Home {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        if let Some(folder) = self.kubeconfig.parent() {
-            let _ = fs::remove_dir_all(folder);
+        if let Some(directory) = self.kubeconfig.parent() {
+            let _ = fs::remove_dir_all(directory);
         }
     }
 }

@@ -24,7 +24,7 @@ fn validator() -> Validator {
     published::validator(&schema())
 }
 
-/// The examples, each by its folder and the name of its HPA.
+/// The examples, each by its directory and the name of its HPA.
 const EXAMPLES: [(&str, &str); 5] = [
     ("nginx", "nginx-deployment"),
     ("nginx/after-15s", "nginx-deployment"),
@@ -33,11 +33,11 @@ const EXAMPLES: [(&str, &str); 5] = [
     ("queue", "worker"),
 ];
 
-fn example(folder: &str, name: &str) -> Input {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(folder);
-    let folder = folder.to_str().expect("a path in UTF-8").to_owned();
+fn example(directory: &str, name: &str) -> Input {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(directory);
+    let directory = directory.to_str().expect("a path in UTF-8").to_owned();
     let options = Options { name: name.to_owned(), ..Options::default() };
-    let objects = file::read(&[folder]).expect("an example");
+    let objects = file::read(&[directory]).expect("an example");
     assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("an example")
 }
 
@@ -101,7 +101,8 @@ fn inputs() -> Vec<(String, Input)> {
         let input = common::read(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
         (name.to_owned(), input)
     });
-    let examples = EXAMPLES.map(|(folder, name)| (folder.to_owned(), example(folder, name)));
+    let examples =
+        EXAMPLES.map(|(directory, name)| (directory.to_owned(), example(directory, name)));
     let mut inputs: Vec<_> = recorded.chain(made).chain(examples).collect();
     let mut unknown = inputs.clone();
     for (name, input) in &mut unknown {
@@ -431,10 +432,10 @@ fn the_schema_of_lists_describes_what_is_printed_and_nothing_else() {
 
 /// What the program prints for a prediction.
 fn prediction(form: &str, flags: &[&str]) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/nginx");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/nginx");
     let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
         .args(["predict", "nginx-deployment", "-o", form, "-f"])
-        .arg(folder)
+        .arg(directory)
         .args(flags)
         .output()
         .expect("it runs");

@@ -317,13 +317,13 @@ fn colours_stress_what_the_words_say() {
 #[test]
 fn no_line_is_wider_than_the_terminal() {
     for width in [80, 100, 200] {
-        for (name, folder) in [
+        for (name, directory) in [
             ("nginx-deployment", "examples/nginx"),
             ("worker", "examples/queue"),
             ("podinfo", "examples/podinfo"),
         ] {
             let layout = Layout { width: Some(width), ..Layout::default() };
-            for line in screen(name, &[folder], true, &layout).lines() {
+            for line in screen(name, &[directory], true, &layout).lines() {
                 // A command is never broken.
                 if line.trim_start().starts_with("$ ") {
                     continue;

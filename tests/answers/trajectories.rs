@@ -293,9 +293,9 @@ fn ends_inside_the_range_of_a_candidate(half_minutes: usize) {
 /// answer, a candidate has one, too.
 #[test]
 fn the_recipe_of_the_readme_ends_in_an_answer() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recipe");
-    fs::create_dir_all(&folder).unwrap();
-    let (state, candidate) = (folder.join("peak.json"), folder.join("hpa.yaml"));
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recipe");
+    fs::create_dir_all(&directory).unwrap();
+    let (state, candidate) = (directory.join("peak.json"), directory.join("hpa.yaml"));
     let (mut held, mut failed, mut unknown, mut lost) = (0, 0, 0, Vec::new());
     for name in ["plain", "behave", "nodown"] {
         for (input, ..) in sampled(name, Past::Led, 3) {

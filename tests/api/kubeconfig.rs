@@ -1,4 +1,4 @@
-//! Kubeconfig files for a running server, in a folder of their own that goes with them.
+//! Kubeconfig files for a running server, in a directory of their own that goes with them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ pub(crate) enum Exec<'a> {
 /// A kubeconfig file. Dropping it removes the file and what stands beside it.
 #[derive(Debug)]
 pub(crate) struct Kubeconfig {
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 impl Kubeconfig {
@@ -58,10 +58,10 @@ impl Kubeconfig {
     pub(crate) fn write(server: &Server, auth: &Auth<'_>) -> Self {
         static WRITTEN: AtomicUsize = AtomicUsize::new(0);
         let number = WRITTEN.fetch_add(1, Ordering::SeqCst);
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("kubeconfig-{}-{number}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder for a kubeconfig");
-        let config = Self { folder };
+        fs::create_dir_all(&directory).expect("a directory for a kubeconfig");
+        let config = Self { directory };
         let url = server.url();
         let mut cluster = json!({"server": url});
         if url.starts_with("https") {
@@ -88,12 +88,12 @@ impl Kubeconfig {
 
     /// The file.
     pub(crate) fn path(&self) -> PathBuf {
-        self.folder.join("config")
+        self.directory.join("config")
     }
 
-    /// The folder, in which a test may put more.
-    pub(crate) fn folder(&self) -> &Path {
-        &self.folder
+    /// The directory, in which a test may put more.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// Changes the file's text, which is JSON.
@@ -106,7 +106,7 @@ impl Kubeconfig {
 
     /// What the exec plugin got as `KUBERNETES_EXEC_INFO`, once for each time that it ran.
     pub(crate) fn exec_runs(&self) -> Vec<String> {
-        let text = fs::read_to_string(self.folder.join("runs")).unwrap_or_default();
+        let text = fs::read_to_string(self.directory.join("runs")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
@@ -150,9 +150,9 @@ impl Kubeconfig {
             Exec::Hangs => "exec sleep 30\n".to_owned(),
             Exec::Missing => String::new(),
         };
-        let folder = self.folder.display();
-        let record = format!("printf '%s\\n' \"$KUBERNETES_EXEC_INFO\" >> '{folder}/runs'\n");
-        let script = self.folder.join("plugin.sh");
+        let directory = self.directory.display();
+        let record = format!("printf '%s\\n' \"$KUBERNETES_EXEC_INFO\" >> '{directory}/runs'\n");
+        let script = self.directory.join("plugin.sh");
         fs::write(&script, record + &act).expect("an exec plugin");
         let missing = matches!(exec, Exec::Missing);
         // The shell reads the script: one that was just written may still be open in a process
@@ -170,7 +170,7 @@ impl Kubeconfig {
 
 impl Drop for Kubeconfig {
     fn drop(&mut self) {
-        // What is left lies below the target folder.
-        drop(fs::remove_dir_all(&self.folder));
+        // What is left lies below the target directory.
+        drop(fs::remove_dir_all(&self.directory));
     }
 }

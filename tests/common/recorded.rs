@@ -57,10 +57,10 @@ pub(crate) fn inputs() -> &'static [(Case, Input)] {
     &INPUTS
 }
 
-/// All of a folder, by file and line.
-pub(crate) fn read(folder: &str) -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let entries = fs::read_dir(folder).expect("the folder of the cases");
+/// All of a directory, by file and line.
+pub(crate) fn read(directory: &str) -> Vec<Case> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
+    let entries = fs::read_dir(directory).expect("the directory of the cases");
     let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
     files.retain(|file| file.extension().is_some_and(|end| end == "jsonl"));
     files.sort();

@@ -98,7 +98,7 @@ fn long(name: &str, corpus: &Corpus, target: Target) {
     let end = Duration::from_secs(number("FUZZ_SECONDS").unwrap_or(60));
     let first = number("FUZZ_FROM").unwrap_or(0);
     let mut failures = Failures::new(name, target);
-    write_seeds(&failures.folder.join("seeds"), corpus);
+    write_seeds(&failures.directory.join("seeds"), corpus);
     for seed in corpus.seeds() {
         failures.run(seed);
     }
@@ -127,15 +127,15 @@ struct Failures<'n> {
     name: &'n str,
     target: Target,
     /// Where their inputs are written.
-    folder: PathBuf,
+    directory: PathBuf,
     /// With how often, and with the shortest input.
     places: BTreeMap<String, (u64, Vec<u8>, String)>,
 }
 
 impl<'n> Failures<'n> {
     fn new(name: &'n str, target: Target) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz").join(name);
-        Self { name, target, folder, places: BTreeMap::new() }
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz").join(name);
+        Self { name, target, directory, places: BTreeMap::new() }
     }
 
     fn run(&mut self, input: &[u8]) {
@@ -148,9 +148,9 @@ impl<'n> Failures<'n> {
     }
 
     fn assert_none(&self) {
-        fs::create_dir_all(&self.folder).expect("a folder below target/");
+        fs::create_dir_all(&self.directory).expect("a directory below target/");
         let tell = |(place, (count, input, said)): (&String, &(u64, Vec<u8>, String))| {
-            let file = self.folder.join(place.replace(['/', '\\', ':'], "-"));
+            let file = self.directory.join(place.replace(['/', '\\', ':'], "-"));
             fs::write(&file, input).expect("a file below target/");
             let said: String = said.chars().take(2000).collect();
             let file = file.display();
@@ -192,9 +192,9 @@ fn said(payload: &dyn Any) -> String {
 }
 
 /// The seeds as cargo-fuzz takes them.
-fn write_seeds(folder: &Path, corpus: &Corpus) {
-    fs::create_dir_all(folder).expect("a folder below target/");
+fn write_seeds(directory: &Path, corpus: &Corpus) {
+    fs::create_dir_all(directory).expect("a directory below target/");
     for (place, seed) in corpus.seeds().iter().enumerate() {
-        fs::write(folder.join(place.to_string()), seed).expect("a file below target/");
+        fs::write(directory.join(place.to_string()), seed).expect("a file below target/");
     }
 }

@@ -353,7 +353,7 @@ pub(crate) fn answers() -> Corpus {
         status: u16,
         body: Value,
     }
-    let [file] = &in_folder("tests/wire")[..] else { panic!("one recording") };
+    let [file] = &in_directory("tests/wire")[..] else { panic!("one recording") };
     let text = read(file);
     let exchange = |line| serde_json::from_str::<Exchange>(line).expect("an exchange");
     let exchanges = text.lines().map(exchange).filter(|it| it.request.method == "GET");
@@ -453,12 +453,12 @@ fn states(step: usize) -> Vec<Vec<u8>> {
 }
 
 /// What was given to those who answered, by file and line.
-fn inputs(folders: &[&str], step: usize) -> Vec<Vec<u8>> {
+fn inputs(directories: &[&str], step: usize) -> Vec<Vec<u8>> {
     #[derive(Deserialize)]
     struct Recorded {
         input: Box<RawValue>,
     }
-    let texts: Vec<String> = folders.iter().flat_map(in_folder).map(read).collect();
+    let texts: Vec<String> = directories.iter().flat_map(in_directory).map(read).collect();
     let input = |line| {
         let recorded: Recorded = serde_json::from_str(line).expect("a line as recorded");
         recorded.input.get().as_bytes().to_vec()
@@ -468,9 +468,9 @@ fn inputs(folders: &[&str], step: usize) -> Vec<Vec<u8>> {
 
 /// The states of the examples, each as one text.
 fn examples() -> Vec<Vec<u8>> {
-    let folders = ["nginx", "nginx/after-15s", "podinfo", "queue", "shop"];
-    let texts = folders.map(|folder| {
-        let files = in_folder(format!("examples/{folder}"));
+    let directories = ["nginx", "nginx/after-15s", "podinfo", "queue", "shop"];
+    let texts = directories.map(|directory| {
+        let files = in_directory(format!("examples/{directory}"));
         files
             .into_iter()
             .filter(|file| file.extension().is_some_and(|end| end != "csv"))
@@ -498,10 +498,10 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).expect("a file of the repository")
 }
 
-/// The files of a folder, by name.
-fn in_folder(folder: impl AsRef<Path>) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let entries = fs::read_dir(folder).expect("a folder of the repository");
+/// The files of a directory, by name.
+fn in_directory(directory: impl AsRef<Path>) -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
+    let entries = fs::read_dir(directory).expect("a directory of the repository");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     files.retain(|file| file.is_file());
     files.sort();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::api::{Auth, Cluster, CustomMetric, ExternalMetric, Server, exchange};
 use super::metrics::{external_metric, namespace_metric, pods_metric, with_metrics};
 use super::predict::predict;
-use super::{Change, NAME, Ran, condition, explain, folder, notes, program, recorded, run};
+use super::{Change, NAME, Ran, condition, directory, explain, notes, program, recorded, run};
 
 fn object_metric(api_version: &str, kind: &str, name: &str, metric: &str, target: &Value) -> Value {
     json!({"type": "Object", "object": {
@@ -92,7 +92,7 @@ fn differing(comparison: &Value) -> Vec<(&str, Vec<&str>)> {
 #[test]
 fn the_recorded_status_is_compared_with_the_pass() {
     let server = Server::start(recorded());
-    let path = folder().join(format!("compared-{}.json", std::process::id()));
+    let path = directory().join(format!("compared-{}.json", std::process::id()));
     let file = path.to_str().expect("a path");
     let live = explain(&server, &["-o", "json", "--save", file]).answer();
     let comparison = &live["comparison"];
@@ -218,7 +218,7 @@ fn what_is_saved_gives_the_same_answer_and_holds_nothing_else() {
         });
         change(&mut cluster);
         let server = Server::start(cluster);
-        let path = folder().join(format!("saved-{name}-{}.json", std::process::id()));
+        let path = directory().join(format!("saved-{name}-{}.json", std::process::id()));
         let file = path.to_str().expect("a path");
         let live = explain(&server, &["-o", "json", "--save", file]).answer();
         let saved = fs::read_to_string(&path).expect("a saved file");
@@ -291,7 +291,7 @@ fn watching_tells_of_passes_whose_status_is_overwritten() {
         hpa["status"]["conditions"][0]["reason"] = json!("ReadyForNewScale");
     });
     let server = Server::start(cluster);
-    let file = folder().join(format!("saved-watched-{}.json", std::process::id()));
+    let file = directory().join(format!("saved-watched-{}.json", std::process::id()));
     let path = file.to_str().expect("a path");
     let answer = std::thread::scope(|scope| {
         let watching =
@@ -472,7 +472,7 @@ fn averages_of_earlier_passes_are_over_the_replicas_of_the_time() {
         lease(&mut cluster);
         cluster
     };
-    let file = folder().join(format!("saved-averages-{}.json", std::process::id()));
+    let file = directory().join(format!("saved-averages-{}.json", std::process::id()));
     let path = file.to_str().expect("a path");
     for (target_changed, replicas, asked) in [
         // All that counts was measured with the target as it is.

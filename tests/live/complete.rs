@@ -176,7 +176,7 @@ fn nothing_of_a_kubeconfig_but_names_shows() {
 fn a_file_that_never_ends_is_not_waited_for() {
     let server = Server::start(cluster());
     let config = server.kubeconfig(&Auth::Token("admin"));
-    let pipe = config.folder().join("pipe");
+    let pipe = config.directory().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
     assert!(made.success());
     let pipe = pipe.to_str().expect("a path");

@@ -36,7 +36,7 @@ fn kubeconfigs_that_are_not_there_or_not_readable() {
         .fails(1, &["error: no kubeconfig found (looked at /nonexistent/.kube/config)\n"]);
     let server = server_with(|_| {});
     let config = admin(&server);
-    let broken = config.folder().join("broken");
+    let broken = config.directory().join("broken");
     fs::write(&broken, "clusters:\n- name: [x\ncontexts: 1\n").expect("a file");
     let text = broken.display().to_string();
     // Not even in a pod does anything stand in for a file with a fault.
@@ -336,9 +336,9 @@ fn credential_plugins() {
 fn a_plugin_gets_no_input() {
     let server = server_with(|_| {});
     let config = server.kubeconfig(&Auth::Exec(Exec::Token("admin")));
-    let script = config.folder().join("plugin.sh");
+    let script = config.directory().join("plugin.sh");
     let text = fs::read_to_string(&script).expect("a script");
-    let input = config.folder().join("input");
+    let input = config.directory().join("input");
     fs::write(&script, format!("cat > '{}'\n{text}", input.display())).expect("a script");
     let explain = |more: &[&str]| {
         let mut command = program();
@@ -403,7 +403,7 @@ fn a_token_of_an_identity_provider_is_used_as_it_is() {
 fn a_token_with_a_control_character_is_not_sent() {
     let server = server_with(|_| {});
     let config = server.kubeconfig(&Auth::None);
-    let file = config.folder().join("token");
+    let file = config.directory().join("token");
     let token = authorize::token("admin");
     let two_lines = format!("{token}\nsecret-password\n");
     let user = |user: serde_json::Value| {
@@ -435,23 +435,23 @@ fn no_plugin_is_run_from_the_current_directory() {
 
     let server = server_with(|_| {});
     let config = server.kubeconfig(&Auth::Exec(Exec::Token("admin")));
-    let folder = config.folder();
-    let install = |folder: &std::path::Path, mode| {
-        let path = folder.join("get-token");
-        fs::create_dir_all(folder).expect("a folder");
+    let directory = config.directory();
+    let install = |directory: &std::path::Path, mode| {
+        let path = directory.join("get-token");
+        fs::create_dir_all(directory).expect("a directory");
         fs::write(&path, "#!/bin/sh\nexec /bin/sh \"$@\"\n").expect("a file");
         fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("a mode");
     };
-    install(folder, 0o755);
-    install(&folder.join("plain"), 0o644);
-    install(&folder.join("good"), 0o755);
-    let plain = folder.join("plain").display().to_string();
-    let good = folder.join("good").display().to_string();
+    install(directory, 0o755);
+    install(&directory.join("plain"), 0o644);
+    install(&directory.join("good"), 0o755);
+    let plain = directory.join("plain").display().to_string();
+    let good = directory.join("good").display().to_string();
     let explain = |command: &str, path: &str| {
         config.edit(|config| config["users"][0]["user"]["exec"]["command"] = command.into());
         let mut run_here = program();
         run_here.args(["explain", NAME, "-o", "json", "--kubeconfig"]).arg(config.path());
-        run(run_here.current_dir(folder).env("PATH", path))
+        run(run_here.current_dir(directory).env("PATH", path))
     };
     let relative = "Unable to connect to the server: getting credentials: exec: executable \
                     get-token: cannot run executable found relative to current directory\nhint: ";

@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::api::{Auth, Cluster, Fault, Server, When};
-use super::{NAME, Ran, explain, explain_as, folder, notes, program, recorded, run};
+use super::{NAME, Ran, directory, explain, explain_as, notes, program, recorded, run};
 
 const PODS: &str = "/api/v1/namespaces/kube-system/pods";
 const TOLERANCE: &str = "--horizontal-pod-autoscaler-tolerance=200";
@@ -234,7 +234,7 @@ fn nothing_else_of_the_pod_shows_or_is_kept() {
     let gates = "--feature-gates=HPAScaleToZero=true";
     let server =
         Server::start(with(&[manager("a", "v1.36.2", &[TOLERANCE, gates]), lease("a_3b2e")]));
-    let path = folder().join(format!("saved-manager-{}.json", std::process::id()));
+    let path = directory().join(format!("saved-manager-{}.json", std::process::id()));
     let file = path.to_str().expect("a path");
     for format in [&[][..], &["-o", "wide"], &["-o", "yaml"], &["-v", "9"]] {
         assert_eq!(explain(&server, format).code, Some(0));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::api::{Auth, Cluster, CustomMetric, ExternalMetric, Fault, Recorded, Server, When};
 use super::metrics::external_metric;
-use super::{HPAS, Ran, condition, folder, notes, program, recorded, run, schema};
+use super::{HPAS, Ran, condition, directory, notes, program, recorded, run, schema};
 
 /// Four HPAs in `shop`, of which `api` has a label, one in `test`, and the recorded one.
 fn shop() -> Cluster {
@@ -346,7 +346,7 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
     cluster.hpa(["shop", "twin"], ["apps/v1", "Deployment", "cart"], &json!({}));
     cluster.hpa(["shop", "lost"], ["apps/v1", "Deployment", "lost"], &json!({}));
     let server = Server::start(cluster);
-    let path = folder().join(format!("saved-list-{}.json", std::process::id()));
+    let path = directory().join(format!("saved-list-{}.json", std::process::id()));
     let file = path.to_str().expect("a path");
     for selection in [&["-A"][..], &["-n", "shop"], &["-A", "-l", "team"]] {
         let live = list(&server, &[selection, &["-o", "json", "--save", file]].concat()).answer();

@@ -166,6 +166,6 @@ fn condition(answer: &Value, kind: &str) -> [String; 3] {
     ["status", "reason", "message"].map(|field| found[field].as_str().unwrap_or("").to_owned())
 }
 
-fn folder() -> &'static Path {
+fn directory() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
 }

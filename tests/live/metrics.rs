@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::api::{Cluster, Fault, Server, When};
-use super::{NAME, POD_METRICS, PODS, Ran, condition, explain_as, explain_on, folder, notes};
+use super::{NAME, POD_METRICS, PODS, Ran, condition, directory, explain_as, explain_on, notes};
 use super::{program, recorded, run};
 
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/";
@@ -173,7 +173,7 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
     let mut cluster = long_lived();
     cluster.grant("bob").deny("bob", "list", "pods.metrics.k8s.io");
     let server = Server::start(cluster);
-    let file = folder().join(format!("saved-denied-{}.json", std::process::id()));
+    let file = directory().join(format!("saved-denied-{}.json", std::process::id()));
     let path = file.to_str().expect("a path");
     let answer = explain_as(&server, "bob", &["-o", "json", "--save", path]).unanswered();
     let note = "cpu: the controller itself last read 2575% (515m), in a status that last changed \
@@ -392,7 +392,7 @@ fn pods_that_fail_to_come_leave_no_answer() {
 fn old_metrics_are_told() {
     let mut cluster = Cluster::recorded();
     cluster.clock(super::api::Clock::Ahead(0));
-    let file = folder().join(format!("saved-old-{}.json", std::process::id()));
+    let file = directory().join(format!("saved-old-{}.json", std::process::id()));
     let path = file.to_str().expect("a path");
     let server = Server::start(cluster);
     let answer = super::explain(&server, &["-o", "json", "--save", path]).answer();

@@ -11,15 +11,15 @@ use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
 
 use super::api::{Auth, Server};
-use super::{NAME, Ran, away, folder, program, recorded, run};
+use super::{NAME, Ran, away, directory, program, recorded, run};
 
-/// A folder with the program under its names; it goes with the test.
+/// A directory with the program under its names; it goes with the test.
 pub(super) struct Installed(pub(super) PathBuf);
 
 impl Installed {
     fn empty(name: &str) -> Self {
-        let path = folder().join(format!("{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("a folder");
+        let path = directory().join(format!("{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("a directory");
         Self(path)
     }
 
@@ -29,12 +29,12 @@ impl Installed {
         installed
     }
 
-    /// `install-links` into the folder.
+    /// `install-links` into the directory.
     fn links(&self, more: &[&str]) -> Ran {
         run(program().args(["install-links", "--dir"]).arg(&self.0).args(more))
     }
 
-    /// The PATH with this folder in it.
+    /// The PATH with this directory in it.
     pub(super) fn path(&self) -> OsString {
         let paths = env::var_os("PATH").unwrap_or_default();
         let paths = [self.0.clone()].into_iter().chain(env::split_paths(&paths));
@@ -44,7 +44,7 @@ impl Installed {
 
 impl Drop for Installed {
     fn drop(&mut self) {
-        // What is left lies below the target folder.
+        // What is left lies below the target directory.
         drop(fs::remove_dir_all(&self.0));
     }
 }
@@ -52,7 +52,7 @@ impl Drop for Installed {
 /// The installed kubectl. Machines without it have nothing to prove here.
 pub(super) fn kubectl() -> Option<PathBuf> {
     let paths = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&paths).map(|folder| folder.join("kubectl")).find(|path| path.is_file())
+    env::split_paths(&paths).map(|directory| directory.join("kubectl")).find(|path| path.is_file())
 }
 
 /// Explains the recorded HPA with the words that lead to the verb.
@@ -148,11 +148,11 @@ fn links_are_made_once_and_nothing_else_is_touched() {
     assert_eq!(fs::read_to_string(at("kubectl-hpa_predict")).expect("a file"), "mine");
     assert_eq!(fs::read_link(at("kubectl_complete-hpa")).expect("a link"), Path::new("/bin/true"));
 
-    run(program().args(["install-links", "--dir", "/nonexistent/folder"]))
+    run(program().args(["install-links", "--dir", "/nonexistent/directory"]))
         .fails(1, &["no such directory", "hint: create it"]);
 }
 
-/// As a package manager has it: one link in a folder of the PATH to a program elsewhere.
+/// As a package manager has it: one link in a directory of the PATH to a program elsewhere.
 #[test]
 fn links_go_beside_the_one_that_was_found() {
     let installed = Installed::empty("krew");

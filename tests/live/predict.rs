@@ -8,7 +8,7 @@ use serde_json::json;
 use super::answers::recorded_value;
 use super::api::{Kubeconfig, Server, exchange};
 use super::metrics::external_metric;
-use super::{NAME, Ran, folder, program, recorded, run};
+use super::{NAME, Ran, directory, program, recorded, run};
 use crate::api::Auth;
 
 pub(super) fn predict(config: &Kubeconfig, more: &[&str]) -> Ran {
@@ -22,7 +22,7 @@ fn a_candidate_is_answered_by_what_its_own_metrics_say() {
     let server = Server::start(recorded());
     let config = server.kubeconfig(&Auth::Token("admin"));
     let running = &exchange("hpa").response.body;
-    let path = folder().join("candidate.json");
+    let path = directory().join("candidate.json");
     let candidate = json!({
         "apiVersion": "autoscaling/v2",
         "kind": "HorizontalPodAutoscaler",

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::api::{Answer, Cluster, Fault, Server, When};
 use super::metrics::{external_metric, pods_metric, with_metrics};
-use super::{NAME, POD_METRICS, Ran, explain_as, folder, program, recorded, run};
+use super::{NAME, POD_METRICS, Ran, directory, explain_as, program, recorded, run};
 
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default";
 const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default";
@@ -57,7 +57,7 @@ const OF_THE_READING: [&str; 2] = ["basis", "notes"];
 fn live_and_saved(server: &Server) -> [(Option<i32>, Value); 2] {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let number = COUNT.fetch_add(1, Ordering::SeqCst);
-    let path: PathBuf = folder().join(format!("again-{}-{number}.json", std::process::id()));
+    let path: PathBuf = directory().join(format!("again-{}-{number}.json", std::process::id()));
     let file = path.to_str().expect("a path");
     let answer = |ran: Ran| {
         let text = &ran.stdout;
@@ -173,7 +173,7 @@ fn what_surrounds_a_pass_is_read_again() {
     cluster.fault(When::on(POD_METRICS), Fault::Unavailable(None));
     let server = Server::start(cluster);
     same(&server);
-    let path = folder().join(format!("surroundings-{}.json", std::process::id()));
+    let path = directory().join(format!("surroundings-{}.json", std::process::id()));
     let file = path.to_str().expect("a path");
     explain_as(&server, "bob", &["--save", file]);
     let saved = fs::read_to_string(&path).expect("a saved file");

@@ -17,7 +17,7 @@ use super::api::{
     authorize, base64,
 };
 use super::apply::{SCALE, WEB, cluster};
-use super::{HPAS, POD_METRICS, away, folder};
+use super::{HPAS, POD_METRICS, away, directory};
 
 /// What every secret starts with; the place follows.
 const SECRET: &str = "not-for-any-eye";
@@ -126,7 +126,7 @@ fn guarded(users: &[&str]) -> Cluster {
 /// A kubeconfig in which everything that is not asked for is secret, too.
 fn guarded_config(server: &Server, user: impl FnOnce(&Path) -> Value) -> Kubeconfig {
     let config = server.kubeconfig(&Auth::None);
-    let user = user(config.folder());
+    let user = user(config.directory());
     config.edit(|config| {
         let extensions = |place: &str| json!([{"name": "x", "extension": {"key": secret(place)}}]);
         config["extensions"] = extensions("extension");
@@ -151,7 +151,7 @@ fn guarded_config(server: &Server, user: impl FnOnce(&Path) -> Value) -> Kubecon
 
 /// All that came of the verbs.
 struct Traces {
-    folder: PathBuf,
+    directory: PathBuf,
     /// What was printed on the two streams, by the words of the run.
     printed: Vec<(String, [Vec<u8>; 2])>,
 }
@@ -163,7 +163,7 @@ impl Traces {
     }
 
     fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
-        let files = fs::read_dir(&self.folder).expect("a folder");
+        let files = fs::read_dir(&self.directory).expect("a directory");
         let paths = files.map(|file| file.expect("a file").path());
         paths.map(|path| (path.clone(), fs::read(path).expect("a file"))).collect()
     }
@@ -188,8 +188,8 @@ impl Traces {
 
 impl Drop for Traces {
     fn drop(&mut self) {
-        // What is left lies below the target folder.
-        drop(fs::remove_dir_all(&self.folder));
+        // What is left lies below the target directory.
+        drop(fs::remove_dir_all(&self.directory));
     }
 }
 
@@ -231,19 +231,19 @@ const COMPLETE_SERVER: &[&str] = &["__complete", "explain", "--cluster", ""];
 const ALL: &[&[&str]] =
     &[EXPLAIN, LIST, PREDICT, APPLY, COMPLETE, COMPLETE_METRIC, COMPLETE_SERVER];
 
-/// Runs these verbs in a folder of their own, in surroundings that hold secrets, too.
+/// Runs these verbs in a directory of their own, in surroundings that hold secrets, too.
 fn traces(config: &Kubeconfig, verbs: &[&[&str]], more: &[&str], proxy: Option<&str>) -> Traces {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBER.fetch_add(1, Ordering::SeqCst);
-    let home = folder().join(format!("traces-{}-{number}", std::process::id()));
-    fs::create_dir_all(&home).expect("a folder");
-    let mut traces = Traces { folder: home, printed: Vec::new() };
+    let home = directory().join(format!("traces-{}-{number}", std::process::id()));
+    fs::create_dir_all(&home).expect("a directory");
+    let mut traces = Traces { directory: home, printed: Vec::new() };
     let proxied = format!("http://me:{}@127.0.0.1:1", secret("proxy-variable"));
     for verb in verbs {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
         away(&mut command);
-        command.current_dir(&traces.folder).env("HOME", &traces.folder);
-        command.env("TMPDIR", &traces.folder).env("GITHUB_STEP_SUMMARY", "summary.md");
+        command.current_dir(&traces.directory).env("HOME", &traces.directory);
+        command.env("TMPDIR", &traces.directory).env("GITHUB_STEP_SUMMARY", "summary.md");
         command.env("API_KEY", secret("variable")).env("KUBECONFIG", config.path());
         command.env("HTTPS_PROXY", proxy.unwrap_or(&proxied)).env("HTTP_PROXY", &proxied);
         // Words that follow would be completed otherwise.
@@ -255,8 +255,8 @@ fn traces(config: &Kubeconfig, verbs: &[&[&str]], more: &[&str], proxy: Option<&
     traces
 }
 
-fn script(folder: &Path, text: &str) -> Value {
-    let path = folder.join("plugin.sh");
+fn script(directory: &Path, text: &str) -> Value {
+    let path = directory.join("plugin.sh");
     fs::write(&path, text).expect("a plugin");
     json!({"exec": {
         "apiVersion": "client.authentication.k8s.io/v1",
@@ -305,7 +305,7 @@ fn no_credentials_show() {
     let expired = format!("{SECRET}.{expired}.signature");
     type User<'a> = Box<dyn Fn(&Path) -> Value + 'a>;
     let is = |user: Value| -> User<'_> { Box::new(move |_| user.clone()) };
-    let runs = |text: String| -> User<'_> { Box::new(move |folder| script(folder, &text)) };
+    let runs = |text: String| -> User<'_> { Box::new(move |directory| script(directory, &text)) };
     let good = json!({"token": token});
     let cases: Vec<(&str, bool, User<'_>)> = vec![
         ("token", true, is(good.clone())),
@@ -314,8 +314,8 @@ fn no_credentials_show() {
         (
             "token file",
             true,
-            Box::new(|folder| {
-                fs::write(folder.join("token"), &token).expect("a file");
+            Box::new(|directory| {
+                fs::write(directory.join("token"), &token).expect("a file");
                 json!({"tokenFile": "token", "token": secret("token-beside-a-file")})
             }),
         ),

@@ -248,8 +248,8 @@ impl Source {
 }
 
 fn sources() -> Vec<Source> {
-    fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).expect("a folder of sources") {
+    fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(directory).expect("a directory of sources") {
             let path = entry.expect("an entry").path();
             if path.is_dir() {
                 collect(&path, files);

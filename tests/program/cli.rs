@@ -65,17 +65,17 @@ fn good() -> String {
     documents(&[HPA, REST, STATE])
 }
 
-/// An empty folder of a test's own.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a folder");
-    folder
+/// An empty directory of a test's own.
+fn directory(name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).expect("a directory");
+    directory
 }
 
-/// A file in a folder of a test's own; its name for the command line.
+/// A file in a directory of a test's own; its name for the command line.
 fn file(test: &str, content: impl AsRef<[u8]>) -> String {
-    let path = folder(test).join("in");
+    let path = directory(test).join("in");
     fs::write(&path, content).expect("a file");
     path.to_str().expect("a path in UTF-8").to_owned()
 }
@@ -202,7 +202,7 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     assert_eq!([&object["outcome"]["status"], &object["outcome"]["events"]], [&Value::Null; 2]);
     assert_eq!(object["hpa"]["spec"]["minReplicas"], 1);
     // Saved, it is missing again, and not something that a server said.
-    let path = folder("without_target").join("state.json");
+    let path = directory("without_target").join("state.json");
     let path = path.to_str().expect("a path in UTF-8");
     answer(&["explain", "web", "-f", "-", "--save", path], &missing, &[]);
     let saved = outcome(&["explain", "web", "-f", path, "-o", "json"], "");
@@ -316,7 +316,7 @@ spec:
 "
         )
     };
-    let path = folder("manager").join("saved");
+    let path = directory("manager").join("saved");
     let path = path.to_str().expect("a path in UTF-8");
     let args = ["explain", "web", "-o", "json", "-f"];
     let explain = |from: &str, input: &str, more: &[&str]| {
@@ -450,7 +450,7 @@ fn bad_input_is_refused_with_one_clear_line() {
 
 #[test]
 fn files_that_cannot_be_read_are_named() {
-    let empty = folder("files_that_cannot_be_read");
+    let empty = directory("files_that_cannot_be_read");
     let empty = empty.to_str().expect("a path in UTF-8");
     for (args, said, hinted) in [
         (
@@ -754,7 +754,7 @@ fn what_no_list_can_be_made_of_is_refused() {
 
 #[test]
 fn a_saved_list_gives_the_same_list() {
-    let path = folder("saved_list").join("out");
+    let path = directory("saved_list").join("out");
     let path = path.to_str().expect("a path in UTF-8");
     for selection in [&[][..], &["-n", "shop"], &["-l", "team"]] {
         let args = [&["explain", "-o", "json"], selection, &["-f"]].concat();
@@ -802,7 +802,7 @@ fn ends_soon(test: &str, size: usize, limit: Duration) {
         assert!(error.len() < 1000, "{name}: {} bytes of error", error.len());
         assert!(took < limit, "{name}: {took:?}");
     }
-    let _ = fs::remove_dir_all(folder(test));
+    let _ = fs::remove_dir_all(directory(test));
 }
 
 #[test]
@@ -977,9 +977,9 @@ fn machine_forms_hold_what_was_read() {
 
 #[test]
 fn what_is_saved_gives_the_same_outcome() {
-    let folder = folder("saved");
+    let directory = directory("saved");
     let [first, second] = ["first", "second"].map(|name| {
-        let path = folder.join(name);
+        let path = directory.join(name);
         path.to_str().expect("a path in UTF-8").to_owned()
     });
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
@@ -1029,7 +1029,7 @@ fn other_requests_are_assumed_of_what_was_saved_before_them() {
 
 #[test]
 fn policies_that_are_none_are_saved_as_such() {
-    let path = folder("no_policies").join("state.json");
+    let path = directory("no_policies").join("state.json");
     let path = path.to_str().expect("a path in UTF-8");
     let behavior = "behavior: {scaleUp: {policies: [], selectPolicy: Disabled}}\n  metrics:";
     // One that a server holds is not judged.
@@ -1093,12 +1093,12 @@ fn a_runner_obeys_nothing_that_was_read() {
     assert!(!text(&ran.stderr).lines().any(|line| obeyed(line, path)), "{}", text(&ran.stderr));
 }
 
-/// A pipe in a folder may never be written to; one that is named is what the shell makes of `<(…)`.
+/// A pipe in a directory may never be written to; one that is named is what the shell makes of `<(…)`.
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_read_only_by_its_name() {
-    let folder = folder("pipes");
-    let path = |name: &str| folder.join(name).to_str().expect("a path in UTF-8").to_owned();
+    let directory = directory("pipes");
+    let path = |name: &str| directory.join(name).to_str().expect("a path in UTF-8").to_owned();
     let pipe = path("pipe.json");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
     fs::write(path("in.yaml"), good()).expect("a file");
@@ -1154,9 +1154,9 @@ fn values_are_found_whatever_namespace_they_leave_out() {
 
 #[test]
 fn what_cannot_be_saved_is_no_answer() {
-    let folder = folder("not_saved");
-    let folder = folder.to_str().expect("a path in UTF-8");
-    for path in [folder, &format!("{folder}/missing/file")] {
+    let directory = directory("not_saved");
+    let directory = directory.to_str().expect("a path in UTF-8");
+    for path in [directory, &format!("{directory}/missing/file")] {
         let args = ["explain", "web", "-f", "-", "--save", path];
         let (error, hint, code) = refusal(&run(&args, &good(), &[]));
         assert!(error.starts_with(&format!("failed to write {path}: ")), "{error}");
@@ -1212,8 +1212,8 @@ fn what_is_typed_for_predict_is_refused_in_one_line() {
 
 #[test]
 fn nothing_that_is_read_is_saved_over() {
-    let folder = folder("saved_over");
-    let path = |name: &str| folder.join(name).to_str().expect("a path in UTF-8").to_owned();
+    let directory = directory("saved_over");
+    let path = |name: &str| directory.join(name).to_str().expect("a path in UTF-8").to_owned();
     let (state, link, other) = (path("state.json"), path("link"), path("other.yaml"));
     let states = path(".");
     fs::write(&state, good()).expect("a file");
@@ -1441,17 +1441,17 @@ fn a_clock_far_from_its_samples_is_said_where_the_answer_stands() {
 /// Two manifests over the same load, of which one is not the first document of its file.
 #[test]
 fn each_candidate_is_judged_and_shown_where_it_is() {
-    let folder = folder("candidates");
+    let directory = directory("candidates");
     let two = HPA.replace("maxReplicas: 5", "maxReplicas: 2");
     let other = "# Not this one.\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}";
     let texts = [("state.yaml", good()), ("a.yaml", two), ("b.yaml", documents(&[other, HPA]))];
     for (name, text) in texts {
-        fs::write(folder.join(name), text).expect("a file");
+        fs::write(directory.join(name), text).expect("a file");
     }
     let run = |more: &[&str]| {
         let mut command = Command::new(cargo_bin_cmd!().get_program());
         let typed = ["predict", "web", "-n", "shop", "-f", "state.yaml", "--history", "none"];
-        command.current_dir(&folder).env_remove("GITHUB_STEP_SUMMARY").args(typed).args(more);
+        command.current_dir(&directory).env_remove("GITHUB_STEP_SUMMARY").args(typed).args(more);
         command.output().expect("it runs")
     };
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");

@@ -82,9 +82,9 @@ fn scripts_are_well_formed() {
 fn with_the_program() -> OsString {
     let program = Path::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
     let paths = env::var_os("PATH").unwrap_or_default();
-    let folder = program.parent().expect("a folder").to_owned();
-    let all = [folder].into_iter().chain(env::split_paths(&paths));
-    env::join_paths(all).expect("folders of a PATH")
+    let directory = program.parent().expect("a directory").to_owned();
+    let all = [directory].into_iter().chain(env::split_paths(&paths));
+    env::join_paths(all).expect("directories of a PATH")
 }
 
 #[cfg(unix)]

@@ -89,9 +89,12 @@ fn long_tests_are_described() {
         let source = fs::read_to_string(file).unwrap_or_default();
         source.lines().any(|line| line.trim_start().starts_with("#[ignore"))
     };
-    let files = |folder: &Path| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files =
+        |directory: &Path| fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let mut long = 0;
-    for program in files(&root().join("tests")).filter(|folder| folder.join("main.rs").exists()) {
+    for program in
+        files(&root().join("tests")).filter(|directory| directory.join("main.rs").exists())
+    {
         if files(&program).any(|file| is_long(&file)) {
             let name = program.file_name().unwrap().to_str().unwrap();
             let command = format!("cargo test --release --test {name} -- --ignored");
@@ -111,8 +114,8 @@ fn promises_of_security_are_tested() {
         code.filter(is_name).filter(|name| name.matches('_').count() > 1).collect();
     assert!(tests.len() > 15, "{tests:?}");
     let mut sources = Vec::new();
-    for folder in ["src", "tests"] {
-        collect(&root().join(folder), &mut sources);
+    for directory in ["src", "tests"] {
+        collect(&root().join(directory), &mut sources);
     }
     for test in tests {
         let (suite, name) = test.rsplit_once("::").unwrap_or(("", test));
@@ -125,8 +128,8 @@ fn promises_of_security_are_tested() {
     }
 }
 
-fn collect(folder: &Path, sources: &mut Vec<(PathBuf, String)>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
+fn collect(directory: &Path, sources: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(directory).expect("a directory") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
             collect(&path, sources);
@@ -146,7 +149,7 @@ fn the_pipeline_downloads_this_version() {
 #[test]
 fn links_lead_somewhere() {
     let mut documents = vec![root().to_owned(), root().join("docs")];
-    documents = documents.into_iter().flat_map(|folder| markdown(&folder)).collect();
+    documents = documents.into_iter().flat_map(|directory| markdown(&directory)).collect();
     assert!(documents.len() > 8, "{documents:?}");
     for document in documents {
         let text = fs::read_to_string(&document).unwrap();
@@ -172,8 +175,8 @@ fn links_lead_somewhere() {
     }
 }
 
-fn markdown(folder: &Path) -> Vec<PathBuf> {
+fn markdown(directory: &Path) -> Vec<PathBuf> {
     let entries =
-        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+        fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path());
     entries.filter(|path| path.extension().is_some_and(|end| end == "md")).collect()
 }

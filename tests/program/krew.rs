@@ -48,13 +48,13 @@ const LICENSES: [&str; 8] = [
 
 /// An archive with its checksum, by its file name.
 struct Archives {
-    folder: PathBuf,
+    directory: PathBuf,
     sums: BTreeMap<String, String>,
 }
 
 impl Archives {
     fn pack() -> Self {
-        let folder =
+        let directory =
             Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("krew-{}", std::process::id()));
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut sums = BTreeMap::new();
@@ -64,7 +64,7 @@ impl Archives {
             let output = Command::new(root.join("scripts/package"))
                 .arg(root.join("LICENSE"))
                 .arg(format!("{os}-{arch}"))
-                .arg(&folder)
+                .arg(&directory)
                 .output()
                 .expect("it runs");
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -72,11 +72,11 @@ impl Archives {
             let name =
                 path.file_name().expect("it is there").to_str().expect("it is there").to_owned();
             let sum =
-                fs::read_to_string(folder.join(format!("{name}.sha256"))).expect("it is there");
+                fs::read_to_string(directory.join(format!("{name}.sha256"))).expect("it is there");
             let sum = sum.split_whitespace().next().expect("it is there").to_owned();
             sums.insert(name, sum);
         }
-        Self { folder, sums }
+        Self { directory, sums }
     }
 
     /// The template as krew-release-bot fills it in.
@@ -96,21 +96,21 @@ impl Archives {
 
     /// The files of an archive, unpacked.
     fn unpack(&self, name: &str) -> PathBuf {
-        let folder = self.folder.join(name.trim_end_matches(".tar.gz"));
-        if !folder.exists() {
-            fs::create_dir(&folder).expect("it is there");
+        let directory = self.directory.join(name.trim_end_matches(".tar.gz"));
+        if !directory.exists() {
+            fs::create_dir(&directory).expect("it is there");
             let mut tar = Command::new("tar");
-            let tar = tar.arg("xzf").arg(self.folder.join(name)).arg("-C").arg(&folder);
+            let tar = tar.arg("xzf").arg(self.directory.join(name)).arg("-C").arg(&directory);
             assert!(tar.status().expect("it runs").success());
         }
-        folder
+        directory
     }
 }
 
 impl Drop for Archives {
     fn drop(&mut self) {
-        // What is left lies below the target folder.
-        drop(fs::remove_dir_all(&self.folder));
+        // What is left lies below the target directory.
+        drop(fs::remove_dir_all(&self.directory));
     }
 }
 
@@ -125,9 +125,9 @@ fn text<'v>(value: &'v Value, place: &str) -> &'v str {
 #[test]
 fn every_manifest_installs_on_every_platform() {
     let archives = Archives::pack();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("krew");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("krew");
     let mut names = BTreeSet::new();
-    for entry in fs::read_dir(folder).unwrap() {
+    for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         assert_eq!(path.extension().and_then(|end| end.to_str()), Some("yaml"));
         let filled = archives.fill(&fs::read_to_string(&path).unwrap());

@@ -78,13 +78,13 @@ fn page(name: &str, mut command: clap::Command) -> io::Result<Vec<u8>> {
 
 #[test]
 fn man_pages_are_up_to_date() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("man");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("man");
     let update = env::var_os("UPDATE_MAN").is_some();
     let pages = pages();
     for (name, text) in &pages {
-        let path = folder.join(name);
+        let path = directory.join(name);
         if update {
-            fs::create_dir_all(&folder).unwrap();
+            fs::create_dir_all(&directory).unwrap();
             fs::write(&path, text).unwrap();
         }
         let committed = fs::read(&path).unwrap_or_default();
@@ -93,7 +93,7 @@ fn man_pages_are_up_to_date() {
             "man/{name} is out of date: UPDATE_MAN=1 cargo test --test program man"
         );
     }
-    let there = fs::read_dir(&folder).unwrap().count();
+    let there = fs::read_dir(&directory).unwrap().count();
     assert_eq!(there, pages.len(), "man/ holds a page of a verb that is gone");
 }
 

@@ -128,8 +128,8 @@ struct Named {
     user: Value,
 }
 
-/// Reads a file's text; the error names a line or a field. Paths become relative to `folder`.
-pub(crate) fn parse(text: &str, folder: &Path) -> Result<Kubeconfig, String> {
+/// Reads a file's text; the error names a line or a field. Paths become relative to `directory`.
+pub(crate) fn parse(text: &str, directory: &Path) -> Result<Kubeconfig, String> {
     let value = document(text)?;
     let file: File = typed(value, "")?;
     let right_kind = matches!(file.kind.as_str(), "" | "Config");
@@ -142,7 +142,7 @@ pub(crate) fn parse(text: &str, folder: &Path) -> Result<Kubeconfig, String> {
         clusters: entries(file.clusters, "clusters", |entry| entry.cluster)?,
         users: entries(file.users, "users", |entry| entry.user)?,
     };
-    resolve_paths(&mut config, folder);
+    resolve_paths(&mut config, directory);
     Ok(config)
 }
 
@@ -217,10 +217,10 @@ fn entries<T: DeserializeOwned + Default>(
 }
 
 /// Follows `clientcmd.ResolveLocalPaths`: commands only where they are paths.
-fn resolve_paths(config: &mut Kubeconfig, folder: &Path) {
+fn resolve_paths(config: &mut Kubeconfig, directory: &Path) {
     let resolve = |path: &mut String| {
         if !path.is_empty() {
-            *path = folder.join(&*path).to_string_lossy().into_owned();
+            *path = directory.join(&*path).to_string_lossy().into_owned();
         }
     };
     for cluster in config.clusters.values_mut() {

@@ -1,5 +1,5 @@
 //! What the process is given besides its flags, taken once so that the rest is a function of it:
-//! variables, the home folder, whether standard input is a terminal. It must not print any of it.
+//! variables, the home directory, whether standard input is a terminal. It must not print any of it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,7 +41,7 @@ impl Environment {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// The user's home folder.
+    /// The user's home directory.
     pub fn home(&self) -> Option<PathBuf> {
         let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
         self.variable("HOME").or_else(|| self.variable(name)).map(PathBuf::from)

@@ -91,9 +91,9 @@ fn read(path: &Path) -> Result<Option<Kubeconfig>, Error> {
     };
     let text = String::from_utf8(bytes).map_err(|_| fail("it is not text".to_owned()))?;
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let folder = absolute.parent().unwrap_or(Path::new(""));
+    let directory = absolute.parent().unwrap_or(Path::new(""));
     let text = text.trim_start_matches('\u{feff}');
-    parse(text, folder).map(Some).map_err(fail)
+    parse(text, directory).map(Some).map_err(fail)
 }
 
 /// The system's words, as Go prints them.

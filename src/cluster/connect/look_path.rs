@@ -27,23 +27,24 @@ pub(crate) fn look_path(command: &str, env: &Environment) -> Result<PathBuf, Unf
         given => given.unwrap_or(EXTENSIONS),
     };
     let names = names(command, extensions);
-    let in_folder =
-        |folder: &Path| names.iter().map(|name| folder.join(name)).find(|path| is_executable(path));
+    let in_directory = |directory: &Path| {
+        names.iter().map(|name| directory.join(name)).find(|path| is_executable(path))
+    };
     if command.contains(std::path::is_separator) {
-        let found = in_folder(Path::new(""));
+        let found = in_directory(Path::new(""));
         let denied = || match Path::new(command).is_file() {
             true => Unfound::Denied,
             false => Unfound::Missing,
         };
         return found.ok_or_else(denied);
     }
-    for folder in std::env::split_paths(env.variable("PATH").unwrap_or_default()) {
+    for directory in std::env::split_paths(env.variable("PATH").unwrap_or_default()) {
         // To a shell of Unix an empty entry is the current directory, to PowerShell it is nothing.
-        if folder.as_os_str().is_empty() && cfg!(windows) {
+        if directory.as_os_str().is_empty() && cfg!(windows) {
             continue;
         }
-        if let Some(path) = in_folder(&folder) {
-            return if folder.is_absolute() { Ok(path) } else { Err(Unfound::Relative) };
+        if let Some(path) = in_directory(&directory) {
+            return if directory.is_absolute() { Ok(path) } else { Err(Unfound::Relative) };
         }
     }
     Err(Unfound::Missing)
@@ -99,17 +100,18 @@ mod tests {
         use super::{Unfound, look_path};
         use crate::cluster::connect::environment::Environment;
 
-        let folder = format!("kubectl-hpa-look-path-{}", std::process::id());
-        let folder = std::env::temp_dir().join(folder);
+        let directory = format!("kubectl-hpa-look-path-{}", std::process::id());
+        let directory = std::env::temp_dir().join(directory);
         for name in ["plain/tool", "good/tool", "good/other"] {
-            let path = folder.join(name);
+            let path = directory.join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(&path, "").unwrap();
             let mode = if name.starts_with("good") { 0o755 } else { 0o644 };
             std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
         }
-        let [plain, good] = ["plain", "good"].map(|name| folder.join(name).display().to_string());
-        // From the current directory up to the root, and down to the folder.
+        let [plain, good] =
+            ["plain", "good"].map(|name| directory.join(name).display().to_string());
+        // From the current directory up to the root, and down to the directory.
         let depth = std::env::current_dir().unwrap().components().count() - 1;
         let relative = format!("{}{}", "../".repeat(depth), &good[1..]);
         for (command, path, want) in [
@@ -119,7 +121,7 @@ mod tests {
             ("tool", format!("{good}:{relative}"), Ok(format!("{good}/tool"))),
             ("tool", format!("{relative}:{good}"), Err(Unfound::Relative)),
             ("tool", format!(":{good}"), Ok(format!("{good}/tool"))),
-            ("good", folder.display().to_string(), Err(Unfound::Missing)),
+            ("good", directory.display().to_string(), Err(Unfound::Missing)),
             (&*format!("{good}/tool"), String::new(), Ok(format!("{good}/tool"))),
             (&*format!("{plain}/tool"), good.clone(), Err(Unfound::Denied)),
             (&*format!("{good}/none"), good.clone(), Err(Unfound::Missing)),
@@ -130,6 +132,6 @@ mod tests {
             let found = look_path(command, &env).map(|path| path.display().to_string());
             assert_eq!(found, want, "{command:?} in {path:?}");
         }
-        std::fs::remove_dir_all(folder).unwrap();
+        std::fs::remove_dir_all(directory).unwrap();
     }
 }

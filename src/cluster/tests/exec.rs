@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Folder, wait};
+use super::{Directory, wait};
 use crate::cluster::connect::config_file::{Cluster, Exec, Variable};
 use crate::cluster::connect::exec::{Credentials, Fault, run_within};
 use crate::cluster::connect::plugin_policy::Policy;
@@ -24,9 +24,9 @@ fn plugin(script: &str) -> Exec {
 }
 
 fn run(exec: &Exec) -> Result<Credentials, Fault> {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let limit = Duration::from_millis(1500);
-    let env = folder.env(&[]);
+    let env = directory.env(&[]);
     let cluster = Cluster::default();
     wait(run_within(limit, exec, &cluster, &Policy::AllowAll, &env))
 }
@@ -78,8 +78,8 @@ fn faults_show_no_output_and_no_environment() {
 
 #[test]
 fn a_plugin_has_a_minute() {
-    let folder = Folder::new();
-    let (plugin, env) = (plugin("sleep 20"), folder.env(&[]));
+    let directory = Directory::new();
+    let (plugin, env) = (plugin("sleep 20"), directory.env(&[]));
     let cluster = Cluster::default();
     // The clock goes on whenever there is nothing to do but wait.
     let mut builder = tokio::runtime::Builder::new_current_thread();
@@ -93,11 +93,11 @@ fn a_plugin_has_a_minute() {
 
 #[test]
 fn what_cannot_run_does_not() {
-    let folder = Folder::new();
-    let ran = folder.path("ran");
+    let directory = Directory::new();
+    let ran = directory.path("ran");
     let script = format!("touch {ran}");
     let run = |exec: &Exec, policy: &Policy| {
-        let env = folder.env(&[]);
+        let env = directory.env(&[]);
         let limit = Duration::from_secs(5);
         wait(run_within(limit, exec, &Cluster::default(), policy, &env)).unwrap_err()
     };
@@ -122,8 +122,8 @@ fn what_cannot_run_does_not() {
 
 #[test]
 fn what_a_plugin_is_told() {
-    let folder = Folder::new();
-    let told = folder.path("told");
+    let directory = Directory::new();
+    let told = directory.path("told");
     let script = format!(
         "printf %s \"$KUBERNETES_EXEC_INFO\" > {told}; cat; {}",
         answer(r#"{"token":"t"}"#)
@@ -132,11 +132,11 @@ fn what_a_plugin_is_told() {
     exec.provide_cluster_info = true;
     let cluster = Cluster {
         server: "https://x".to_owned(),
-        certificate_authority: folder.write("ca.crt", "A"),
+        certificate_authority: directory.write("ca.crt", "A"),
         tls_server_name: "n".to_owned(),
         ..Cluster::default()
     };
-    let (limit, env) = (Duration::from_secs(5), folder.env(&[]));
+    let (limit, env) = (Duration::from_secs(5), directory.env(&[]));
     wait(run_within(limit, &exec, &cluster, &Policy::AllowAll, &env)).unwrap();
     let told: Value = serde_json::from_str(&std::fs::read_to_string(told).unwrap()).unwrap();
     let want = serde_json::json!({

@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpListener};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use super::{Folder, wait};
+use super::{Directory, wait};
 use crate::args::ConnectionFlags;
 use crate::cluster::http::failure::{FailureKind, Waiting};
 use crate::cluster::{Failure, Session, connect};
@@ -52,15 +52,15 @@ fn to(server: &str) -> ConnectionFlags {
     }
 }
 
-async fn session(flags: &ConnectionFlags, folder: &Folder) -> Result<Session, Error> {
-    connect(flags, &folder.env(&[])).await
+async fn session(flags: &ConnectionFlags, directory: &Directory) -> Result<Session, Error> {
+    connect(flags, &directory.env(&[])).await
 }
 
 fn ask(answers: &[String], path: &str) -> (Result<String, Failure>, Session, Vec<String>) {
     let (address, asked) = server(answers.to_vec());
-    let folder = Folder::new();
+    let directory = Directory::new();
     let (result, session) = wait(async {
-        let session = session(&to(&address), &folder).await.unwrap();
+        let session = session(&to(&address), &directory).await.unwrap();
         let result = session.get(path, "application/json").await;
         (result, session)
     });
@@ -73,7 +73,7 @@ fn requests_and_answers() {
     let headers =
         "Date: Sat, 21 Nov 2026 07:07:13 GMT\r\nWarning: 299 - \"old\", 299 - \"old\"\r\n";
     let (address, asked) = server(vec![answer("200 OK", headers, "{}")]);
-    let folder = Folder::new();
+    let directory = Directory::new();
     let mut flags = to(&format!("{address}/prefix"));
     flags.impersonate = Some("me".to_owned());
     flags.impersonate_uid = Some("7".to_owned());
@@ -81,7 +81,7 @@ fn requests_and_answers() {
     flags.impersonate_extra = vec!["scopes/x=y".to_owned()];
     flags.token = Some(Secret::new("T-s3cr3t"));
     wait(async {
-        let session = session(&flags, &folder).await.unwrap();
+        let session = session(&flags, &directory).await.unwrap();
         let response = session.get("/api?limit=1", "application/json").await.unwrap();
         let date = response.date.map(|date| date.to_string());
         assert_eq!(date.as_deref(), Some("2026-11-21T07:07:13Z"));
@@ -123,9 +123,9 @@ fn what_is_tried_again() {
 fn the_controllers_patience() {
     let down = answer("503 Service Unavailable", "Content-Type: text/plain\r\n", "down");
     let (address, _asked) = server(vec![down]);
-    let folder = Folder::new();
+    let directory = Directory::new();
     let failure = wait(async {
-        let session = session(&to(&address), &folder).await.unwrap();
+        let session = session(&to(&address), &directory).await.unwrap();
         let path = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods";
         session.get_as_controller(path, "application/json").await
     })
@@ -138,14 +138,14 @@ fn the_controllers_patience() {
 
 #[test]
 fn a_failed_connection_in_client_gos_words() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     for scheme in ["http", "https"] {
         let (address, asked) = server(Vec::new());
         // The listener goes with its thread.
         while asked.recv().is_ok() {}
         let host = address.trim_start_matches("http://").to_owned();
         let failure = wait(async {
-            let session = session(&to(&format!("{scheme}://{host}")), &folder).await.unwrap();
+            let session = session(&to(&format!("{scheme}://{host}")), &directory).await.unwrap();
             session.get_as_controller("/a?b=c", "application/json").await
         })
         .unwrap_err();
@@ -201,9 +201,9 @@ fn failures_in_kubectls_words() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = listener.local_addr().unwrap().to_string();
     drop(listener);
-    let folder = Folder::new();
+    let directory = Directory::new();
     let failure = wait(async {
-        let session = session(&to(&format!("https://{host}")), &folder).await.unwrap();
+        let session = session(&to(&format!("https://{host}")), &directory).await.unwrap();
         session.get("/a", "application/json").await
     })
     .unwrap_err();
@@ -219,12 +219,12 @@ fn failures_in_kubectls_words() {
 
 #[test]
 fn a_plugin_runs_once() {
-    let folder = Folder::new();
-    let runs = folder.path("runs");
-    let script = folder.write("plugin", &format!(
+    let directory = Directory::new();
+    let runs = directory.path("runs");
+    let script = directory.write("plugin", &format!(
         "echo run >> {runs}\necho '{{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"status\":{{\"token\":\"T-s3cr3t\"}}}}'\n"
     ));
-    folder.write(".kube/config", &format!("
+    directory.write(".kube/config", &format!("
 current-context: a
 contexts: [{{name: a, context: {{cluster: c, user: u}}}}]
 clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:1'}}}}]
@@ -232,14 +232,14 @@ users: [{{name: u, user: {{exec: {{command: sh, args: [{script}], interactiveMod
 "));
     let run_count = || std::fs::read_to_string(&runs).unwrap_or_default().lines().count();
     wait(async {
-        let session = session(&ConnectionFlags::default(), &folder).await.unwrap();
+        let session = session(&ConnectionFlags::default(), &directory).await.unwrap();
         let _ = session.get("/a", "application/json").await;
         assert!(!format!("{session:?} {:?}", session.notes(9)).contains("s3cr3t"));
     });
     assert_eq!(run_count(), 1);
     // A token makes it superfluous.
     let token = ConnectionFlags { token: Some(Secret::new("t")), ..ConnectionFlags::default() };
-    wait(session(&token, &folder)).unwrap();
+    wait(session(&token, &directory)).unwrap();
     assert_eq!(run_count(), 1);
 }
 
@@ -253,10 +253,10 @@ fn silent() -> (TcpListener, String) {
 #[test]
 fn the_limit_that_struck_is_named() {
     let (_listener, host) = silent();
-    let folder = Folder::new();
+    let directory = Directory::new();
     let flags = ConnectionFlags { request_timeout: None, ..to(&format!("http://{host}")) };
     let failure = wait(async {
-        let session = session(&flags, &folder).await.unwrap();
+        let session = session(&flags, &directory).await.unwrap();
         // What came before took most of the time for all requests.
         tokio::time::pause();
         tokio::time::advance(Duration::from_millis(29_800)).await;
@@ -271,7 +271,7 @@ fn the_limit_that_struck_is_named() {
 
 #[test]
 fn a_name_that_is_not_resolved_is_told() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .max_blocking_threads(1)
         .enable_all()
@@ -281,7 +281,7 @@ fn a_name_that_is_not_resolved_is_told() {
         // The only thread that could ask the resolver is busy, as with a silent name server.
         let (release, busy) = channel::<()>();
         tokio::task::spawn_blocking(move || busy.recv());
-        let session = session(&to("http://localhost:1"), &folder).await.unwrap();
+        let session = session(&to("http://localhost:1"), &directory).await.unwrap();
         let failure = session.get("/a", "application/json").await.unwrap_err();
         drop(release);
         failure
@@ -293,11 +293,11 @@ fn a_name_that_is_not_resolved_is_told() {
 #[test]
 fn an_api_that_does_not_answer_is_given_up() {
     let (_listener, host) = silent();
-    let folder = Folder::new();
+    let directory = Directory::new();
     let limit = Some(Duration::from_millis(200));
     let flags = ConnectionFlags { request_timeout: limit, ..to(&format!("http://{host}")) };
     wait(async {
-        let session = session(&flags, &folder).await.unwrap();
+        let session = session(&flags, &directory).await.unwrap();
         session.read_many();
         let ask = async |path| session.get(path, "application/json").await.unwrap_err();
         for _ in 0..4 {
@@ -354,10 +354,10 @@ fn no_path_leads_out_of_its_directory() {
 #[test]
 fn reading_ends_with_the_time_for_all_requests() {
     let (_listener, host) = silent();
-    let folder = Folder::new();
+    let directory = Directory::new();
     let flags = ConnectionFlags { request_timeout: None, ..to(&format!("http://{host}")) };
     wait(async {
-        let session = session(&flags, &folder).await.unwrap();
+        let session = session(&flags, &directory).await.unwrap();
         tokio::time::pause();
         tokio::time::advance(Duration::from_millis(29_800)).await;
         tokio::time::resume();

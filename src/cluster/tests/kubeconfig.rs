@@ -1,6 +1,6 @@
 //! Loading, merging and overriding, case by case next to clientcmd's own rules.
 
-use super::Folder;
+use super::Directory;
 use crate::args::ConnectionFlags;
 use crate::cluster::connect::environment::Environment;
 use crate::cluster::connect::kubeconfig::load;
@@ -40,11 +40,11 @@ fn message(flags: &ConnectionFlags, env: &Environment) -> String {
 
 #[test]
 fn lists_merge_and_missing_files_are_skipped() {
-    let folder = Folder::new();
-    let first = folder.write("first", "current-context: ''\nclusters: [{name: c, cluster: {server: 'https://first'}}]\nusers: null\n");
-    let second = folder.write("second", ONE);
-    let list = format!("{}::{first}:{first}:{second}", folder.path("none"));
-    let env = folder.env(&[("KUBECONFIG", &list)]);
+    let directory = Directory::new();
+    let first = directory.write("first", "current-context: ''\nclusters: [{name: c, cluster: {server: 'https://first'}}]\nusers: null\n");
+    let second = directory.write("second", ONE);
+    let list = format!("{}::{first}:{first}:{second}", directory.path("none"));
+    let env = directory.env(&[("KUBECONFIG", &list)]);
     let loaded = load(None, &env).unwrap();
     assert_eq!((loaded.tried.len(), loaded.missing.len()), (3, 1));
     // The whole entry of the first file, and the first context that is named.
@@ -58,20 +58,20 @@ fn lists_merge_and_missing_files_are_skipped() {
 
 #[test]
 fn an_explicit_file_is_alone_and_must_exist() {
-    let folder = Folder::new();
-    let file = folder.write("here", ONE);
-    let env = folder.env(&[("KUBECONFIG", "/nonexistent/list")]);
+    let directory = Directory::new();
+    let file = directory.write("here", ONE);
+    let env = directory.env(&[("KUBECONFIG", "/nonexistent/list")]);
     let explicit = flags(|flags| flags.kubeconfig = Some(file));
     assert!(resolved(&explicit, &env).is_ok());
-    let none = folder.path("none");
+    let none = directory.path("none");
     let missing = flags(|flags| flags.kubeconfig = Some(none.clone()));
     assert_eq!(message(&missing, &env), format!("stat {none}: no such file or directory"));
 }
 
 #[test]
 fn broken_files_stop_without_showing_values() {
-    let folder = Folder::new();
-    folder.write("account/token", "t");
+    let directory = Directory::new();
+    directory.write("account/token", "t");
     for (text, want) in [
         ("a: [", "not readable as YAML"),
         ("token: s3cr3t\n\ta: s3cr3t: b", "not readable as YAML"),
@@ -88,9 +88,9 @@ fn broken_files_stop_without_showing_values() {
         ("users: s3cr3t", "the value of users has the wrong type"),
         ("clusters: [{name: a}, {name: a}]", "duplicate name \"a\" in clusters"),
     ] {
-        let path = folder.write("bad", text);
+        let path = directory.write("bad", text);
         // Never the pod's own account, even where there is one.
-        let env = folder.env(&[
+        let env = directory.env(&[
             ("KUBECONFIG", &path),
             ("KUBERNETES_SERVICE_HOST", "10.0.0.1"),
             ("KUBERNETES_SERVICE_PORT", "443"),
@@ -104,9 +104,9 @@ fn broken_files_stop_without_showing_values() {
 
 #[test]
 fn names_that_do_not_exist() {
-    let folder = Folder::new();
-    let file = folder.write(".kube/config", ONE);
-    let env = folder.env(&[]);
+    let directory = Directory::new();
+    let file = directory.write(".kube/config", ONE);
+    let env = directory.env(&[]);
     for (change, want) in [
         (flags(|flags| flags.context = Some("x".to_owned())), "context \"x\" does not exist"),
         (flags(|flags| flags.cluster = Some("x".to_owned())), "cluster \"x\" does not exist"),
@@ -146,10 +146,10 @@ fn names_that_do_not_exist() {
 
 #[test]
 fn flags_go_over_entries() {
-    let folder = Folder::new();
-    folder.write(".kube/config", ONE);
-    let authority = folder.write("ca.crt", "");
-    let env = folder.env(&[]);
+    let directory = Directory::new();
+    directory.write(".kube/config", ONE);
+    let authority = directory.write("ca.crt", "");
+    let env = directory.env(&[]);
     let get = |change: ConnectionFlags| resolved(&change, &env).unwrap();
 
     let target = get(flags(|flags| flags.server = Some("https://x".to_owned())));
@@ -186,31 +186,31 @@ fn flags_go_over_entries() {
 
 #[test]
 fn a_pods_account_is_for_empty_configurations_only() {
-    let folder = Folder::new();
-    folder.write("account/token", "t");
-    folder.write("account/ca.crt", "");
-    folder.write("account/namespace", "own\n");
+    let directory = Directory::new();
+    directory.write("account/token", "t");
+    directory.write("account/ca.crt", "");
+    directory.write("account/namespace", "own\n");
     let pod = [("KUBERNETES_SERVICE_HOST", "fd00::1"), ("KUBERNETES_SERVICE_PORT", "443")];
-    let env = folder.env(&pod);
+    let env = directory.env(&pod);
     let target = resolved(&ConnectionFlags::default(), &env).unwrap();
     assert_eq!(target.cluster.server, "https://[fd00::1]:443");
-    assert_eq!(target.user.token_file, folder.path("account/token"));
+    assert_eq!(target.user.token_file, directory.path("account/token"));
     assert_eq!(target.namespace, "own");
     let server = flags(|flags| flags.server = Some("https://x".to_owned()));
     assert_eq!(resolved(&server, &env).unwrap().user.token_file, "");
 
-    let bare = folder.env(&[]);
+    let bare = directory.env(&[]);
     let got = resolved(&ConnectionFlags::default(), &bare).unwrap_err();
     assert!(got.message.starts_with("no kubeconfig found (looked at "));
-    folder.write(".kube/config", ONE);
+    directory.write(".kube/config", ONE);
     let target = resolved(&ConnectionFlags::default(), &env).unwrap();
     assert_eq!(target.cluster.server, "https://one:6443");
 }
 
 #[test]
 fn paths_are_relative_to_their_file() {
-    let folder = Folder::new();
-    folder.write(
+    let directory = Directory::new();
+    directory.write(
         ".kube/config",
         "
 current-context: a
@@ -219,10 +219,10 @@ clusters: [{name: c, cluster: {server: 'https://x', certificate-authority: ca.cr
 users: [{name: u, user: {tokenFile: ../t, exec: {command: ./bin/p, apiVersion: client.authentication.k8s.io/v1beta1}}}]
 ",
     );
-    let authority = folder.write(".kube/ca.crt", "");
-    let target = resolved(&ConnectionFlags::default(), &folder.env(&[])).unwrap();
+    let authority = directory.write(".kube/ca.crt", "");
+    let target = resolved(&ConnectionFlags::default(), &directory.env(&[])).unwrap();
     assert_eq!(target.cluster.certificate_authority, authority);
-    assert_eq!(target.user.token_file, folder.path(".kube/../t"));
+    assert_eq!(target.user.token_file, directory.path(".kube/../t"));
     let command = target.user.exec.unwrap().command;
-    assert_eq!(command, folder.path(".kube/./bin/p"));
+    assert_eq!(command, directory.path(".kube/./bin/p"));
 }

@@ -1,4 +1,4 @@
-//! Tests of the connection as a whole, on files in folders of their own, shell scripts as plugins
+//! Tests of the connection as a whole, on files in directories of their own, shell scripts as plugins
 //! and listeners on loopback.
 
 mod exec;
@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::connect::environment::Environment;
 
-/// A folder that goes away with its test.
-struct Folder(PathBuf);
+/// A directory that goes away with its test.
+struct Directory(PathBuf);
 
-impl Folder {
+impl Directory {
     fn new() -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -35,7 +35,7 @@ impl Folder {
         shown(&self.0.join(name))
     }
 
-    /// Surroundings whose home is this folder.
+    /// Surroundings whose home is this directory.
     fn env(&self, variables: &[(&str, &str)]) -> Environment {
         let mut env =
             Environment { service_account: self.0.join("account"), ..Environment::default() };
@@ -50,7 +50,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for Directory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

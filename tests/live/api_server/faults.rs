@@ -258,7 +258,7 @@ fn kubectl_takes_it_for_an_api_server() {
         let ask = |args: &[&str]| -> Output {
             let mut command = Command::new("kubectl");
             command.arg("--kubeconfig").arg(config.path());
-            command.arg("--cache-dir").arg(config.folder().join("cache"));
+            command.arg("--cache-dir").arg(config.directory().join("cache"));
             command.args(["--request-timeout", "10s"]).args(args);
             command.output().expect("kubectl runs")
         };

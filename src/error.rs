@@ -1,4 +1,4 @@
-//! Errors as the user meets them: what happened, what to do about it, and the exit code. An
+//! Errors as the user sees them: what happened, what to do about it, and the exit code. An
 //! unreadable metric or scale is not an error but an outcome of the pass.
 
 use std::fmt;
@@ -6,16 +6,16 @@ use std::fmt;
 /// The exit code of an error, as documented in docs/exit-codes.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// 1: no answer could be had.
+    /// 1: no answer.
     Failed,
-    /// 2: the command line or the input is not usable.
+    /// 2: the command line or the input is unusable.
     Usage,
-    /// 130, or 143: a signal came, to interrupt or to terminate.
+    /// 130 or 143: a signal interrupted or terminated the process.
     Signal(u8),
 }
 
 impl ErrorKind {
-    /// The process's exit code.
+    /// Returns the process's exit code.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Failed => 1,
@@ -25,32 +25,32 @@ impl ErrorKind {
     }
 }
 
-/// An error with what to do about it.
+/// An error, with what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// Decides the exit code.
+    /// Determines the exit code.
     pub kind: ErrorKind,
     /// What happened, and where.
     pub message: String,
-    /// The reason of a server that refused, such as `Forbidden`, with which the message begins.
+    /// The reason a server gave for refusing, such as `Forbidden`; the message starts with it.
     pub reason: Option<String>,
-    /// What was typed, and where in it (in bytes) it is wrong.
+    /// What was typed, and the byte position in it that is wrong.
     pub place: Option<(String, usize)>,
     /// What to do.
     pub hint: Option<String>,
-    /// What is to be known before: warnings, and what went on as far as `-v` asks for it.
+    /// What to print before it: warnings, and what happened, as `-v` requests.
     pub notes: Vec<String>,
-    /// Whether the message stands alone: kubectl puts no `error: ` before some of its sentences.
+    /// Whether to print the message without a prefix: kubectl omits `error: ` from some messages.
     pub bare: bool,
 }
 
 impl Error {
-    /// The command line or the input is not usable.
+    /// The command line or the input is unusable.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { kind: ErrorKind::Usage, ..Self::failed(message) }
     }
 
-    /// No answer could be had.
+    /// No answer.
     pub fn failed(message: impl Into<String>) -> Self {
         Self {
             kind: ErrorKind::Failed,
@@ -63,12 +63,12 @@ impl Error {
         }
     }
 
-    /// No answer could be had, in a sentence of kubectl's that has no `error: ` before it.
+    /// No answer, in a message of kubectl's that has no `error: ` prefix.
     pub fn bare(message: impl Into<String>) -> Self {
         Self { bare: true, ..Self::failed(message) }
     }
 
-    /// Adds where in what was typed it is wrong.
+    /// Adds the position of the error in what was typed.
     #[must_use]
     pub fn at(mut self, text: impl Into<String>, place: usize) -> Self {
         self.place = Some((text.into(), place));
@@ -91,7 +91,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The first few of a list that may be long.
+/// Returns the first few of a list that may be long.
 pub(crate) fn listed(all: &[String]) -> String {
     const SHOWN: usize = 10;
     let shown = all[..all.len().min(SHOWN)].join(", ");

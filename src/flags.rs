@@ -1,5 +1,5 @@
-//! The flags of the HPA controller that a pass depends on, in one table: what is typed, what a saved
-//! state has and what the controller manager runs with.
+//! The flags of the HPA controller that a pass depends on, in one table: as typed, as in a saved
+//! state and as the controller manager runs with them.
 
 use clap::Args;
 use jiff::SignedDuration;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::apimachinery::go::{self, GoDuration};
 use crate::numbers;
 
-/// The flags that are known; the others have their defaults.
+/// The known flags; the others have their defaults.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Args, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Flags {
@@ -103,13 +103,13 @@ impl<T: Copy> Flag<T> {
 }
 
 impl Flags {
-    /// The name of a flag in the table.
+    /// Returns the name of a flag if it is in the table.
     pub(crate) fn known_name(name: &str) -> Option<&'static str> {
         let names = DURATIONS.iter().map(|flag| flag.name).chain([TOLERANCE.name]);
         names.into_iter().find(|known| *known == name)
     }
 
-    /// Sets the flag of this name to what the controller manager reads in a text.
+    /// Sets the flag of this name to the value that the controller manager reads from a text.
     pub(crate) fn read(&mut self, name: &str, text: &str) -> Result<(), String> {
         match DURATIONS.iter().find(|flag| flag.name == name) {
             Some(flag) => flag.read(self, text),
@@ -118,7 +118,7 @@ impl Flags {
     }
 }
 
-/// What is wrong with a text that is no fraction.
+/// The error for a text that is not a fraction.
 const NO_FRACTION: &str = "not a fraction such as 0.1";
 
 fn fraction(text: &str) -> Result<f64, String> {
@@ -135,7 +135,7 @@ fn duration(text: &str) -> Result<SignedDuration, String> {
     }
 }
 
-/// People would take a sign for a change of the default.
+/// A sign could be mistaken for a change of the default.
 fn typed_fraction(text: &str) -> Result<f64, &'static str> {
     fraction(text).ok().filter(|_| !text.starts_with('+')).ok_or(NO_FRACTION)
 }

@@ -1,4 +1,4 @@
-//! What the Kubernetes HorizontalPodAutoscaler controller decides, computed outside of it.
+//! What the Kubernetes HorizontalPodAutoscaler controller decides, computed outside it.
 //!
 //! [`engine::reconcile`] is one pass of the controller as a pure function: it needs no cluster, no
 //! clock and no runtime.
@@ -64,9 +64,9 @@
 //! # Ok::<(), kubectl_hpa::error::Error>(())
 //! ```
 //!
-//! A controller remembers past recommendations and changes of scale. [`snapshot::memory::Memory`]
-//! states them; [`pass::Pass`] infers them from what the objects show, and [`outlook::Outlook`] says
-//! what else may come of a pass where they are not certain.
+//! A controller remembers past recommendations and scale changes. [`snapshot::memory::Memory`]
+//! states them; [`pass::Pass`] infers them from what the objects show, and [`outlook::Outlook`] has
+//! the other possible results of a pass if they are uncertain.
 //!
 //! # The layers
 //!

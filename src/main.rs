@@ -43,12 +43,12 @@ fn main() -> ExitCode {
     let mut stderr = anstream::stderr();
     let _ = stderr.write_all(annotations.as_bytes()).and_then(|()| stderr.flush());
     let heard = answer(&text);
-    // What went wrong, such as with a write, is told whether or not the answer is.
+    // Errors, such as from a write, are printed whether or not the answer is.
     report(&errors, &form, &terminal);
     match (heard, written) {
         (Ok(Heard::Whole), _) | (Ok(Heard::Enough), None) => {}
         (Err(e), None) => return unheard(&e),
-        // The code stays that of the write, as whoever sees another one may write again.
+        // The code remains the write's, because anyone who sees another one may write again.
         (heard, Some(written)) => {
             if let Err(e) = heard {
                 unheard(&e);
@@ -65,7 +65,7 @@ fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut definition))
 }
 
-/// Help, the version, or what is wrong with what was typed.
+/// Prints help, the version, or a usage error.
 fn usage(e: &clap::Error, form: &Form) -> ExitCode {
     let text = form.speak(&e.render().ansi().to_string());
     if !e.use_stderr() {
@@ -78,7 +78,7 @@ fn usage(e: &clap::Error, form: &Form) -> ExitCode {
 /// How much of an answer was read.
 enum Heard {
     Whole,
-    /// The reader has seen enough, such as `head`, which is no failure.
+    /// The reader has seen enough, such as `head`, which is not a failure.
     Enough,
 }
 
@@ -91,25 +91,25 @@ fn answer(text: &str) -> anyhow::Result<Heard> {
     }
 }
 
-/// There is an answer, and no one gets it.
+/// Reports that there is an answer, but no reader.
 fn unheard(e: &anyhow::Error) -> ExitCode {
     tell(&format!("error: {e:#}\n"));
     ExitCode::from(1)
 }
 
-/// Text as it may stand in a log, which what runs a pipeline may read commands from.
+/// Returns text that is safe in a log, from which a pipeline runner may read commands.
 fn harmless(text: &str) -> Cow<'_, str> {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if runner::VARIABLES.iter().any(is_set) { runner::disarmed(text) } else { text.into() }
 }
 
-/// Writes to standard error. Nothing can be done where even this finds no reader.
+/// Writes to standard error. If even this has no reader, nothing can be done.
 fn tell(text: &str) {
     let mut stderr = anstream::stderr();
     let _ = stderr.write_all(harmless(text).as_bytes()).and_then(|()| stderr.flush());
 }
 
-/// Errors, and what to do about them, each once.
+/// Prints errors, and what to do about them, each once.
 fn report(errors: &[Error], form: &Form, terminal: &Terminal) {
     let mut hints = Vec::new();
     for e in errors {

@@ -1,6 +1,6 @@
-//! Numbers as people read them: durations, ages, shares and amounts, rounded to what can be taken in at
-//! a glance and written so that a flag takes them back, but for days. JSON, saved states and the controller's own
-//! words have the exact ones. Knows nothing of HPAs.
+//! Numbers as people read them: durations, ages, shares and amounts, rounded so that they are easy to
+//! read and, except for days, written so that a flag accepts them. JSON, saved states and the controller's
+//! own messages have the exact ones. Knows nothing about HPAs.
 
 use jiff::SignedDuration;
 
@@ -63,7 +63,7 @@ pub(crate) enum NoDuration {
     Form,
 }
 
-/// An age, in two units at most and rough where it is long, much as kubectl shows it.
+/// An age, in at most two units and rough if it is long, much as kubectl shows it.
 pub(crate) fn age(age: SignedDuration) -> String {
     let seconds = age.as_secs().max(0);
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86400);
@@ -77,13 +77,13 @@ pub(crate) fn age(age: SignedDuration) -> String {
     }
 }
 
-/// A share of 1 in percent, with one decimal at most: `10%`, `94.3%`.
+/// A share of 1 in percent, with at most one decimal: `10%`, `94.3%`.
 pub(crate) fn percent(share: f64) -> String {
     let text = format!("{:.1}", share * 100.0);
     format!("{}%", without_zeros(&text))
 }
 
-/// A part of a whole in percent: only nothing is 0%, and only the whole is 100%.
+/// A part of a whole in percent: only zero is 0%, and only the whole is 100%.
 pub(crate) fn part(share: f64) -> String {
     match percent(share) {
         text if text == "0%" && share > 0.0 => "less than 0.1%".to_owned(),
@@ -92,15 +92,15 @@ pub(crate) fn part(share: f64) -> String {
     }
 }
 
-/// An amount: below 1 in thousands (`515m`), above as a decimal number (`6262.5`); bytes in the largest
-/// binary unit that they reach, with one decimal at most (`672.5Mi`).
+/// An amount: below 1 in thousandths (`515m`), above as a decimal number (`6262.5`); bytes in the largest
+/// binary unit that they reach, with at most one decimal (`672.5Mi`).
 pub(crate) fn quantity(quantity: &Quantity) -> String {
     const UNITS: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
     let exact = quantity.to_string();
     let units = quantity.milli_value() as f64 / 1000.0;
     if quantity.format() == Format::BinarySI && units.abs() >= 1024.0 {
         let (mut scaled, mut unit) = (units, 0);
-        // What rounds to 1024 of a unit is 1 of the next.
+        // A number that rounds to 1024 of a unit is 1 of the next.
         while scaled.abs() >= 1023.95 && unit + 1 < UNITS.len() {
             scaled /= 1024.0;
             unit += 1;

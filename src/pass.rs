@@ -1,4 +1,4 @@
-//! One pass with everything that it ran on. Whatever explains, judges or writes a decision takes this
+//! One pass with all of its input. Whatever explains, evaluates or writes a decision takes this
 //! one value.
 
 use jiff::Timestamp;
@@ -16,17 +16,17 @@ use crate::version::Version;
 /// A pass that was run.
 #[derive(Debug, Clone)]
 pub struct Pass {
-    /// What it ran on.
+    /// Its input.
     pub input: Input,
     /// The history that it used.
     pub remembered: Remembered,
     /// What it decided.
     pub decision: Decision,
-    /// What is open about that, and what follows from it.
+    /// The uncertainty of the decision, and what follows from it.
     pub outlook: Outlook,
-    /// The pass at the time of the newest sample, where that may be the right one.
+    /// The pass at the time of the newest sample, if that may be the right time.
     pub elsewhen: Option<Box<Self>>,
-    /// That the newest rules end at other replicas, where they do.
+    /// A note that the newest rules end at different replicas, if they do.
     pub newer: Option<Note>,
 }
 
@@ -53,7 +53,7 @@ impl Pass {
         Self { input, remembered, decision, outlook, elsewhen, newer }
     }
 
-    /// The same pass at another time, about which there is no doubt.
+    /// Runs the same pass at another time, about which there is no doubt.
     fn at(time: Timestamp, input: &Input) -> Self {
         let mut input = input.clone();
         input.snapshot.now = time;
@@ -61,12 +61,12 @@ impl Pass {
         Self::run(input)
     }
 
-    /// Whether metrics decide that are not known here, so that the pass has no answer.
+    /// Whether metrics decide that are unknown here, so that the pass has no answer.
     pub fn is_unanswered(&self) -> bool {
         self.outlook.is_unanswered(&self.decision)
     }
 
-    /// What the passes that follow may depend on and is not known.
+    /// Returns the unknowns that the following passes may depend on.
     pub fn doubts(&self) -> Doubts {
         // At 0 the replicas stay, whatever is remembered or read.
         if self.decision.block() == Some(Block::AtZero) {
@@ -79,7 +79,7 @@ impl Pass {
         }
     }
 
-    /// Where a recommendation that holds the replicas comes from.
+    /// Returns where a recommendation that holds the replicas comes from.
     pub fn origin(&self, past: &Recommendation) -> Origin {
         let seeded = |step: &Step| matches!(step, Step::SeedRecommendations { .. });
         let is_seed =
@@ -93,7 +93,7 @@ impl Pass {
         }
     }
 
-    /// Whether the replicas after the pass depend on what is not known of the history.
+    /// Whether the replicas after the pass depend on unknown history.
     pub fn depends_on_history(&self) -> bool {
         let replicas = self.decision.replicas_after();
         let mut extremes = self.outlook.extremes.iter();
@@ -101,7 +101,7 @@ impl Pass {
     }
 }
 
-/// What is not known of a pass, on which those that follow may depend.
+/// The unknowns of a pass that the following passes may depend on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Doubts {
     /// Metrics that the controller may read.
@@ -124,11 +124,11 @@ impl Doubts {
 pub enum Origin {
     /// A controller that has just started begins with the current replicas.
     Start,
-    /// So does one of which other things are stated, and no recommendation.
+    /// So does one whose input states something else but no recommendation.
     NoneStated,
-    /// The controller's history is unknown: the pass is that of one that begins with them.
+    /// The controller's history is unknown: the pass assumes one that begins with the current replicas.
     Assumed,
-    /// It is concluded from what the API shows.
+    /// It is inferred from the API.
     Inferred,
     /// It is stated.
     Known,

@@ -23,7 +23,7 @@ impl Secret {
         &self.0
     }
 
-    /// A text without it, as where somebody repeats what was sent to them.
+    /// Returns a text without it, for a text that may repeat what was sent.
     pub(crate) fn struck_from(&self, text: String) -> String {
         if self.is_empty() { text } else { text.replace(&self.0, "***") }
     }

@@ -1,18 +1,18 @@
-//! Which Kubernetes the controller and its API server belong to, and which feature gates that
-//! version has. Only the minor version counts. What else differs between versions is with those
-//! whom it concerns: the engine's rules for the controller, admission for the API server.
+//! The Kubernetes version of the controller and its API server, and the feature gates that it
+//! has. Only the minor version counts. Other differences between versions belong to the code
+//! that they concern: the engine's rules for the controller, admission for the API server.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// The oldest minor version whose rules are known: the first with `autoscaling/v2`.
 const OLDEST: u32 = 23;
-/// The newest one whose rules recorded answers confirm.
+/// The newest minor version whose rules are confirmed by recorded answers.
 const CONFIRMED: u32 = 37;
-/// The newest one whose rules are known: in alpha, from what is merged or proposed for it.
+/// The newest minor version whose rules are known: in alpha, from what is merged or proposed for it.
 const NEWEST: u32 = 38;
 
-/// A version of Kubernetes, as far as rules depend on it.
+/// A version of Kubernetes, limited to what rules depend on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     minor: u32,
@@ -20,32 +20,32 @@ pub struct Version {
 }
 
 impl Version {
-    /// The newest version whose rules recorded answers confirm, for where nothing states one.
+    /// Returns the newest version whose rules are confirmed by recorded answers, used if none is stated.
     pub fn newest() -> Self {
         Self { minor: CONFIRMED, stated: None }
     }
 
-    /// All versions whose rules are known, the oldest first.
+    /// Returns all versions whose rules are known, the oldest first.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         (OLDEST..=CONFIRMED).map(|minor| Self { minor, stated: None })
     }
 
-    /// The minor version. It may be newer than all that is known.
+    /// Returns the minor version. It may be newer than all known ones.
     pub fn minor(&self) -> u32 {
         self.minor
     }
 
-    /// The version as it was stated, such as `v1.29.4-gke.1043`.
+    /// Returns the version as it was stated, such as `v1.29.4-gke.1043`.
     pub fn stated(&self) -> Option<&str> {
         self.stated.as_deref()
     }
 
-    /// Whether there are newer versions than the newest that is known.
+    /// Whether it is newer than the newest known version.
     pub fn is_newer_than_known(&self) -> bool {
         self.minor > NEWEST
     }
 
-    /// What keeps the rules of this version from being certain.
+    /// Returns why the rules of this version are uncertain.
     pub fn caveat(&self) -> Option<&'static str> {
         match self.minor {
             24 => Some("its source was not read: where v1.23 and v1.25 differ, v1.23 is followed"),
@@ -78,7 +78,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// Reads `v1.31.4`, `1.31`, and what vendors make of it: `v1.29.4-gke.1043`, `v1.31.0+k3s1`, `1.29+`.
+/// Reads `v1.31.4`, `1.31`, and vendors' variants: `v1.29.4-gke.1043`, `v1.31.0+k3s1`, `1.29+`.
 impl FromStr for Version {
     type Err = String;
 
@@ -110,27 +110,27 @@ pub const GATES: [&str; 7] = [
     "StaleControllerConsistencyHPA",
 ];
 
-/// What a version makes of a feature gate.
+/// The stage of a feature gate in a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// There is no such gate, and nothing of what it would switch on.
+    /// Neither the gate nor its feature exists.
     Absent,
-    /// There is, but a pass does not depend on it.
+    /// It exists, but a pass does not depend on it.
     Unused,
-    /// Off unless it is switched on.
+    /// Off by default.
     Off,
-    /// On unless it is switched off.
+    /// On by default.
     On,
     /// On, and cannot be switched off.
     Locked,
-    /// What it switched on is always on, and the gate is gone.
+    /// Its feature is always on, and the gate is gone.
     Removed,
 }
 
 impl Stage {
-    /// The stage of one of the [`GATES`]. Follows the versioned specifications in upstream's
-    /// `pkg/features/kube_features.go`. That `PodLevelResources` stayed beta in 1.37 is not
-    /// confirmed: 140536, which graduates it, was open when this was written. Nor is that
+    /// Returns the stage of one of the [`GATES`]. Follows the versioned specifications in upstream's
+    /// `pkg/features/kube_features.go`. It is not confirmed that `PodLevelResources` stayed beta in 1.37:
+    /// 140536, which graduates it, was open when this was written. Nor is it confirmed that
     /// `HPAOptimizedSelectorStore` and `StaleControllerConsistencyHPA` stay beta in 1.38.
     pub fn of(gate: &str, version: &Version) -> Self {
         match (gate, version.minor) {
@@ -152,20 +152,20 @@ impl Stage {
         }
     }
 
-    /// Whether a gate is on in a document that states a version and not the gate: as by default,
-    /// except that the recorded controllers of 1.27 to 1.29 ran without container metrics, which
-    /// such a document means. A kube-controller-manager of these versions has them on.
+    /// Whether a gate is on in a document that states a version but not the gate: as by default,
+    /// except that the recorded controllers of 1.27 to 1.29, which such a document means, ran without
+    /// container metrics. A kube-controller-manager of these versions has them on.
     pub fn is_on_unstated(gate: &str, version: &Version) -> bool {
         let recorded_off = gate == "HPAContainerMetrics" && (27..30).contains(&version.minor);
         !recorded_off && Self::of(gate, version).is_on()
     }
 
-    /// Whether it makes a difference how the gate is set.
+    /// Whether setting the gate makes a difference.
     pub fn is_settable(self) -> bool {
         matches!(self, Self::Off | Self::On)
     }
 
-    /// Whether the feature is on where nothing sets the gate.
+    /// Whether the feature is on if nothing sets the gate.
     pub fn is_on(self) -> bool {
         matches!(self, Self::On | Self::Locked | Self::Removed)
     }

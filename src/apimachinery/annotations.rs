@@ -1,5 +1,5 @@
-//! The annotations that say something about scaling. All others are skipped when an object is read: they
-//! may be large, and they may hold what must not be saved, such as the last applied manifest with its
+//! The annotations about scaling. All others are skipped when an object is read: they
+//! may be large, and they may contain what must not be saved, such as the last applied manifest with its
 //! environment.
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -7,15 +7,15 @@ use serde::ser::{Serialize, Serializer};
 
 /// The revision of a Deployment, and of the ReplicaSet that it made for it.
 pub const REVISION: &str = "deployment.kubernetes.io/revision";
-/// What a VerticalPodAutoscaler changed in a pod.
+/// A VerticalPodAutoscaler's changes to a pod.
 pub const VPA_UPDATES: &str = "vpaUpdates";
-/// A ScaledObject does not scale; its HPA is removed.
+/// Stops a ScaledObject from scaling; its HPA is removed.
 pub const KEDA_PAUSED: &str = "autoscaling.keda.sh/paused";
-/// The same, at this many replicas.
+/// The same, with this many replicas.
 pub const KEDA_PAUSED_REPLICAS: &str = "autoscaling.keda.sh/paused-replicas";
-/// A ScaledObject does not scale in.
+/// Stops a ScaledObject from scaling in.
 pub const KEDA_PAUSED_SCALE_IN: &str = "autoscaling.keda.sh/paused-scale-in";
-/// A ScaledObject does not scale out.
+/// Stops a ScaledObject from scaling out.
 pub const KEDA_PAUSED_SCALE_OUT: &str = "autoscaling.keda.sh/paused-scale-out";
 
 const KNOWN: [&str; 6] = [
@@ -37,7 +37,7 @@ impl Annotations {
         self.0.iter().find(|(name, _)| *name == key).map(|(_, value)| &**value)
     }
 
-    /// Whether there is none of them.
+    /// Whether there are no annotations.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

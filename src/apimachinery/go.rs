@@ -1,4 +1,4 @@
-//! Text as Go's standard library prints and reads it, which shows in the API server's and the
+//! Text as Go's standard library prints and reads it, which appears in the API server's and the
 //! controller's messages. Follows `strconv`, `fmt.Sprintf`, `encoding/json`, `time.Duration` and the
 //! duration of Kubernetes' JSON.
 
@@ -33,8 +33,8 @@ pub(crate) fn quote(text: &str) -> String {
     quoted
 }
 
-/// Text as `fmt.Sprintf` makes of a format without arguments: what looks like a verb says what it
-/// misses. Follows `doPrintf`.
+/// Text that `fmt.Sprintf` produces from a format without arguments: what looks like a verb becomes an
+/// error about its missing argument. Follows `doPrintf`.
 pub(crate) fn sprintf(format: &str) -> String {
     let mut text = String::with_capacity(format.len());
     let start = format.find('%').unwrap_or(format.len());
@@ -50,7 +50,7 @@ pub(crate) fn sprintf(format: &str) -> String {
     text
 }
 
-/// What a directive after its `%` prints, and what is left of the format.
+/// Returns what a directive after its `%` prints, and the rest of the format.
 fn verb(directive: &str) -> (String, &str) {
     let mut printed = String::new();
     let rest = directive.trim_start_matches(['#', '0', '+', '-', ' ']);
@@ -93,9 +93,9 @@ fn verb(directive: &str) -> (String, &str) {
 
 /// The explicit indices of arguments in a directive.
 struct Index {
-    /// There was one last.
+    /// The last part was an index.
     seen: bool,
-    /// Every one of them so far named an argument; without arguments none does.
+    /// Every index so far named an argument; without arguments none does.
     good: bool,
 }
 
@@ -118,7 +118,7 @@ impl Index {
     }
 }
 
-/// Skips a number, and says whether there was one. One that is too large takes all that follows.
+/// Skips a number, and returns whether there was one. A number that is too large takes all that follows.
 fn skip_number(rest: &str) -> (&str, bool) {
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let mut number = 0u32;
@@ -152,7 +152,7 @@ fn is_printable(c: char) -> bool {
     c == '\'' || buffer.escape_debug().count() == 2
 }
 
-/// Text as `json.Marshal` prints it, which also escapes what HTML could misread.
+/// Text as `json.Marshal` prints it, which also escapes characters that HTML could misread.
 pub(crate) fn json_string(text: &str) -> String {
     let mut json = String::from('"');
     for c in text.chars() {
@@ -267,7 +267,7 @@ impl Serialize for GoDuration {
     }
 }
 
-/// Reads a truth value as `strconv.ParseBool` does.
+/// Reads a Boolean as `strconv.ParseBool` does.
 pub(crate) fn parse_bool(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),

@@ -1,5 +1,5 @@
 //! JSON read as Go's decoder reads Kubernetes objects: null is the zero value, unknown fields are
-//! skipped, an object is never written as an array. A failure names the field. It knows no type of
+//! skipped, an object is never written as an array. An error names the field. It knows no type of
 //! the API. Follows `encoding/json` and apimachinery's `metav1.Time`.
 
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ mod objects;
 
 pub(crate) use objects::Objects;
 
-/// Why JSON could not be read as the wanted type.
+/// Why JSON could not be read as a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", prefix(.path))]
 pub struct DecodeError {
@@ -36,7 +36,7 @@ impl DecodeError {
 }
 
 impl From<serde_json::Error> for DecodeError {
-    /// Keeps the position only where the JSON itself is at fault: it may have been made from YAML.
+    /// Keeps the position only if the JSON itself is malformed: it may have been made from YAML.
     fn from(error: serde_json::Error) -> Self {
         let text = error.to_string();
         let position = format!(" at line {} column {}", error.line(), error.column());
@@ -70,8 +70,8 @@ pub(crate) fn plain(message: &str) -> String {
     format!("{}, expected {expected}", shortened(head))
 }
 
-/// A message with its middle left out where it is long: readers put the values that they refuse
-/// into their messages, whatever their size.
+/// A message with its middle left out if it is long: readers quote rejected values in their
+/// messages, whatever their size.
 pub(crate) fn shortened(message: &str) -> Cow<'_, str> {
     const HEAD: usize = 200;
     const TAIL: usize = 100;
@@ -85,7 +85,7 @@ pub(crate) fn shortened(message: &str) -> Cow<'_, str> {
     format!("{head} ... {tail}").into()
 }
 
-/// Reads one JSON text, naming the field where that fails.
+/// Reads one JSON text; an error names the field.
 pub(crate) fn decode<T: DeserializeOwned>(json: &str) -> Result<T, DecodeError> {
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let value = serde_path_to_error::deserialize(Objects(&mut deserializer)).map_err(|error| {
@@ -97,8 +97,8 @@ pub(crate) fn decode<T: DeserializeOwned>(json: &str) -> Result<T, DecodeError> 
     Ok(value)
 }
 
-/// Reads one JSON text, where it is enough to tell what is wrong with it. Bytes that are no UTF-8
-/// become U+FFFD, as in Go.
+/// Reads one JSON text, if only the error's message is needed. Invalid UTF-8 becomes U+FFFD, as in
+/// Go.
 pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
     let text = String::from_utf8_lossy(json);
     let mut deserializer = serde_json::Deserializer::from_str(&text);
@@ -116,7 +116,7 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// A string, borrowed where it needs no unescaping. Serde's `Cow` is owned in an `Option`.
+/// A string, borrowed if it needs no unescaping. Serde's `Cow` is owned in an `Option`.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Text<'de>(pub(crate) Cow<'de, str>);
 
@@ -177,13 +177,13 @@ where
     Ok(without_nulls(unique_map(deserializer)?))
 }
 
-/// Not generic, so that there is one for all readers.
+/// Not generic, so that all readers share one copy.
 fn without_nulls(entries: BTreeMap<String, Option<String>>) -> BTreeMap<String, String> {
     entries.into_iter().map(|(key, value)| (key, value.unwrap_or_default())).collect()
 }
 
-/// A map that states no key twice. Go keeps the last of equal keys, kubectl has the API server
-/// refuse them (`fieldValidation: Strict`); nothing says which of them is meant.
+/// A map without duplicate keys. Go keeps the last of equal keys, kubectl has the API server
+/// reject them (`fieldValidation: Strict`); nothing says which of them is meant.
 pub(crate) struct UniqueMap<K, V>(pub(crate) BTreeMap<K, V>);
 
 impl<'de, K, V> Deserialize<'de> for UniqueMap<K, V>
@@ -221,12 +221,12 @@ where
     }
 }
 
-/// The failure of a key that is stated twice, in the words of serde's derive.
+/// The error for a duplicate key, in the words of serde's derive.
 pub(crate) fn duplicate<E: serde::de::Error>(key: &impl fmt::Display) -> E {
     E::custom(format_args!("duplicate field `{key}`"))
 }
 
-/// Reads a map that may be null and states no key twice.
+/// Reads a map that may be null and has no duplicate keys.
 pub(crate) fn unique_map<'de, D, V>(deserializer: D) -> Result<BTreeMap<String, V>, D::Error>
 where
     D: Deserializer<'de>,
@@ -262,7 +262,7 @@ pub(crate) mod optional_time {
     }
 }
 
-/// A `metav1.Time` that is always there.
+/// A `metav1.Time` that is always present.
 pub(crate) mod time {
     use jiff::Timestamp;
     use serde::Serializer;

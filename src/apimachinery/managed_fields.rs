@@ -1,5 +1,5 @@
-//! `metav1.ManagedFieldsEntry`: who has written which part of an object, and when. Of the fields only
-//! those are looked at that a caller asks about.
+//! `metav1.ManagedFieldsEntry`: who has written which part of an object, and when. Only the fields
+//! that a caller asks about are read.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use super::json::{null_as_default, optional_time};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ManagedFieldsEntry {
-    /// Who wrote.
+    /// The field manager.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub manager: String,
-    /// When it last changed something; the scale subresource leaves it out.
+    /// When it last changed something; the scale subresource omits it.
     #[serde(deserialize_with = "optional_time::deserialize")]
     pub time: Option<Timestamp>,
-    /// Through which subresource; empty for the object itself.
+    /// The subresource that it wrote; empty for the object itself.
     #[serde(deserialize_with = "null_as_default")]
     subresource: String,
     /// Whether `spec.replicas` is among the fields.
@@ -35,7 +35,7 @@ pub struct ManagedFieldsEntry {
 const STATUS: &str = "status";
 
 impl ManagedFieldsEntry {
-    /// A change at a time, of the status or of anything else.
+    /// Returns a change at a time, to the status or to anything else.
     pub(crate) fn at(time: Timestamp, of_status: bool) -> Self {
         let subresource = if of_status { STATUS } else { "" };
         Self { time: Some(time), subresource: subresource.to_owned(), ..Self::default() }

@@ -1,4 +1,4 @@
-//! `metav1.ObjectMeta` of objects that are not validated, and what every kind of object has: owners and
+//! `metav1.ObjectMeta` of objects that are not validated, and what all kinds of objects share: owners and
 //! conditions.
 
 use jiff::Timestamp;
@@ -9,7 +9,7 @@ use super::json::{list, null_as_default, optional_time};
 use super::managed_fields::ManagedFieldsEntry;
 use super::selector::Labels;
 
-/// `metav1.ObjectMeta`, as far as it is read of objects that are not judged.
+/// `metav1.ObjectMeta`, limited to what is read of objects that are not validated.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
@@ -22,16 +22,16 @@ pub struct Metadata {
     /// The object's uid.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub uid: String,
-    /// Which state of the object it is.
+    /// The state of the object.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub resource_version: String,
-    /// How many specs the object has had.
+    /// The number of specs that the object has had.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
     /// Labels by key.
     #[serde(skip_serializing_if = "Labels::is_empty", deserialize_with = "null_as_default")]
     pub labels: Labels,
-    /// The annotations that say something about scaling.
+    /// The annotations about scaling.
     #[serde(skip_serializing_if = "Annotations::is_empty", deserialize_with = "null_as_default")]
     pub annotations: Annotations,
     /// When the object was created.
@@ -46,16 +46,16 @@ pub struct Metadata {
         deserialize_with = "optional_time::deserialize"
     )]
     pub deletion_timestamp: Option<Timestamp>,
-    /// Who has written what, and when. The API gives it with a target, `--save` with its scale.
+    /// Who has written what, and when. The API returns it with a target, `--save` with its scale.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
     pub managed_fields: Vec<ManagedFieldsEntry>,
-    /// What the object belongs to.
+    /// The object's owners.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
     pub owner_references: Vec<OwnerReference>,
 }
 
 impl Metadata {
-    /// The object that controls this one.
+    /// Returns the object that controls this one.
     pub fn controller(&self) -> Option<&OwnerReference> {
         self.owner_references.iter().find(|owner| owner.controller == Some(true))
     }
@@ -80,7 +80,7 @@ pub struct OwnerReference {
     /// Whether the owner is the managing controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller: Option<bool>,
-    /// Whether the owner waits for this object on foreground deletion.
+    /// Whether foreground deletion of the owner waits for this object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_owner_deletion: Option<bool>,
 }

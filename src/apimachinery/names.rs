@@ -1,7 +1,7 @@
 //! The formats of names: DNS labels and subdomains, label keys and values, path segments, API
 //! versions and container resources. Each function returns what is wrong, worded as the API server
-//! words it, and knows nothing of the field it judges. Follows apimachinery's `validate/content`
-//! and core's `ValidateContainerResourceName`.
+//! versions and container resources. Each function returns what is wrong, worded as the API server
+//! words it, and knows nothing about the field it checks. Follows apimachinery's `validate/content`
 
 const LABEL_MAX: usize = 63;
 const SUBDOMAIN_MAX: usize = 253;
@@ -101,7 +101,7 @@ pub(crate) fn path_segment(name: &str) -> Vec<String> {
     contained.map(|text| format!("may not contain '{text}'")).collect()
 }
 
-/// The group of an `apiVersion`; empty where that cannot be read.
+/// The group of an `apiVersion`; empty if that is malformed.
 pub(crate) fn group(api_version: &str) -> &str {
     group_version(api_version).map_or("", |(group, _)| group)
 }
@@ -139,7 +139,7 @@ pub(crate) fn container_resource(name: &str) -> Vec<ContainerResourceError> {
 /// What is wrong with the name of a container resource.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ContainerResourceError {
-    /// It is no label key. Upstream shows the name as a `string`.
+    /// It is not a label key. Upstream shows the name as a `string`.
     Format(String),
     /// Containers have no such resource. Upstream shows the name as a `ResourceName`.
     Kind(&'static str),
@@ -201,7 +201,7 @@ fn is_label_text(name: &str) -> bool {
     )
 }
 
-/// Whether the name is not empty, starts and ends with `edge` bytes and has only `inner` ones.
+/// Whether the name is not empty, starts and ends with `edge` bytes and has only `inner` ones in between.
 fn is_framed(name: &str, edge: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
     match name.as_bytes() {
         [] => false,
@@ -216,7 +216,7 @@ fn too_long(bytes: usize) -> String {
     format!("must be no more than {bytes} bytes")
 }
 
-/// The resource of a kind, in lower case; guessed as Kubernetes does it (`UnsafeGuessKindToResource`).
+/// The resource of a kind, in lower case; guessed as in Kubernetes (`UnsafeGuessKindToResource`).
 pub(crate) fn plural(kind: &str) -> String {
     let singular = kind.to_lowercase();
     if singular.ends_with('s') {
@@ -228,7 +228,7 @@ pub(crate) fn plural(kind: &str) -> String {
     }
 }
 
-/// A text as one word of a POSIX shell, quoted unless it is plain.
+/// Returns a text as one word of a POSIX shell, quoted if necessary.
 pub(crate) fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
@@ -237,7 +237,7 @@ pub(crate) fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// The name that is written most like another; none where nothing is like it.
+/// Returns the known name most similar to a name; `None` if none is similar.
 pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let typed = name.to_lowercase();
     let distant = |known: &'k str| (distance(&typed, &known.to_lowercase()), known);
@@ -245,7 +245,7 @@ pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) 
     (distance <= 1 + name.len() / 4).then_some(known)
 }
 
-/// How many letters are to be put in, left out or changed to make one word of the other.
+/// Returns how many letters must be inserted, removed or changed to turn one word into the other.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();

@@ -1,9 +1,9 @@
 //! How YAML is read everywhere: as kubectl reads it, within limits that fit its length. Nothing here
 //! knows Kubernetes.
 
-/// The reader's limits on the number of nodes guard against small texts that unfold into large
-/// trees. A text as large as its tree is no such thing, so those limits grow with it; the ones on
-/// aliases stay. The limit on depth is that of JSON. As in kubectl's reader, a leading zero makes a
+/// The reader's limits on the number of nodes protect against small texts that expand into large
+/// trees. A text as large as its tree is harmless, so those limits grow with it; the limits on
+/// aliases stay. The limit on depth is the same as for JSON. As in kubectl's reader, a leading zero makes a
 /// number octal.
 pub(crate) fn options(length: usize) -> serde_yaml::Options {
     let mut options = serde_yaml::Options::default();
@@ -18,8 +18,8 @@ pub(crate) fn options(length: usize) -> serde_yaml::Options {
     options
 }
 
-/// As deep as serde_json follows lists and objects.
+/// The depth to which serde_json follows lists and objects.
 const MAX_DEPTH: usize = 128;
 
-/// No document that says anything is shorter.
+/// No document with content is shorter.
 const SHORTEST_OBJECT: usize = "---\napiVersion: v1\nkind: Pod\n".len();

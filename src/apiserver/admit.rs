@@ -1,6 +1,6 @@
 //! A HorizontalPodAutoscaler's way through the API server, up to what the controller would see:
-//! decode, default, drop, validate, default once more on the read. The steps are in
-//! [`super::convert`], [`super::default`] and [`super::validate`]; here is only their order. Follows
+//! decode, default, drop, validate, and default again when it is read. The steps are in
+//! [`super::convert`], [`super::default`] and [`super::validate`]; this file only has their order. Follows
 //! the generic registry's create.
 
 use jiff::Timestamp;
@@ -13,24 +13,24 @@ use crate::apimachinery::json::DecodeError;
 use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec, HpaStatus};
 use crate::snapshot::note::Note;
 
-/// Why the API server would not take an object.
+/// Why the API server would reject an object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AdmissionError {
     /// It cannot be decoded (status 400).
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// It is decoded but invalid (status 422).
+    /// It can be decoded but is invalid (status 422).
     #[error(transparent)]
     Invalid(#[from] Invalid),
 }
 
 /// Reads a HorizontalPodAutoscaler of any version and takes it through the API server.
 ///
-/// A missing namespace is filled in from `namespace`. An object that carries a `uid` has been there
-/// before: it is defaulted, but neither stripped nor validated.
+/// A missing namespace is filled in from `namespace`. An object with a `uid` has been accepted before:
+/// it is defaulted, but neither stripped nor validated.
 ///
 /// # Errors
-/// As the API server's: the object cannot be decoded or is invalid.
+/// The API server's: the object cannot be decoded or is invalid.
 pub fn admit(
     json: &str,
     namespace: &str,
@@ -39,11 +39,11 @@ pub fn admit(
     admit_object(convert::hpa_from_json(json)?, namespace, rules)
 }
 
-/// Takes an update of the spec of an HPA through the API server: what the HPA uses already stays
+/// Takes an update of an HPA's spec through the API server: what the HPA already uses stays
 /// allowed, and the spec counts as written at `now`.
 ///
 /// # Errors
-/// Those of [`admit`].
+/// The same as for [`admit`].
 pub fn update(
     hpa: &Hpa,
     spec: HpaSpec,

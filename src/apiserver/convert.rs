@@ -1,6 +1,6 @@
-//! JSON of a HorizontalPodAutoscaler of any version to the shape of `autoscaling/v2`. It sets no
-//! defaults and judges nothing beyond types. Reading is as lax as Go's decoder (unknown fields are
-//! skipped, null is the zero value); what is lost on the way is noted. Follows the conversions in
+//! Converts a HorizontalPodAutoscaler of any version from JSON to the shape of `autoscaling/v2`. It sets
+//! no defaults and checks only types. Reading is as lax as Go's decoder (unknown fields are
+//! skipped, null is the zero value); what is lost in the conversion is noted. Follows the conversions in
 //! upstream's `pkg/apis/autoscaling/{v1,v2beta1,v2beta2,v2}`, the betas as of 1.35.
 
 mod annotations;
@@ -25,7 +25,7 @@ use annotations::read_annotation;
 pub use fields::UnknownField;
 pub(crate) use fields::{BEHAVIOR, Shape, unknown_fields, unknown_of};
 
-/// The versions of a HorizontalPodAutoscaler that are read.
+/// The supported versions of a HorizontalPodAutoscaler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HpaVersion {
     /// `autoscaling/v1`: a CPU percentage, and the rest in annotations.
@@ -42,7 +42,7 @@ impl HpaVersion {
     /// All of them, the oldest first.
     pub const ALL: [Self; 4] = [Self::V1, Self::V2beta1, Self::V2beta2, Self::V2];
 
-    /// As in `apiVersion`.
+    /// The version as in `apiVersion`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl HpaVersion {
     }
 }
 
-/// A HorizontalPodAutoscaler as it was read: nothing defaulted, nothing judged.
+/// A HorizontalPodAutoscaler as it was read, neither defaulted nor validated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HpaObject {
     /// The version that it was written in.
@@ -65,18 +65,18 @@ pub struct HpaObject {
     pub spec: HpaSpec,
     /// The status in the shape of `autoscaling/v2`.
     pub status: HpaStatus,
-    /// What was ignored while reading.
+    /// Notes about what was ignored while reading.
     pub notes: Vec<Note>,
 }
 
 impl HpaObject {
-    /// Whether an API server has accepted the object: it carries a `uid`.
+    /// Whether an API server has accepted the object, that is, it has a `uid`.
     #[must_use]
     pub fn is_admitted(&self) -> bool {
         !self.metadata.uid.is_empty()
     }
 
-    /// The part that the controller sees. [`to_json`] is the way back.
+    /// Returns the part that the controller sees. [`to_json`] is the inverse.
     #[must_use]
     pub fn into_hpa(self) -> Hpa {
         let mut owners = self.metadata.owner_references.into_iter();
@@ -96,11 +96,11 @@ impl HpaObject {
     }
 }
 
-/// Reads a HorizontalPodAutoscaler of any version from JSON, and notes the fields that it does not know,
+/// Reads a HorizontalPodAutoscaler of any version from JSON, and notes unknown fields,
 /// such as those of a newer API.
 ///
 /// # Errors
-/// The text is not JSON, not of a version that is read, or a field has a value of a wrong type.
+/// The text is not JSON, its version is not supported, or a field has a value of the wrong type.
 pub fn hpa_from_json(json: &str) -> Result<HpaObject, DecodeError> {
     let (mut object, unknown) = hpa_with_unknown_fields(json)?;
     if !unknown.is_empty() {
@@ -110,10 +110,10 @@ pub fn hpa_from_json(json: &str) -> Result<HpaObject, DecodeError> {
     Ok(object)
 }
 
-/// The same with the unknown fields apart.
+/// The same, returning the unknown fields separately.
 ///
 /// # Errors
-/// Those of [`hpa_from_json`].
+/// The same as for [`hpa_from_json`].
 pub fn hpa_with_unknown_fields(json: &str) -> Result<(HpaObject, Vec<UnknownField>), DecodeError> {
     let TypeMeta { api_version, kind } = decode(json)?;
     if kind != "HorizontalPodAutoscaler" {
@@ -146,7 +146,7 @@ struct TypeMeta {
     kind: String,
 }
 
-/// The JSON of an HPA in `autoscaling/v2`, as far as a pass looks at it.
+/// The JSON of an HPA in `autoscaling/v2`, limited to what a pass uses.
 pub(crate) fn to_json(hpa: &Hpa) -> impl Serialize + PartialEq {
     let metadata = ObjectMeta {
         name: hpa.name.clone(),

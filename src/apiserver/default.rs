@@ -1,6 +1,7 @@
 //! What the API server fills in, rewrites and drops: defaults on decoding a request and on reading
-//! from storage, quantities in their canonical form, and fields whose feature gate is off. It judges nothing. Follows upstream's
-//! `SetDefaults_HorizontalPodAutoscaler` of each version and the strategy's `dropDisabledFields`.
+//! from storage, quantities in their canonical form, and fields whose feature gate is off. It validates
+//! nothing. Follows upstream's `SetDefaults_HorizontalPodAutoscaler` of each version and the strategy's
+//! `dropDisabledFields`.
 
 use super::convert::HpaVersion;
 use crate::apimachinery::quantity::Quantity;
@@ -8,28 +9,28 @@ use crate::snapshot::controller::Gates;
 use crate::snapshot::hpa::{Behavior, HpaSpec, MetricSpec, ScalingPolicy, ScalingRules};
 use crate::version::Version;
 
-/// What decides, beside the object, what an API server makes of it: its version's rules, and its
-/// feature gates, which are taken to be the controller's.
+/// What determines, together with the object, what an API server makes of it: its version's rules, and
+/// its feature gates, which are assumed to be the controller's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdmissionRules {
     /// `minReplicas: 0` is allowed.
     pub zero_replicas: bool,
-    /// `behavior.*.tolerance` is kept; before 1.33 there is no such field.
+    /// `behavior.*.tolerance` is kept; before 1.33 the field does not exist.
     pub tolerance: bool,
-    /// Metrics of the type ContainerResource are kept; always from 1.30 on.
+    /// Metrics of the type ContainerResource are kept; always since 1.30.
     pub container_metrics: bool,
-    /// The `apiVersion` of references is judged (1.34: `ValidateAPIVersion` in upstream's
+    /// The `apiVersion` of references is validated (1.34: `ValidateAPIVersion` in upstream's
     /// `pkg/apis/autoscaling/validation`).
     pub api_version: bool,
-    /// A missing `maxReplicas` is told from a negative one (1.36).
+    /// A missing `maxReplicas` is distinguished from a negative one (1.36).
     pub max_replicas_required: bool,
-    /// The zero value that `autoscaling/v1` writes beside the average of an Object metric is
+    /// The zero value that `autoscaling/v1` writes next to the average of an Object metric is
     /// dropped (1.36); before, it fails validation.
     pub zero_value_dropped: bool,
 }
 
 impl AdmissionRules {
-    /// The rules of a version with these gates.
+    /// Returns the rules of a version with these gates.
     pub fn new(version: &Version, gates: Gates) -> Self {
         let minor = version.minor();
         Self {
@@ -42,7 +43,7 @@ impl AdmissionRules {
         }
     }
 
-    /// The rules of a version with its default gates.
+    /// Returns the rules of a version with its default gates.
     pub fn of(version: &Version) -> Self {
         Self::new(version, Gates::new(version, |_| None))
     }
@@ -54,7 +55,7 @@ pub fn set_on_decode(spec: &mut HpaSpec, version: HpaVersion) {
     if spec.metrics.is_empty() {
         spec.metrics.push(MetricSpec::cpu_utilization(80));
     }
-    // The older two carry a behavior only in an annotation, which is not defaulted: a
+    // The two older versions have a behavior only in an annotation, which is not defaulted: a
     // half-filled one fails validation there.
     if matches!(version, HpaVersion::V2beta2 | HpaVersion::V2) {
         set_behavior(spec);
@@ -62,8 +63,8 @@ pub fn set_on_decode(spec: &mut HpaSpec, version: HpaVersion) {
 }
 
 /// Sets the defaults that every object gets when it is read, whichever version wrote it: storage
-/// holds `autoscaling/v2`. Quantities are then those of their canonical texts, from which the
-/// controller's floats may differ.
+/// uses `autoscaling/v2`. Quantities are then parsed from their canonical texts, which may change the
+/// controller's floats.
 pub fn set_on_read(spec: &mut HpaSpec) {
     set_on_decode(spec, HpaVersion::V2);
     for quantity in quantities(spec) {
@@ -80,7 +81,7 @@ fn quantities(spec: &mut HpaSpec) -> impl Iterator<Item = &mut Quantity> {
     values.chain(rules.map(|rules| &mut rules.tolerance)).flatten()
 }
 
-/// Drops the zero value beside the average of an Object metric: a field that `autoscaling/v1` could
+/// Drops the zero value next to the average of an Object metric: a field that `autoscaling/v1` could
 /// not omit.
 pub fn drop_zero_values(spec: &mut HpaSpec) {
     for target in spec.metrics.iter_mut().filter_map(|metric| metric.object.as_mut()) {
@@ -94,7 +95,7 @@ pub fn drop_zero_values(spec: &mut HpaSpec) {
 /// A field that is dropped because its feature gate is off, or because the version does not have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dropped {
-    /// Where it stands.
+    /// Its path.
     pub path: String,
     /// The gate.
     pub gate: &'static str,
@@ -102,7 +103,7 @@ pub struct Dropped {
     pub value: String,
 }
 
-/// Drops what a disabled feature gate does not let through, before validation.
+/// Drops what a disabled feature gate does not allow, before validation.
 pub fn drop_disabled(spec: &mut HpaSpec, rules: AdmissionRules) -> Vec<Dropped> {
     let mut dropped = Vec::new();
     if !rules.container_metrics {
@@ -224,7 +225,7 @@ mod tests {
         let metric = &spec.metrics[0];
         let average = metric.pods.as_ref().unwrap().target.average_value.as_ref().unwrap();
         assert_eq!(average.approximate_f64(), 0.3);
-        // Decimal suffixes end at E, and larger numbers are written without any.
+        // Decimal suffixes end at E, and larger numbers are written without a suffix.
         let value = metric.external.as_ref().unwrap().target.value.as_ref().unwrap();
         assert_eq!(value, &Quantity::parse("1").unwrap());
     }

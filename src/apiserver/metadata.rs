@@ -1,6 +1,6 @@
-//! The parts of `ObjectMeta` that one pass or the API server's checks look at. Reading is as lax
+//! The parts of `ObjectMeta` that a pass or the API server's checks use. Reading is as lax
 //! as Go's decoder: null is the zero value, unknown fields are skipped.
-//! Judging names and keys is the business of [`super::validate`].
+//! [`super::validate`] checks names and keys.
 
 use std::collections::BTreeMap;
 
@@ -21,16 +21,16 @@ pub struct ObjectMeta {
     /// The object's name; empty when only `generateName` is given.
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
-    /// The prefix from which the API server would make a name.
+    /// The prefix from which the API server would generate a name.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub generate_name: String,
-    /// The namespace; empty where the manifest leaves it to the request.
+    /// The namespace; empty if the manifest leaves it to the request.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub namespace: String,
     /// Set by the API server on creation.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub uid: String,
-    /// Which state of the object it is.
+    /// The state of the object.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub resource_version: String,
     /// Counted by the API server.
@@ -42,7 +42,7 @@ pub struct ObjectMeta {
         deserialize_with = "optional_time::deserialize"
     )]
     pub creation_timestamp: Option<Timestamp>,
-    /// Set by the API server when the object is to go.
+    /// Set by the API server when the object is marked for deletion.
     #[serde(
         skip_serializing_if = "Option::is_none",
         deserialize_with = "optional_time::deserialize"
@@ -57,7 +57,7 @@ pub struct ObjectMeta {
     /// The objects that own this one.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
     pub owner_references: Vec<OwnerReference>,
-    /// What has to happen before the object may go.
+    /// What has to happen before the object can be deleted.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
     pub finalizers: Vec<String>,
     /// Who has written what, and when.

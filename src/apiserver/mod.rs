@@ -1,6 +1,6 @@
 //! What the API server does to a HorizontalPodAutoscaler before the controller sees it: conversion
-//! between versions, defaults, dropped fields and validation. [`admit`] runs them in order. No network
-//! here, and no decisions of the controller.
+//! between versions, defaults, dropped fields and validation. [`admit`] runs them in order. There is no
+//! network I/O here, and no decision of the controller.
 
 pub mod admit;
 pub mod convert;

@@ -1,6 +1,6 @@
-//! What an API server says of a HorizontalPodAutoscaler on creation: every cause, in its
-//! order and words. It changes nothing and expects defaults to be set. An object that an API server
-//! has accepted is not for it: controllers also run on what an older server let through. Follows
+//! What an API server says about a HorizontalPodAutoscaler on creation: every cause, in its
+//! order and words. It changes nothing and expects defaults to be set. It is not meant for objects that an
+//! API server has accepted: controllers also run on what an older server allowed. Follows
 //! upstream's `ValidateHorizontalPodAutoscaler`.
 
 mod cause;
@@ -26,10 +26,10 @@ const MAX_STABILIZATION_WINDOW_SECONDS: i32 = 3600;
 const SELECT_POLICIES: [&str; 3] = ["Disabled", "Max", "Min"];
 const POLICY_TYPES: [&str; 2] = ["Percent", "Pods"];
 
-/// Why the API server would not create this object; empty where it would.
+/// Returns why the API server would not create this object; empty if it would.
 ///
-/// The spec has its defaults ([`super::default::set_on_decode`]) and is rid of what the gates
-/// switch off ([`super::default::drop_disabled`]). Where upstream's order is random (labels,
+/// The spec has its defaults ([`super::default::set_on_decode`]), without the fields whose gates are
+/// off ([`super::default::drop_disabled`]). Where upstream's order is random (labels,
 /// annotations, surplus metric sources), the causes are sorted.
 #[must_use]
 pub fn validate(meta: &ObjectMeta, spec: &HpaSpec, rules: AdmissionRules) -> Vec<Cause> {

@@ -1,5 +1,5 @@
-//! Whether the result of a pass may be written. What stands against it is said with its reason and,
-//! where something can force it, the flag that does.
+//! Whether the result of a pass may be written. Each concern has its reason and, if it can be overridden,
+//! the flag that does so.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -13,14 +13,14 @@ use crate::pass::Pass;
 use crate::snapshot::Unread;
 use crate::snapshot::note::Note;
 
-/// What stands against writing.
+/// A concern about writing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Concern {
-    /// What it is.
+    /// The concern.
     pub reason: Reason,
-    /// The flag that forces it; none where nothing does.
+    /// The flag that overrides it; `None` if nothing does.
     pub flag: Option<&'static str>,
-    /// Whether it is forced.
+    /// Whether it is overridden.
     pub forced: bool,
 }
 
@@ -47,55 +47,55 @@ pub enum Reason {
     },
     /// Too many metrics failed.
     NoMetric {
-        /// How many failed.
+        /// How many metrics failed.
         invalid: usize,
-        /// How many there are.
+        /// How many metrics there are.
         total: usize,
         /// The error of the pass.
         error: String,
     },
-    /// Metrics that only the controller may have read decide.
+    /// Metrics decide that only the controller may have read.
     Undecided {
-        /// Which, and why.
+        /// Which metrics, and why.
         lacking: String,
     },
-    /// What else is to be written depends on such metrics.
+    /// The status or event to be written depends on such metrics.
     UnknownWords {
-        /// Which, and why.
+        /// Which metrics, and why.
         lacking: String,
         /// The flag that asks for it.
         flag: &'static str,
     },
     /// Such metrics may change the replicas.
     Rights {
-        /// Which, and why.
+        /// Which metrics, and why.
         lacking: String,
-        /// What it may end at.
+        /// The possible replicas.
         range: Range,
     },
     /// What the controller remembers may change the replicas.
     Memory {
         /// How well that is known.
         knowledge: Knowledge,
-        /// What it may end at.
+        /// The possible replicas.
         range: Range,
     },
     /// Metrics that failed may change the replicas.
     Metrics {
-        /// Which.
+        /// Which metrics.
         failed: Vec<String>,
-        /// What it may end at.
+        /// The possible replicas.
         range: Range,
     },
-    /// Whether the target is being deleted is not known.
+    /// It is unknown whether the target is being deleted.
     Target {
         /// Why.
         cause: String,
     },
     /// Something that may change the outcome could not be read.
     Unread(Note),
-    /// The status is for a controller manager to write, which renewed its lease at this time; none where
-    /// whether one leads is not known.
+    /// Writing the status is up to a controller manager, which renewed its lease at this time; `None` if
+    /// it is unknown whether one leads.
     StatusHeld(Option<Timestamp>),
 }
 
@@ -119,7 +119,7 @@ pub enum Code {
 }
 
 impl Concern {
-    /// Its name.
+    /// Returns its name.
     pub fn code(&self) -> Code {
         match self.reason {
             Reason::HpaDeleted(_) => Code::HpaDeleted,
@@ -140,34 +140,34 @@ impl Concern {
     }
 }
 
-/// Whether the target is to go.
+/// Whether the target is being deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Going {
-    /// It stays.
+    /// It is not.
     No,
-    /// It is being deleted since this time.
+    /// It has been marked for deletion at this time.
     Since(Timestamp),
-    /// That is not known, for this reason.
+    /// That is unknown, for this reason.
     Unknown(String),
 }
 
 /// Whether a controller manager holds its lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leader {
-    /// One does; it renewed it then.
+    /// One does; it renewed the lease at this time.
     Holds(Timestamp),
-    /// None does; the last one renewed it then.
+    /// None does; the last holder renewed it at this time.
     Lapsed(Timestamp),
     /// There is no lease of the usual name, or it cannot be read.
     Unknown,
 }
 
-/// What a pass came to, and what is known besides it.
+/// The result of a pass, and what else is known.
 #[derive(Debug, Clone, Copy)]
 pub struct GateInput<'a> {
     /// The pass.
     pub pass: &'a Pass,
-    /// Whether the target is to go.
+    /// Whether the target is being deleted.
     pub going: &'a Going,
     /// Who leads.
     pub leader: Leader,
@@ -177,13 +177,13 @@ const FORCE_UNCERTAIN: &str = "--force-uncertain";
 const FORCE_STATUS: &str = "--force-write-status";
 
 impl GateInput<'_> {
-    /// The change that is due; none where the pass leaves the scale alone.
+    /// Returns the due change; `None` if the pass leaves the scale alone.
     pub fn change(&self) -> Option<Change> {
         let from = self.pass.input.snapshot.scale.as_ref().ok()?.spec_replicas;
         self.pass.decision.outcome.scale_to.map(|to| Change { from, to })
     }
 
-    /// Everything that stands against writing it, the worst first.
+    /// Returns all concerns about writing it, the worst first.
     pub fn concerns(&self, how: &How) -> Vec<Concern> {
         let mut reasons = self.never();
         let mut forcible = Vec::new();
@@ -204,7 +204,7 @@ impl GateInput<'_> {
         reasons.into_iter().map(never).chain(forcible).collect()
     }
 
-    /// What nothing forces.
+    /// Returns concerns that nothing overrides.
     fn never(&self) -> Vec<Reason> {
         let hpa = self.pass.input.snapshot.hpa.deletion_timestamp.map(Reason::HpaDeleted);
         let target = match self.going {
@@ -234,7 +234,7 @@ impl GateInput<'_> {
         hpa.into_iter().chain(target).chain(steps).collect()
     }
 
-    /// What the controller would write and say is not known where it may have read more.
+    /// What the controller would write and say is unknown if it may have read more.
     fn unknown_words(&self, how: &How) -> Option<Reason> {
         let flag = match (how.write_status, how.event) {
             (true, _) => "--write-status",
@@ -244,7 +244,7 @@ impl GateInput<'_> {
         Some(Reason::UnknownWords { lacking: self.lacking()?, flag })
     }
 
-    /// What could make it another answer.
+    /// Returns what could lead to a different answer.
     fn uncertain(&self) -> Vec<Reason> {
         let mut uncertain = Vec::new();
         if let Some(range) = open(self.pass.outlook.range(&self.pass.decision)) {
@@ -264,7 +264,7 @@ impl GateInput<'_> {
         if let Going::Unknown(cause) = self.going {
             uncertain.push(Reason::Target { cause: cause.clone() });
         }
-        // Out of bounds it is corrected without a look at pods and metrics.
+        // Out of bounds, it is corrected without looking at pods and metrics.
         if self.pass.decision.path() == Some(Path::Metrics) {
             let open = self.pass.input.notes.iter().filter(|note| note.leaves_outcome_open());
             uncertain.extend(open.cloned().map(Reason::Unread));
@@ -272,12 +272,12 @@ impl GateInput<'_> {
         uncertain
     }
 
-    /// The metrics that the controller may have read and we have not.
+    /// Returns the metrics that the controller may have read but that are unread here.
     fn lacking(&self) -> Option<String> {
         self.pass.decision.outcome.lacking(&self.pass.input.snapshot.hpa.spec)
     }
 
-    /// The labels of the metrics that fail.
+    /// Returns the labels of the metrics that fail.
     fn failed(&self) -> Vec<String> {
         let metrics = self.pass.decision.metrics();
         let failed = metrics.filter(|metric| matches!(metric.result, MetricResult::Error(_)));
@@ -285,7 +285,7 @@ impl GateInput<'_> {
         failed.map(|metric| specs[metric.index].label()).collect()
     }
 
-    /// The replicas that it may end at if metrics that failed may say anything.
+    /// Returns the possible replicas if metrics that failed may have any value.
     fn with_failed_metrics(&self) -> Option<Range> {
         let mut decision = self.pass.decision.clone();
         for step in &mut decision.trace {
@@ -300,7 +300,7 @@ impl GateInput<'_> {
         outlook.range(&decision)
     }
 
-    /// Whether the status is someone else's to write.
+    /// Whether writing the status is up to someone else.
     fn status(&self, how: &How) -> Option<Reason> {
         match self.leader {
             _ if !how.write_status => None,
@@ -311,7 +311,7 @@ impl GateInput<'_> {
     }
 }
 
-/// A range that leaves something open.
+/// Returns a range with more than one count.
 fn open(range: Option<Range>) -> Option<Range> {
     range.filter(|range| range.min != range.max)
 }

@@ -1,5 +1,5 @@
-//! What `apply` decides beside the pass itself: whether its result may be written, what has moved
-//! since it was read, and what the live controller makes of it. Pure; the writes are the cluster's.
+//! What `apply` decides in addition to the pass itself: whether its result may be written, what has changed
+//! since it was read, and how the live controller will respond. Pure; the cluster module does the writing.
 
 pub mod gate;
 pub mod next;
@@ -13,57 +13,57 @@ use crate::snapshot::hpa::Hpa;
 use gate::{Code, Concern};
 use next::Next;
 
-/// The change that is to be written.
+/// The change to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// The replicas that there are.
+    /// The current replicas.
     pub from: i32,
-    /// Those that there are to be.
+    /// The replicas to be written.
     pub to: i32,
 }
 
-/// Everything about one application, the pass aside.
+/// Everything about one application, except the pass.
 #[derive(Debug)]
 pub struct Applied {
-    /// What is scaled, and the state of it that was decided on; none where it could not be read.
+    /// The target, and the state of it that the decision is based on; `None` if it could not be read.
     pub at: Option<ScaleAt>,
-    /// What was to be written; none where nothing was due.
+    /// The change to be written; `None` if none was due.
     pub change: Option<Change>,
-    /// Whether no past recommendation counted.
+    /// Whether past recommendations were ignored.
     pub ignores_stabilization: bool,
-    /// Whether the status of the HPA is to be written, too.
+    /// Whether the status of the HPA is to be written as well.
     pub writes_status: bool,
-    /// Whether an event is to be sent, too.
+    /// Whether an event is to be sent as well.
     pub sends_event: bool,
-    /// What stood against writing.
+    /// The concerns about writing.
     pub concerns: Vec<Concern>,
-    /// What the live controller makes of it, or why that cannot be foreseen.
+    /// How the live controller will respond, or why that is unpredictable.
     pub next: Option<Result<Next, Error>>,
-    /// What came of it.
+    /// The result.
     pub result: ApplyOutcome,
-    /// What came of the status of the HPA, where it was to be written.
+    /// The result of writing the status of the HPA, if requested.
     pub status: Option<Extra>,
-    /// The same of the event.
+    /// The result of sending the event, if requested.
     pub event: Option<Extra>,
-    /// How the wait for the replicas ended, where that was asked for.
+    /// How the wait for the replicas ended, if requested.
     pub wait: Option<Result<Waited, Error>>,
 }
 
-/// What came of an application.
+/// The result of an application.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ApplyOutcome {
     /// Nothing was due.
     NothingDue,
-    /// The concerns stood against it.
+    /// Concerns prevented it.
     Refused,
-    /// The target is not as the command line has it; with what it is.
+    /// The target does not meet the command line's preconditions; with its actual state.
     Unmet(String),
-    /// Something has moved since it was read, so it is not written; with what.
+    /// Something has changed since it was read, so it is not written; with what changed.
     Moved(String),
-    /// The answer to the write was lost, and someone else has changed the target since, perhaps on
-    /// top of it.
+    /// The answer to the write was lost, and someone else has changed the target since, perhaps after
+    /// it was written.
     Superseded(String),
-    /// Whoever was asked said no.
+    /// The user declined.
     Declined,
     /// It would have been written (`--dry-run=client`).
     Planned,
@@ -71,16 +71,16 @@ pub enum ApplyOutcome {
     Accepted(ScaleState),
     /// It is written.
     Written(ScaleState, Told),
-    /// The server took it and made another count of it.
+    /// The server accepted it but stored a different count.
     Altered(ScaleState, Told),
     /// The server refused it, or it could not be sent.
     NotWritten(Error),
-    /// Whether it is written is not known: why there is no answer, and why reading did not tell.
+    /// It is unknown whether it is written: why there is no answer, and why reading did not tell.
     Unknown(String, String),
 }
 
 impl ApplyOutcome {
-    /// The name of it in the contract.
+    /// Returns its name in the published JSON.
     pub fn name(&self) -> &'static str {
         match self {
             Self::NothingDue => "nothingDue",
@@ -99,19 +99,19 @@ impl ApplyOutcome {
     }
 }
 
-/// What came of what is written beside the scale.
+/// The result of a write in addition to the scale.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Extra {
     /// It is written.
     Written,
     /// It is not.
     NotWritten(Error),
-    /// Whether it is, is not known, or it was overwritten; in words.
+    /// It is unknown whether it is, or it was overwritten; in words.
     Unknown(String),
 }
 
 impl Extra {
-    /// The exit code, where it is no success.
+    /// Returns the exit code, unless it succeeded.
     fn exit_code(&self) -> Option<u8> {
         match self {
             Self::Written => None,
@@ -125,11 +125,11 @@ impl Extra {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Waited {
-    /// How.
+    /// How it ended.
     pub end: WaitEnd,
     /// The replicas that were ready, or that someone else has set.
     pub replicas: i32,
-    /// Who has set them, where someone else did and it shows.
+    /// Who has set them, if someone else did and is known.
     pub by: Option<String>,
     /// The exit code of the signal that ended it, or 0.
     #[serde(skip)]
@@ -142,7 +142,7 @@ pub struct Waited {
 pub enum WaitEnd {
     /// All replicas are ready.
     Ready,
-    /// Somebody else has changed the count.
+    /// Someone else has changed the count.
     Changed,
     /// The target is gone.
     Gone,
@@ -153,17 +153,17 @@ pub enum WaitEnd {
 }
 
 impl Applied {
-    /// What stood against writing and is forced.
+    /// Returns the concerns that are overridden.
     pub fn forced(&self) -> impl Iterator<Item = &Concern> {
         self.concerns.iter().filter(|concern| concern.forced)
     }
 
-    /// What was sent, where the server made another count of it.
+    /// Returns what was sent, if the server stored a different count.
     pub fn made(&self, state: &ScaleState) -> Option<i32> {
         self.change.map(|change| change.to).filter(|to| *to != state.replicas)
     }
 
-    /// The exit code.
+    /// Returns the exit code.
     pub fn exit_code(&self) -> u8 {
         let extras = [&self.status, &self.event].into_iter().flatten();
         let extra = extras.filter_map(Extra::exit_code).min_by_key(|code| *code != 7);
@@ -193,7 +193,7 @@ impl Applied {
     }
 }
 
-/// What the preconditions of the command line say of a target; as `kubectl scale` words it.
+/// Checks the preconditions of the command line against a target; worded as by `kubectl scale`.
 pub fn precondition(
     state: &ScaleState,
     replicas: Option<i32>,
@@ -207,7 +207,7 @@ pub fn precondition(
     Some(format!("Expected resource version to be {want}, was {version}"))
 }
 
-/// What has moved between two readings of an HPA and its target's scale.
+/// Returns what has changed between two readings of an HPA and its target's scale.
 pub fn moved(hpa: [&Hpa; 2], scale: [&ScaleState; 2]) -> Option<String> {
     let [before, now] = hpa;
     let name = format!("the HPA {}", before.key());

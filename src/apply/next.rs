@@ -1,5 +1,5 @@
-//! What the live controller makes of a change at its next sync: the pass after ours, run by the same
-//! engine on the target as it then is, with the controller's own memory, which holds nothing of ours.
+//! How the live controller will respond to a change at its next sync: the pass after ours, run by the same
+//! engine on the target as it will be then, with the controller's own history, which has nothing of ours.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ use crate::whatif::overrides::Assumptions;
 /// The pass after ours, and what it means for the change.
 #[derive(Debug)]
 pub struct Next {
-    /// What it means; none where that pass cannot be foreseen.
+    /// What it means for the change.
     pub verdict: Verdict,
     /// The replicas after it, over everything that is unknown.
     pub replicas: Range,
@@ -31,29 +31,29 @@ pub struct Next {
     pub pass: Pass,
 }
 
-/// What becomes of a change.
+/// What happens to a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
     /// It stays.
     Keeps,
-    /// The controller goes on in the same direction.
+    /// The controller continues in the same direction.
     GoesOn,
-    /// The controller takes it back, if only in part.
+    /// The controller reverts it, at least in part.
     Undoes,
     /// That depends on what is unknown.
     Open,
 }
 
-/// No more pods than these are made up.
+/// The maximum number of invented pods.
 const MOST: i32 = 10_000;
 
-/// Runs the pass after a change, with the controller's history as it is without it. New pods are pending and use nothing yet; the others go on as they
-/// were observed, and so do the metrics that are no pod's.
+/// Runs the pass after a change, with the controller's history as it is without it. New pods are pending
+/// and use nothing yet; the others continue as observed, and so do the metrics that are not about pods.
 ///
 /// # Errors
 ///
-/// The pods of the target are not known, or are more than there can be.
+/// The pods of the target are unknown, or more than allowed.
 pub fn next(
     pass: &Pass,
     remembered: &Remembered,
@@ -81,7 +81,7 @@ pub fn next(
             values.retain(|value| !is_new(&value.pod));
         }
     }
-    // A controller that takes over remembers nothing.
+    // A controller that takes over has no history.
     let remembered = match leader {
         Leader::Lapsed(_) => Remembered::from_stated(&Memory::default()),
         Leader::Holds(_) | Leader::Unknown => remembered.clone(),
@@ -103,7 +103,7 @@ pub fn next(
     Ok(Next { verdict, replicas, leader, pass })
 }
 
-/// What a range of counts means for a change.
+/// Returns what a range of counts means for a change.
 fn judge(Change { from, to }: Change, Range { min, max }: Range) -> Verdict {
     let (forth, back) = if to > from { (min > to, max < to) } else { (max < to, min > to) };
     match (min == to && max == to, forth, back) {

@@ -1,4 +1,4 @@
-//! All network I/O: from flags and kubeconfig to a [`Session`], which asks the API server and gives
+//! All network I/O: from flags and kubeconfig to a [`Session`], which asks the API server and returns
 //! bodies or typed failures. It must not interpret objects or compute replicas. Follows client-go's
 //! `clientcmd` and `rest`, with kube's client over connections of its own.
 
@@ -26,7 +26,7 @@ use crate::error::Error;
 ///
 /// # Errors
 ///
-/// The configuration is not usable, or credentials could not be had.
+/// The configuration is not usable, or there are no credentials.
 pub async fn connect(flags: &ConnectionFlags, env: &Environment) -> Result<Session, Error> {
     connect::prepare(flags, env).await.map(Session::new)
 }

@@ -1,4 +1,4 @@
-//! From what an API server answered to a snapshot. The requests are made elsewhere; here the answers
+//! From the answers of an API server to a snapshot. The requests are made elsewhere; here the answers
 //! become the same plain values that files become.
 
 use jiff::Timestamp;
@@ -20,10 +20,10 @@ use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{MetricAnswer, OtherHpa, Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
-/// Everything that was asked for.
+/// Everything that was fetched.
 #[derive(Debug)]
 pub struct Observed {
-    /// When it was asked for.
+    /// When it was fetched.
     pub now: Now,
     /// The server's version, such as `v1.36.2`, or the one that it emulates.
     pub version: Option<String>,
@@ -39,17 +39,17 @@ pub struct Observed {
     pub metrics: Vec<MetricAnswer>,
     /// The other HPAs whose selector the controller knows.
     pub others: Vec<OtherHpa>,
-    /// What the API shows of the controller's past.
+    /// Evidence in the API of the controller's past.
     pub evidence: Evidence,
-    /// What surrounds the pass and explains its answer.
+    /// The objects around the pass that explain its answer.
     pub surroundings: Surroundings,
-    /// What shows of the controller manager, the server's version aside.
+    /// What is known about the controller manager, except the server's version.
     pub control_plane: ControlPlane,
-    /// What stands for something that could not be read.
+    /// Substitutes for what could not be read.
     pub basis: Vec<Basis>,
-    /// What could not be learnt, and what it means.
+    /// What could not be determined, and what that means.
     pub notes: Vec<Note>,
-    /// Where the scale is and which state of it this is; none where it was not read itself.
+    /// Where the scale is and the state that was read; `None` if it was not read itself.
     pub scale_at: Option<ScaleAt>,
 }
 
@@ -58,11 +58,11 @@ pub struct Observed {
 pub struct Now {
     /// The time.
     pub time: Timestamp,
-    /// Whether the server stated it; if not, it is that of the local clock.
+    /// Whether the server stated it; if not, it is the local clock.
     pub by_server: bool,
 }
 
-/// Where the scale of a target is, and the state in which it was read.
+/// The location of a target's scale, and the state in which it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScaleAt {
     /// The path of the target, without the subresource.
@@ -73,11 +73,11 @@ pub struct ScaleAt {
     pub name: String,
     /// Its namespace.
     pub namespace: String,
-    /// What a write has to find.
+    /// The state that a write requires.
     pub state: ScaleState,
 }
 
-/// A state of a scale, which a write names so that it meets no other.
+/// A state of a scale, named in a write so that it applies to no other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScaleState {
     /// `metadata.uid` of the target.
@@ -89,7 +89,7 @@ pub struct ScaleState {
 }
 
 impl ScaleState {
-    /// That of a scale that was read.
+    /// Returns the state of a scale that was read.
     pub(super) fn of(scale: &ScaleObject) -> Self {
         Self {
             uid: scale.metadata.uid.clone(),
@@ -99,11 +99,11 @@ impl ScaleState {
     }
 }
 
-/// Puts the answers together with what the command line says.
+/// Combines the answers with the command line.
 ///
 /// # Errors
 ///
-/// The command line states a setting that there is none of.
+/// The command line states a setting that does not exist.
 pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     let mut basis: Vec<Basis> = Vec::new();
     let mut notes = observed.notes;
@@ -149,13 +149,13 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     })
 }
 
-/// Makes sure that the command line states only settings that there are, before anything is asked.
+/// Checks that the command line states only existing settings, before any request.
 ///
 /// # Errors
 ///
-/// Those of [`input`].
+/// The same as for [`input`].
 pub fn check(options: &Options) -> Result<(), Error> {
-    // Without a version a gate need only be one of some version.
+    // Without a version, a gate must exist in any version.
     match &options.version {
         Some(_) => {
             let control_plane = ControlPlane::default();

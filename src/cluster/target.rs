@@ -1,5 +1,5 @@
-//! A target itself: whether it is going, how many of its replicas are ready, and who set them last.
-//! It is read only.
+//! A target itself: whether it is being deleted, how many of its replicas are ready, and who last set
+//! them. It is only read.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use crate::cluster::{Failure, Session};
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::written::FIELD_MANAGER;
 
-/// What a target says of itself.
+/// The relevant fields of a target.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct TargetObject {
@@ -42,37 +42,37 @@ struct Status {
 }
 
 impl TargetObject {
-    /// Its uid.
+    /// Returns its uid.
     pub(crate) fn uid(&self) -> &str {
         &self.metadata.uid
     }
 
-    /// Since when it is to go.
+    /// Returns since when it has been marked for deletion.
     pub(crate) fn deleted(&self) -> Option<Timestamp> {
         self.metadata.deletion_timestamp
     }
 
-    /// `spec.replicas`; none where the kind counts them elsewhere, as its scale then tells.
+    /// Returns `spec.replicas`; `None` if the kind keeps the count elsewhere, where its scale reads it.
     pub(crate) fn replicas(&self) -> Option<i32> {
         self.spec.replicas
     }
 
-    /// `status.readyReplicas`.
+    /// Returns `status.readyReplicas`.
     pub(crate) fn ready(&self) -> i32 {
         self.status.ready_replicas
     }
 
-    /// `status.replicas`.
+    /// Returns `status.replicas`.
     pub(super) fn current(&self) -> i32 {
         self.status.replicas
     }
 
-    /// How many replicas there were until a time, if it tells since when its status is as it is.
+    /// Returns how many replicas there were until a time, if it says since when its status is unchanged.
     pub(super) fn counted(&self, replicas: i32, until: Timestamp) -> Option<Counted> {
         Counted::new(replicas, &self.metadata.managed_fields, until)
     }
 
-    /// Whether it has so many replicas, all of them ready, and no more.
+    /// Whether it has exactly this many replicas, all of them ready.
     pub(crate) fn has(&self, replicas: i32) -> bool {
         let Status { replicas: there, ready_replicas, observed_generation } = &self.status;
         // Some kinds write the generation as text.
@@ -87,7 +87,7 @@ impl TargetObject {
         current && *there == replicas && *ready_replicas == replicas
     }
 
-    /// Who set the replicas last, as far as it says: ourselves, where we are among several.
+    /// Returns who last set the replicas, if known; ourselves if we are among several.
     pub(crate) fn owner(&self) -> Option<&str> {
         let owners = || self.metadata.managed_fields.iter().filter(|entry| entry.owns_replicas);
         let own = owners().find(|entry| entry.manager == FIELD_MANAGER);
@@ -124,11 +124,11 @@ mod tests {
             // Its controller has not seen the write.
             (json!(2), json!(1), 3, 3, false),
             (json!(10), json!("9"), 3, 3, false),
-            // Not every kind tells.
+            // Not every kind has it.
             (json!(null), json!(1), 3, 3, true),
             (json!(2), json!(null), 3, 3, true),
             (json!(2), json!("of text"), 3, 3, true),
-            // Pods are starting, or are still there.
+            // Pods are starting, or still exist.
             (json!(2), json!(2), 3, 2, false),
             (json!(2), json!(2), 4, 3, false),
             (json!(2), json!(2), 4, 4, false),

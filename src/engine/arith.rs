@@ -9,7 +9,8 @@ pub(crate) fn to_i32(f: f64) -> i32 {
     if f > -2_147_483_649.0 && f < 2_147_483_648.0 { f as i32 } else { i32::MIN }
 }
 
-/// The same, but what is too large gives `i32::MAX`. NaN and what is too small still give `i32::MIN`.
+/// The same, but values that are too large give `i32::MAX`. NaN and values that are too small still give
+/// `i32::MIN`.
 pub(crate) fn to_i32_capped(f: f64) -> i32 {
     if f > f64::from(i32::MAX) { i32::MAX } else { to_i32(f) }
 }

@@ -1,6 +1,6 @@
 //! From what the metrics ask for to what is allowed: stabilization over past recommendations, rate
-//! limits, bounds. Without `behavior` as `normalizeDesiredReplicas`, with it as
-//! `normalizeDesiredReplicasWithBehaviors`; the two differ in more than their parameters.
+//! limits, bounds. Follows `normalizeDesiredReplicas` without `behavior`, and
+//! `normalizeDesiredReplicasWithBehaviors` with it; the two differ in more than their parameters.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -11,7 +11,7 @@ use crate::memory::Memory;
 use crate::snapshot::hpa::{Behavior, ScalingPolicy, ScalingRules};
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
 
-/// What both algorithms look at.
+/// The input of both algorithms.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted {
     pub(crate) current: i32,
@@ -22,7 +22,7 @@ pub(crate) struct Wanted {
     pub(crate) downscale_stabilization: SignedDuration,
 }
 
-/// What is left after stabilization and limits, with the two steps. The reasons of the conditions
+/// The result of stabilization and limits, with the two steps. The reasons of the conditions
 /// are in the steps.
 pub(crate) struct Normalized {
     pub(crate) replicas: i32,
@@ -129,7 +129,7 @@ pub(crate) fn with_behavior(
             stale = Some(place);
         }
     }
-    // Never past the current count in the wrong direction: first up to the lowest, then down to
+    // Never past the current count in the wrong direction: first raised to the lowest, then lowered to
     // the highest.
     let mut stabilized = current;
     let mut held_by = None;
@@ -208,7 +208,7 @@ pub(crate) fn with_behavior(
     }
 }
 
-/// Writes over the last stale entry, or appends: one entry is recycled per pass, and the list is
+/// Overwrites the last stale entry, or appends: one entry is recycled per pass, and the list is
 /// not sorted.
 fn remember(list: &mut Vec<Recommendation>, stale: Option<usize>, entry: Recommendation) {
     match stale {
@@ -217,7 +217,7 @@ fn remember(list: &mut Vec<Recommendation>, stale: Option<usize>, entry: Recomme
     }
 }
 
-/// The remembered changes of scale, at one instant.
+/// The remembered scale changes, at one instant.
 struct Events<'m> {
     up: &'m [ScaleEvent],
     down: &'m [ScaleEvent],
@@ -226,8 +226,8 @@ struct Events<'m> {
 }
 
 impl Events<'_> {
-    /// How far the policies of a direction allow to go (`calculateScaleUpLimitWithScalingRules` and
-    /// its twin). The events give the replicas at the start of a period.
+    /// How far the policies of a direction allow scaling (`calculateScaleUpLimitWithScalingRules` and
+    /// its counterpart). The events give the replicas at the start of a period.
     fn limit(&self, current: i32, rules: &ScalingRules, direction: Direction) -> RateLimit {
         let select_policy = rules.select_policy.clone().unwrap_or_else(|| "Max".to_owned());
         if select_policy == "Disabled" {
@@ -261,7 +261,7 @@ impl Events<'_> {
     }
 }
 
-/// The replicas that a policy allows, from the count at the start of its period.
+/// Returns the replicas that a policy allows, from the count at the start of its period.
 pub(crate) fn allowed_by(
     policy: &ScalingPolicy,
     start: i32,
@@ -280,15 +280,15 @@ pub(crate) fn allowed_by(
     }
 }
 
-/// The start with the highest limit: beyond it, the limit leaves the integers.
+/// Returns the start with the highest limit: beyond it, the limit overflows.
 pub(crate) fn highest_start(policy: &ScalingPolicy, direction: Direction) -> i32 {
     let most = f64::from(i32::MAX);
     let share = f64::from(policy.value) / 100.0;
-    // Here saturation is what is wanted.
+    // Saturation is intended here.
     match (policy.type_.as_str(), direction) {
         ("Pods", Direction::Up) => i32::MAX.saturating_sub(policy.value),
         ("Percent", Direction::Up) => (most / (1.0 + share)).floor() as i32,
-        // More than everything may be removed: below zero, that turns into a high limit.
+        // Removing more than everything gives a negative count, which turns into a high limit.
         ("Percent", Direction::Down) => (most / (1.0 - share)).ceil() as i32,
         _ => i32::MAX,
     }
@@ -301,7 +301,7 @@ fn changed_since(events: &[ScaleEvent], since: Timestamp) -> i32 {
         .fold(0, |sum, event| sum.wrapping_add(event.replicas))
 }
 
-/// Remembers a rescale that succeeded (`storeScaleEvent`); only with `behavior`.
+/// Remembers a successful rescale (`storeScaleEvent`); only with `behavior`.
 pub(crate) fn store_scale_event(
     behavior: &Behavior,
     memory: &mut Memory,
@@ -322,7 +322,7 @@ pub(crate) fn store_scale_event(
         if event.time < oldest {
             event.outdated = true;
         }
-        // Once outdated an event stays so, even where the periods have become longer since.
+        // Once outdated, an event stays outdated, even if the periods have become longer since.
         if event.outdated {
             stale = Some(place);
         }
@@ -374,7 +374,7 @@ mod tests {
         }
     }
 
-    /// What stabilization leaves, whether a past recommendation is given as the reason, and how many
+    /// Returns the result of stabilization, whether it is attributed to a past recommendation, and how many
     /// are remembered.
     fn stabilized(normalized: &Normalized, memory: &Memory) -> (i32, bool, usize) {
         let Step::Stabilize { result, held_by, .. } = &normalized.steps[0] else {
@@ -426,7 +426,7 @@ mod tests {
         }
     }
 
-    /// Its place in the list is reused only once both windows are past it (`Before` upstream).
+    /// Its slot in the list is reused only once both windows are past it (`Before` upstream).
     #[test]
     fn a_recommendation_at_the_cutoff_of_the_longer_window_stays() {
         let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();

@@ -9,7 +9,7 @@ pub(super) const SCALING_ACTIVE: &str = "ScalingActive";
 pub(super) const SCALING_LIMITED: &str = "ScalingLimited";
 pub(super) const SCALED_TO_ZERO: &str = "ScaledToZero";
 
-/// The messages that belong to a reason.
+/// Returns the messages that belong to a reason.
 pub(super) fn message_of(reason: &str) -> &'static str {
     match reason {
         "SucceededGetScale" => "the HPA controller was able to get the target's current scale",
@@ -36,8 +36,8 @@ pub(super) fn message_of(reason: &str) -> &'static str {
     }
 }
 
-/// Sets a condition's status: found by type or appended; the time moves only when the status
-/// changes. The caller says why.
+/// Sets a condition's status: found by type or appended; the time changes only when the status
+/// does. The caller sets the reason.
 pub(super) fn set<'c>(
     conditions: &'c mut Vec<Condition>,
     type_: &str,
@@ -62,7 +62,7 @@ pub(super) fn remove(conditions: &mut Vec<Condition>, type_: &str) {
     conditions.retain(|c| c.type_ != type_);
 }
 
-/// Whether a condition is there with status True.
+/// Whether a condition is present with status True.
 pub(super) fn is_true(conditions: &[Condition], type_: &str) -> bool {
     conditions.iter().any(|c| c.type_ == type_ && c.status == "True")
 }

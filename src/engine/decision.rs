@@ -1,4 +1,4 @@
-//! What a pass returns: the outcome that the controller would produce, its memory afterwards, and
+//! The result of a pass: the outcome that the controller would produce, its memory afterwards, and
 //! the trace of the steps that led there. Report and render only word these values; nothing here
 //! computes.
 
@@ -17,7 +17,7 @@ use crate::snapshot::memory::Recommendation;
 pub struct Decision {
     /// What the controller would do.
     pub outcome: Outcome,
-    /// The highest proposal of the metrics, before stabilization and limits; none where the pass
+    /// The highest proposal of the metrics, before stabilization and limits; `None` if the pass
     /// computed none.
     pub proposal: Option<i32>,
     /// The steps, in order.
@@ -26,14 +26,14 @@ pub struct Decision {
     pub memory: Memory,
 }
 
-/// What keeps a pass from deciding or scaling.
+/// What prevents a pass from deciding or scaling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Block {
     /// The scale of the target could not be read.
     NoScale,
     /// The target has no replicas, so scaling is disabled.
     AtZero,
-    /// The selector of the target cannot be used.
+    /// The selector of the target is unusable.
     Selector,
     /// Too many metrics failed.
     Metrics,
@@ -41,16 +41,16 @@ pub enum Block {
     NotWritten,
 }
 
-/// The questions that are asked of a decision's trace.
+/// Queries on a decision's trace.
 impl Decision {
-    /// Whether the metrics that are known here do not decide, and the others may.
+    /// Whether the known metrics do not decide, and the unknown ones may.
     pub fn is_unread(&self) -> bool {
         self.trace.iter().any(|step| {
             matches!(step, Step::CombineMetrics { accepted: false, unread, .. } if *unread > 0)
         })
     }
 
-    /// The replicas of the target before the pass; none where its scale could not be read.
+    /// Returns the replicas of the target before the pass; `None` if its scale could not be read.
     pub fn replicas_before(&self) -> Option<i32> {
         self.trace.iter().find_map(|step| match step {
             Step::ReadScale { replicas, .. } => *replicas,
@@ -58,12 +58,12 @@ impl Decision {
         })
     }
 
-    /// The replicas of the target after the pass; none where its scale could not be read.
+    /// Returns the replicas of the target after the pass; `None` if its scale could not be read.
     pub fn replicas_after(&self) -> Option<i32> {
         self.outcome.scale_to.or_else(|| self.replicas_before())
     }
 
-    /// The way that the pass took; none where it ended before.
+    /// Returns the path of the pass; `None` if it ended earlier.
     pub fn path(&self) -> Option<Path> {
         self.trace.iter().find_map(|step| match step {
             Step::ChoosePath { path, .. } => Some(*path),
@@ -71,7 +71,7 @@ impl Decision {
         })
     }
 
-    /// The metrics that were evaluated, in the order of the spec.
+    /// Returns the metrics that were evaluated, in the order of the spec.
     pub fn metrics(&self) -> impl Iterator<Item = &MetricStep> {
         self.trace.iter().filter_map(|step| match step {
             Step::ComputeMetric(metric) => Some(&**metric),
@@ -79,12 +79,12 @@ impl Decision {
         })
     }
 
-    /// The metric at a place in the spec, counted from 0, if it was evaluated.
+    /// Returns the metric at an index of the spec, from 0, if it was evaluated.
     pub fn metric(&self, index: usize) -> Option<&MetricStep> {
         self.metrics().find(|metric| metric.index == index)
     }
 
-    /// The metric whose proposal is the highest, where the pass goes on with it.
+    /// Returns the metric with the highest proposal, if the pass accepts it.
     pub fn winner(&self) -> Option<&MetricStep> {
         let by = self.trace.iter().find_map(|step| match step {
             Step::CombineMetrics { by, accepted: true, .. } => *by,
@@ -93,7 +93,7 @@ impl Decision {
         self.metric(by)
     }
 
-    /// The replicas that could not be written, and why.
+    /// Returns the replicas that could not be written, and why.
     pub fn unwritten(&self) -> Option<(i32, &str)> {
         self.trace.iter().find_map(|step| match step {
             Step::Rescale { to, error: Some(error), .. } => Some((*to, &**error)),
@@ -101,8 +101,8 @@ impl Decision {
         })
     }
 
-    /// What kept the pass from deciding or scaling; none where nothing did, or where a metric that is
-    /// unknown here may decide.
+    /// Returns what prevented the pass from deciding or scaling; `None` if nothing did, or if a metric that
+    /// is unknown here may decide.
     pub fn block(&self) -> Option<Block> {
         self.trace.iter().find_map(|step| match step {
             Step::ReadScale { replicas: None, .. } => Some(Block::NoScale),
@@ -115,30 +115,29 @@ impl Decision {
     }
 }
 
-/// What the controller would do in this pass. Where a metric is unread, only the replicas are
-/// known, within the range of the answer: what the controller writes and says follows from all
-/// metrics.
+/// What the controller would do in this pass. If a metric is unread, only the replicas are known,
+/// within the range of the answer: what the controller writes and says depends on all metrics.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
-    /// The replicas written to the scale; none where it is left alone or a metric is unread that
-    /// decides.
+    /// The replicas written to the scale; `None` if it is left alone or depends on an unread
+    /// metric.
     pub scale_to: Option<i32>,
-    /// The status written to the HPA; none where a metric is unread.
+    /// The status written to the HPA; `None` if a metric is unread.
     pub status: Option<HpaStatus>,
-    /// The events, in order; none where a metric is unread.
+    /// The events, in order; `None` if a metric is unread.
     pub events: Option<Vec<Event>>,
     /// The error that the pass would log.
     pub error: Option<String>,
-    /// The metrics that the controller may have read and we have not.
+    /// The metrics that the controller may have read, but that are unread here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<UnreadMetric>,
 }
 
-/// A metric that the pass looks at and that is not known here.
+/// A metric that the pass uses and that is unknown here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnreadMetric {
-    /// Its place in the spec, counted from 0.
+    /// Its index in the spec, from 0.
     pub index: usize,
     /// Why.
     #[serde(flatten)]
@@ -146,7 +145,7 @@ pub struct UnreadMetric {
 }
 
 impl Outcome {
-    /// Which metrics are not known here and why, as a clause; none where all are.
+    /// Returns which metrics are unknown here and why, as a clause; `None` if all are known.
     pub fn lacking(&self, spec: &HpaSpec) -> Option<String> {
         let labels = |picks: &dyn Fn(&Unread) -> bool| {
             let picked = self.unread.iter().filter(|unread| picks(&unread.why));
@@ -175,7 +174,7 @@ impl Outcome {
         (!clauses.is_empty()).then(|| clauses.join(", and "))
     }
 
-    /// The event about a change of the scale.
+    /// Returns the event about a change of the scale.
     pub fn rescale(&self) -> Option<&Event> {
         self.events.iter().flatten().find(|event| event.reason == "SuccessfulRescale")
     }
@@ -213,9 +212,9 @@ pub enum Step {
         /// The entry.
         replicas: i32,
     },
-    /// Which of the ways through the pass is taken.
+    /// The path through the pass was chosen.
     ChoosePath {
-        /// The way.
+        /// The path.
         path: Path,
         /// The target's replicas.
         current: i32,
@@ -239,42 +238,42 @@ pub enum Step {
     CombineMetrics {
         /// The highest proposal of the valid metrics.
         highest: i32,
-        /// Which metric made it, counted from 0.
+        /// The index of the metric that made it, from 0.
         by: Option<usize>,
         /// How many metrics failed.
         invalid: usize,
-        /// How many metrics are not known here.
+        /// How many metrics are unknown here.
         #[serde(skip_serializing_if = "is_zero")]
         unread: usize,
         /// How many metrics there are.
         total: usize,
-        /// Whether the pass goes on with it.
+        /// Whether the pass accepts it.
         accepted: bool,
     },
     /// Past recommendations were taken into account.
     Stabilize {
-        /// What the metrics ask for.
+        /// The replicas that the metrics ask for.
         desired: i32,
-        /// What is left of it.
+        /// The replicas after stabilization.
         result: i32,
-        /// How long recommendations hold against scaling up; none without `behavior`.
+        /// How long recommendations hold back scaling up; `None` without `behavior`.
         #[serde(serialize_with = "optional_seconds")]
         up_window: Option<SignedDuration>,
-        /// How long recommendations hold against scaling down.
+        /// How long recommendations hold back scaling down.
         #[serde(serialize_with = "seconds")]
         down_window: SignedDuration,
-        /// The remembered recommendation that made the difference.
+        /// The remembered recommendation that determined the result.
         held_by: Option<Recommendation>,
         /// The reason, as in the condition AbleToScale.
         reason: &'static str,
     },
     /// Rate limits and bounds were applied.
     Limit {
-        /// What stabilization left.
+        /// The replicas after stabilization.
         desired: i32,
-        /// What is allowed.
+        /// The replicas that are allowed.
         result: i32,
-        /// The replicas that the rate limit of this direction allows; none where none applies.
+        /// The replicas that the rate limit of this direction allows; `None` if none applies.
         rate: Option<RateLimit>,
         /// The lower bound.
         min: i32,
@@ -283,7 +282,7 @@ pub enum Step {
         /// The reason, as in the condition ScalingLimited.
         reason: &'static str,
     },
-    /// A workload that was scaled to zero wakes with the new minimum.
+    /// A workload that was scaled to zero starts again with the new minimum.
     RaiseToMin {
         /// The minimum.
         result: i32,
@@ -301,15 +300,15 @@ pub enum Step {
     },
 }
 
-/// The ways through a pass.
+/// The paths through a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Path {
     /// Zero replicas: scaling is disabled.
     Disabled,
-    /// Above the maximum: corrected without looking at metrics.
+    /// Above the maximum: corrected without using metrics.
     AboveMax,
-    /// Below the minimum: corrected without looking at metrics.
+    /// Below the minimum: corrected without using metrics.
     BelowMin,
     /// The metrics decide.
     Metrics,
@@ -333,7 +332,7 @@ pub struct RateLimit {
     pub direction: Direction,
     /// The replicas that are allowed.
     pub replicas: i32,
-    /// `Max`, `Min` or `Disabled`; none for the fixed limit of an HPA without `behavior`.
+    /// `Max`, `Min` or `Disabled`; `None` for the fixed limit of an HPA without `behavior`.
     pub select_policy: Option<String>,
     /// The policies and what each allows.
     pub policies: Vec<PolicyLimit>,
@@ -356,7 +355,7 @@ pub struct PolicyLimit {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricStep {
-    /// Its place in the spec, counted from 0.
+    /// Its index in the spec, from 0.
     pub index: usize,
     /// Its type.
     #[serde(rename = "type")]
@@ -379,7 +378,7 @@ pub struct MetricStep {
     /// The outcome.
     #[serde(flatten)]
     pub result: MetricResult,
-    /// How each pod was counted; empty where pods make no difference.
+    /// How each pod was counted; empty if pods do not matter.
     #[serde(skip)]
     pub pods: Vec<PodRow>,
     /// Metrics of pods that are not in the list.
@@ -388,7 +387,7 @@ pub struct MetricStep {
 }
 
 impl MetricStep {
-    /// What it proposes; none where it could not be evaluated.
+    /// Returns its proposal; `None` if it could not be evaluated.
     pub fn proposal(&self) -> Option<&Proposal> {
         match &self.result {
             MetricResult::Proposal(proposal) => Some(proposal),
@@ -415,18 +414,18 @@ pub enum MetricResult {
     Proposal(Proposal),
     /// It could not be evaluated.
     Error(MetricError),
-    /// It is not known here, and the controller may have evaluated it.
+    /// It is unknown here, but the controller may have evaluated it.
     Unread(Unread),
 }
 
 impl MetricError {
-    /// Whether the controller says nothing of it outside of the pass's error.
+    /// Whether the controller only mentions it in the pass's error.
     pub(super) fn is_silent(&self) -> bool {
         self.reason.is_empty()
     }
 }
 
-/// What a metric proposes, and how it came to it.
+/// What a metric proposes, and how that was computed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Proposal {
@@ -436,7 +435,7 @@ pub struct Proposal {
     pub metric_name: String,
     /// What is reported in the status.
     pub current: MetricValueStatus,
-    /// The value in all, where the target is an average over the replicas.
+    /// The total value, if the target is an average over the replicas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<Quantity>,
     /// Current over target, before missing and unready pods are filled in.
@@ -445,7 +444,7 @@ pub struct Proposal {
     /// The pods behind it, for metrics that are per pod or need a count of ready pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted: Option<PodCounts>,
-    /// The second look, with values assumed for missing and unready pods.
+    /// The second computation, with values assumed for missing and unready pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filled: Option<Filled>,
     /// Which formula gave the replicas.
@@ -468,17 +467,17 @@ pub struct PodCounts {
     pub strangers: usize,
 }
 
-/// The second look at a metric.
+/// The second computation of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Filled {
     /// Current over target with the assumed values.
     #[serde(serialize_with = "float")]
     pub ratio: f64,
-    /// How many values there are then.
+    /// The number of values, including the assumed ones.
     pub size: usize,
-    /// The share of the request (in percent) that missing pods are assumed to use; none where
-    /// they count as 0, as the plain target, or not at all.
+    /// The share of the request (in percent) that missing pods are assumed to use; `None` if
+    /// they count as 0, as the plain target, or are left out.
     pub missing_percent: Option<i64>,
     /// How missing pods are filled in.
     pub missing: Fill,
@@ -492,7 +491,7 @@ pub struct Filled {
 pub enum Fill {
     /// None: there are no missing pods, or the ratio is exactly 1.
     None,
-    /// Nothing used, so as not to scale up too far.
+    /// No usage, so as not to scale up too far.
     Zero,
     /// The target (or more, for utilization above 100 %), so as not to scale down too far.
     Target,
@@ -508,7 +507,7 @@ pub enum Because {
     RatioTimesReady,
     /// With assumed values within tolerance: the replicas stay.
     FilledWithinTolerance,
-    /// The assumed values would turn the direction around: the replicas stay.
+    /// The assumed values would reverse the direction: the replicas stay.
     DirectionFlips,
     /// Ratio times the number of values would go against the direction: the replicas stay.
     CountFlips,
@@ -535,7 +534,7 @@ pub struct MetricError {
 /// How one pod was counted for one metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PodRow {
-    /// Its place in the snapshot's pods.
+    /// Its index in the snapshot's pods.
     pub pod: u32,
     /// The group.
     pub group: Group,
@@ -547,9 +546,9 @@ pub struct PodRow {
     pub request: Option<i64>,
     /// The value that entered the final ratio.
     pub counted: Option<i64>,
-    /// When time alone takes the pod out of the group, at the latest.
+    /// When time alone moves the pod out of the group, at the latest.
     pub until: Option<Timestamp>,
-    /// Where the sample is too old: the time from which on one would count.
+    /// If the sample is too old: the time from which a sample would count.
     pub sample_from: Option<Timestamp>,
 }
 
@@ -563,7 +562,7 @@ pub enum Group {
     Unready,
     /// Without a metric.
     Missing,
-    /// Left out altogether.
+    /// Left out of all computations.
     Ignored,
 }
 
@@ -592,9 +591,9 @@ pub enum Clause {
     NeverReady,
     /// A value for all pods: not ready.
     NotReady,
-    /// A value for all pods: in no phase in which it could be ready.
+    /// A value for all pods: in a phase in which it cannot be ready.
     NotRunning,
-    /// None of the others.
+    /// No other rule applies.
     Counted,
 }
 

@@ -1,4 +1,4 @@
-//! One metric of the spec after the other (`computeReplicasForMetrics` and what it calls): which
+//! Evaluates the metrics of the spec one by one (`computeReplicasForMetrics` and what it calls): which
 //! calculator applies, under which name, with which error. An unreadable metric is an outcome with
 //! the controller's reason and message.
 
@@ -20,7 +20,7 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{ExternalValue, MetricAnswer, Scale, Snapshot, Unread};
 
-/// What all metrics of a pass have in common.
+/// What all metrics of a pass share.
 pub(super) struct Context<'s> {
     pub(super) snapshot: &'s Snapshot,
     pub(super) rules: Rules,
@@ -29,7 +29,7 @@ pub(super) struct Context<'s> {
     pub(super) tolerances: Tolerances,
 }
 
-/// The pods that a metric looked at, which are left for the trace even where it fails.
+/// The pods of a metric, which are kept for the trace even if it fails.
 #[derive(Default)]
 struct PodsSeen {
     rows: Vec<PodRow>,
@@ -47,9 +47,9 @@ struct Computed {
 
 /// A metric that could not be computed.
 enum Failure {
-    /// The controller fails, too.
+    /// The controller fails as well.
     Error(MetricError),
-    /// The controller may have an answer that we lack.
+    /// The controller may have an answer that is missing here.
     Unread(Unread),
 }
 
@@ -82,7 +82,7 @@ impl Stop {
     }
 }
 
-/// Why an answer has no values, if the request for them failed.
+/// Why an answer has no values, if its request failed.
 fn failed(answer: &MetricAnswer, api: &str) -> Option<Stop> {
     match answer {
         MetricAnswer::Failed(e) => {
@@ -108,7 +108,7 @@ impl<'s> Context<'s> {
         Terms { rules: &self.rules, tolerances: &self.tolerances }
     }
 
-    /// Evaluates the metric at a place of the spec. The status is zero-valued where it fails.
+    /// Evaluates the metric at an index of the spec. The status is zero-valued if it fails.
     pub(super) fn compute(&self, index: usize) -> (MetricStep, MetricStatus) {
         let spec = &self.snapshot.hpa.spec.metrics[index];
         let answer = self.snapshot.metrics.get(index).unwrap_or(&NO_ANSWER);
@@ -319,7 +319,7 @@ impl<'s> Context<'s> {
         Ok(self.replicas_from_pods(samples, resource, container, target, seen)?)
     }
 
-    /// Makes sure that the metrics of each pod know the container (`getContainerMetrics`).
+    /// Checks that the metrics of each pod include the container (`getContainerMetrics`).
     fn check_container(
         &self,
         metrics: &[Shared<PodMetrics>],
@@ -394,8 +394,8 @@ impl<'s> Context<'s> {
         Ok(Computed { calculated, name: format!("pods metric {metric}"), status, current })
     }
 
-    /// The part that all per-pod metrics share: group, drop, compare. The rows are left for the
-    /// trace even where it fails.
+    /// The part that all per-pod metrics share: group, drop, compare. The rows are kept for the
+    /// trace even if it fails.
     fn replicas_from_pods(
         &self,
         samples: impl Iterator<Item = (&'s str, Sample)>,
@@ -634,12 +634,12 @@ fn describe(name: &str, selector: Option<&LabelSelector>, target: &MetricTarget)
     }
 }
 
-/// The sum, wrapping.
+/// Returns the sum, wrapping.
 fn sum(values: &[ExternalValue]) -> i64 {
     values.iter().fold(0, |sum, ExternalValue { value, .. }| sum.wrapping_add(*value))
 }
 
-/// The sum for an average target: any negative partial sum is taken for an overflow.
+/// Returns the sum for an average target: any negative partial sum is treated as an overflow.
 fn sum_until_negative(values: &[ExternalValue]) -> i64 {
     let mut sum = 0i64;
     for ExternalValue { value, .. } in values {
@@ -651,7 +651,7 @@ fn sum_until_negative(values: &[ExternalValue]) -> i64 {
     sum
 }
 
-/// The sum for a value target: capped at the top, wrapping at the bottom.
+/// Returns the sum for a value target: capped at the top, wrapping at the bottom.
 fn sum_capped(values: &[ExternalValue]) -> i64 {
     let mut sum = 0i64;
     for ExternalValue { value, .. } in values {

@@ -29,8 +29,7 @@ pub fn reconcile(snapshot: &Snapshot, memory: &Memory) -> Decision {
     reconcile_in(&snapshot.controller.version, snapshot, memory)
 }
 
-/// Runs one pass as the controller of another version would, with the flags and gates of the
-/// snapshot's own.
+/// Runs one pass as the controller of another version would, with the snapshot's own flags and gates.
 pub fn reconcile_in(version: &Version, snapshot: &Snapshot, memory: &Memory) -> Decision {
     let rules = Rules::of(version, snapshot.controller.gates_in(version));
     let mut pass = Reconciliation::new(snapshot, rules, memory.clone());
@@ -43,8 +42,8 @@ pub fn reconcile_in(version: &Version, snapshot: &Snapshot, memory: &Memory) -> 
     }
 }
 
-/// From what the metrics ask for to the replicas that stabilization and limits allow, with a memory;
-/// with the steps that led there.
+/// Computes the replicas that stabilization and limits allow, from what the metrics ask for and a memory;
+/// also returns the steps.
 pub(crate) fn normalize(
     snapshot: &Snapshot,
     rules: Rules,
@@ -57,10 +56,10 @@ pub(crate) fn normalize(
     (replicas, pass.trace)
 }
 
-/// A memory as a pass finds it: without a recommendation, the count is taken for one.
+/// Returns a memory as a pass finds it: if there is no recommendation, the current count becomes one.
 pub(crate) fn seeded(memory: &Memory, current: i32, now: Timestamp) -> Memory {
     let mut memory = memory.clone();
-    // Go does not tell an empty list from none.
+    // Go does not distinguish an empty list from nil.
     if memory.recommendations.is_empty() {
         memory.recommendations = vec![Recommendation { replicas: current, time: now }];
     }
@@ -70,7 +69,7 @@ pub(crate) fn seeded(memory: &Memory, current: i32, now: Timestamp) -> Memory {
 const ABOVE_MAX: &str = "Current number of replicas above Spec.MaxReplicas";
 const BELOW_MIN: &str = "Current number of replicas below Spec.MinReplicas";
 
-/// The state of a pass under way.
+/// The state of a pass in progress.
 struct Reconciliation<'s> {
     snapshot: &'s Snapshot,
     rules: Rules,
@@ -83,19 +82,19 @@ struct Reconciliation<'s> {
     trace: Vec<Step>,
 }
 
-/// The outcome of a pass as far as it is known by now.
+/// The outcome of a pass so far.
 struct Draft {
     scale_to: Option<i32>,
     status: HpaStatus,
     events: Vec<Event>,
     error: Option<String>,
-    /// The scale is not known here, and so is nothing of the pass.
+    /// The scale is unknown here, and therefore everything else about the pass.
     is_unknown: bool,
 }
 
 impl Draft {
-    /// The outcome. What the controller writes and says rests on every metric, so nothing is said
-    /// in its name where one is not known here.
+    /// Returns the outcome. What the controller writes and says depends on every metric, so none of it is
+    /// claimed if a metric is unknown here.
     fn finish(self, unread: Vec<UnreadMetric>) -> Outcome {
         let Self { scale_to, status, events, error, is_unknown } = self;
         let is_known = unread.is_empty() && !is_unknown;
@@ -109,24 +108,24 @@ impl Draft {
     }
 }
 
-/// What the metrics path wants.
+/// The result of the metrics path.
 struct Want {
     replicas: i32,
     reason: String,
 }
 
-/// What stabilization and limits leave of it.
+/// The result of stabilization and limits.
 struct Allowed {
     replicas: i32,
-    /// Whether the minimum was applied last, to a workload that wakes.
+    /// Whether the minimum was applied last, to a workload that starts again from zero.
     raised: bool,
 }
 
 /// The metrics do not decide.
 enum NoProposal {
-    /// Neither for the controller: the pass ends with this error.
+    /// Not for the controller either: the pass ends with this error.
     Failed { error: String, statuses: Option<Vec<MetricStatus>> },
-    /// They may for the controller, which may have read what is not known here.
+    /// They may for the controller, which may have read what is unknown here.
     Unread,
 }
 
@@ -212,7 +211,7 @@ impl<'s> Reconciliation<'s> {
             Ok(_) => match &self.snapshot.scale {
                 Ok(scale) => Ok(scale),
                 Err(ScaleError::Missing(target)) => {
-                    // What the controller would read and say is not known.
+                    // What the controller would read and say is unknown.
                     self.trace.push(Step::ReadScale {
                         replicas: None,
                         status_replicas: None,
@@ -265,8 +264,8 @@ impl<'s> Reconciliation<'s> {
         }
     }
 
-    /// The metrics path: proposals, stabilization, limits. The statuses of the metrics are left in
-    /// `statuses`, the error of a partial failure in the outcome.
+    /// The metrics path: proposals, stabilization, limits. Stores the statuses of the metrics in
+    /// `statuses`, and the error of a partial failure in the outcome.
     fn follow_metrics(
         &mut self,
         scale: &'s Scale,
@@ -277,7 +276,7 @@ impl<'s> Reconciliation<'s> {
         self.proposal = Some(highest);
         // A proposal of zero or less never beats the initial value, nor does its metric's name.
         let (desired, name) = if highest > 0 { (highest, name) } else { (0, String::new()) };
-        // The reason is fixed before normalization, whichever way that turns the change.
+        // The reason is fixed before normalization, even if that reverses the change.
         let mut reason = match desired.cmp(&current) {
             std::cmp::Ordering::Greater => format!("{name} above target"),
             std::cmp::Ordering::Less => "All metrics below target".to_owned(),
@@ -291,7 +290,7 @@ impl<'s> Reconciliation<'s> {
         Ok(Want { replicas: want.replicas, reason })
     }
 
-    /// From what the metrics ask for to what is allowed.
+    /// Computes what is allowed from what the metrics ask for.
     fn normalize(&mut self, current: i32, desired: i32) -> Allowed {
         let wanted = behavior::Wanted {
             current,
@@ -318,7 +317,7 @@ impl<'s> Reconciliation<'s> {
         Allowed { replicas: self.min, raised }
     }
 
-    /// `computeReplicasForMetrics`: the highest proposal and the name of its metric.
+    /// `computeReplicasForMetrics`: returns the highest proposal and the name of its metric.
     fn compute_metrics(
         &mut self,
         scale: &'s Scale,
@@ -336,8 +335,8 @@ impl<'s> Reconciliation<'s> {
             list.push(status);
             match &step.result {
                 MetricResult::Proposal(proposal) => {
-                    // While nothing above zero is proposed the latest metric counts, even with
-                    // less than zero.
+                    // While no proposal is above zero, the latest metric counts, even with a
+                    // negative proposal.
                     if highest == 0 || proposal.replicas > highest {
                         highest = proposal.replicas;
                         name.clone_from(&proposal.metric_name);
@@ -363,7 +362,7 @@ impl<'s> Reconciliation<'s> {
             let first = &first.error;
             format!("invalid metrics ({invalid} invalid out of {total}), first error is: {first}")
         });
-        // Where metrics are missing, only a proposal that does not shrink the target is trusted.
+        // If metrics are missing, only a proposal that does not shrink the target is trusted.
         let unread = self.unread.len();
         let without = invalid + unread;
         let accepted = without == 0 || (without < total && highest >= scale.spec_replicas);
@@ -391,7 +390,7 @@ impl<'s> Reconciliation<'s> {
         }
     }
 
-    /// The pods of the target (`validateAndParseSelector`), unless its selector is missing,
+    /// Returns the pods of the target (`validateAndParseSelector`), unless its selector is missing,
     /// unreadable, or matches pods of another HPA too.
     fn select_pods(&mut self, scale: &'s Scale) -> Result<pods::Selected<'s>, NoProposal> {
         if scale.selector.as_str().is_empty() {
@@ -456,7 +455,7 @@ impl<'s> Reconciliation<'s> {
         NoProposal::Failed { error: error.to_owned(), statuses: None }
     }
 
-    /// Writes the scale; false where that fails.
+    /// Writes the scale; returns false if that fails.
     fn rescale(&mut self, current: i32, want: &Want) -> bool {
         let Want { replicas, reason } = want;
         let error = self.snapshot.scale_update_error.clone();
@@ -493,7 +492,7 @@ impl<'s> Reconciliation<'s> {
         true
     }
 
-    /// Remembers in the status whether it was the controller that left no replicas.
+    /// Records in the status whether the controller itself scaled to zero.
     fn mark_zero(&mut self, from: i32, to: i32) {
         if !self.rules.scale_to_zero {
             conditions::remove(&mut self.outcome.status.conditions, SCALED_TO_ZERO);
@@ -504,7 +503,7 @@ impl<'s> Reconciliation<'s> {
         self.condition(SCALED_TO_ZERO, to_zero, reason);
     }
 
-    /// Says why no metric could decide. Silent failures come without a condition of their own, so an
+    /// Reports why no metric could decide. Silent failures have no condition of their own, so an
     /// empty one is set.
     fn deactivate(&mut self, first: &MetricError) {
         if first.is_silent() {
@@ -515,7 +514,7 @@ impl<'s> Reconciliation<'s> {
         self.condition_with(SCALING_ACTIVE, false, first.reason, self.as_format(&message));
     }
 
-    /// A message that the controller takes from elsewhere.
+    /// Formats a message that the controller takes from elsewhere.
     fn as_format(&self, message: &str) -> String {
         if self.rules.messages_are_formats {
             crate::apimachinery::go::sprintf(message)
@@ -524,7 +523,7 @@ impl<'s> Reconciliation<'s> {
         }
     }
 
-    /// The status of a pass that could not decide or scale.
+    /// Sets the status of a pass that could not decide or scale.
     fn set_failed_status(&mut self, current: i32, metrics: Option<Vec<MetricStatus>>) {
         let previous = &self.snapshot.hpa.status;
         let metrics = match self.rules.reports_failed_metrics {
@@ -555,7 +554,7 @@ impl<'s> Reconciliation<'s> {
         }
     }
 
-    /// Which way the pass takes.
+    /// Returns the path of the pass.
     fn choose_path(&self, current: i32) -> Path {
         let wakes = if self.rules.zero_by_condition {
             self.was_zeroed() && (self.min != 0 || self.has_object_or_external())

@@ -1,5 +1,5 @@
-//! Which pods a pass looks at, in which group each falls, and what it requests (`groupPods`,
-//! `calculateRequests` and `PodRequests` upstream). The order of the pods plays no role, except for
+//! Which pods a pass uses, the group of each, and its requests (`groupPods`,
+//! `calculateRequests` and `PodRequests` upstream). The order of the pods does not matter, except for
 //! which one an error about missing requests names.
 
 use std::cell::OnceCell;
@@ -20,7 +20,7 @@ use crate::snapshot::shared::Shared;
 pub(super) struct Selected<'s> {
     /// All pods of the namespace.
     all: &'s [Shared<Pod>],
-    /// The places of the selected ones.
+    /// The indices of the selected ones.
     places: Vec<u32>,
     by_name: OnceCell<HashMap<&'s str, u32>>,
 }
@@ -32,7 +32,7 @@ pub(super) struct Sample {
     pub(super) value: i64,
     /// The end of the measurement.
     pub(super) timestamp: Timestamp,
-    /// Its length.
+    /// The length of the measurement.
     pub(super) window: SignedDuration,
 }
 
@@ -61,8 +61,8 @@ impl<'s> Selected<'s> {
         self.places.iter().map(|&place| &*self.all[place as usize])
     }
 
-    /// Every pod by its readiness alone (`getReadyPodsCount`): those count that run and whose Ready
-    /// condition is True, terminating ones included.
+    /// Groups every pod by its readiness alone (`getReadyPodsCount`): running pods whose Ready condition
+    /// is True count, including terminating ones.
     pub(super) fn by_readiness(&self) -> (Vec<PodRow>, PodCounts) {
         let mut counts = PodCounts::default();
         let rows = self.places.iter().map(|&place| {
@@ -91,7 +91,7 @@ impl<'s> Selected<'s> {
         (rows.collect(), counts)
     }
 
-    /// Puts every pod in its group. `samples` may name pods outside the list and name a pod twice;
+    /// Groups every pod. `samples` may name pods outside the list and name a pod twice;
     /// the last one counts.
     pub(super) fn group(
         &self,
@@ -152,8 +152,8 @@ impl<'s> Selected<'s> {
         by_name.get(name).map(|&i| i as usize)
     }
 
-    /// Fills in what each pod requests of a resource, in milli-units. Every pod of the list counts
-    /// here, ignored and pending ones too; the first that lacks a request is an error.
+    /// Fills in each pod's request of a resource, in milli-units. Every pod of the list counts
+    /// here, including ignored and pending ones; the first that lacks a request is an error.
     pub(super) fn fill_requests(
         &self,
         rows: &mut [PodRow],
@@ -184,7 +184,7 @@ impl PodCounts {
     }
 }
 
-/// How many pods further the one that a metric names is looked for before it is looked up.
+/// How many further pods are compared with a metric's pod name before it is looked up.
 const LOOK_AHEAD: usize = 4;
 
 fn classify(
@@ -221,7 +221,7 @@ fn classify(
         not_ready && add(start, controller.initial_readiness_delay) > ready.last_transition_time;
     let initialized = add(start, controller.cpu_initialization_period);
     if initialized > now {
-        // After the period only a pod that was never ready stays out.
+        // After the period, only a pod that was never ready stays unready.
         let until = (!never_ready).then_some(initialized);
         if not_ready {
             return (Group::Unready, Clause::InitializingNotReady, until);
@@ -236,8 +236,8 @@ fn classify(
     (Group::Ready, Clause::Counted, None)
 }
 
-/// Whether the request of the pod as a whole counts, because it states one (`IsPodLevelRequestsSet`), and
-/// not those of its containers.
+/// Whether the request of the whole pod counts, because it states one (`IsPodLevelRequestsSet`), instead
+/// of those of its containers.
 pub(crate) fn counts_as_whole(pod: &Pod, container: Option<&str>, rules: &Rules) -> bool {
     let is_stated = || pod.requests.0.iter().any(|(name, _)| is_pod_level_resource(name));
     rules.pod_level_requests && container.is_none() && is_stated()
@@ -247,9 +247,9 @@ fn is_pod_level_resource(name: &str) -> bool {
     matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }
 
-/// The request of the pod as a whole (`calculatePodLevelRequests` over `PodRequests`): what its
-/// containers need together, at start or later, overwritten where the pod states it, and the
-/// overhead added.
+/// Returns the request of the whole pod (`calculatePodLevelRequests` over `PodRequests`): what its
+/// containers need together, during startup or later, overridden if the pod states it, plus the
+/// overhead.
 fn pod_level_request(pod: &Pod, resource: &str, rules: &Rules) -> Result<i64, String> {
     let stated = pod.requests.get(resource).filter(|_| is_pod_level_resource(resource));
     let mut request = match stated {
@@ -264,8 +264,8 @@ fn pod_level_request(pod: &Pod, resource: &str, rules: &Rules) -> Result<i64, St
         .ok_or_else(|| format!("missing pod-level request for {resource} in Pod {}", pod.name))
 }
 
-/// The sum over containers and sidecars, or what the largest init step needs if that is more
-/// (`AggregateContainerRequests`).
+/// Returns the sum over containers and sidecars, or the largest requirement of an init step if that is
+/// higher (`AggregateContainerRequests`).
 fn aggregate_request(pod: &Pod, resource: &str) -> Option<Amount> {
     let mut running = None;
     for container in &pod.containers {
@@ -302,8 +302,8 @@ fn add_to(sum: &mut Option<Amount>, amount: &Amount) {
     }
 }
 
-/// The containers whose requests count (`calculatePodRequestsFromContainers`): containers and sidecars,
-/// or the one named container.
+/// Returns the containers whose requests count (`calculatePodRequestsFromContainers`): containers and
+/// sidecars, or the one named container.
 pub(crate) fn counted_containers<'p>(
     pod: &'p Pod,
     only: Option<&'p str>,

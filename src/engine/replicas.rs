@@ -1,6 +1,6 @@
 //! From a metric's values to replicas (`ReplicaCalculator` and `metrics/utilization.go` upstream):
 //! the ratio of usage to target, and the number of pods that would bring it to 1. Floats are
-//! evaluated in the controller's order, integers wrap and truncate as there.
+//! evaluated in the controller's order, integers wrap and truncate as they do there.
 
 use super::arith::{to_i32_capped, to_i64};
 use super::decision::{Because, Fill, Filled, Group, PodCounts, PodRow};
@@ -8,7 +8,7 @@ use super::pods::{Grouped, Selected};
 use super::rules::Rules;
 use crate::snapshot::controller::Tolerances;
 
-/// By which terms a ratio becomes replicas.
+/// How a ratio becomes replicas.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms<'r> {
     pub(super) rules: &'r Rules,
@@ -20,21 +20,21 @@ impl Terms<'_> {
         self.rules.is_within(self.tolerances, ratio)
     }
 
-    /// The same for a target per pod that looks at `status.replicas`. Before the tolerance was an
-    /// interval, only a ratio outside changed the count there, and NaN is not outside.
+    /// The same for a target per pod that uses `status.replicas`. Before the tolerance was an
+    /// interval, only a ratio outside it changed the count there, and NaN is not outside.
     fn is_within_total(self, ratio: f64) -> bool {
         self.is_within(ratio) || (!self.rules.tolerance_interval && ratio.is_nan())
     }
 
-    /// Whether a ratio that asks for no change lets missing pods count as using nothing. A ratio
-    /// that is no number is not below 1 either.
+    /// Whether missing pods count as zero usage for a ratio that asks for no change. NaN is not below
+    /// 1 either.
     fn fills_zero(self, target: PerPodTarget, ratio: f64) -> bool {
         let plain = matches!(target, PerPodTarget::Average(_));
         plain && self.rules.balanced_fills_zero && (ratio == 1.0 || ratio.is_nan())
     }
 }
 
-/// What a calculator found.
+/// The result of a calculator.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Calculated {
     pub(super) replicas: i32,
@@ -42,7 +42,7 @@ pub(super) struct Calculated {
     pub(super) because: Because,
     pub(super) filled: Option<Filled>,
     pub(super) counted: Option<PodCounts>,
-    /// The value in all, in milli-units, where only its average is reported.
+    /// The total value, in milli-units, if only its average is reported.
     pub(super) total: Option<i64>,
 }
 
@@ -51,11 +51,11 @@ pub(super) struct Calculated {
 pub(super) struct Usage {
     /// Share of the requests in percent, for utilization.
     pub(super) percent: Option<i32>,
-    /// Milli-units, or the value in all where the metric is not per pod.
+    /// Milli-units, or the total value if the metric is not per pod.
     pub(super) value: i64,
 }
 
-/// What the values of the pods are compared with.
+/// The target for the values of the pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PerPodTarget {
     /// A share of the requests, in percent.
@@ -64,8 +64,8 @@ pub(super) enum PerPodTarget {
     Average(i64),
 }
 
-/// Replicas from per-pod values (`GetResourceReplicas` and `calcPlainMetricReplicas`). `current` is
-/// the scale's `spec.replicas`. Requests must have been filled in for a utilization.
+/// Computes replicas from per-pod values (`GetResourceReplicas` and `calcPlainMetricReplicas`). `current`
+/// is the scale's `spec.replicas`. Requests must have been filled in for a utilization.
 pub(super) fn from_pods(
     grouped: &mut Grouped<'_>,
     target: PerPodTarget,
@@ -171,12 +171,12 @@ impl Sum {
         self.count += 1;
     }
 
-    /// The sum as the controller holds it: its low 64 bits, unless the rules make it exact.
+    /// Returns the sum as the controller holds it: its low 64 bits, unless the rules make it exact.
     fn held(&self, rules: &Rules) -> i128 {
         if rules.usage_is_exact { self.exact } else { i128::from(self.exact as i64) }
     }
 
-    /// The truncated mean. Between the smallest and the largest value, it fits.
+    /// Returns the truncated mean, which is between the smallest and the largest value and so fits.
     fn mean(&self, rules: &Rules) -> i64 {
         (self.held(rules) / self.count) as i64
     }
@@ -213,7 +213,7 @@ fn utilization_ratio(
     Ok((f64::from(percent) / f64::from(target), usage))
 }
 
-/// `GetMetricUsageRatio`: the truncated mean over every value, known pod or not.
+/// `GetMetricUsageRatio`: from the truncated mean over every value, of known pods or not.
 fn average_ratio(grouped: &Grouped<'_>, target: i64, rules: &Rules) -> (f64, Usage) {
     let mut sum = Sum::default();
     let known = grouped.rows.iter().filter_map(|row| row.counted);
@@ -222,8 +222,8 @@ fn average_ratio(grouped: &Grouped<'_>, target: i64, rules: &Rules) -> (f64, Usa
     (mean as f64 / target as f64, Usage { percent: None, value: mean })
 }
 
-/// Replicas from one value for the whole workload (`getUsageRatioReplicaCount`), for `Value`
-/// targets of Object and External metrics. The pods are left for the trace where they decide.
+/// Computes replicas from one value for the whole workload (`getUsageRatioReplicaCount`), for `Value`
+/// targets of Object and External metrics. The pods are kept for the trace if they decide.
 pub(super) fn from_value(
     usage: i64,
     target: i64,
@@ -255,11 +255,11 @@ pub(super) fn from_value(
     done(replicas, Because::RatioTimesReady, Some(counts))
 }
 
-/// Why a calculation that needs pods fails without any.
+/// The error of a calculation that needs pods and has none.
 pub(super) const NO_PODS: &str = "no pods returned by selector while calculating replica count";
 
-/// Replicas from a target per pod (`AverageValue` of Object and External metrics). Looks at
-/// `status.replicas`, not at pods. `saturate` caps the replicas at the largest count, which the
+/// Computes replicas from a target per pod (`AverageValue` of Object and External metrics). Uses
+/// `status.replicas`, not pods. `saturate` caps the replicas at the largest count, which the
 /// controller does for External metrics only.
 pub(super) fn from_total(
     usage: i64,
@@ -279,7 +279,7 @@ pub(super) fn from_total(
     Calculated { replicas, ratio, because, filled: None, counted: None, total: Some(usage) }
 }
 
-/// The reported average of a value for the whole workload, in milli-units. `saturate` is as for
+/// Returns the reported average of a value for the whole workload, in milli-units. `saturate` is as for
 /// [`from_total`].
 pub(super) fn average_over(usage: i64, status_replicas: i32, rules: &Rules, saturate: bool) -> i64 {
     if (saturate || rules.averages_are_bounded) && usage as f64 >= i64::MAX as f64 {

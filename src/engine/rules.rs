@@ -1,10 +1,10 @@
-//! What the controller does differently from version to version, as one value that the rest of the
-//! engine reads. Each field is the answer to one question about the controller, with the version in
-//! which it changed and where that was read: `1.23.0`, `1.25.9` and so on are the patch levels of
+//! Differences between versions of the controller, as one value that the rest of the
+//! engine reads. Each field answers one question about the controller, with the version in
+//! which it changed and the source: `1.23.0`, `1.25.9` and so on are the patch levels of
 //! `pkg/controller/podautoscaler`, numbers are pull requests of kubernetes/kubernetes.
 //!
-//! 1.24 was not read. Where 1.23.0 and 1.25.9 differ it follows 1.23.0. What is said of 1.37 and
-//! later comes from pull requests, the changelog and the published API, not from a controller that
+//! 1.24 was not read. Where 1.23.0 and 1.25.9 differ, it is assumed to follow 1.23.0. Statements about 1.37
+//! and later come from pull requests, the changelog and the published API, not from a controller that
 //! was run; each such field says what could not be confirmed.
 
 use super::arith::{to_i32, to_i32_capped};
@@ -14,88 +14,88 @@ use crate::version::Version;
 /// The rules of one version with its feature gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rules {
-    /// The start of a policy's period is reckoned from changes in both directions, not only from
-    /// those in the policy's own (1.25; #109058, opened shortly before 1.24's freeze).
+    /// The start of a policy's period is calculated from changes in both directions, not only from
+    /// those in the policy's own direction (1.25; #109058, opened shortly before 1.24's freeze).
     pub(crate) both_directions: bool,
-    /// Errors of Resource, ContainerResource and External metrics say which metric failed
+    /// Errors of Resource, ContainerResource and External metrics name the metric that failed
     /// (1.25: 1.23.0 has them bare, 1.25.9 wrapped).
     pub(crate) errors_name_metric: bool,
     /// Two HPAs that select the same pods are an error (1.26; #112011).
     pub(crate) rejects_shared_pods: bool,
-    /// A missing pod counts as what its target asks for, where that is more than its request (1.26).
+    /// A missing pod counts as using the target value if that is more than its request (1.26).
     pub(crate) missing_at_target: bool,
-    /// Requests are looked at only where some metric is left (1.26).
+    /// Requests are only checked if some metric is left (1.26).
     pub(crate) requests_last: bool,
     /// Raw values are called usage, and a missing request names its container (1.26). The text
-    /// about a target without values is that of 1.23.0 until then: 1.24 and 1.25 are not confirmed.
+    /// about a target without values is 1.23.0's until then: 1.24 and 1.25 are not confirmed.
     pub(crate) usage_words: bool,
-    /// What failed of the metrics is the pass's error even where it scales (1.27).
+    /// Failed metrics make the pass's error even if it scales (1.27).
     pub(crate) partial_error: bool,
-    /// Texts that tell unready pods and containers apart (1.27).
+    /// Texts distinguish unready pods from containers (1.27).
     pub(crate) container_words: bool,
-    /// The controller itself looks at `HPAContainerMetrics` (1.27 to 1.29), and it is off.
+    /// The controller itself checks `HPAContainerMetrics` (1.27 to 1.29), and it is off.
     pub(crate) rejects_container_metrics: bool,
-    /// On a ratio of exactly 1, averages take missing pods as using nothing (before 1.28).
+    /// At a ratio of exactly 1, averages count missing pods as zero usage (before 1.28).
     pub(crate) balanced_fills_zero: bool,
-    /// Requests include those of sidecars (1.29).
+    /// Requests include sidecars (1.29).
     pub(crate) sidecars: bool,
-    /// What this pass read of the metrics is reported even where it fails (1.29).
+    /// What this pass read of the metrics is reported even if it fails (1.29).
     pub(crate) reports_failed_metrics: bool,
-    /// A condition's message is taken for a format without arguments, which garbles `%`
+    /// A condition's message is used as a format without arguments, which garbles `%`
     /// (before 1.29).
     pub(crate) messages_are_formats: bool,
-    /// A ratio is close to 1 by an interval around it, not by its distance; on the edge, floats
-    /// differ (1.33).
+    /// Tolerance is an interval around 1, not a distance from it; on the edge, floats differ
+    /// (1.33).
     pub(crate) tolerance_interval: bool,
-    /// A container that a pod's metrics lack leaves out the pod, and does not fail the metric
+    /// If a pod's metrics lack a container, the pod is left out instead of failing the metric
     /// (1.33; #127193).
     pub(crate) container_may_be_missing: bool,
     /// The average of an Object metric is reported with its object (1.33).
     pub(crate) reports_described_object: bool,
     /// Memory is reported in powers of 1024 (1.34).
     pub(crate) binary_memory: bool,
-    /// The sum and the average of an External metric stop at the largest integers (1.34).
+    /// The sum and the average of an External metric saturate at the largest integers (1.34).
     pub(crate) average_saturates: bool,
-    /// Replicas from one value for all stop at the largest integer, and so does the sum of an
+    /// Replicas from one value for all saturate at the largest integer, and so does the sum of an
     /// External metric (1.35).
     pub(crate) value_saturates: bool,
-    /// A pod without the container of the metric is an error, and does not request nothing (1.35).
+    /// A pod without the container of the metric is an error, instead of a pod without requests (1.35).
     pub(crate) container_must_exist: bool,
     /// At zero replicas the condition ScaledToZero decides, not `minReplicas` (1.36; #135118).
     pub(crate) zero_by_condition: bool,
     /// The words of an unreadable Object metric are in the order that was meant (1.37; #139029).
     /// Its release was inferred from the date, May 2026.
     pub(crate) object_words: bool,
-    /// `status.observedGeneration` follows the HPA's generation, and is 0 where that is absent
+    /// `status.observedGeneration` follows the HPA's generation, and is 0 if that is absent
     /// (1.37; #138228, gate `HPAGeneration`). Without the gate a pass drops the field.
     pub(crate) observes_generation: bool,
-    /// A condition may have an `observedGeneration` (1.37; #138653). The controller never sets it,
-    /// and keeps one that is there. Before, the API does not know the field.
+    /// A condition may have an `observedGeneration` (1.37; #138653). The controller never sets it, but
+    /// keeps an existing one. Before, the API does not know the field.
     pub(crate) condition_generations: bool,
-    /// Two HPAs that select the same pods are named as examples, two of them at most, three without
-    /// the gate `HPAOptimizedSelectorStore` (1.37; #139142). None before, where all are named.
+    /// If two HPAs select the same pods, some are named as examples: at most two, or three without
+    /// the gate `HPAOptimizedSelectorStore` (1.37; #139142). `None` before, when all are named.
     pub(crate) shared_pods_examples: Option<usize>,
     /// Pods that have succeeded are left out (1.38; #141302).
     pub(crate) ignores_succeeded: bool,
-    /// A request of the pod as a whole includes its overhead (until 1.37; #142154).
+    /// A request of the whole pod includes its overhead (until 1.37; #142154).
     pub(crate) overhead: bool,
-    /// The average over no replicas is 0, and that of an Object metric stops at the largest integer
-    /// as that of an External one does (1.38; #140958). Before, a division by zero is reported.
+    /// The average over no replicas is 0, and the average of an Object metric saturates at the largest
+    /// integer as that of an External metric does (1.38; #140958). Before, a division by zero is reported.
     pub(crate) averages_are_bounded: bool,
-    /// Sums of usage and of requests are exact, and a percentage stops at the ends of an int32 (1.38;
-    /// #142192, followed by its text).
+    /// Sums of usage and of requests are exact, and a percentage saturates at the ends of an int32 (1.38;
+    /// #142192, according to its text).
     pub(crate) usage_is_exact: bool,
-    /// Every conversion of a float to replicas stops at the largest int32 (1.38; #141397, followed by
-    /// its text).
+    /// Every conversion of a float to replicas saturates at the largest int32 (1.38; #141397, according
+    /// to its text).
     pub(crate) replicas_saturate: bool,
     /// `HPAScaleToZero` is on.
     pub(crate) scale_to_zero: bool,
-    /// Requests of the pod as a whole count: `PodLevelResources` is on (1.34; #132430).
+    /// Requests of the whole pod count: `PodLevelResources` is on (1.34; #132430).
     pub(crate) pod_level_requests: bool,
 }
 
 impl Rules {
-    /// The rules of a version with these gates.
+    /// Returns the rules of a version with these gates.
     pub(crate) fn of(version: &Version, gates: Gates) -> Self {
         let minor = version.minor();
         Self {
@@ -138,7 +138,7 @@ impl Rules {
         }
     }
 
-    /// Replicas from a float.
+    /// Converts a float to replicas.
     pub(crate) fn replicas(&self, float: f64) -> i32 {
         if self.replicas_saturate { to_i32_capped(float) } else { to_i32(float) }
     }
@@ -149,7 +149,7 @@ impl Rules {
         if self.tolerance_interval {
             (1.0 - down) <= ratio && ratio <= (1.0 + up)
         } else {
-            // Such versions know one tolerance for both directions.
+            // Such versions have one tolerance for both directions.
             (1.0 - ratio).abs() <= up
         }
     }

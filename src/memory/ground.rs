@@ -1,54 +1,54 @@
-//! What the bounds of a memory rest on. `report` puts it into words.
+//! The grounds for the bounds of a memory. `report` puts them into words.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::sighting::Sighting;
 use crate::snapshot::memory::ScaleEvent;
 
-/// One thing that the bounds rest on.
+/// One ground for the bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ground {
-    /// No pass has been made over the HPA.
+    /// No pass has run on the HPA.
     NeverReconciled,
-    /// The status says nothing of the recommendations.
+    /// The status says nothing about the recommendations.
     StatusSilent(StatusSilent),
     /// The last status.
     LastStatus {
-        /// What it says of its pass.
+        /// What it says about its pass.
         sighting: Sighting,
         /// How old it is.
         age: Option<SignedDuration>,
     },
     /// Statuses that have been overwritten since.
     EarlierStatuses {
-        /// How many recommendations they tell of.
+        /// The number of recommendations known from them.
         count: usize,
         /// The time of the first.
         first: Timestamp,
-        /// That of the last.
+        /// The time of the last.
         last: Timestamp,
     },
     /// A rescale that followed a recommendation.
     Rescale {
-        /// Its least replicas.
+        /// Its minimum replicas.
         at_least: i32,
         /// Its time.
         time: Timestamp,
     },
     /// What the rate limits of `behavior` count.
     RateLimits(Counted),
-    /// Since when the controller has been remembering.
+    /// Since when the controller has had its history.
     Controller(Running),
 }
 
-/// Why a status says nothing of the recommendations.
+/// Why a status says nothing about the recommendations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusSilent {
     /// A later one could not be written.
     LaterLost,
     /// It was written by us.
     WrittenByUs,
-    /// It is of an HPA that was replaced since.
+    /// It belongs to an HPA that has since been replaced.
     Replaced,
     /// The spec was changed after it.
     SpecChanged,
@@ -57,42 +57,42 @@ pub enum StatusSilent {
 /// What the rate limits count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Counted {
-    /// Nothing, as nothing is remembered without `behavior`.
+    /// Nothing, because without `behavior` no scale changes are remembered.
     NoBehavior,
-    /// Nothing, as there was no rescale.
+    /// Nothing, because there was no rescale.
     NoRescale,
-    /// Nothing, as the last rescale is this old.
+    /// Nothing, because the last rescale is this old.
     Expired(SignedDuration),
-    /// These changes, by states of the HPA that were seen.
+    /// These changes, according to observed states of the HPA.
     Seen(Vec<ScaleEvent>),
-    /// These changes, by the HPA's events.
+    /// These changes, according to the HPA's events.
     ByEvents(Vec<ScaleEvent>),
-    /// Anything.
+    /// Possibly anything.
     Any(Uncounted),
 }
 
-/// Why the rescales are not known.
+/// Why the rescales are unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Uncounted {
     /// A status could not be written.
     StatusLost,
-    /// There was an earlier HPA of the name.
+    /// There was an earlier HPA of the same name.
     EarlierHpa,
-    /// The events do not tell of all.
+    /// The events are incomplete.
     EventsIncomplete,
-    /// An event of the target tells of a change that is not the controller's.
+    /// An event of the target reports a change that is not the controller's.
     OtherChange {
         /// Its message.
         message: String,
     },
 }
 
-/// Since when the controller has been remembering.
+/// Since when the controller has had its history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Running {
-    /// It has led since then, by its lease.
+    /// It has led since then, according to its lease.
     Leads(Timestamp),
-    /// It has not restarted since then, by its statuses.
+    /// It has not restarted since then, according to its statuses.
     Since(Timestamp),
     /// It may have restarted at any time.
     Unknown,

@@ -1,7 +1,7 @@
-//! Infers what the controller remembers from what the API shows: the status that it last wrote, its
+//! Infers what the controller remembers from the API: the status that it last wrote, its
 //! events, its lease. Each rule gives bounds that hold whatever else has happened; where nothing
-//! follows, nothing is claimed. The next pass runs at some time within a sync period from now, and
-//! what may have left its windows by then counts as uncertain.
+//! follows, nothing is claimed. The next pass runs within a sync period from now, and
+//! whatever may have left its windows by then is uncertain.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -21,7 +21,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::written::Written;
 
-/// Infers the memory for the next pass over a target; the evidence is about the HPAs of its name.
+/// Infers the memory for the next pass over a target; the evidence is about all HPAs of its name.
 pub fn infer(
     hpa: &Hpa,
     scale: &Scale,
@@ -32,9 +32,9 @@ pub fn infer(
     inherit(hpa, &hpa.spec, scale, controller, now, evidence)
 }
 
-/// The same for a pass over another spec that the HPA is updated to now. The controller keeps its lists
-/// by the HPA's key, so the next pass finds what passes over the observed spec have left, and looks at
-/// it by its own windows and periods.
+/// Infers it for a pass over another spec, to which the HPA is updated now. The controller keeps its lists
+/// by the HPA's key, so the next pass finds what passes over the observed spec have left, and evaluates
+/// it with its own windows and periods.
 pub fn inherit(
     hpa: &Hpa,
     next: &HpaSpec,
@@ -102,7 +102,7 @@ pub fn inherit(
     Remembered { likely, knowledge, possible: Some(possible), grounds }
 }
 
-/// A recommendation at its likeliest, which is within the bounds of the windows that it is in.
+/// Returns the most likely recommendation, within the bounds of the windows that contain it.
 fn within(known: &Known<'_>, held: &Held, highest: Extreme, lowest: Extreme) -> Recommendation {
     let Recommendation { mut replicas, time } = held.likely;
     let age = known.now.duration_since(time);
@@ -115,7 +115,7 @@ fn within(known: &Known<'_>, held: &Held, highest: Extreme, lowest: Extreme) -> 
     Recommendation { replicas, time }
 }
 
-/// All times that are reckoned with.
+/// Returns all times used in calculations.
 fn times<'a>(
     hpa: &'a Hpa,
     now: Timestamp,
@@ -143,21 +143,21 @@ fn times<'a>(
         .chain(rescales)
 }
 
-/// Whether a time leaves room for every duration on both sides. Those near the ends of the calendar
-/// say nothing of a controller.
+/// Whether a time leaves room for every duration on both sides. Times near the ends of the calendar
+/// say nothing about a controller.
 fn is_ordinary(time: Timestamp) -> bool {
     time.as_second().unsigned_abs() < 200_000_000_000
 }
 
-/// Since when the controller has been remembering.
+/// Returns since when the controller has had its history.
 fn running(known: &Known<'_>) -> Running {
     let leads = known.lease.map(|lease| Running::Leads(lease.acquired));
     let since = || known.still_running_since().map(Running::Since);
     leads.or_else(since).unwrap_or(Running::Unknown)
 }
 
-/// Whether the answer may rest on events that tell of the rescales, but not of others who scale the
-/// target, a Deployment whose own events do.
+/// Whether the answer may rely on the HPA's events, which report rescales but not scaling by others, and
+/// the target is a Deployment, whose own events report that.
 pub fn trusts_events(input: &Input) -> bool {
     let Input { snapshot, evidence, .. } = input;
     let since = snapshot.now.checked_sub(window(&snapshot.hpa, &snapshot.controller));
@@ -168,13 +168,13 @@ pub fn trusts_events(input: &Input) -> bool {
         && possible.changes.iter().flatten().any(|list| !list.is_empty())
 }
 
-/// Whether what an earlier pass asked for can be told from its status where the target's replicas at the
-/// time are known.
+/// Whether a status reveals what an earlier pass asked for, if the target's replicas at that time are
+/// known.
 pub fn averages_over_target(spec: &HpaSpec) -> bool {
     spec.metrics.iter().any(past_proposal::is_average_over_target)
 }
 
-/// How long what the controller remembers of an HPA counts, and a little more.
+/// Returns how long the controller's history of an HPA counts, and a little more.
 pub fn window(hpa: &Hpa, controller: &Controller) -> SignedDuration {
     let (up, down) = windows(&hpa.spec, controller);
     let period = hpa.spec.behavior.as_ref().and_then(|behavior| periods(behavior).pop_last());
@@ -194,8 +194,7 @@ mod tests {
     use super::{Controller, Evidence, Hpa, Possible, Scale, SignedDuration, infer, windows};
     use crate::snapshot::evidence::{Lease, Rescales, SeenPass};
 
-    /// The highest recommendation, where statuses told of so many at least and at most from one second
-    /// to another.
+    /// Returns the highest recommendation, given the bounds from statuses, each from one second to another.
     fn highest(hpa: &Hpa, seen: &[(i32, i32, i64, i64)], now: i64) -> Extreme {
         let seen = seen.iter().map(|&(at_least, at_most, time, until)| {
             let (time, until) = (second(time), second(until));
@@ -240,7 +239,7 @@ mod tests {
 
     #[test]
     fn the_first_pass_after_a_change_may_be_the_first_of_all() {
-        // Its leader took over at second 95, and began with 8 at 112; the spec was changed at 97.
+        // Its leader took over at second 95, and started with 8 at 112; the spec was changed at 97.
         let mut hpa = state((390, 97, 8, None));
         hpa.status.conditions[0].reason = "ScaleDownStabilized".to_owned();
         let lease = Lease {

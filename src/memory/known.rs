@@ -1,6 +1,6 @@
-//! What a rule may look at: the HPA, the times of its passes as far as they are known, and what its
-//! events and earlier states tell. Here it is reckoned when passes may have been, how old what they
-//! did is by the next one, and whether the controller may have forgotten it.
+//! What the rules know: the HPA, the times of its passes where known, and the content of its
+//! events and earlier states. This file calculates when passes may have run, how old their effects
+//! are by the next one, and whether the controller may have forgotten them.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,65 +12,65 @@ use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::snapshot::written::Written;
 
-/// Another leader takes over so long after the one before was there at the soonest: a lease of 15 s
-/// is renewed every 2 s.
+/// Another leader takes over this long after the last sign of the previous one at the earliest: a lease of
+/// 15 s is renewed every 2 s.
 const TAKEOVER: SignedDuration = SignedDuration::from_secs(13);
-/// One that elects no leader, such as that of k3s on SQLite, is back this soon.
+/// A controller without leader election, such as k3s on SQLite, is back this soon.
 const RESTART: SignedDuration = SignedDuration::from_secs(4);
 
-/// What a rule may look at.
+/// What the rules know.
 pub(super) struct Known<'k> {
     pub(super) hpa: &'k Hpa,
-    /// The replicas that the target is asked for.
+    /// The replicas requested of the target.
     pub(super) current: i32,
     pub(super) now: Timestamp,
     pub(super) rhythm: Rhythm,
-    /// The spec of the next pass, where that differs from the spec of the passes so far.
+    /// The spec of the next pass, if that differs from the spec of the passes so far.
     pub(super) next: &'k HpaSpec,
-    /// How long a recommendation holds against scaling up at the next pass; zero without `behavior`.
+    /// How long a recommendation holds back scaling up at the next pass; zero without `behavior`.
     pub(super) up_window: SignedDuration,
-    /// How long a recommendation holds against scaling down at the next pass.
+    /// How long a recommendation holds back scaling down at the next pass.
     pub(super) down_window: SignedDuration,
     /// The two windows, up and down, of the passes so far.
     pub(super) windows_before: (SignedDuration, SignedDuration),
-    /// The lease of a leader that is there.
+    /// The lease of a present leader.
     pub(super) lease: Option<Lease>,
-    /// There is a lease that no one holds any more.
+    /// There is a lease without a holder.
     leader_left: bool,
-    /// The rescales that events tell of, the oldest first.
+    /// The rescales that events report, the oldest first.
     pub(super) rescales: Vec<Rescale>,
-    /// What was seen of earlier passes.
+    /// What was observed of earlier passes.
     pub(super) seen: &'k [SeenPass],
     /// All rescales since some time.
     pub(super) rescales_seen: Option<&'k Rescales>,
-    /// How a target that is a Deployment was scaled, by its events.
+    /// How the target was scaled, if it is a Deployment, according to its events.
     pub(super) scaled: &'k [Event],
-    /// How many events of the HPA there are, repeats included.
+    /// The number of events about the HPA, including repeats.
     pub(super) event_count: i64,
-    /// Since when passes over the spec as it is have left the status as it is; none where there may
-    /// have been no such pass.
+    /// Since when passes over the current spec have left the status as it is; `None` if there may have
+    /// been no such pass.
     pub(super) status_since: Option<Timestamp>,
     /// The status shows that its pass remembered the last rescale.
     pub(super) counts_rescale: bool,
-    /// Since when the controller that wrote the last status had been running at least.
+    /// Since when, at the latest, the controller that wrote the last status had been running.
     running_since: Option<Timestamp>,
-    /// When last a status could not be written: what its pass left in the memory shows nowhere.
+    /// When a status last could not be written: what that pass left in the memory is not visible anywhere.
     pub(super) status_lost: Option<Timestamp>,
-    /// There was an earlier HPA of the name, whose memory the controller keeps if it did not pass in
+    /// There was an earlier HPA of the same name, whose memory the controller keeps if no pass ran in
     /// between.
     pub(super) replaces_another: bool,
 }
 
-/// A rescale that an event tells of.
+/// A rescale that an event reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rescale {
-    /// When; up to a second later.
+    /// Its time; up to a second later.
     pub(super) time: Timestamp,
-    /// To how many.
+    /// The new number of replicas.
     pub(super) size: i32,
-    /// Why.
+    /// The reason.
     pub(super) reason: RescaleReason,
-    /// Whether there were others since the one before that are not told of one by one.
+    /// Whether there were others since the previous one that are not reported individually.
     pub(super) gap: bool,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Rescale {
 pub(super) enum RescaleReason {
     /// A metric was above its target.
     AboveTarget,
-    /// All metrics were below theirs.
+    /// All metrics were below their targets.
     BelowTarget,
     /// The count was outside the bounds.
     AboveMax,
@@ -133,18 +133,18 @@ impl<'k> Known<'k> {
 }
 
 impl Known<'_> {
-    /// When a pass wrote the status.
+    /// Returns when a pass wrote the status.
     pub(super) fn status_written(&self) -> Option<Timestamp> {
         self.hpa.written.status.filter(|_| !self.hpa.written.by_us)
     }
 
-    /// When the status was written, where no pass can have been made since.
+    /// Returns when the status was written, if no pass can have run since.
     fn fresh(&self) -> Option<Timestamp> {
         let written = self.status_written()?;
         let same_leader = match self.lease {
             _ if !self.rhythm.at_once_on_start => true,
             Some(lease) => lease.acquired + SECOND <= written,
-            // The next leader passes as soon as it is there.
+            // The next leader runs a pass as soon as it takes over.
             None if self.leader_left => false,
             None => self.now <= written - SECOND + TAKEOVER,
         };
@@ -159,55 +159,55 @@ impl Known<'_> {
         self.rhythm.is_regular_since(time, self.hpa)
     }
 
-    /// Whether the next pass is one over a changed spec, which comes at once.
+    /// Whether the next pass is over a changed spec, and so runs at once.
     fn next_is_extra(&self) -> bool {
         let changed = self.rhythm.extra_on_change && *self.next != self.hpa.spec;
         changed || self.rhythm.is_pending(self.hpa)
     }
 
-    /// How old what the last pass did is at least, when the next one looks at it.
+    /// Returns the minimum age of the last pass's effects at the next pass.
     pub(super) fn least_gap(&self) -> SignedDuration {
         let regular = !self.next_is_extra() && self.is_regular_since(self.last_pass());
         if regular { self.rhythm.period } else { SignedDuration::ZERO }
     }
 
-    /// How long the passes so far have kept a recommendation: one that is older than both windows may
+    /// Returns how long the passes so far have kept a recommendation: one that is older than both windows may
     /// have been overwritten.
     pub(super) fn retention(&self) -> SignedDuration {
         let (up, down) = self.windows_before;
         up.max(down)
     }
 
-    /// Whether passes so far may have remembered a rescale that they made at some time. Only those over
+    /// Whether passes so far may have remembered a rescale that they made at some time. Only passes over
     /// a spec with `behavior` do.
     pub(super) fn may_have_stored(&self, rescale: Timestamp) -> bool {
         self.hpa.spec.behavior.is_some() || self.spec_may_have_changed_since(rescale - SECOND)
     }
 
-    /// The earliest time at which the next pass may look at its clock.
+    /// Returns the earliest time at which the next pass may read its clock.
     pub(super) fn earliest_pass(&self) -> Timestamp {
         let fresh = self.fresh().filter(|_| !self.next_is_extra());
         fresh.map_or(self.now, |last| self.now.max(last - SECOND + self.rhythm.period))
     }
 
-    /// The latest.
+    /// Returns the latest such time.
     pub(super) fn latest_pass(&self) -> Timestamp {
         self.fresh().map_or(self.now, |last| last + SECOND) + self.rhythm.longest
     }
 
-    /// The earliest time at which the last pass, whose status is the one that is seen, may have
-    /// run. A controller that runs has passed since; one that does not has forgotten everything.
+    /// Returns the earliest time at which the last pass, whose status is the current one, may have
+    /// run. A running controller has passed since; a stopped one has forgotten everything.
     pub(super) fn last_pass(&self) -> Timestamp {
         let running = self.last_before(self.now);
         self.status_written().map_or(running, |written| running.max(written - SECOND))
     }
 
-    /// The earliest time of the last pass before a time, of a controller that was running then.
+    /// Returns the earliest time of the last pass before a time, if the controller was running then.
     pub(super) fn last_before(&self, time: Timestamp) -> Timestamp {
         time - self.rhythm.longest - SECOND
     }
 
-    /// Whether the controller may have been restarted since. Where its first pass comes a sync period
+    /// Whether the controller may have restarted since. If its first pass comes a sync period
     /// later, that is when the controller that wrote a fresh status would have made its next one.
     pub(super) fn may_have_restarted_since(&self, time: Timestamp) -> bool {
         self.may_have_lost(time)
@@ -217,8 +217,8 @@ impl Known<'_> {
             }
     }
 
-    /// Whether it may have done so even before the last pass that wrote a status. Which count it then
-    /// took for a recommendation shows nowhere.
+    /// Whether it may have done so even before the last pass that wrote a status. The count that it then
+    /// used as a recommendation is not visible anywhere.
     pub(super) fn may_have_restarted_unseen_since(&self, time: Timestamp) -> bool {
         let written = self.status_written().map(|written| written + SECOND);
         self.may_have_lost(time)
@@ -228,7 +228,7 @@ impl Known<'_> {
             }
     }
 
-    /// Whether what it remembered then of an earlier HPA of the name may be gone with that.
+    /// Whether its history of an earlier HPA of the same name, as of a time, may have been lost with it.
     fn may_have_lost(&self, time: Timestamp) -> bool {
         let created = self.hpa.written.created.filter(|_| self.replaces_another);
         created.is_some_and(|created| created + SECOND > time)
@@ -240,9 +240,9 @@ impl Known<'_> {
         self.status_lost.is_some_and(|lost| written.is_none_or(|written| lost + SECOND >= written))
     }
 
-    /// Since when statuses show that the one who wrote the last was running.
+    /// Returns since when statuses show that the controller that wrote the last one was running.
     fn unbroken_since(&self) -> Option<Timestamp> {
-        // Between passes that follow each other there is no time for a restart.
+        // Between consecutive passes there is no time for a restart.
         let first_pass = match self.rhythm.at_once_on_start {
             true => SignedDuration::ZERO,
             false => self.rhythm.period,
@@ -254,38 +254,38 @@ impl Known<'_> {
                 since = since.min(write);
             }
         }
-        // The last pass counts its last rescale still.
+        // The last pass still counts its last rescale.
         let rescale = self.hpa.status.last_scale_time.filter(|_| self.counts_rescale);
         Some(rescale.map_or(since, |rescale| since.min(rescale)) - SECOND)
     }
 
-    /// The same of the controller that makes the next pass, if it is the same one.
+    /// Returns the same for the controller of the next pass, if it is the same one.
     pub(super) fn still_running_since(&self) -> Option<Timestamp> {
         self.fresh().filter(|_| self.now <= self.last_pass() + TAKEOVER)?;
         self.running_since
     }
 
-    /// Whether the spec may have been another one then.
+    /// Whether the spec may have been different then.
     pub(super) fn spec_may_have_changed_since(&self, time: Timestamp) -> bool {
         let Written { created, spec, .. } = self.hpa.written;
         spec.is_none_or(|spec| spec + SECOND >= time)
             && (spec.is_none() || spec != created || self.replaces_another)
     }
 
-    /// Whether what was seen of earlier passes was seen under a spec that is not the last.
+    /// Whether the observed earlier passes ran under a spec other than the last one.
     pub(super) fn seen_is_outdated(&self) -> bool {
         let until = self.seen.last().map(|seen| seen.until);
         self.hpa.written.spec.is_none_or(|spec| until.is_none_or(|until| until < spec))
     }
 
-    /// What was seen of all passes since some time, but of those that left the status as it is; none
-    /// where there may have been others.
+    /// Returns what was observed of all passes since some time, except those that left the status as it is;
+    /// `None` if there may have been others.
     pub(super) fn passes_since(&self, time: Timestamp) -> Option<&[SeenPass]> {
         let is_over = |seen: Timestamp| seen + SECOND <= time;
         self.passes(is_over, is_over)
     }
 
-    /// The same since the start of a window that ends with the next pass.
+    /// Returns the same since the start of a window that ends with the next pass.
     pub(super) fn passes_within(&self, window: SignedDuration) -> Option<&[SeenPass]> {
         self.passes(
             |first| self.least_age(first) >= window,
@@ -293,9 +293,9 @@ impl Known<'_> {
         )
     }
 
-    /// What was seen but for what `is_over`, by when it was overwritten. It has to start early enough,
-    /// with a recommendation: the first pass that comes to one takes the count for another, which its
-    /// status does not tell.
+    /// Returns what was observed, except what `is_over` by the time it was overwritten. The observations must
+    /// start early enough, with a recommendation: the first pass that makes one uses the count as another,
+    /// which its status does not show.
     fn passes(
         &self,
         starts_early: impl Fn(Timestamp) -> bool,
@@ -305,7 +305,7 @@ impl Known<'_> {
         let recommended = self.seen.iter().find(|seen| !seen.may_lack_recommendation)?;
         let joined = self.seen.windows(2).all(|pair| pair[0].until >= pair[1].time);
         let reaches = last.until >= self.hpa.written.status.max(self.hpa.written.spec)?;
-        // Over a spec that was changed there may not have been a pass at once.
+        // A changed spec may not have had a pass at once.
         let passed = match recommended.spec_changed {
             true => recommended.time + SECOND + self.rhythm.longest,
             false => recommended.time,
@@ -318,8 +318,8 @@ impl Known<'_> {
         told.then(|| &self.seen[self.seen.partition_point(|seen| is_over(seen.until))..])
     }
 
-    /// How old what was done before a pass wrote its status at some time is at least, when the next
-    /// pass looks at it.
+    /// Returns the minimum age, at the next pass, of what was done before a pass wrote its status at some
+    /// time.
     pub(super) fn least_age_before(&self, time: Timestamp) -> SignedDuration {
         let wrote = self.writes().any(|write| write == time);
         let regular = wrote && self.is_regular_since(minus(time, self.rhythm.period));
@@ -327,15 +327,15 @@ impl Known<'_> {
         before + self.least_age(time)
     }
 
-    /// When passes wrote their status, as far as is known.
+    /// Returns when passes wrote their status, where known.
     fn writes(&self) -> impl DoubleEndedIterator<Item = Timestamp> {
         let last = self.seen.last().map(|seen| seen.time);
         let own = self.status_written().filter(|own| last.is_none_or(|last| last < *own));
         self.seen.iter().filter(|seen| !seen.spec_changed).map(|seen| seen.time).chain(own)
     }
 
-    /// How old what a pass did by some time is at least, when the next pass looks at it. One regular
-    /// pass comes whole sync periods after the other.
+    /// Returns the minimum age, at the next pass, of what a pass did by some time. Regular passes are whole
+    /// sync periods apart.
     pub(super) fn least_age(&self, time: Timestamp) -> SignedDuration {
         let passed = self.earliest_pass().duration_since(time) - SECOND;
         if self.next_is_extra() || !self.is_regular_since(minus(time, self.rhythm.period)) {
@@ -352,25 +352,25 @@ impl Known<'_> {
         passed.max(self.rhythm.period.saturating_mul(periods))
     }
 
-    /// What the controller remembers of this HPA is not older.
+    /// Returns the time before which the controller remembers nothing of this HPA.
     pub(super) fn nothing_before(&self) -> Option<Timestamp> {
         let created = self.hpa.written.created.filter(|_| !self.replaces_another);
         created.max(self.lease.map(|lease| lease.acquired))
     }
 }
 
-/// When last a status could not be written.
+/// Returns when a status last could not be written.
 fn status_lost(events: &[&Event]) -> Option<Timestamp> {
     let lost = events.iter().filter(|event| event.reason == "FailedUpdateStatus");
     lost.filter_map(|event| event.last).max()
 }
 
-/// The rescales that events tell of, the oldest first. A repeated event tells of its first and its
-/// last time only.
+/// Returns the rescales that events report, the oldest first. A repeated event only reports its first and
+/// its last time.
 fn rescales(events: &[&Event]) -> Vec<Rescale> {
     let mut rescales = Vec::new();
     for event in events.iter().filter(|event| event.reason == "SuccessfulRescale") {
-        // The recorder merges what comes too often, and keeps the last message only.
+        // The recorder merges frequent events, and keeps only the last message.
         let separate = event.message.strip_prefix("(combined from similar events): ");
         let Some((size, reason)) = size_and_reason(separate.unwrap_or(&event.message)) else {
             continue;

@@ -1,5 +1,5 @@
 //! What the controller remembers between passes: recommendations and scale events. It can be
-//! stated, be that of a controller that has just started, or be inferred from what the API shows,
+//! stated, assumed for a controller that has just started, or inferred from the API,
 //! with bounds that hold. Nothing is guessed silently.
 
 pub mod ground;
@@ -30,34 +30,34 @@ pub enum Knowledge {
     Stated,
     /// The controller has not seen the HPA before.
     JustStarted,
-    /// It is bounded by what the API shows.
+    /// It is bounded by evidence in the API.
     Inferred,
-    /// Nothing is known; the memory used is that of a controller that has just started.
+    /// Nothing is known; the memory of a controller that has just started is used.
     Unknown,
 }
 
 /// The memory that a pass uses, and how well it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remembered {
-    /// The likeliest memory.
+    /// The most likely memory.
     pub likely: Memory,
     /// How well it is known.
     pub knowledge: Knowledge,
-    /// What it may be instead; none where it is known.
+    /// What it may be instead; `None` if it is known.
     pub possible: Option<Possible>,
-    /// What the bounds rest on.
+    /// The grounds for the bounds.
     pub grounds: Vec<Ground>,
 }
 
-/// All that the memory may be, as far as the next pass depends on it.
+/// Everything that the memory may be, if it affects the next pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Possible {
-    /// The highest recommendation that holds against scaling down.
+    /// The highest recommendation that holds back scaling down.
     pub highest: Extreme,
-    /// The lowest recommendation that holds against scaling up; only with `behavior`.
+    /// The lowest recommendation that holds back scaling up; only with `behavior`.
     pub lowest: Extreme,
-    /// The changes of scale that a rate limit may count, as lists of which one is true; none where
+    /// The scale changes that a rate limit may count, as alternative lists of which one is right; `None` if
     /// they may be anything. Added replicas are positive.
     pub changes: Option<Vec<Vec<ScaleEvent>>>,
     /// The lists with which a hold against scaling down ends soonest and last.
@@ -68,7 +68,7 @@ pub struct Possible {
     pub up: Ends,
 }
 
-/// Lists of recommendations between which every possible one ends its hold.
+/// Lists of recommendations that bound when any possible list ends its hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ends {
     /// With this one it ends soonest.
@@ -81,16 +81,16 @@ pub struct Ends {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Extreme {
-    /// For the highest: none where there may be no recommendation at all. For the lowest: none
-    /// where it may be anything.
+    /// For the highest: `None` if there may be no recommendation at all. For the lowest: `None`
+    /// if it may be anything.
     pub at_least: Option<i32>,
-    /// For the highest: none where it may be anything. For the lowest: none where there may be no
+    /// For the highest: `None` if it may be anything. For the lowest: `None` if there may be no
     /// recommendation at all.
     pub at_most: Option<i32>,
 }
 
 impl Remembered {
-    /// The memory that the input states; without any, that of a controller that has just started.
+    /// Returns the memory that the input states, or else that of a controller that has just started.
     pub fn from_stated(stated: &Memory) -> Self {
         let knowledge = match *stated == Memory::default() {
             true => Knowledge::JustStarted,
@@ -99,15 +99,15 @@ impl Remembered {
         Self { likely: stated.clone(), knowledge, possible: None, grounds: Vec::new() }
     }
 
-    /// Whether the bounds leave room.
+    /// Whether the bounds differ.
     pub fn is_open(&self) -> bool {
         self.possible.is_some()
     }
 
-    /// The same without any recommendation that counts; what was scaled stays.
+    /// Returns the same without any recommendation that counts; scale changes stay.
     #[must_use]
     pub fn without_recommendations(mut self) -> Self {
-        // An entry older than every window keeps the list from being seeded.
+        // An entry older than every window prevents the list from being seeded.
         let forgotten = Recommendation { replicas: 0, time: Timestamp::MIN };
         self.likely.recommendations = vec![forgotten];
         if let Some(possible) = &mut self.possible {
@@ -119,7 +119,7 @@ impl Remembered {
         self
     }
 
-    /// The memory that the input states, else what can be inferred.
+    /// Returns the memory that the input states, else what can be inferred.
     pub fn of(input: &Input) -> Self {
         let Input { snapshot, observed, stated_memory, evidence, .. } = input;
         let Snapshot { hpa, controller, now, .. } = snapshot;
@@ -133,7 +133,7 @@ impl Remembered {
         }
     }
 
-    /// A memory of which nothing is known at a time.
+    /// Returns a memory about which nothing is known at a time.
     pub fn unknown(now: Timestamp) -> Self {
         let ends = |replicas| Ends {
             soonest: Vec::new(),

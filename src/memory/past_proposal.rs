@@ -1,7 +1,7 @@
-//! What the metrics of a pass asked for, by the values that it left in `status.currentMetrics`. An
+//! What the metrics of a pass asked for, according to the values in its `status.currentMetrics`. An
 //! average over the target's `status.replicas` leads back to the total and so to the proposal. The
-//! other values are averages over pods that are not known any more, some of which may have been
-//! without metrics: they tell what was likely, and bound nothing.
+//! other values are averages over pods that are no longer known, some of which may have lacked
+//! metrics: they show what was likely, and bound nothing.
 
 use std::ops::RangeInclusive;
 
@@ -12,17 +12,17 @@ use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, MetricValueStatus};
 /// The proposal of a pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PastProposal {
-    /// It was one of these.
+    /// The possible values.
     pub(super) range: RangeInclusive<i32>,
-    /// It was this by all appearances.
+    /// The most likely value.
     pub(super) likely: Option<i32>,
 }
 
-/// Totals up to this are exact as floats, and so is what they are divided into.
+/// Totals up to this are exact as floats, and so are their quotients.
 const EXACT: i128 = 1 << 52;
 
-/// Reads a status that is one of the spec beside it; `counted` is the target's `status.replicas` at
-/// the time, if that is known, and `there` what it may have been.
+/// Reads a status that belongs to the given spec; `counted` is the target's `status.replicas` at that
+/// time, if known, and `there` its possible values.
 pub(super) fn read(
     hpa: &Hpa,
     controller: &Controller,
@@ -33,7 +33,7 @@ pub(super) fn read(
     let tolerances = controller.tolerances(&hpa.spec);
     let reported = hpa.status.current_metrics.as_deref().unwrap_or_default();
     let (mut low, mut high, mut likely) = (0, Some(0), None);
-    // A pass that could not compute a metric leaves a gap, older controllers none.
+    // A pass that could not compute a metric leaves a gap; older controllers leave none.
     let aligned = reported.len() == hpa.spec.metrics.len();
     for (spec, status) in hpa.spec.metrics.iter().zip(reported).filter(|_| aligned) {
         let current = status.current().filter(|_| status.type_ == spec.type_);
@@ -58,7 +58,7 @@ pub(super) fn is_average_over_target(spec: &MetricSpec) -> bool {
     wanted_average(spec).is_some()
 }
 
-/// What the average of such a metric is compared with, in milli-units.
+/// Returns the target average of such a metric, in milli-units.
 fn wanted_average(spec: &MetricSpec) -> Option<i64> {
     let target = match spec.source() {
         MetricSource::External(source) => &source.target,
@@ -68,7 +68,7 @@ fn wanted_average(spec: &MetricSpec) -> Option<i64> {
     target.average_value.as_ref().map(Quantity::milli_value)
 }
 
-/// The proposals to which a mean over so many replicas leads. It was rounded up.
+/// Returns the proposals that a mean over this many replicas leads to. It was rounded up.
 fn of_total(
     spec: &MetricSpec,
     current: &MetricValueStatus,
@@ -101,7 +101,7 @@ fn of_total(
     (high <= f64::from(i32::MAX)).then_some(low as i32..=high as i32)
 }
 
-/// The proposal if all of so many pods counted, where the target was asked for `current`.
+/// Returns the proposal if all of this many pods counted, when `current` replicas were requested.
 fn of_pods(
     spec: &MetricSpec,
     reported: &MetricValueStatus,
@@ -169,24 +169,24 @@ mod tests {
     fn averages_over_the_target_lead_back_to_the_proposal() {
         const ANY: i32 = i32::MAX;
         for (metrics, counted, range, likely) in [
-            // 9,991 to 10,000 thousandths in all.
+            // 9,991 to 10,000 thousandths in total.
             (vec![external("10", "1")], Some(10), 1..=1, Some(1)),
             // Within the tolerance the replicas stay.
             (vec![external("10", "9500m")], Some(10), 10..=10, Some(10)),
             (vec![external("10", "10500m")], Some(3), 3..=3, Some(3)),
-            // On its edge versions differ: 109.991 to 110 in all.
+            // On its edge versions differ: 109.991 to 110 in total.
             (vec![external("10", "11")], Some(10), 10..=11, Some(11)),
-            // 40 to 40.002 in all.
+            // 40 to 40.002 in total.
             (vec![external("10", "13334m")], Some(3), 4..=5, Some(5)),
             (vec![external("10", "0")], Some(10), 0..=0, Some(0)),
             (vec![object("AverageValue", "10", "2")], Some(10), 2..=2, Some(2)),
             // The highest counts.
             (vec![external("10", "1"), external("1", "400m")], Some(10), 4..=4, Some(4)),
-            // What is said of pods bounds nothing.
+            // Values of pods bound nothing.
             (vec![external("10", "3"), cpu(50, 20)], Some(10), 3..=ANY, Some(4)),
             (vec![external("10", "3"), cpu(50, 48)], Some(10), 3..=ANY, Some(10)),
             (vec![object("Value", "10", "2")], Some(10), 0..=ANY, Some(2)),
-            // Without a count, or with totals that floats do not hold, nothing follows.
+            // Without a count, or with totals that floats cannot represent, nothing follows.
             (vec![external("10", "1")], None, 0..=ANY, Some(1)),
             (vec![external("10", "1")], Some(0), 0..=ANY, Some(1)),
             (vec![external("10", "-1")], Some(10), 0..=ANY, None),

@@ -1,6 +1,6 @@
-//! What is certain about the remembered recommendations. Old ones leave one by one, and each pass
-//! adds one, so what a status says about the list of its pass bounds that of the next: from above by
-//! what was highest then, from below by what surely has not left yet.
+//! What is certain about the remembered recommendations. Old ones expire one by one, and each pass
+//! adds one, so what a status says about the list of its pass bounds the next list: from above by
+//! the highest entry then, from below by the entries that cannot have expired yet.
 
 use std::ops::RangeInclusive;
 
@@ -14,14 +14,14 @@ use super::{Ends, Extreme};
 use crate::snapshot::evidence::SeenPass;
 use crate::snapshot::memory::Recommendation;
 
-/// A recommendation that is surely in the list, unless the controller has started again.
+/// A recommendation that is certainly in the list, unless the controller has restarted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Held {
-    /// Of how many replicas.
+    /// Its number of replicas.
     pub(super) replicas: RangeInclusive<i32>,
-    /// It was not made before.
+    /// It was made no earlier.
     pub(super) earliest: Timestamp,
-    /// It at its likeliest.
+    /// The most likely values.
     pub(super) likely: Recommendation,
 }
 
@@ -33,14 +33,14 @@ impl Held {
         Self { replicas, earliest, likely }
     }
 
-    /// The same, of so many replicas by all appearances.
+    /// Returns the same with the most likely number of replicas.
     fn likely(mut self, replicas: Option<i32>) -> Self {
         self.likely.replicas = replicas.unwrap_or(self.likely.replicas);
         self
     }
 }
 
-/// The recommendations that are surely there.
+/// Returns the recommendations that are certainly there.
 pub(super) fn held(
     known: &Known<'_>,
     sighting: Option<&Sighting>,
@@ -62,7 +62,7 @@ pub(super) fn held(
     list
 }
 
-/// What held back the last pass: it was in its window then, and made before it.
+/// What held back the last pass: it was in that pass's window, and made before it.
 fn holding(known: &Known<'_>, sighting: &Sighting) -> impl Iterator<Item = Held> {
     let last_pass = known.last_pass();
     let written = known.status_written().unwrap_or(known.now);
@@ -72,7 +72,7 @@ fn holding(known: &Known<'_>, sighting: &Sighting) -> impl Iterator<Item = Held>
     let up = sighting.held_up_by.map(|high| (0..=high, up_window));
     [down, up].into_iter().flatten().map(move |(replicas, window)| {
         let oldest = minus(last_pass, window);
-        // Where all that was in the window is told of, it is one of those that may be such.
+        // If everything in the window is known, it is one of the entries that qualify.
         let told = known.passes_since(oldest).unwrap_or_default();
         let fits = |seen: &&SeenPass| {
             seen.at_most >= *replicas.start() && seen.at_least <= *replicas.end()
@@ -88,13 +88,13 @@ fn holding(known: &Known<'_>, sighting: &Sighting) -> impl Iterator<Item = Held>
     })
 }
 
-/// What statuses told that have been overwritten since.
+/// What statuses that have since been overwritten showed.
 fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
     let mut list = Vec::new();
     let mut told: Option<(Timestamp, Timestamp)> = None;
     let seen = if known.seen_is_outdated() { &[] } else { known.seen };
     for seen in seen.iter().filter(|seen| (seen.at_least, seen.at_most) != (0, i32::MAX)) {
-        // Passes that come to the same do not write it again, unless one came to something else
+        // Passes with the same result do not write it again, unless one had a different result
         // that could not be written.
         let mut earliest = seen.time - SECOND;
         if known.status_lost.is_none_or(|lost| lost < earliest) {
@@ -119,7 +119,7 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
     list
 }
 
-/// What rescales tell of the proposals that they followed.
+/// What rescales show about the proposals that they followed.
 fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
     let mut list = Vec::new();
     let spec = &known.hpa.spec;
@@ -132,18 +132,18 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
     for (place, rescale) in known.rescales.iter().enumerate() {
         if rescale.time < oldest
             || rescale.reason != RescaleReason::AboveTarget
-            // From zero, the minimum is applied to whatever the metrics ask for.
+            // From zero, the minimum is applied whatever the metrics ask for.
             || rescale.size <= spec.min_replicas.unwrap_or(1)
             || known.spec_may_have_changed_since(rescale.time - SECOND)
         {
             continue;
         }
         let low = if spec.behavior.is_some() {
-            // The proposal was above the count, and nothing but it can have led this far up.
+            // The proposal was above the count, and nothing else can have raised it this far.
             Some(rescale.size)
         } else {
-            // An older recommendation can have led up, too, unless the pass before had been free
-            // to follow it: unlimited, able to, by the same rules, and with a count below.
+            // An older recommendation can also have raised it, unless the pass before was free
+            // to follow it: unlimited, able to scale, by the same rules, and with a lower count.
             let before = place.checked_sub(1).map(|place| known.rescales[place]);
             let grew = before.is_some_and(|before| {
                 let corrected =
@@ -168,8 +168,8 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
                 _ => None,
             }
         };
-        // Where the controller has started again since, it has taken the count for a
-        // recommendation; that was none of those below.
+        // If the controller has restarted since, it has used the count as a recommendation,
+        // which was no lower than the lowest of these.
         let later = known.rescales[place..].iter().map(|rescale| rescale.size);
         let seed = later.chain([known.current, status.current_replicas]).min();
         let low = if known.may_have_restarted_since(rescale.time - SECOND) {
@@ -185,7 +185,7 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
     list
 }
 
-/// A direction that recommendations hold against: down, where the highest counts, or up, where the
+/// The direction that recommendations hold back: down, where the highest counts, or up, where the
 /// lowest does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -201,7 +201,7 @@ impl Side {
         }
     }
 
-    /// The same of the passes so far.
+    /// Returns the window of the passes so far.
     fn window_before(self, known: &Known<'_>) -> SignedDuration {
         let (up, down) = known.windows_before;
         match self {
@@ -210,7 +210,7 @@ impl Side {
         }
     }
 
-    /// What holds most of all.
+    /// Returns the value that holds back most.
     fn most(self) -> i32 {
         match self {
             Self::Down => i32::MAX,
@@ -218,7 +218,7 @@ impl Side {
         }
     }
 
-    /// What does not hold at all.
+    /// Returns the value that holds back nothing.
     fn least(self) -> i32 {
         match self {
             Self::Down => 0,
@@ -226,7 +226,7 @@ impl Side {
         }
     }
 
-    /// Which of two holds more.
+    /// Returns the value that holds back more.
     fn more(self, one: i32, other: i32) -> i32 {
         match self {
             Self::Down => one.max(other),
@@ -234,7 +234,7 @@ impl Side {
         }
     }
 
-    /// Which of two holds less.
+    /// Returns the value that holds back less.
     fn less(self, one: i32, other: i32) -> i32 {
         match self {
             Self::Down => one.min(other),
@@ -242,8 +242,8 @@ impl Side {
         }
     }
 
-    /// What no recommendation that the next pass looks at holds more than, by the last status. That is
-    /// about the window of its own pass: a longer one finds older recommendations again.
+    /// Returns the bound of all recommendations that the next pass uses, according to the last status. It
+    /// covers the window of its own pass: a longer one finds older recommendations again.
     fn furthest(self, known: &Known<'_>, sighting: &Sighting) -> Option<i32> {
         let furthest = match self {
             Self::Down => sighting.at_most,
@@ -252,7 +252,7 @@ impl Side {
         furthest.filter(|_| self.window(known) <= self.window_before(known))
     }
 
-    /// Those that are surely still inside the window at the next pass, and that no pass so far can
+    /// Returns those that are certainly inside the window at the next pass, and that no pass so far can
     /// have overwritten.
     fn still<'h>(self, known: &Known<'_>, held: &'h [Held]) -> impl Iterator<Item = &'h Held> {
         let oldest = minus(known.latest_pass(), self.window(known).min(known.retention()));
@@ -260,8 +260,8 @@ impl Side {
     }
 }
 
-/// The lists with which a hold against scaling down, and one against scaling up, end soonest and
-/// last. The times are moved by what the next pass is later than now.
+/// Returns the lists with which a hold against scaling down, and one against scaling up, end soonest and
+/// last. The times are shifted by how much later than now the next pass runs.
 pub(super) fn ends(known: &Known<'_>, sighting: Option<&Sighting>, held: &[Held]) -> (Ends, Ends) {
     let restarted = known.may_have_restarted_since(known.last_pass());
     let of = |side| Ends {
@@ -290,10 +290,10 @@ fn last(
     side: Side,
 ) -> Vec<Recommendation> {
     let aged = |replicas, age| Recommendation { replicas, time: minus(known.now, age) };
-    // What was in the list of the last pass was made before it, and what it made itself may have
-    // been made again since.
+    // What was in the list of the last pass was made before it, and its own recommendation may
+    // have been made again since.
     let furthest = sighting.and_then(|seen| side.furthest(known, seen)).unwrap_or(side.most());
-    // A window that is no longer than the time since the last pass holds nothing of it.
+    // A window no longer than the time since the last pass contains none of its effects.
     let window = side.window(known);
     let is_over = window <= known.least_gap() && sighting.is_some();
     let mut list: Vec<Recommendation> = match known.passes_within(window) {
@@ -314,28 +314,28 @@ fn last(
     list
 }
 
-/// The most that the last pass may have recommended.
+/// Returns the most that the last pass may have recommended.
 fn proposed(sighting: Option<&Sighting>, side: Side) -> i32 {
     sighting.map_or(side.most(), |seen| side.more(*seen.proposal.start(), *seen.proposal.end()))
 }
 
-/// Bounds of the highest recommendation that holds against scaling down at the next pass, and of
-/// the lowest that holds against scaling up.
+/// Returns bounds of the highest recommendation that holds back scaling down at the next pass, and of
+/// the lowest that holds back scaling up.
 pub(super) fn extremes(
     known: &Known<'_>,
     sighting: Option<&Sighting>,
     held: &[Held],
 ) -> (Extreme, Extreme) {
     let restarted = known.may_have_restarted_since(known.last_pass());
-    // The bound of those that are surely there, and that of all that may be.
+    // The bound of the certain ones, and the bound of all possible ones.
     let of = |side: Side| {
         let sure = side
             .still(known, held)
             .map(|held| side.less(*held.replicas.start(), *held.replicas.end()))
             .reduce(|one, other| side.more(one, other));
-        // Where all passes are told of whose recommendations may still count, they are no further out
-        // than the furthest of these. A window that is no longer than a sync period has nothing left,
-        // unless the next pass is the first that comes to a recommendation.
+        // If all passes whose recommendations may still count are known, the bound is no further out
+        // than the furthest of these. A window no longer than a sync period has nothing left,
+        // unless the next pass is the first to make a recommendation.
         let window = side.window(known);
         let told = match known.passes_within(window) {
             _ if window <= known.least_gap() && sighting.is_some() => Some(side.least()),

@@ -1,6 +1,6 @@
-//! What a rate limit of `behavior` may count at the next pass: the changes of scale that the
+//! What a rate limit of `behavior` may count at the next pass: the scale changes that the
 //! controller remembers, in every form that they may have by then. Without trustworthy events
-//! nothing is claimed, but that there was none where the last rescale is too long ago.
+//! nothing is claimed, except that nothing counts if the last rescale is too long ago.
 
 use std::collections::BTreeSet;
 
@@ -13,15 +13,15 @@ use super::spans::{SECOND, minus, periods};
 use crate::snapshot::evidence::Event;
 use crate::snapshot::memory::ScaleEvent;
 
-/// How many events about one object the controller's recorder lets through at once, and how long
-/// it takes for one more.
+/// The burst of events about one object that the controller's recorder accepts, and the time
+/// until it accepts one more.
 const BURST: i64 = 25;
 const REFILL: SignedDuration = SignedDuration::from_mins(5);
-/// How long an API server keeps events, unless it is told otherwise.
+/// How long an API server keeps events by default.
 const TTL: SignedDuration = SignedDuration::from_hours(1);
 
-/// The lists of changes of which one is true at the next pass, the likeliest first; none where they
-/// may be anything. The times are moved by what the pass is later than now.
+/// Returns the lists of changes of which one is right at the next pass, the most likely first; `None` if
+/// they may be anything. The times are shifted by how much later than now the pass runs.
 pub(super) fn changes(
     known: &Known<'_>,
     grounds: &mut Vec<Ground>,
@@ -82,8 +82,8 @@ pub(super) fn changes(
     let almost = SECOND - SignedDuration::from_nanos(1);
     for kept in remembered(known, &counted) {
         for pass in passes(known, &counted, &periods) {
-            // Each event may have been at any time within its second. What adds counts against what
-            // removes.
+            // Each event may have occurred at any time within its second. Additions count against
+            // removals.
             for (added, removed) in [
                 (SignedDuration::ZERO, SignedDuration::ZERO),
                 (almost, almost),
@@ -105,7 +105,7 @@ pub(super) fn changes(
                 };
                 let sums = |period| (sum(period, true), sum(period, false));
                 let sums: Vec<(i32, i32)> = periods.iter().map(sums).collect();
-                // For the passes after it the time matters, too.
+                // For the passes after it, the time matters as well.
                 if seen.insert((pass == known.latest_pass(), sums)) {
                     lists.push(list);
                 }
@@ -115,14 +115,14 @@ pub(super) fn changes(
     Some(lists)
 }
 
-/// The rescales since a time, where each left a state that was seen.
+/// Returns the rescales since a time, if each left a state that was observed.
 fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
     let seen = known.rescales_seen.filter(|seen| seen.since + SECOND <= oldest)?;
     let counted = seen.changes.iter().filter(|change| change.time + SECOND > oldest);
     Some(counted.copied().collect())
 }
 
-/// The rescales that a period may still contain, by events; or what speaks for others.
+/// Returns the rescales that a period may still contain, according to events; or why there may be others.
 fn told_by_events(
     known: &Known<'_>,
     last: Timestamp,
@@ -142,7 +142,7 @@ fn told_by_events(
     let event = |place: usize| {
         let Rescale { time, size, reason, .. } = known.rescales[place];
         let replicas = size.checked_sub(before(place)?)?;
-        // With `behavior` the change goes where the metrics point; if not, someone else has scaled.
+        // With `behavior` the change follows the metrics' direction; if not, someone else has scaled.
         let fits = match reason {
             RescaleReason::AboveTarget | RescaleReason::BelowMin => replicas > 0,
             RescaleReason::BelowTarget | RescaleReason::AboveMax => replicas < 0,
@@ -160,8 +160,8 @@ fn told_by_events(
     }
 }
 
-/// Whether a Deployment followed a change of its replicas since a time that is none from an earlier to
-/// a later of these counts. One that is slow to follow leaves some of them out.
+/// Whether a Deployment has, since a time, followed a change of its replicas that does not lead from an
+/// earlier to a later one of these counts. A Deployment that follows slowly skips some of them.
 fn is_by_another(event: &Event, since: Timestamp, counts: &[i32]) -> bool {
     if event.last.is_none_or(|last| last < since) {
         return false;
@@ -171,7 +171,7 @@ fn is_by_another(event: &Event, since: Timestamp, counts: &[i32]) -> bool {
     !start.is_some_and(|start| counts[start + 1..].contains(&to))
 }
 
-/// Reads `Scaled up replica set web-596d9ffddd from 2 to 4`; older versions leave out what it was from.
+/// Reads `Scaled up replica set web-596d9ffddd from 2 to 4`; older versions omit the old count.
 fn followed(message: &str) -> Option<(Option<i32>, i32)> {
     let (_, change) = message.split_once(" replica set ")?;
     let mut words = change.split_whitespace().skip(1);
@@ -184,13 +184,13 @@ fn followed(message: &str) -> Option<(Option<i32>, i32)> {
     }
 }
 
-/// The count before the last rescale, where the status is still that of its pass.
+/// Returns the count before the last rescale, if the status is still that of its pass.
 fn status_of_rescale(known: &Known<'_>) -> Option<i32> {
     let status = &known.hpa.status;
     sighting::rescaled_by(status).map(|_| status.current_replicas)
 }
 
-/// Whether the recorder, which lets only so many events through, cannot have kept one back.
+/// Whether the recorder, which limits the rate of events, cannot have dropped one.
 fn none_dropped(known: &Known<'_>, longest: SignedDuration) -> bool {
     let kept_since = known.now - TTL;
     let (start, full) = match known.nothing_before() {
@@ -201,11 +201,11 @@ fn none_dropped(known: &Known<'_>, longest: SignedDuration) -> bool {
     known.event_count < BURST.min(full + refilled.max(0))
 }
 
-/// What may be left of the changes, the likeliest first: a controller that has started again has
-/// forgotten the older ones; one without `behavior` then has not kept any; and one that was older
-/// than the policies of its own direction look back may have been overwritten by a later one.
+/// Returns what may be left of the changes, the most likely first: a controller that has restarted has
+/// forgotten the older ones; it kept none that it made without `behavior`; and a change older than the
+/// longest period of its own direction may have been overwritten by a later one.
 fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Vec<Vec<ScaleEvent>> {
-    // Those that store an event overwrite by the periods of their own spec.
+    // Passes that store an event overwrite by the periods of their own spec.
     let longest = |up: bool| {
         let rules = known.hpa.spec.behavior.iter();
         let rules = rules.flat_map(|it| if up { &it.scale_up } else { &it.scale_down });
@@ -226,7 +226,7 @@ fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Vec<Vec<ScaleEvent>>
         if forgotten.is_some_and(|time| !known.may_have_restarted_since(time)) {
             continue;
         }
-        // Between these are all choices of what is gone.
+        // These bound all choices of what is gone.
         for (ups, downs) in [(true, true), (false, true), (true, false), (false, false)] {
             let kept = |event: &&ScaleEvent| {
                 (if event.replicas > 0 { ups } else { downs }) || !may_be_gone(event)
@@ -238,7 +238,7 @@ fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Vec<Vec<ScaleEvent>>
     lists
 }
 
-/// When the next pass may be, as far as it makes a difference.
+/// Returns when the next pass may run, if it makes a difference.
 fn passes(
     known: &Known<'_>,
     counted: &[ScaleEvent],
@@ -252,7 +252,7 @@ fn passes(
     [earliest, latest].into_iter().chain(inside).collect()
 }
 
-/// Added and removed replicas, each as the controller remembers them.
+/// Returns added and removed replicas, each as the controller remembers them.
 pub fn split(changes: Option<&Vec<ScaleEvent>>) -> (Vec<ScaleEvent>, Vec<ScaleEvent>) {
     let of = |up: bool| {
         let these = changes.into_iter().flatten().filter(|event| (event.replicas > 0) == up);

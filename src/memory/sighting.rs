@@ -1,36 +1,36 @@
 //! What one status of an HPA says about the pass that wrote it: which proposal went into the list,
-//! and between which recommendations the list must have been. The rules are those of the two
-//! normalizations, read backwards; conditions tell which branch was taken.
+//! and which recommendations bounded the list. The rules are those of the two
+//! normalizations, read backwards; conditions show which branch was taken.
 
 use std::ops::RangeInclusive;
 
 use crate::snapshot::hpa::{Condition, HpaSpec, HpaStatus, ScalingRules};
 
-/// What a pass that went through its metrics leaves to be known.
+/// What is known about a pass that evaluated its metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sighting {
     /// The proposal that it remembered.
     pub proposal: RangeInclusive<i32>,
-    /// Which of these it was by all appearances.
+    /// The most likely of these.
     pub likely: Option<i32>,
-    /// The target's `status.replicas`, where the averages over them told more than the conditions.
+    /// The target's `status.replicas`, if averages over it revealed more than the conditions.
     pub counted: Option<i32>,
-    /// No recommendation that held against scaling down was above.
+    /// No recommendation that held back scaling down was higher.
     pub at_most: Option<i32>,
-    /// No recommendation that held against scaling up was below.
+    /// No recommendation that held back scaling up was lower.
     pub at_least: Option<i32>,
-    /// Some recommendation held against scaling down, of at least this.
+    /// Some recommendation of at least this held back scaling down.
     pub held_down_by: Option<i32>,
-    /// Some recommendation held against scaling up, of at most this.
+    /// Some recommendation of at most this held back scaling up.
     pub held_up_by: Option<i32>,
     /// The reason of `AbleToScale`.
     pub reason: &'static str,
 }
 
-/// Reads a status; none where its pass did not get to the recommendations, or does not say.
+/// Reads a status; `None` if its pass did not reach the recommendations, or does not say.
 pub(super) fn read(spec: &HpaSpec, status: &HpaStatus) -> Option<Sighting> {
     let (able, limited) = normalized(status)?;
-    // Waking up has a rule of its own.
+    // Scaling from zero has a rule of its own.
     if status.current_replicas == 0 {
         return None;
     }
@@ -45,8 +45,8 @@ pub(super) fn read(spec: &HpaSpec, status: &HpaStatus) -> Option<Sighting> {
     }
 }
 
-/// Whether a status shows that its pass remembered the last rescale: it made it, or a rate limit kept
-/// it where it was. Without a rescale to count, each policy leaves room for a change.
+/// Whether a status shows that its pass remembered the last rescale: it made the rescale, or a rate limit
+/// kept it in place. Without a rescale to count, each policy leaves room for a change.
 pub(super) fn counts_rescale(spec: &HpaSpec, status: &HpaStatus) -> bool {
     let enabled = |rules: Option<&ScalingRules>| {
         rules.is_some_and(|rules| rules.select_policy.as_deref() != Some("Disabled"))
@@ -63,16 +63,16 @@ pub(super) fn counts_rescale(spec: &HpaSpec, status: &HpaStatus) -> bool {
         })
 }
 
-/// By how much the pass of a status changed the scale; none where it did not.
+/// Returns by how much the pass of a status changed the scale; `None` if it did not.
 pub(super) fn rescaled_by(status: &HpaStatus) -> Option<i32> {
     let rescaled = reason_of(status, "AbleToScale", "True") == Some("SucceededRescale");
     rescaled.then(|| status.desired_replicas.checked_sub(status.current_replicas)).flatten()
 }
 
-/// The reasons of `AbleToScale` and `ScalingLimited`, where the pass got to setting them and did not
-/// fail afterwards.
+/// Returns the reasons of `AbleToScale` and `ScalingLimited`, if the pass got far enough to set them and
+/// did not fail afterwards.
 fn normalized(status: &HpaStatus) -> Option<(&str, &str)> {
-    // A pass that corrects a count outside the bounds leaves these as they were, and no metrics.
+    // A pass that corrects a count outside the bounds keeps these as they were, and has no metrics.
     let metrics = status.current_metrics.as_ref().is_some_and(|metrics| !metrics.is_empty());
     if reason_of(status, "ScalingActive", "True")? != "ValidMetricFound" || !metrics {
         return None;
@@ -80,19 +80,19 @@ fn normalized(status: &HpaStatus) -> Option<(&str, &str)> {
     Some((reason_of(status, "AbleToScale", "True")?, reason_of(status, "ScalingLimited", "")?))
 }
 
-/// The reason of a condition, if it has the wanted status or any will do.
+/// Returns the reason of a condition, if it has the given status or any status is accepted.
 fn reason_of<'s>(status: &'s HpaStatus, type_: &str, wanted: &str) -> Option<&'s str> {
     let found = |condition: &&Condition| condition.type_ == type_;
     let condition = status.conditions.iter().find(found)?;
     (condition.status == wanted || wanted.is_empty()).then_some(&*condition.reason)
 }
 
-/// All from here up.
+/// Returns everything from here up.
 fn from(low: i32) -> RangeInclusive<i32> {
     low..=i32::MAX
 }
 
-/// All up to here; a proposal of less than nothing is remembered as 0.
+/// Returns everything up to here; a negative proposal is remembered as 0.
 fn up_to(high: i32) -> RangeInclusive<i32> {
     0..=high.max(0)
 }
@@ -182,7 +182,7 @@ fn with_behavior(
         }
         ("SucceededRescale", limited) if to > current => {
             let low = if matches!(limited, Limited::No) { to } else { above };
-            // Without a window nothing but the proposal itself decides.
+            // Without a window, only the proposal itself decides.
             let exact = up_window == 0 && matches!(limited, Limited::No);
             let proposal = if exact { to..=to } else { from(low) };
             Sighting { at_least: Some(low), ..seen(proposal, "SucceededRescale") }

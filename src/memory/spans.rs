@@ -1,4 +1,4 @@
-//! The spans of time that every rule of the memory counts with.
+//! The time spans that every rule about the memory uses.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +7,19 @@ use jiff::{SignedDuration, Timestamp};
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::{Behavior, HpaSpec, ScalingRules};
 
-/// A pass looks at its clock so much later than it is due at most, counted from the one before.
+/// The maximum delay until a pass reads its clock, relative to the one before.
 pub(super) const SLACK: SignedDuration = SignedDuration::from_secs(5);
 /// The API's times have whole seconds.
 pub(super) const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
-/// How far the policies of both directions look back.
+/// Returns how far the policies of both directions look back.
 pub(super) fn periods(behavior: &Behavior) -> BTreeSet<SignedDuration> {
     let rules = [&behavior.scale_up, &behavior.scale_down];
     let policies = rules.into_iter().flatten().flat_map(|rules| rules.policies.iter().flatten());
     policies.map(|policy| SignedDuration::from_secs(policy.period_seconds.into())).collect()
 }
 
-/// How long recommendations hold against scaling up and down.
+/// Returns how long recommendations hold back scaling up and down.
 pub(super) fn windows(spec: &HpaSpec, controller: &Controller) -> (SignedDuration, SignedDuration) {
     let window = |rules: &Option<ScalingRules>| {
         let seconds = rules.as_ref().and_then(|rules| rules.stabilization_window_seconds);
@@ -34,7 +34,7 @@ pub(super) fn windows(spec: &HpaSpec, controller: &Controller) -> (SignedDuratio
     (up.unwrap_or_default(), down.unwrap_or(flag))
 }
 
-/// So long before a time, or at the start of the calendar.
+/// Returns the time this long before another, or the start of the calendar.
 pub(super) fn minus(time: Timestamp, span: SignedDuration) -> Timestamp {
     time.checked_sub(span).unwrap_or(Timestamp::MIN)
 }

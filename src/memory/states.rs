@@ -1,6 +1,6 @@
-//! What the states of an HPA tell that its API server still has, or that were seen while it was watched:
-//! each status is that of a pass, and of those after it that came to the same. A status that has not
-//! been overwritten yet tells the same of the last pass.
+//! What the states of an HPA reveal that its API server still has, or that were observed while it was
+//! watched: each status was written by a pass, and confirmed by later passes with the same result. The
+//! current status reveals the same about the last pass.
 
 use std::ops::RangeInclusive;
 
@@ -16,18 +16,18 @@ use crate::snapshot::hpa::Hpa;
 use crate::snapshot::memory::ScaleEvent;
 use crate::snapshot::written::Written;
 
-/// Whether there may have been others between the states of an HPA.
+/// Whether other states may have existed between the known states of an HPA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chain {
-    /// There were none.
+    /// There were no others.
     Whole,
-    /// There may have been some.
+    /// There may have been others.
     Glimpses,
 }
 
-/// What the states of an HPA, one after the other and itself last, tell of the passes whose status has
-/// been overwritten. Those of an earlier HPA of its name do not count. `counted` is what is known of
-/// the target's replicas meanwhile.
+/// Returns what the states of an HPA, in order and with itself last, reveal about the passes whose status
+/// has been overwritten. States of an earlier HPA of the same name do not count. `counted` is what is known
+/// about the target's replicas during that time.
 pub fn seen(
     hpa: &Hpa,
     controller: &Controller,
@@ -42,7 +42,7 @@ pub fn seen(
         }
         let written = state.written.status?;
         let time = state.written.spec.map_or(written, |spec| written.max(spec));
-        // Both are only new where a state in between is missing.
+        // Both are only new if a state in between is missing.
         let changes = [next.written.status, next.written.spec].into_iter().flatten();
         let changed = changes.filter(|it| *it > time).min()?;
         let rhythm = Rhythm::of(controller);
@@ -60,7 +60,7 @@ pub fn seen(
             Chain::Whole => (changed, changed),
         };
         let since = passed_since(state, until, &rhythm);
-        // What is known of the target is about the present one.
+        // What is known about the target concerns the current one.
         let same_target = state.spec.scale_target_ref == hpa.spec.scale_target_ref;
         let counted = if same_target { counted } else { &[] };
         let sighting =
@@ -85,8 +85,8 @@ pub fn seen(
     pairs.collect()
 }
 
-/// Whether what the controller remembered at the first of some states may have left its window since,
-/// though it is inside that of the last.
+/// Whether what the controller remembered at the first of some states may have left a window since,
+/// although it is inside the window of the last.
 fn outdates(states: &[Hpa], controller: &Controller) -> bool {
     let window = |hpa: &Hpa| {
         let (up, down) = windows(&hpa.spec, controller);
@@ -95,8 +95,8 @@ fn outdates(states: &[Hpa], controller: &Controller) -> bool {
     states.last().is_some_and(|last| states.iter().any(|state| window(state) < window(last)))
 }
 
-/// What a status tells of the passes that left it during some time; `there` are the replicas now, if
-/// they may be those of the time.
+/// Returns what a status reveals about the passes that left it during some time; `there` are the current
+/// replicas, if they may also have been the replicas then.
 pub(super) fn sighted(
     hpa: &Hpa,
     controller: &Controller,
@@ -106,7 +106,7 @@ pub(super) fn sighted(
 ) -> Option<Sighting> {
     let mut sighting = sighting::read(&hpa.spec, &hpa.status)?;
     let (first, last) = passes.into_inner();
-    // Of several passes each may have taken its averages over another count.
+    // Each of several passes may have computed its averages over a different count.
     let rhythm = Rhythm::of(controller);
     let single =
         last.duration_since(first) < rhythm.period - SECOND && rhythm.is_regular_since(first, hpa);
@@ -122,15 +122,15 @@ pub(super) fn sighted(
     if low <= high {
         sighting.counted = counted.filter(|_| sighting.proposal != (low..=high));
         sighting.proposal = low..=high;
-        // Going up, pods that were not there yet have counted for nothing.
+        // Going up, pods that did not exist yet have counted for nothing.
         let likely = asked.likely.filter(|_| high < i32::MAX || there.is_some());
         sighting.likely = likely.map(|likely| likely.clamp(low, high));
     }
     Some(sighting)
 }
 
-/// Since when passes over the spec as it is have left the status as it is until some time; none where
-/// there may have been none. What a pass leaves as it was it does not write again.
+/// Returns since when passes over the current spec have left the status as it is, until some time; `None`
+/// if there may have been none. A pass does not write an unchanged status again.
 pub(super) fn passed_since(hpa: &Hpa, until: Timestamp, rhythm: &Rhythm) -> Option<Timestamp> {
     let Written { status, spec, by_us, .. } = hpa.written;
     let observed = hpa.status.observed_generation;
@@ -149,7 +149,7 @@ pub(super) fn passed_since(hpa: &Hpa, until: Timestamp, rhythm: &Rhythm) -> Opti
         }
         (Some(status), Some(spec)) if status > spec && !by_us => Some(status),
         (None, Some(_)) => None,
-        // When it was written is not known either, or no one else has written anything.
+        // When it was written is unknown as well, or no one else has written anything.
         (status, None) if !by_us => Some(status.unwrap_or(Timestamp::MIN)),
         (status, spec) => {
             let changed = status.max(spec)?;
@@ -159,8 +159,8 @@ pub(super) fn passed_since(hpa: &Hpa, until: Timestamp, rhythm: &Rhythm) -> Opti
     }
 }
 
-/// The rescales that the states of an HPA show, one after the other without a gap; none where they
-/// do not tell of each what it did.
+/// Returns the rescales that consecutive states of an HPA show; `None` if they do not show what each
+/// rescale did.
 pub fn rescales_seen(hpa: &Hpa, states: &[Hpa]) -> Option<Rescales> {
     let first = states.first()?;
     // Before the first status there was no pass.
@@ -175,7 +175,7 @@ pub fn rescales_seen(hpa: &Hpa, states: &[Hpa]) -> Option<Rescales> {
         if time == before.status.last_scale_time {
             continue;
         }
-        // Nor does one that `apply` wrote: the controller remembers nothing of that.
+        // Nor is a status that `apply` wrote usable: the controller does not remember that rescale.
         let replicas = sighting::rescaled_by(&state.status).filter(|_| !state.written.by_us)?;
         changes.push(ScaleEvent { replicas, time: time?, outdated: false });
     }
@@ -191,7 +191,7 @@ pub(super) mod tests {
     use crate::snapshot::controller::Controller;
     use crate::snapshot::hpa::Hpa;
 
-    /// The controller of a version.
+    /// Returns the controller of a version.
     pub(crate) fn of(version: &str) -> Controller {
         Controller::new(version.parse().unwrap())
     }
@@ -200,8 +200,8 @@ pub(super) mod tests {
         Timestamp::from_second(1_000_000 + second).unwrap()
     }
 
-    /// A state whose status and spec were written so many seconds after an instant, the status by a
-    /// pass that recommended so many replicas; with a stabilization window of so many seconds.
+    /// Returns a state whose status and spec were written this many seconds after an instant, the status by a
+    /// pass that recommended the given replicas; with a stabilization window in seconds.
     pub(crate) fn state((status, spec, replicas, window): (i64, i64, i32, Option<i32>)) -> Hpa {
         let second = |second| Some(self::second(second));
         let mut hpa_spec = json!({"maxReplicas": 20});
@@ -241,25 +241,25 @@ pub(super) mod tests {
                 Chain::Whole,
                 vec![((8, 8), 100, 115, false), ((7, 7), 115, 130, false)],
             ),
-            // A pass over the new spec may not have been made before the next status was written.
+            // A pass over the new spec may not have run before the next status was written.
             (
                 vec![(100, 50, 8, same), (100, 110, 8, same), (120, 110, 9, same)],
                 Chain::Whole,
                 vec![((8, 8), 100, 110, false), (ANY, 110, 120, true)],
             ),
-            // By now it must have been, and have come to the same.
+            // By now it must have run, with the same result.
             (
                 vec![(100, 50, 8, same), (100, 110, 8, same), (131, 110, 9, same)],
                 Chain::Whole,
                 vec![((8, 8), 100, 110, false), ((8, 8), 110, 131, true)],
             ),
-            // A state is missing: from 115 to 120 nothing is told.
+            // A state is missing: nothing is known from 115 to 120.
             (
                 vec![(100, 50, 8, same), (115, 120, 7, same), (150, 120, 9, same)],
                 Chain::Whole,
                 vec![((8, 8), 100, 115, false), ((7, 7), 120, 150, true)],
             ),
-            // What was recommended before may have left a window that was shorter meanwhile.
+            // Earlier recommendations may have left a window that was shorter in the meantime.
             (
                 vec![(100, 50, 8, same), (115, 105, 7, Some(60)), (130, 120, 9, same)],
                 Chain::Whole,
@@ -299,12 +299,12 @@ pub(super) mod tests {
             found.iter().map(|it| (it.at_least, it.at_most, it.spec_changed)).collect::<Vec<_>>()
         };
         assert_eq!(told(&states), [(0, i32::MAX, true)]);
-        // A pass that left it has come to the same.
+        // A pass that left it had the same result.
         states[1].written.status = state((121, 50, 7, None)).written.status;
         assert_eq!(told(&states), [(8, 8, true)]);
     }
 
-    /// Two states 15 s apart, the first of which holds back what an average over the target asked for.
+    /// Returns two states 15 s apart; the first holds back what an average over the target asked for.
     fn held_back() -> [Hpa; 2] {
         let mut states = [(100, 50, 8, None), (115, 50, 7, None)].map(state);
         let target = json!({"type": "AverageValue", "averageValue": "10"});
@@ -316,7 +316,7 @@ pub(super) mod tests {
         states
     }
 
-    /// What the first tells where the present target has had 10 replicas from the start to its pass.
+    /// Returns what the first reveals if the current target has had 10 replicas from the start to its pass.
     fn told(states: &[Hpa; 2]) -> (i32, i32) {
         let Written { created, status, .. } = states[0].written;
         let counted = Counted { replicas: 10, since: created.unwrap(), until: status.unwrap() };

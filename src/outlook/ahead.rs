@@ -1,6 +1,6 @@
 //! The passes after this one, if the metrics keep asking for the same: when holds and rate limits
 //! end, and what happens then. It runs the same normalizations as the pass itself, one sync period
-//! after the other. Nothing upstream corresponds to it.
+//! after another. Nothing upstream corresponds to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,14 +19,14 @@ use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
 
-/// As many passes as are looked at; with the usual flags a few hundred cover every window.
+/// The maximum number of passes; with the usual flags, a few hundred cover every window.
 const PASSES: i32 = 10_000;
-/// As many changes as are looked at: small steps to a far goal could go on for long.
+/// The maximum number of changes: small steps toward a distant goal could take long.
 const STEPS: usize = 32;
 
-/// The likeliest course after this pass while the metrics ask for the same, with the bounds of every
-/// other that the memory may lead to: a row for each later time at which one of them changes. Empty
-/// where the metrics do not decide.
+/// Returns the most likely course after this pass while the metrics ask for the same, with the bounds of
+/// every other course that the memory allows: a row for each later time at which one of them changes.
+/// Empty if the metrics do not decide.
 pub(crate) fn ahead(
     snapshot: &Snapshot,
     remembered: &Remembered,
@@ -51,10 +51,10 @@ pub(crate) fn ahead(
         let stops = stops.as_ref().map_or(&[][..], Vec::as_slice);
         let open = stops.iter().filter(|stop| stop.earliest <= time);
         let left = stops.iter().filter(|stop| stop.latest.is_some_and(|latest| latest <= time));
-        // What every course is sure to have reached leaves nothing on this side of it.
+        // A count that every course is sure to have reached has nothing left before it.
         let left = left.map(|stop| stop.replicas);
         let (down, up) = (run.desired < run.current, run.desired > run.current);
-        // A memory that is known leads to one course.
+        // A known memory leads to one course.
         let start = if remembered.possible.is_none() { replicas } else { run.current };
         let hull = open.fold((start, start), |(min, max), stop| {
             (min.min(stop.replicas), max.max(stop.replicas))
@@ -82,9 +82,9 @@ pub(crate) fn ahead(
 /// A count at which some course of the replicas stops for a while.
 struct Stop {
     replicas: i32,
-    /// Neither it nor what is beyond is reached before.
+    /// Neither it nor anything beyond is reached earlier.
     earliest: Timestamp,
-    /// It or what is beyond is reached by then; none where neither may be reached at all.
+    /// It or something beyond is reached by then; `None` if it may never be reached.
     latest: Option<Timestamp>,
 }
 
@@ -96,11 +96,11 @@ struct Run<'s> {
 }
 
 impl Run<'_> {
-    /// Where the courses stop that a memory may lead to, with the bounds of when.
+    /// Returns where the courses that a memory allows stop, with the bounds of when.
     fn stops(&self, possible: &Possible) -> Vec<Stop> {
         let runs: Vec<Vec<(i32, Timestamp)>> =
             self.memories(possible).into_iter().map(|m| self.steps(m)).collect();
-        // What one past leads to step by step, another jumps over. A count that comes back is another
+        // What one past reaches step by step, another skips. A count that is reached again is another
         // step.
         let all: BTreeSet<i32> = runs.iter().flatten().map(|(replicas, _)| *replicas).collect();
         let mut counts: BTreeMap<(i32, usize), Vec<Timestamp>> = BTreeMap::new();
@@ -120,7 +120,7 @@ impl Run<'_> {
             }
         }
         let known = possible.changes.is_some();
-        // Where rate limits may count anything, the first step may lead as far as any.
+        // If rate limits may count anything, the first step may lead as far as any.
         let left = runs.iter().flatten().map(|(_, time)| *time).min();
         let first = left.filter(|_| !known);
         let left = left.map(|left| add(left, self.snapshot.controller.sync_period));
@@ -128,10 +128,10 @@ impl Run<'_> {
         let way = self.current.min(self.desired)..=self.current.max(self.desired);
         for (replicas, before) in stops {
             let times = &counts[&(replicas, before)];
-            // What some pasts lead to and others do not has no latest time; and pasts in between may come
-            // back from it sooner. Beyond what is wanted, an old recommendation may leave before a pass.
+            // What only some pasts lead to has no latest time; and pasts in between may return from it
+            // sooner. Beyond the desired count, an old recommendation may expire before a pass.
             let everywhere = known && times.len() == runs.len();
-            // The count that there is may not be left, and be come back to at once.
+            // The current count may be left and returned to at once.
             let is_back = replicas == self.current;
             let sure = everywhere && before == 0 && way.contains(&replicas) && !is_back;
             let latest = times.iter().max().copied().filter(|_| sure);
@@ -140,7 +140,7 @@ impl Run<'_> {
             let earliest = first.or_else(|| times.iter().copied().chain(back).min());
             all.extend(earliest.map(|earliest| Stop { replicas, earliest, latest }));
         }
-        // A course with more steps than are looked at may go on to its end.
+        // A course with more steps than the maximum may go to its end.
         let hpa = &self.snapshot.hpa.spec;
         let (min, max) = (hpa.min_replicas.unwrap_or(1), hpa.max_replicas);
         let long = runs.iter().filter(|steps| steps.len() == STEPS);
@@ -150,9 +150,9 @@ impl Run<'_> {
         all
     }
 
-    /// Memories between which everything happens.
+    /// Returns memories that bound everything that can happen.
     fn memories(&self, possible: &Possible) -> Vec<Memory> {
-        // Without `behavior` only what holds against scaling down counts, whichever way it goes.
+        // Without `behavior`, only the hold against scaling down counts, in either direction.
         let down = self.desired < self.current || self.snapshot.hpa.spec.behavior.is_none();
         let Ends { soonest, last } = if down { &possible.down } else { &possible.up };
         let none = [Vec::new()];
@@ -160,7 +160,7 @@ impl Run<'_> {
         let mut memories = Vec::new();
         for recommendations in [soonest, last] {
             for changes in changes {
-                // An entry older than every window keeps the list from being seeded.
+                // An entry older than every window prevents the list from being seeded.
                 let forgotten = Recommendation { replicas: 0, time: Timestamp::MIN };
                 let (scale_up_events, scale_down_events) = crate::memory::split(Some(changes));
                 memories.push(Memory {
@@ -176,7 +176,7 @@ impl Run<'_> {
         memories
     }
 
-    /// The counts that this pass and the later ones lead to, with the times of their passes.
+    /// Returns the counts that this pass and the later ones lead to, with the times of their passes.
     fn steps(&self, mut memory: Memory) -> Vec<(i32, Timestamp)> {
         let Snapshot { hpa, controller, now, .. } = self.snapshot;
         let period = controller.sync_period.max(SignedDuration::from_secs(1));
@@ -210,7 +210,7 @@ impl Run<'_> {
                     }
                 }
             };
-            // What is wanted anyway holds nothing, and need not pile up.
+            // A recommendation of the desired count holds back nothing, and need not accumulate.
             memory.recommendations.retain(|past| past.replicas != self.desired);
             if replicas != current {
                 if let Some(rules) = &hpa.spec.behavior {
@@ -225,7 +225,7 @@ impl Run<'_> {
     }
 }
 
-/// How long a pass may count at most: the longest stabilization window, or period of a policy.
+/// Returns how long a pass may count at most: the longest stabilization window, or period of a policy.
 pub fn longest_wait(spec: &HpaSpec, controller: &Controller) -> SignedDuration {
     let rules = spec.behavior.iter().flat_map(|b| b.scale_up.iter().chain(&b.scale_down));
     let seconds = rules.flat_map(|rules| {

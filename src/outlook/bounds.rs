@@ -1,7 +1,7 @@
-//! What the unknown could do to a pass: memories and proposals between whose outcomes that of every
-//! other lies. The replicas after a pass are monotone in the proposal, in the highest and lowest
+//! What unknown inputs could do to a pass: memories and proposals that bound the outcomes of all
+//! others. The replicas after a pass are monotone in the proposal, in the highest and lowest
 //! remembered recommendation, and in each policy's limit; those limits overflow as the controller's
-//! do, so the extreme ones are looked for rather than computed. Nothing upstream corresponds to it.
+//! do, so the extreme ones are searched for rather than computed. Nothing upstream corresponds to it.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -16,8 +16,8 @@ use crate::memory::{Extreme, Memory, Possible, split};
 use crate::snapshot::hpa::{Behavior, HpaSpec, ScalingPolicy, ScalingRules};
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
 
-/// The least and the most that the metrics may ask for in all, where some are unread; none where
-/// none is, or the pass does not look at them.
+/// Returns the least and the most that the metrics may ask for overall, if some are unread; `None` if
+/// none are, or the pass does not use them.
 pub(crate) fn proposals(decision: &Decision, current: i32) -> Option<Vec<i32>> {
     let (mut least, mut invalid, mut unread) = (0, false, false);
     for metric in decision.metrics() {
@@ -27,13 +27,13 @@ pub(crate) fn proposals(decision: &Decision, current: i32) -> Option<Vec<i32>> {
             MetricResult::Unread(_) => unread = true,
         }
     }
-    // With a metric that fails for the controller, too, nothing shrinks: that is the decision's own
+    // If a metric also fails for the controller, nothing shrinks: that is the decision's own
     // outcome.
     let least = (!invalid || least >= current).then_some(least);
     unread.then(|| least.into_iter().chain([i32::MAX]).collect())
 }
 
-/// The memories at the bounds, for a pass over `current` replicas that wants `desired`.
+/// Returns the memories at the bounds, for a pass over `current` replicas that wants `desired`.
 pub(crate) fn memories(
     spec: &HpaSpec,
     current: i32,
@@ -42,7 +42,7 @@ pub(crate) fn memories(
     possible: &Possible,
     version: &Rules,
 ) -> Vec<Memory> {
-    // An entry older than every window is ignored, but keeps the list from being seeded.
+    // An entry older than every window is ignored, but prevents the list from being seeded.
     let forgotten = Recommendation { replicas: 0, time: Timestamp::MIN };
     let recommended = |replicas: i32| Recommendation { replicas, time: now };
     let Some(behavior) = &spec.behavior else {
@@ -52,7 +52,7 @@ pub(crate) fn memories(
             [at_least.map_or(forgotten, recommended), recommended(at_most.unwrap_or(i32::MAX))];
         return ends.map(|end| Memory { recommendations: vec![end], ..Memory::default() }).into();
     };
-    // Going up the lowest counts, going down the highest; what is wanted already cannot be held.
+    // Going up the lowest counts, going down the highest; nothing holds back a count already reached.
     let ends = match desired.cmp(&current) {
         Ordering::Greater => {
             let Extreme { at_least, at_most } = possible.lowest;
@@ -78,7 +78,7 @@ pub(crate) fn memories(
     changes.into_iter().flat_map(with).collect()
 }
 
-/// Changes that lead to the extreme limits of each direction.
+/// Returns changes that lead to the extreme limits of each direction.
 fn any_changes(
     spec: &HpaSpec,
     behavior: &Behavior,
@@ -101,7 +101,7 @@ fn any_changes(
         };
         for wish in [i64::from, |limit: i32| -i64::from(limit)] {
             let events = limits.events(wish, now);
-            // Where removed replicas count against added ones, one list says it all.
+            // If removed replicas count against added ones, one list covers both.
             changes.push(if version.both_directions || direction == Direction::Down {
                 (Vec::new(), events)
             } else {
@@ -116,8 +116,8 @@ fn any_changes(
     changes
 }
 
-/// The limits of one direction, over every count that a period may have started from. A count below
-/// zero is possible, too: where others scale the target, more may have been added than there is.
+/// The limits of one direction, over every count that a period may have started from. The count may be
+/// below zero: if others scale the target, more may have been added than now exists.
 struct Limits<'r> {
     rules: &'r ScalingRules,
     direction: Direction,
@@ -128,8 +128,8 @@ struct Limits<'r> {
 }
 
 impl Limits<'_> {
-    /// Events after which the limit comes as near to the wish (the higher, the better) as it can.
-    /// Each period has a start of its own: what happened longer ago than the shorter ones.
+    /// Returns events that bring the limit as close to the wish (the higher, the better) as possible.
+    /// Each period has a start of its own: it includes what happened before the shorter ones.
     fn events(&self, wish: fn(i32) -> i64, now: Timestamp) -> Vec<ScaleEvent> {
         let mut by_period: BTreeMap<i32, Vec<&ScalingPolicy>> = BTreeMap::new();
         for policy in self.rules.policies.iter().flatten() {
@@ -150,8 +150,8 @@ impl Limits<'_> {
         events
     }
 
-    /// Starts among which there are the ones with the highest and the lowest limit. Where only
-    /// changes in one direction count, a longer period starts no nearer than the shorter one.
+    /// Returns starts that include those with the highest and the lowest limit. If only changes in one
+    /// direction count, a longer period starts no nearer than the shorter one.
     fn starts(&self, policies: &[&ScalingPolicy], shorter: i32) -> impl Iterator<Item = i32> {
         let own = policies.iter().map(|policy| highest_start(policy, self.direction));
         let possible = move |start: &i32| {
@@ -164,7 +164,7 @@ impl Limits<'_> {
         [i32::MIN, 0, shorter, i32::MAX].into_iter().chain(own).filter(possible)
     }
 
-    /// What the policies of one period allow, as far as it makes a difference.
+    /// Returns what the policies of one period allow, if it makes a difference.
     fn limit(&self, policies: &[&ScalingPolicy], start: i32) -> i32 {
         let smallest_change = self.rules.select_policy.as_deref() == Some("Min");
         let allowed =
@@ -208,7 +208,7 @@ mod tests {
         Rules::of(&version, Gates::new(&version, |_| None))
     }
 
-    /// The fewest and the most replicas after a pass from 40 to what is wanted, between 1 and 50.
+    /// Returns the fewest and the most replicas after a pass from 40 to `desired`, between 1 and 50.
     fn range(rules: Option<ScalingRules>, desired: i32, version: &Rules) -> (i32, i32) {
         let behavior = Behavior { scale_up: rules.clone(), scale_down: rules };
         let spec = HpaSpec {
@@ -239,7 +239,7 @@ mod tests {
             // After a correction from 200, 100 removed in the period still leave 100.
             (policies("Max", &[("Pods", 100, 60)]), 5, (5, 40)),
             (policies("Max", &[("Percent", 90, 60)]), 5, (5, 40)),
-            // Added replicas that others have removed again count.
+            // Added replicas count even if others have removed them again.
             (policies("Max", &[("Pods", 60, 60)]), 45, (40, 45)),
             (policies("Max", &[("Percent", 200, 60)]), 5, (5, 40)),
             // The product must not overflow on the way to the highest limit.
@@ -247,7 +247,7 @@ mod tests {
             // Each period has its own past.
             (policies("Min", &[("Pods", 1, 15), ("Percent", 900, 60)]), 90, (40, 50)),
             (policies("Max", &[("Pods", 1, 15), ("Percent", 200, 60)]), 5, (5, 40)),
-            // All of it may go at any time, and nothing at all where that is disabled.
+            // Everything may go at any time, and nothing if that is disabled.
             (policies("Max", &[("Percent", 100, 15)]), 5, (5, 5)),
             (policies("Disabled", &[("Pods", 1, 15)]), 5, (40, 40)),
         ] {
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn where_one_direction_counts_nothing_starts_on_the_other_side() {
         for (rules, desired, expected) in [
-            // At most 5 more than the 40 there are, and none with 5 added before.
+            // At most 5 more than the current 40, and none if 5 were added before.
             (policies("Max", &[("Pods", 5, 60)]), 90, (40, 45)),
             (policies("Max", &[("Pods", 5, 60)]), 5, (35, 40)),
             (policies("Max", &[("Percent", 100, 60)]), 90, (40, 50)),

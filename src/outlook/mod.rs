@@ -1,4 +1,4 @@
-//! What is open about a decision, and what follows from it: the pass at each bound of what is unknown,
+//! The uncertainty of a decision, and what follows from it: the pass at each bound of what is unknown,
 //! and the passes after it. It runs the engine's own normalization; nothing upstream corresponds to it.
 
 mod ahead;
@@ -16,17 +16,17 @@ use crate::engine::rules::Rules;
 use crate::memory::Remembered;
 use crate::snapshot::Snapshot;
 
-/// What is open about a decision, and what follows from it.
+/// The uncertainty of a decision, and what follows from it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outlook {
-    /// The pass at each bound of what is unknown; empty where nothing is.
+    /// The pass at each bound of what is unknown; empty if everything is known.
     pub extremes: Vec<AtBound>,
     /// The counts that follow, by time.
     pub upcoming: Vec<Upcoming>,
 }
 
 impl Outlook {
-    /// What is open about a decision of this snapshot, and what follows from it.
+    /// Determines the uncertainty of a decision on this snapshot, and what follows from it.
     pub fn new(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Self {
         Self {
             extremes: at_bounds(snapshot, remembered, decision),
@@ -34,13 +34,13 @@ impl Outlook {
         }
     }
 
-    /// Whether there is no answer here: metrics that are not known decide, and what they may say
-    /// leads to different replicas.
+    /// Whether there is no answer here: metrics that are unknown decide, and their possible values
+    /// lead to different replicas.
     pub fn is_unanswered(&self, decision: &Decision) -> bool {
         decision.is_unread() && self.range(decision).is_some_and(|range| range.min != range.max)
     }
 
-    /// The replicas after the pass, over everything that is unknown; none where its scale could not
+    /// Returns the replicas after the pass, over everything that is unknown; `None` if its scale could not
     /// be read.
     pub fn range(&self, decision: &Decision) -> Option<Range> {
         let likely = decision.replicas_after()?;
@@ -61,13 +61,13 @@ pub struct AtBound {
     pub steps: Vec<Step>,
 }
 
-/// The replicas after the pass, over everything that the controller may remember, and may read where
-/// we may not.
+/// The replicas after the pass, over everything that the controller may remember, and may have read but
+/// is unread here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Range {
-    /// The fewest.
+    /// The minimum.
     pub min: i32,
-    /// The most.
+    /// The maximum.
     pub max: i32,
 }
 
@@ -77,22 +77,22 @@ pub struct Upcoming {
     /// The time of the pass.
     #[serde(serialize_with = "time::serialize")]
     pub time: Timestamp,
-    /// The likeliest count.
+    /// The most likely count.
     pub replicas: i32,
-    /// The counts that are possible, over everything that the controller may remember.
+    /// The possible counts, over everything that the controller may remember.
     pub range: Range,
 }
 
-/// The replicas after the pass, over everything that is unknown, as [`Outlook`] has them but
-/// without what follows; none where its scale could not be read.
+/// Returns the replicas after the pass, over everything that is unknown, as in [`Outlook`] but
+/// without what follows; `None` if its scale could not be read.
 pub fn range(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Option<Range> {
     let extremes = at_bounds(snapshot, remembered, decision);
     Outlook { extremes, upcoming: Vec::new() }.range(decision)
 }
 
-/// The pass at each bound of what is unknown: the memory, and metrics that are unread here and
-/// that the controller may have read. Empty where nothing is, or it is ignored.
-/// `decision` is that of the same snapshot with any memory: the metrics do not depend on it, so they
+/// Returns the pass at each bound of what is unknown: the memory, and metrics that are unread here but
+/// that the controller may have read. Empty if everything is known, or the memory is ignored.
+/// `decision` comes from the same snapshot with any memory: the metrics do not depend on it, so they
 /// are not evaluated again.
 fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<AtBound> {
     let (Ok(scale), None) = (&snapshot.scale, &snapshot.scale_update_error) else {

@@ -1,4 +1,4 @@
-//! A chart on a terminal, in box drawing or ASCII characters, which need no colour. It is drawn by hand
+//! A chart on a terminal, in box-drawing or ASCII characters, which need no color. It is drawn by hand
 //! because the available crates plot floats; here each count has its own row, and steps are vertical.
 
 use unicode_width::UnicodeWidthStr;
@@ -82,7 +82,7 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
     out
 }
 
-/// As many words to a line as there is room for.
+/// Fills lines with as many words as fit.
 fn filled(words: impl Iterator<Item = String>, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words {
@@ -99,10 +99,10 @@ fn filled(words: impl Iterator<Item = String>, width: usize) -> Vec<String> {
 
 const INDENT: usize = 2;
 
-/// However narrow the terminal, the chart is as wide as this.
+/// The minimum width of a chart, however narrow the terminal.
 const NARROWEST: usize = 40;
 
-/// However wide it is, the chart is no wider.
+/// The maximum width of a chart, however wide the terminal.
 const WIDEST: usize = 120;
 
 const LEFT: u8 = 1;
@@ -111,7 +111,7 @@ const UP: u8 = 4;
 const DOWN: u8 = 8;
 
 struct Signs {
-    /// By the directions in which a stroke leaves.
+    /// Indexed by the directions in which a stroke leaves.
     strokes: [char; 16],
     series: [char; MOST_SERIES - 1],
     point: char,
@@ -127,7 +127,7 @@ struct Signs {
 }
 
 impl Signs {
-    /// What a cell of a series shows.
+    /// Returns what a cell of a series shows.
     fn of(&self, place: usize, series: &Series, stroke: u8) -> char {
         match (place, series.shape) {
             (0, Shape::Steps) => self.strokes[usize::from(stroke)],
@@ -167,15 +167,15 @@ const ASCII: Signs = Signs {
     tick: '+',
 };
 
-/// Which count stands on which row; the lowest row is the first.
+/// The row of each count; the lowest row is the first.
 struct Rows {
     lowest: i32,
     highest: i32,
-    /// Those for counts: one each, or several share one.
+    /// The rows for counts: one each, or several share one.
     plain: usize,
-    /// With one for what is beyond, where anything is.
+    /// Including a row for counts beyond the top, if there are any.
     count: usize,
-    /// The highest count that is drawn; that of the chart if there is one beyond it.
+    /// The highest count that is drawn; the chart's highest if some are beyond it.
     top: i32,
 }
 
@@ -192,7 +192,7 @@ impl Rows {
         Self { lowest, highest, plain, count, top: top.min(highest) }
     }
 
-    /// None below the lowest.
+    /// Returns `None` below the lowest.
     fn of_count(&self, count: i32) -> Option<usize> {
         if count > self.highest {
             return Some(self.count - 1);
@@ -203,7 +203,7 @@ impl Rows {
         (above >= 0).then(|| ((above * rows + span / 2) / span) as usize)
     }
 
-    /// The first and the last count on a row.
+    /// Returns the first and the last count of a row.
     fn counts(&self, row: usize) -> (i32, i32) {
         let (lowest, span) =
             (i64::from(self.lowest), i64::from(self.highest) - i64::from(self.lowest));
@@ -214,7 +214,7 @@ impl Rows {
         (count(first(row as i64).max(0)), count(first_of_next - 1))
     }
 
-    /// Round counts, bounds and the highest count, each with those that share its row.
+    /// Returns round counts, bounds and the highest count, each with those that share its row.
     fn labels(&self, bounds: &[(i32, String)]) -> Vec<String> {
         let mut labels = vec![String::new(); self.count];
         let span = (i64::from(self.lowest), i64::from(self.highest));
@@ -235,7 +235,7 @@ impl Rows {
         labels
     }
 
-    /// The bounds on a row.
+    /// Returns the bounds on a row.
     fn names(&self, row: usize, bounds: &[(i32, String)]) -> String {
         let here = |(count, _): &&(i32, String)| {
             *count <= self.highest && self.of_count(*count) == Some(row)
@@ -249,7 +249,7 @@ impl Rows {
     }
 }
 
-/// Which place of the horizontal axis is in which column.
+/// The columns of the places on the horizontal axis.
 struct Columns {
     from: i64,
     to: i64,
@@ -268,7 +268,7 @@ impl Columns {
     }
 }
 
-/// For each cell, column by column, the directions in which a line leaves it.
+/// Returns for each cell, column by column, the directions in which a line leaves it.
 fn strokes(series: &Series, rows: &Rows, columns: &Columns) -> Vec<Vec<u8>> {
     let mut grid = vec![vec![0; rows.count]; columns.count];
     let row_of = |count: Option<i32>| count.and_then(|count| rows.of_count(count));
@@ -296,7 +296,7 @@ fn strokes(series: &Series, rows: &Rows, columns: &Columns) -> Vec<Vec<u8>> {
     grid
 }
 
-/// The cells that have a point; any direction marks one.
+/// Returns the cells that have a point; any direction marks one.
 fn points(series: &Series, rows: &Rows, columns: &Columns) -> Vec<Vec<u8>> {
     let mut grid = vec![vec![0; rows.count]; columns.count];
     for (place, count) in series.steps.iter().filter(|(place, _)| columns.has(*place)) {
@@ -307,7 +307,7 @@ fn points(series: &Series, rows: &Rows, columns: &Columns) -> Vec<Vec<u8>> {
     grid
 }
 
-/// The horizontal axis and its labels.
+/// Returns the horizontal axis and its labels.
 fn across(chart: &Chart, columns: &Columns, signs: &Signs, ascii: bool) -> [String; 2] {
     let mut rule = vec![signs.floor; columns.count];
     let mut numbers = String::new();
@@ -318,13 +318,13 @@ fn across(chart: &Chart, columns: &Columns, signs: &Signs, ascii: bool) -> [Stri
         }
         let label = clean(label, ascii);
         let (column, length) = (columns.of(*place), label.chars().count());
-        // Labels stand below their ticks, and end where the axis ends.
+        // Labels are below their ticks, and end where the axis ends.
         let start = column.saturating_sub(length / 2).min(columns.count.saturating_sub(length));
         if start < room {
             continue;
         }
         rule[column] = signs.tick;
-        // The axis itself takes the first place.
+        // The axis itself takes the first column.
         numbers.extend(std::iter::repeat_n(' ', start + 1 - numbers.chars().count()));
         numbers.push_str(&label);
         room = start + length + 2;
@@ -427,7 +427,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Counts with more to them than rows, gaps, single places and the ends of all numbers.
+    /// More counts than rows, gaps, single places and the extremes of the number types.
     #[test]
     fn no_line_is_wider_than_the_terminal() {
         let mut long = chart();

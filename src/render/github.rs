@@ -1,6 +1,6 @@
 //! Expectations as workflow commands of GitHub Actions, which annotate the run. Whatever the runner
-//! would read as the end of a property or of the command is escaped by its rules; the step summary is
-//! that of [`super::markdown`].
+//! would read as the end of a property or of the command is escaped by its rules; the step summary comes
+//! from [`super::markdown`].
 
 use std::fmt::Write;
 
@@ -9,8 +9,8 @@ use crate::backtest::ManifestPlace;
 use crate::report::prediction::Judged;
 use crate::whatif::expect::Truth;
 
-/// A line for each expectation that does not hold, for the log of the step. It is shown in the manifest
-/// that was judged, if there is one.
+/// Returns a line for each expectation that does not hold, for the log of the step. It is shown in the
+/// evaluated manifest, if there is one.
 pub fn annotations(hpa: &str, judged: &[Judged]) -> String {
     let mut out = String::new();
     for own in judged {
@@ -33,13 +33,13 @@ pub fn annotations(hpa: &str, judged: &[Judged]) -> String {
     out
 }
 
-/// A message, after `::`.
+/// Escapes a message, after `::`.
 fn data(text: &str) -> String {
-    // No control character is left after cleaning, line breaks included.
+    // Cleaning leaves no control characters, including newlines.
     clean(text, false).replace('%', "%25")
 }
 
-/// The value of a property, which colons and commas would end.
+/// Escapes the value of a property, which colons and commas would end.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

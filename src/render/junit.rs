@@ -1,6 +1,6 @@
-//! Expectations as JUnit's XML, in the shape that CI systems read: a suite for each spec that is judged,
-//! and in it a test case for each expectation, a false one with `<failure>`, one that is unknown with
-//! `<error>`.
+//! Expectations as JUnit's XML, in the shape that CI systems read: a suite for each evaluated spec,
+//! and in it a test case for each expectation, with `<failure>` if it is false and `<error>` if it is
+//! unknown.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::xml::escape;
 use crate::report::prediction::Judged;
 use crate::whatif::expect::{Expectation, Truth};
 
-/// The report on the expectations of an HPA, which is called `namespace/name`.
+/// Returns the report on the expectations of an HPA, identified as `namespace/name`.
 pub fn junit(hpa: &str, judged: &[Judged]) -> String {
     let all = || judged.iter().flat_map(|own| &own.expectations);
     let mut out = format!(

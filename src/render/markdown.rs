@@ -1,6 +1,6 @@
 //! A page as Markdown, for comments on pull requests and step summaries. Names and messages come from
 //! outside, so no word of them may act as markup, HTML, mention, reference, emoji or link: a word that
-//! is not plain stands in a `<code>` element, where nothing is looked up, with all punctuation as
+//! is not plain is put into a `<code>` element, where nothing is interpreted, with all punctuation as
 //! character references, which are never structure.
 
 use std::fmt::Write;
@@ -33,7 +33,7 @@ pub fn markdown(page: &Page) -> String {
     for shown in shown {
         section(&mut out, shown);
     }
-    // A blank line after the summary lets Markdown begin, and one before the end closes it.
+    // Markdown only starts after a blank line, and another must precede the end tag.
     if !folded.is_empty() {
         out.push_str("<details><summary>Details</summary>\n\n");
         for folded in folded {
@@ -45,7 +45,7 @@ pub fn markdown(page: &Page) -> String {
     out
 }
 
-/// A list as Markdown.
+/// Returns a list as Markdown.
 pub fn rows(overview: &Overview) -> String {
     let mut out = String::new();
     let cells = |row: &Vec<String>| row.iter().map(|cell| prose(cell)).collect();
@@ -53,7 +53,7 @@ pub fn rows(overview: &Overview) -> String {
     out
 }
 
-/// A title and the parts below it. The title of pairs and steps is that of a column.
+/// Writes a title and the parts below it. The title of pairs and steps becomes a column title.
 fn section(out: &mut String, section: &Section) {
     let mut title = &*section.title;
     for part in &section.body {
@@ -102,7 +102,7 @@ fn section(out: &mut String, section: &Section) {
                     paragraph(out, "", sentence);
                 }
             }
-            // As it is on a terminal. A blank line would end the element.
+            // As on a terminal. A blank line would end the element.
             Part::Chart(chart) => {
                 let picture = escape(&chart::text(chart, &Layout::default()));
                 let _ = write!(out, "<pre>{picture}</pre>\n\n");
@@ -114,13 +114,13 @@ fn section(out: &mut String, section: &Section) {
 
 fn paragraph(out: &mut String, mark: &str, text: &str) {
     let text = prose(text);
-    // Marks around nothing would be a line across the page.
+    // Markers around nothing would make a horizontal rule.
     if !text.is_empty() {
         let _ = write!(out, "{mark}{text}{mark}\n\n");
     }
 }
 
-/// A table of cells that are Markdown already.
+/// Writes a table of cells that are already Markdown.
 fn table<T: AsRef<str>>(
     out: &mut String,
     columns: &[(T, bool)],
@@ -135,7 +135,7 @@ fn table<T: AsRef<str>>(
     out.push('\n');
 }
 
-/// Text in which each word that is not plain stands in a code element.
+/// Puts each word that is not plain into a code element.
 fn prose(text: &str) -> String {
     let text = clean(text, false);
     let words = text.split(' ').filter(|word| !word.is_empty()).enumerate();
@@ -159,7 +159,7 @@ fn one_word(word: &str, first: bool) -> String {
     format!("{before}{shown}{after}")
 }
 
-/// Whether nothing looks for markup, links, references or commits in a word.
+/// Whether a word cannot be read as markup, a link, a reference or a commit.
 fn is_plain(word: &str) -> bool {
     let letters: Vec<char> = word.chars().collect();
     let inner = |place: usize, kind: fn(&char) -> bool| {
@@ -186,7 +186,7 @@ fn code(text: &str) -> String {
     format!("<code>{}</code>", escape(&clean(text, false)))
 }
 
-/// Text of a code element: what could be structure, or the start of a link, as character references.
+/// Escapes the text of a code element: what could be structure, or the start of a link.
 fn escape(text: &str) -> String {
     const HARMLESS: &str = "-/,()%{}=;'?+";
     let structure = |letter: char| letter.is_ascii_punctuation() && !HARMLESS.contains(letter);
@@ -194,7 +194,7 @@ fn escape(text: &str) -> String {
     for letter in text.chars() {
         if structure(letter) {
             escaped.push_str(&reference(letter.encode_utf8(&mut [0; 4])));
-            // Mail addresses are looked for once the references are read.
+            // Mail addresses are recognized after references are decoded.
             if letter == '@' {
                 escaped.push_str("<!-- -->");
             }
@@ -205,7 +205,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// Character references, which stand for the letters but are never structure.
+/// Returns a character reference, which shows the character but is never structure.
 fn reference(text: &str) -> String {
     text.chars().map(|letter| format!("&#{};", u32::from(letter))).collect()
 }

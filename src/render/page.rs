@@ -57,15 +57,15 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     out.text
 }
 
-/// Labels with their texts.
+/// Lays out labels with their texts.
 pub(crate) fn pairs(pairs: &[(String, String)], layout: &Layout) -> String {
     let mut out = Lines { text: String::new(), layout };
     out.pairs(pairs);
     out.text
 }
 
-/// A list as text, with a newline at the end. Its lines stay whole, as kubectl's do; if they are too
-/// wide, the column called `spare` is left out. The last column has the colour of its severity.
+/// Lays out a list as text, with a newline at the end. Its lines stay whole, as kubectl's do; if they are
+/// too wide, the column called `spare` is left out. The last column has the color of its severity.
 pub fn rows(overview: &Overview, spare: Option<&str>, layout: &Layout) -> String {
     let whole = Layout { width: None, ..layout.clone() };
     let draw = |columns: &[Column], leaves: Option<usize>| {
@@ -97,7 +97,7 @@ pub fn rows(overview: &Overview, spare: Option<&str>, layout: &Layout) -> String
     draw(&columns, Some(place))
 }
 
-/// The colour of what was found.
+/// Returns the color of a finding.
 fn of_severity(severity: Severity, styles: &Styles) -> Style {
     match severity {
         Severity::Error => styles.blocked,
@@ -125,7 +125,7 @@ impl Lines<'_> {
         self.text.push('\n');
     }
 
-    /// A blank line, a title and the parts below it.
+    /// Writes a blank line, a title and the parts below it.
     fn section(&mut self, section: &Section) {
         self.blank();
         if !section.title.is_empty() {
@@ -153,7 +153,7 @@ impl Lines<'_> {
         }
     }
 
-    /// What is wrong, in the colour of its severity, and below it what to do.
+    /// Writes findings in the color of their severity, each followed by what to do.
     fn findings(&mut self, remarks: &[Remark]) {
         let styles = self.layout.styles.clone();
         for Remark { severity, code, summary, sentences, commands } in remarks {
@@ -178,7 +178,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Text that starts after a prefix and goes on below its own start.
+    /// Writes text that starts after a prefix and continues below its own start.
     fn paragraph(&mut self, prefix: &str, text: &str, style: Style) {
         let text = self.clean(text);
         let indent = " ".repeat(width_of(prefix));
@@ -189,7 +189,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Lines of at most the width that is left after the indentation.
+    /// Splits text into lines of at most the width that is left after the indentation.
     fn wrap(&self, text: &str, indent: usize) -> Vec<String> {
         let Some(width) = self.layout.width else {
             return vec![text.to_owned()];
@@ -199,7 +199,7 @@ impl Lines<'_> {
         textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
     }
 
-    /// Labels with their texts, which go on below their own start.
+    /// Writes labels with their texts, which continue below their own start.
     fn pairs(&mut self, pairs: &[(String, String)]) {
         let labels: Vec<String> = pairs.iter().map(|(label, _)| self.clean(label)).collect();
         let widest = labels.iter().map(|label| width_of(label)).max().unwrap_or(0).min(MAX_LABEL);
@@ -216,7 +216,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Counts below one another, each with what leads to it and the controller's reason.
+    /// Writes counts below one another, each with its cause and the controller's reason.
     fn steps(&mut self, steps: &[StepLine]) {
         let width = steps.iter().map(|line| line.replicas.to_string().len()).max().unwrap_or(0);
         for StepLine { replicas, text, reason } in steps {
@@ -228,7 +228,7 @@ impl Lines<'_> {
         }
     }
 
-    /// A reason at the end of the last line, or below it if there is no room.
+    /// Writes a reason at the end of the last line, or below it if there is no room.
     fn behind(&mut self, reason: &str, indent: usize) {
         self.text.pop();
         let last = self.text.rsplit('\n').next().map_or(0, width_of);
@@ -243,7 +243,7 @@ impl Lines<'_> {
         self.text.push('\n');
     }
 
-    /// Rows whose last column is a sentence, which goes below the others if it does not fit.
+    /// Writes rows whose last column is a sentence, which goes below the others if it does not fit.
     fn records(&mut self, table: &Table) {
         let titled = table.columns.iter().any(|(title, _)| !title.is_empty());
         let last = table.columns.len().saturating_sub(1);
@@ -283,7 +283,7 @@ impl Lines<'_> {
         self.grid(&table.columns, rows);
     }
 
-    /// Cells below their titles. Cells have been cleaned.
+    /// Writes cells below their titles. Cells have been cleaned.
     fn grid(&mut self, columns: &[Column], rows: Vec<Vec<String>>) {
         let mut grid = comfy_table::Table::new();
         grid.load_style(NOTHING);
@@ -318,7 +318,7 @@ impl Lines<'_> {
                     column.set_cell_alignment(CellAlignment::Right);
                 }
                 if self.layout.width.is_some() {
-                    // Numbers and marks stay whole; names and lists give way.
+                    // Numbers and marks stay whole; names and lists are wrapped.
                     let least = u16::try_from(widths[place]).unwrap_or(NARROWEST).min(NARROWEST);
                     column.set_constraint(match (*numbers, &**title) {
                         (true, _) | (false, "") => ColumnConstraint::ContentWidth,
@@ -334,16 +334,16 @@ impl Lines<'_> {
     }
 }
 
-/// No column of words gets narrower than this, padding included: room for `3 unready,`.
+/// The minimum width of a text column, including padding: room for `3 unready,`.
 const NARROWEST: u16 = 12;
 
-/// Labels longer than this stand on a line of their own.
+/// Labels longer than this get a line of their own.
 const MAX_LABEL: usize = 28;
 
-/// However narrow the terminal, text keeps this much room.
+/// The minimum width of text, however narrow the terminal.
 const MIN_TEXT: usize = 20;
 
-/// The columns that a text takes on a terminal.
+/// Returns the number of columns that a text takes on a terminal.
 fn width_of(text: &str) -> usize {
     unicode_width::UnicodeWidthStr::width(text)
 }

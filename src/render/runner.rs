@@ -1,16 +1,16 @@
-//! What a runner of pipelines reads out of a log and obeys. A metric may be named as a command is, so
-//! nothing that comes from outside may look like one: [`disarmed`] is for text that a runner shows.
+//! Commands that pipeline runners read from a log and execute. A metric's name may look like a command, so
+//! outside text must be disarmed: [`disarmed`] is for text that a runner shows.
 
 use std::borrow::Cow;
 
 use anstream::adapter::strip_str;
 
-/// The variables by which the runners of GitHub (and Gitea, Forgejo), Azure and TeamCity tell that they
-/// are there. The sections of GitLab begin with an escape, which no text has.
+/// The variables that reveal the runners of GitHub (and Gitea, Forgejo), Azure and TeamCity. The sections
+/// of GitLab begin with an escape, which no text contains.
 pub const VARIABLES: [&str; 3] = ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"];
 
-/// The text with a letter of each command shown by its number: of `::` at the start of a line, and of
-/// `##[`, `##vso[` and `##teamcity[` wherever they are.
+/// Replaces a letter of each command by its number: of `::` at the start of a line, and of
+/// `##[`, `##vso[` and `##teamcity[` anywhere.
 pub fn disarmed(text: &str) -> Cow<'_, str> {
     if !is_obeyed(text) {
         return text.into();
@@ -42,13 +42,13 @@ pub(crate) fn is_obeyed(text: &str) -> bool {
     text.lines().any(|line| begins(line) || bracket(line).is_some())
 }
 
-/// Whether a line is a command that begins with `::`. Colours are taken away before it is read, and
-/// spaces do not count.
+/// Whether a line is a command that begins with `::`. Colors are removed before it is read, and spaces
+/// do not count.
 fn begins(line: &str) -> bool {
     line.contains("::") && strip_str(line).to_string().trim_start().starts_with("::")
 }
 
-/// Where the next `##[` is, perhaps with a word before the bracket.
+/// Returns the position of the next `##[`, perhaps with a word before the bracket.
 fn bracket(text: &str) -> Option<usize> {
     text.match_indices('#').map(|(at, _)| at).find(|at| {
         let Some(text) = text[*at..].strip_prefix("##") else { return false };

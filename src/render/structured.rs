@@ -1,5 +1,5 @@
-//! The contract as JSON or YAML. Nothing in it is cleaned, but what a terminal would obey is written
-//! as an escape, which reads back as the same text.
+//! The published output as JSON or YAML. Nothing in it is cleaned, but characters that a terminal would
+//! interpret are escaped, and read back as the same text.
 
 use std::fmt::Write;
 
@@ -10,13 +10,13 @@ use super::runner;
 use super::style::is_unsafe;
 use crate::error::Error;
 
-/// Indented JSON with a newline at the end.
+/// Returns indented JSON with a newline at the end.
 pub fn json<T: Serialize>(value: &T) -> Result<String, Error> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|e| Error::failed(format!("failed to write JSON: {e}")))?;
     let mut json = String::with_capacity(text.len() + 1);
     for letter in text.chars() {
-        // Of a runner's command too, the value stays.
+        // A runner's command is escaped as well, without changing the value.
         if is_raw(letter) || (letter == '#' && json.ends_with('#')) {
             for unit in letter.encode_utf16(&mut [0; 2]) {
                 let _ = write!(json, "\\u{unit:04x}");
@@ -29,16 +29,16 @@ pub fn json<T: Serialize>(value: &T) -> Result<String, Error> {
     Ok(json)
 }
 
-/// YAML that kubectl reads back as it was meant.
+/// Returns YAML that kubectl reads back unchanged.
 pub fn yaml<T: Serialize>(value: &T) -> Result<String, Error> {
-    // By way of JSON, as kubectl does it: so the program has one writer of each type instead of two.
+    // Via JSON, as in kubectl: so the program has one writer of each type instead of two.
     let json_text = serde_json::to_string(value)
         .map_err(|e| Error::failed(format!("failed to write JSON: {e}")))?;
     let mut values = serde_json::Deserializer::from_str(&json_text);
     let mut text = serde_yaml::to_string(&Transcoder::new(&mut values))
         .map_err(|e| Error::failed(format!("failed to write YAML: {e}")))?;
-    // Only quoted scalars have escapes, and the writer does not quote for all of these. The JSON
-    // is YAML as well.
+    // Only quoted scalars have escapes, and the writer does not quote for all of these. JSON is also
+    // valid YAML.
     if text.contains(is_raw) || runner::is_obeyed(&text) {
         return json(value);
     }
@@ -48,7 +48,7 @@ pub fn yaml<T: Serialize>(value: &T) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Whether a letter is not to be written as it is. Line breaks are the layout's.
+/// Whether a character must not be written as it is. Newlines belong to the layout.
 fn is_raw(letter: char) -> bool {
     letter != '\n' && is_unsafe(letter)
 }

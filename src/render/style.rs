@@ -1,5 +1,5 @@
-//! How text may look: colours and symbols, chosen once, and the cleaning that keeps a terminal from
-//! obeying what an object says. The default is plain, for pipes and tests.
+//! How text may look: colors and symbols, chosen once, and the cleaning that keeps a terminal from
+//! interpreting what an object contains. The default is plain, for pipes and tests.
 
 use owo_colors::Style;
 
@@ -8,25 +8,25 @@ use owo_colors::Style;
 pub struct Styles {
     /// Section titles and column headers.
     pub(crate) heading: Style,
-    /// What happens when replicas are added.
+    /// Added replicas.
     pub(crate) up: Style,
-    /// What happens when replicas are removed.
+    /// Removed replicas.
     pub(crate) down: Style,
-    /// What happens when nothing changes.
+    /// Unchanged replicas.
     pub(crate) stay: Style,
-    /// What keeps the controller from deciding or scaling.
+    /// What prevents the controller from deciding or scaling.
     pub(crate) blocked: Style,
     /// The controller's reasons.
     pub(crate) reason: Style,
 }
 
 impl Styles {
-    /// The styles for a terminal that shows colours. Colour never says anything alone.
+    /// Returns the styles for a terminal with colors. Color is never the only sign.
     pub fn colored() -> Self {
         Self {
             heading: Style::new().bold(),
             up: Style::new().green().bold(),
-            // Yellow cannot be read on white.
+            // Yellow is unreadable on white.
             down: Style::new().magenta().bold(),
             stay: Style::new().bold(),
             blocked: Style::new().red().bold(),
@@ -35,8 +35,8 @@ impl Styles {
     }
 }
 
-/// Makes text from outside harmless: control characters, line breaks and what reorders text are
-/// shown instead of obeyed. With `ascii`, everything beyond ASCII is shown by its number.
+/// Makes text from outside harmless: control characters, newlines and characters that reorder text are
+/// shown instead of interpreted. With `ascii`, everything beyond ASCII is shown by its number.
 pub fn clean(text: &str, ascii: bool) -> String {
     let mut clean = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -54,26 +54,26 @@ pub fn clean(text: &str, ascii: bool) -> String {
     clean
 }
 
-/// A text on one line, and below it a mark at a place, which is given in bytes.
+/// Returns a text on one line, with a mark below a position, which is given in bytes.
 pub fn point_at(text: &str, place: usize, ascii: bool) -> String {
     let before = clean(text.get(..place).unwrap_or(text), ascii);
     let indent = " ".repeat(unicode_width::UnicodeWidthStr::width(&*before));
     format!("  {}\n  {indent}^", clean(text, ascii))
 }
 
-/// Characters that a terminal would obey or that hide what is there.
+/// Whether a terminal would interpret a character, or it hides what is there.
 pub(super) fn is_unsafe(letter: char) -> bool {
     letter.is_control() || is_invisible(letter)
 }
 
-/// Characters that join or break lines, or change or annotate others, and those that may take no place.
+/// Whether a character joins or breaks lines, changes or annotates others, or may take no space.
 fn is_invisible(letter: char) -> bool {
     matches!(letter, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}')
         || DEFAULT_IGNORABLE.iter().any(|(first, last)| (*first..=*last).contains(&letter))
 }
 
-/// `Default_Ignorable_Code_Point` of DerivedCoreProperties.txt of Unicode 14, which later versions up to
-/// 17 have left as it is.
+/// `Default_Ignorable_Code_Point` of DerivedCoreProperties.txt of Unicode 14, unchanged in later versions
+/// up to 17.
 const DEFAULT_IGNORABLE: [(char, char); 17] = [
     ('\u{ad}', '\u{ad}'),
     ('\u{34f}', '\u{34f}'),
@@ -125,7 +125,7 @@ mod tests {
             ("a\u{180e}\u{34f}\u{115f}b", "a\\u{180e}\\u{34f}\\u{115f}b"),
             ("a\u{3164}\u{fe0f}b", "a\\u{3164}\\u{fe0f}b"),
             ("a\u{e0100}\u{1d173}\u{ffa0}b", "a\\u{e0100}\\u{1d173}\\u{ffa0}b"),
-            // Marks are seen.
+            // Marks are visible.
             ("a\u{301}\u{1d172}", "a\u{301}\u{1d172}"),
         ] {
             assert_eq!(clean(text, false), shown);

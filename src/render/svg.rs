@@ -1,5 +1,5 @@
-//! A chart as a picture of its own: it needs no other file, says in words what it shows, and is
-//! readable on light and dark ground.
+//! A chart as a standalone picture: it needs no other file, describes itself in words, and is
+//! readable on light and dark backgrounds.
 
 use std::fmt::Write;
 
@@ -40,7 +40,7 @@ pub fn svg(chart: &Chart) -> String {
     let mut room = 0.0;
     for (place, label) in &chart.ticks {
         let x = plot.x(*place);
-        // As wide as most letters of the size are.
+        // The width of most letters at this size.
         let half = label.chars().count() as f64 * 3.8;
         if (chart.span.0..=chart.span.1).contains(place) && x - half >= room {
             line(format!(r#"<path class="axis" d="M{x:.1} {BOTTOM:.1}v5"/>"#));
@@ -136,7 +136,7 @@ fn diamond(x: f64, y: f64) -> String {
     format!("M{:.1} {y:.1}l5 -5l5 5l-5 5z", x - 5.0)
 }
 
-/// From places and counts to points of the picture.
+/// Maps places and counts to points of the picture.
 struct Plot {
     span: (i64, i64),
     replicas: (i32, i32),
@@ -159,7 +159,7 @@ impl Plot {
         BOTTOM - (count as f64 - lowest) / (highest - lowest).max(1.0) * (BOTTOM - TOP)
     }
 
-    /// A mark at each point in sight.
+    /// Returns a mark at each visible point.
     fn points(&self, series: &Series) -> String {
         let has = |count: i32| (self.replicas.0..=self.replicas.1).contains(&count);
         let seen = series.steps.iter().filter(|(x, _)| (self.span.0..=self.span.1).contains(x));
@@ -167,7 +167,7 @@ impl Plot {
         seen.map(|(x, count)| diamond(self.x(x), self.y(count.into()))).collect()
     }
 
-    /// The steps; above the plot, a line leaves it by a little.
+    /// Returns the steps; above the plot, a line leaves it by a little.
     fn path(&self, series: &Series) -> String {
         let mut path = String::new();
         let mut pen = None;

@@ -2,7 +2,7 @@
 
 use super::style::clean;
 
-/// Escapes text. What XML cannot hold is shown by its number.
+/// Escapes text. Characters that XML cannot contain are shown by number.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in clean(text, false).chars() {

@@ -1,5 +1,5 @@
-//! What `apply` is about to do and has done: the explanation of its pass, what stood against writing,
-//! what came of it, and what the live controller makes of it.
+//! What `apply` is about to do and has done: the explanation of its pass, the concerns about writing,
+//! the result, and how the live controller will respond.
 
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ use crate::snapshot::note::Note;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::written::FIELD_MANAGER;
 
-/// An application. Serializes as the contract's object: an explanation with more fields.
+/// An application. Serializes as the published object: an explanation with more fields.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApplyResult<'a> {
@@ -39,7 +39,7 @@ pub(crate) struct ApplyResult<'a> {
     applied: &'a Applied,
 }
 
-/// What is scaled.
+/// The target.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TargetView<'a> {
@@ -77,7 +77,7 @@ struct ResultView {
 
 #[derive(Debug, Serialize)]
 struct ExtraView<'a> {
-    /// None where that is not known.
+    /// `None` if unknown.
     written: Option<bool>,
     error: Option<&'a str>,
 }
@@ -91,7 +91,7 @@ struct WaitView<'a> {
 }
 
 impl<'a> ApplyResult<'a> {
-    /// Puts together what was decided and what came of it.
+    /// Combines the decision and the result.
     pub(crate) fn new(mut explanation: Explanation<'a>, applied: &'a Applied) -> Self {
         explanation.kind = "ApplyResult";
         let view = |concern: &Concern| ConcernView {
@@ -145,7 +145,7 @@ impl<'a> ApplyResult<'a> {
         }
     }
 
-    /// The line that kubectl prints after a mutation; none where there was none.
+    /// Returns the line that kubectl prints after a mutation; `None` if there was none.
     pub(crate) fn done(&self, name_only: bool) -> Option<String> {
         let target = name(&self.explanation);
         let how = match &self.applied.result {
@@ -159,7 +159,7 @@ impl<'a> ApplyResult<'a> {
         Some(if name_only { target } else { format!("{target} scaled{how}") })
     }
 
-    /// What was written to the cluster, or may have been, whatever else is told.
+    /// Returns what was written to the cluster, or may have been, whatever else is reported.
     pub(crate) fn written(&self) -> Option<String> {
         let state = match &self.applied.result {
             ApplyOutcome::Written(state, _) | ApplyOutcome::Altered(state, _) => state,
@@ -175,7 +175,7 @@ impl<'a> ApplyResult<'a> {
         Some(format!("{} was written and has {count}{extras}", name(&self.explanation)))
     }
 
-    /// Words what came of it.
+    /// Words the result.
     pub(crate) fn lines(&self) -> Vec<(String, String)> {
         let applied = self.applied;
         let mut lines = Vec::new();
@@ -219,7 +219,7 @@ impl<'a> ApplyResult<'a> {
         lines
     }
 
-    /// What else to print on standard error.
+    /// Returns what else to print on standard error.
     pub(crate) fn errors(&self) -> Vec<Error> {
         let Applied { result, status, event, wait, .. } = self.applied;
         let told = match result {
@@ -291,7 +291,7 @@ impl Page {
         let words = Words { explanation, wide: false, symbols };
         let metrics = [Part::Table(words.metric_table())];
         let metrics = Section::new("", Detail::Always, metrics).unless_empty();
-        // An ordinary rule at work does not speak against writing its result.
+        // An ordinary rule at work is no argument against writing its result.
         let mut sections = Vec::from_iter(words.findings_of(Severity::Warning));
         sections.extend(metrics);
         sections.extend(words.path());
@@ -312,7 +312,7 @@ impl Page {
     }
 }
 
-/// What is written, the scale first.
+/// Returns what is written, the scale first.
 fn written(explanation: &Explanation<'_>, applied: &Applied, symbols: Symbols) -> Option<Section> {
     let (change, at) = (applied.change?, applied.at.as_ref()?);
     let mut lines = vec![(name(explanation), write(change, at, symbols))];
@@ -327,7 +327,7 @@ fn written(explanation: &Explanation<'_>, applied: &Applied, symbols: Symbols) -
     Some(Section::new("WRITE", Detail::Always, [Part::Pairs(lines)]))
 }
 
-/// What the live controller makes of it.
+/// Words how the live controller will respond.
 fn coming(applied: &Applied) -> Option<Section> {
     let (label, lines) = match applied.next.as_ref()? {
         Ok(next) => (label(next.verdict), worded(next, applied.change)),
@@ -338,13 +338,13 @@ fn coming(applied: &Applied) -> Option<Section> {
     Section::new("NEXT PASS OF THE CONTROLLER", Detail::Always, [lines]).unless_empty()
 }
 
-/// What is asked before a change is written.
+/// Returns the question to confirm before a change is written.
 pub(crate) fn question(explanation: &Explanation<'_>, change: Change) -> String {
     let Change { from, to } = change;
     format!("Scale {} from {from} to {to}?", name(explanation))
 }
 
-/// `deployment.apps/web`, as kubectl names a target.
+/// Returns `deployment.apps/web`, as kubectl names a target.
 fn name(explanation: &Explanation<'_>) -> String {
     let target = &explanation.pass.input.snapshot.hpa.spec.scale_target_ref;
     let (kind, group) = (target.kind.to_lowercase(), target.group());
@@ -352,7 +352,7 @@ fn name(explanation: &Explanation<'_>) -> String {
     format!("{kind}{dot}{group}/{}", target.name)
 }
 
-/// What is written, and in the place of what.
+/// Returns what is written, and what it replaces.
 fn write(Change { from, to }: Change, at: &ScaleAt, symbols: Symbols) -> String {
     let arrow = symbols.arrow;
     let version = &at.state.resource_version;
@@ -370,14 +370,14 @@ fn extra(extra: &Extra) -> ExtraView<'_> {
     }
 }
 
-/// What the server made of the replicas that were sent.
+/// Returns how the server changed the replicas that were sent.
 fn altered(applied: &Applied, state: &ScaleState) -> Option<String> {
     let to = applied.made(state)?;
     let is = state.replicas;
     Some(format!("the server stored {is} replicas instead of {to}, possibly because of a webhook"))
 }
 
-/// What came of it, in a sentence.
+/// Words the result, in a sentence.
 fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
     match &applied.result {
         ApplyOutcome::NothingDue => {
@@ -429,7 +429,7 @@ fn unforeseen(e: &Error) -> String {
     format!("How the controller will respond cannot be predicted: {}.", e.message)
 }
 
-/// What the live controller makes of it, and why.
+/// Words how the live controller will respond, and why.
 fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
     let Some(Change { to, .. }) = change else { return Vec::new() };
     let Range { min, max } = next.replicas;
@@ -480,7 +480,7 @@ fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
     before.into_iter().chain([does, memory]).collect()
 }
 
-/// How a wait ended.
+/// Words how a wait ended.
 fn ended(waited: &Waited) -> String {
     let Waited { end, replicas, by, .. } = waited;
     match end {

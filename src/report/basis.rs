@@ -1,4 +1,4 @@
-//! The words of what an answer rests on.
+//! Words what an answer is based on.
 
 use serde::Serialize;
 
@@ -13,16 +13,16 @@ use crate::snapshot::evidence::{LEASE_NAMESPACE, SCALED};
 use crate::snapshot::memory::ScaleEvent;
 use crate::snapshot::right::Cause;
 
-/// One thing that the answer rests on.
+/// One item that the answer is based on.
 #[derive(Debug, Serialize)]
 pub struct BasisView {
     /// What it is about.
     pub item: &'static str,
-    /// The value that is used.
+    /// The value used.
     pub value: String,
     /// Where it comes from.
     pub source: String,
-    /// How old it is: a field of the contract, which is always null.
+    /// Its age: a field of the published JSON, which is always null.
     age: Option<i64>,
 }
 
@@ -77,7 +77,7 @@ impl From<&Basis> for BasisView {
     }
 }
 
-/// What is assumed, as the end of a sentence; none for a default, and for what was read.
+/// Words what is assumed, as the end of a sentence; `None` for a default, and for what was read.
 pub(super) fn brief(basis: &Basis) -> Option<String> {
     match basis {
         Basis::Clock { source: ClockSource::System, .. } => {
@@ -177,7 +177,7 @@ fn source(of: &SettingSource) -> String {
 
 fn unshown(why: &Unshown) -> String {
     match why {
-        // What to do about it is said by -v.
+        // With -v, the advice is printed.
         Unshown::Cause(Cause::MissingRight(right)) => right.to_string(),
         Unshown::Cause(cause) => super::notes::cause(cause),
         Unshown::NoPod => {
@@ -190,7 +190,7 @@ fn unshown(why: &Unshown) -> String {
     }
 }
 
-/// What the rate limits count, and how that is known.
+/// Words what the rate limits count, and how that is known.
 fn rate_limits(counted: &Counted) -> (String, String) {
     let changes = |changes: &[ScaleEvent]| {
         let change = |it: &ScaleEvent| format!("{:+} at {}", it.replicas, SecondsTime(it.time));
@@ -224,7 +224,7 @@ fn rate_limits(counted: &Counted) -> (String, String) {
     }
 }
 
-/// What a status says of the recommendations of its pass.
+/// Words what a status says about the recommendations of its pass.
 fn sighted(seen: &Sighting) -> String {
     let (low, high) = (*seen.proposal.start(), *seen.proposal.end());
     let mut parts = Vec::new();

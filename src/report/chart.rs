@@ -1,11 +1,11 @@
-//! A chart of replicas over something else: a metric's value, or time. Labels stand ready; where they
-//! go is for whoever draws it.
+//! A chart of replicas over something else: a metric's value, or time. Labels are ready to use; the
+//! renderer places them.
 
 /// A chart of step functions, or of points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chart {
     pub title: String,
-    /// The same in sentences, for those who do not see it.
+    /// The same in sentences, for those who cannot see it.
     pub description: String,
     /// What the horizontal axis counts.
     pub across: String,
@@ -13,31 +13,31 @@ pub struct Chart {
     pub span: (i64, i64),
     /// Places on it with their labels, in order.
     pub ticks: Vec<(i64, String)>,
-    /// The fewest and the most replicas that are drawn; what is beyond is only marked as such.
+    /// The fewest and the most replicas that are drawn; counts beyond them are only marked.
     pub replicas: (i32, i32),
     /// What is drawn, at most [`MOST_SERIES`]. The first is the most important one.
     pub series: Vec<Series>,
-    /// Counts that limit it, with what they are called.
+    /// Counts that limit it, with their names.
     pub bounds: Vec<(i32, String)>,
-    /// Where things stand.
+    /// The current point.
     pub current: Option<Mark>,
-    /// Places at which something else happened, with what.
+    /// Places at which something else happened, with a label.
     pub events: Vec<(i64, String)>,
-    /// On a terminal, it has at most so many rows.
+    /// The maximum number of rows on a terminal.
     pub most_rows: usize,
 }
 
-/// As many series look different, and can be told apart.
+/// The number of series that can be told apart.
 pub(crate) const MOST_SERIES: usize = 6;
 
 /// The rows of a chart that has the screen to itself.
 pub(crate) const MOST_ROWS: usize = 24;
 
-/// Replicas from place to place.
+/// Replicas by place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Series {
     pub name: String,
-    /// The count from each place on, in order; none where there is no count.
+    /// The count from each place on, in order; `None` if there is no count.
     pub steps: Vec<(i64, Option<i32>)>,
     /// How they are drawn.
     pub shape: Shape,
@@ -46,9 +46,9 @@ pub struct Series {
 /// What the counts of a series are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// Each lasts until the next one.
+    /// Each lasts until the next.
     Steps,
-    /// They have nothing between them.
+    /// There is nothing between them.
     Points,
 }
 
@@ -61,15 +61,15 @@ pub struct Mark {
 }
 
 impl Series {
-    /// The count at a place.
+    /// Returns the count at a place.
     pub(crate) fn at(&self, place: i64) -> Option<i32> {
         let after = self.steps.partition_point(|(from, _)| *from <= place);
         after.checked_sub(1).and_then(|last| self.steps[last].1)
     }
 }
 
-/// Round numbers from one place to another, at most so many and at least those that fit: one, two or
-/// five times a power of ten apart, and never closer than `least`.
+/// Returns round numbers from one place to another, at most `most` and otherwise as many as fit: one, two
+/// or five times a power of ten apart, and never closer than `least`.
 pub(crate) fn round_numbers((from, to): (i64, i64), most: usize, least: i64) -> Vec<i64> {
     let (from, to) = (i128::from(from), i128::from(to));
     let apart = std::iter::successors(Some(1), |power| Some(power * 10))

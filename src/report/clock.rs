@@ -1,17 +1,17 @@
-//! How the times of a run are given: those of a load that was recorded by the clock, in UTC as everywhere,
-//! and all others as the time since the first pass.
+//! How the times of a run are shown: for a load that was recorded with dates, in UTC as everywhere,
+//! and otherwise as the time since the first pass.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::words::duration;
 use crate::apimachinery::json::SecondsTime;
 
-/// How times are given.
+/// How times are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clock {
     /// As the time since this one.
     Since(Timestamp),
-    /// By the clock, between two times.
+    /// As time of day, between two times.
     Utc {
         /// The first.
         from: Timestamp,
@@ -23,7 +23,7 @@ pub(super) enum Clock {
 const DAY: i64 = 86_400;
 
 impl Clock {
-    /// A time, with the day where it is one of several.
+    /// Returns a time, with the day if there are several.
     pub(super) fn at(self, time: Timestamp) -> String {
         let format = match self {
             Self::Since(start) if time == start => return "at the start".to_owned(),
@@ -35,7 +35,7 @@ impl Clock {
         time.strftime(format).to_string()
     }
 
-    /// What an axis of such times counts.
+    /// Returns the label of an axis with such times.
     pub(super) fn across(self) -> String {
         match self {
             Self::Since(start) => format!("time since {}", SecondsTime(start)),
@@ -43,8 +43,7 @@ impl Clock {
         }
     }
 
-    /// Times that people count in, of which at most eight are in a span, each in milliseconds after its
-    /// start.
+    /// Returns at most eight round times in a span, each in milliseconds after its start.
     pub(super) fn ticks(self, span: SignedDuration) -> Vec<(i64, String)> {
         const APART: [i64; 17] =
             [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, DAY];
@@ -75,7 +74,7 @@ impl Clock {
     }
 }
 
-/// A time in milliseconds, as charts count it.
+/// Returns a time in milliseconds, as charts count it.
 pub(super) fn millis(duration: SignedDuration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
@@ -84,7 +83,7 @@ fn day(time: Timestamp) -> i64 {
     time.as_second().div_euclid(DAY)
 }
 
-/// Whether weekdays tell times apart.
+/// Whether weekdays distinguish the times.
 fn within_a_week(from: Timestamp, to: Timestamp) -> bool {
     to.duration_since(from) <= SignedDuration::from_hours(7 * 24)
 }

@@ -1,5 +1,5 @@
-//! The status that the controller last wrote beside the one that this pass would write: where they
-//! differ, how old each is, and why that may be (`reasons`). Texts of conditions are not compared.
+//! The status that the controller last wrote next to the one that this pass would write: where they
+//! differ, how old each is, and possible reasons (`reasons`). Texts of conditions are not compared.
 
 mod reasons;
 
@@ -16,23 +16,23 @@ use reasons::{BearsOn, ReasonFinder};
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Comparison<'a> {
-    /// When the status last changed; none where the object does not tell.
+    /// When the status last changed; `None` if the object does not say.
     pub(crate) written: Option<Moment>,
-    /// Whether it was `apply` that wrote it, in the controller's place.
+    /// Whether `apply` wrote it, in place of the controller.
     pub(crate) written_by_us: bool,
     pub(crate) last_scale_time: Option<Moment>,
     pub(crate) differs: bool,
     pub(crate) rows: Vec<Row<'a>>,
-    /// Why they differ, the weightiest first.
+    /// Why they differ, the most important first.
     pub(crate) reasons: Vec<Reason>,
 }
 
-/// An instant, seen from the pass.
+/// An instant, relative to the pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Moment {
     #[serde(serialize_with = "seconds")]
     pub(crate) time: Timestamp,
-    /// Whole seconds since.
+    /// Whole seconds since then.
     pub(crate) age: i64,
 }
 
@@ -51,16 +51,16 @@ impl Moment {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Row<'a> {
     pub(crate) item: Item,
-    /// Its place in `currentMetrics`, counted from 0.
+    /// Its index in `currentMetrics`, from 0.
     pub(crate) index: Option<usize>,
     /// The metric, or the type of the condition; else the field.
     pub(crate) name: String,
     pub(crate) last: Option<Value<'a>>,
     pub(crate) now: Option<Value<'a>>,
     pub(crate) differs: bool,
-    /// When what is there now was measured, from the oldest sample to the newest.
+    /// When the current values were measured, from the oldest sample to the newest.
     pub(crate) measured: Option<Measured>,
-    /// The reasons that bear on it.
+    /// The reasons that apply to it.
     pub(crate) because: Vec<Code>,
 }
 
@@ -70,13 +70,13 @@ pub(crate) struct Row<'a> {
 pub(crate) enum Item {
     /// The replicas that the pass found.
     CurrentReplicas,
-    /// The replicas that it wants.
+    /// The replicas that it decided on.
     DesiredReplicas,
     CurrentMetrics,
     Conditions,
 }
 
-/// What a status says of an item.
+/// What a status says about an item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Value<'a> {
@@ -103,27 +103,27 @@ pub(crate) struct Measured {
 pub(crate) struct Reason {
     /// Its stable name.
     pub(crate) code: Code,
-    /// What bears it out, as a fragment.
+    /// The evidence for it, as a fragment.
     pub(crate) message: String,
     #[serde(skip)]
     bears_on: BearsOn,
 }
 
-/// The reasons, the weightiest first.
+/// The reasons, the most important first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Code {
     /// The controller has not reconciled the HPA yet.
     NoStatusYet,
-    /// The lease of the controller manager has run out.
+    /// The lease of the controller manager has expired.
     ControllerNotRunning,
-    /// What the pass rests on is older than several sync periods, and newer than the status.
+    /// The input of the pass is older than several sync periods, and newer than the status.
     StaleStatus,
     /// The HPA was changed after its status.
     SpecChanged,
-    /// The target has other replicas than the last pass left it with.
+    /// The target's replicas differ from what the last pass left.
     RescaledSince,
-    /// The last pass scaled, and its status holds what was before.
+    /// The last pass scaled, and its status has the values from before.
     JustScaled,
     /// What could be read then fails now.
     FailsNow,
@@ -133,10 +133,10 @@ pub(crate) enum Code {
     MetricsMoved,
     /// Pods have started, or changed their readiness.
     PodsChanged,
-    /// What the controller remembers counts now and did not then, or the other way round; or it is
-    /// not known, and the answer depends on it.
+    /// What the controller remembers counts now but did not then, or the other way round; or it is
+    /// unknown, and the answer depends on it.
     Memory,
-    /// Nothing of all that.
+    /// None of these.
     Unexplained,
 }
 
@@ -160,8 +160,7 @@ impl Code {
 }
 
 impl<'a> Comparison<'a> {
-    /// Compares; none for a manifest, which has no status, and where the status of this pass is not
-    /// known.
+    /// Compares; `None` for a manifest, which has no status, and if the status of this pass is unknown.
     pub(super) fn new(pass: &'a Pass) -> Option<Self> {
         let Pass { input, remembered, decision, outlook, .. } = pass;
         let Snapshot { hpa, now, .. } = &input.snapshot;
@@ -188,7 +187,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The items of the status that was written and of the one that would be.
+/// Returns the items of the written status and of the one that would be written.
 fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<Row<'a>> {
     let then = &snapshot.hpa.status;
     let row = |item, index, name: &str, last: Option<Value<'a>>, now: Option<Value<'a>>| {
@@ -261,11 +260,11 @@ fn condition<'a>(status: &'a HpaStatus, type_: &str) -> Option<&'a Condition> {
     status.conditions.iter().find(|condition| condition.type_ == type_)
 }
 
-/// When the samples behind a metric were taken, where the API says so.
+/// Returns when the samples behind a metric were taken, if the API says so.
 fn measured(snapshot: &Snapshot, index: usize) -> Option<Measured> {
     let mut ends: Option<(Timestamp, Timestamp)> = None;
     let mut add = |time: Timestamp| {
-        // Go's zero time: no one said.
+        // Go's zero time: not stated.
         if time > Timestamp::UNIX_EPOCH {
             let (from, to) = ends.unwrap_or((time, time));
             ends = Some((from.min(time), to.max(time)));

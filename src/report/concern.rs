@@ -1,4 +1,4 @@
-//! The words of what stands against writing.
+//! Words the concerns about writing.
 
 use super::notes;
 use crate::apply::gate::{Concern, Reason};
@@ -6,7 +6,7 @@ use crate::memory::Knowledge;
 use crate::outlook::Range;
 use crate::snapshot::hpa::Hpa;
 
-/// What stands against writing the result of a pass of an HPA.
+/// Words a concern about writing the result of a pass of an HPA.
 pub fn text(concern: &Concern, hpa: &Hpa) -> String {
     match &concern.reason {
         Reason::HpaDeleted(since) => format!("the HPA has been marked for deletion since {since}"),

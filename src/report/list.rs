@@ -1,6 +1,6 @@
 //! Several passes: the published list of explanations, and a line for each with what happens and the
-//! code of what was found. The wide list adds what decided and what limits it, in the controller's own
-//! reasons, so that they lead from here to a pass's conditions and events.
+//! code of the worst finding. The wide list adds what decided and what limits it, in the controller's own
+//! reasons, which lead from here to a pass's conditions and events.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use crate::outlook::Range;
 use crate::saved::objects::OWN_API_VERSION;
 use crate::snapshot::{Listed, ScaleError};
 
-/// The passes of several HPAs, by namespace and name. Serializes as the contract's object.
+/// The passes of several HPAs, by namespace and name. Serializes as the published object.
 #[derive(Debug)]
 pub struct ExplanationList<'a>(pub Vec<Listed<Explanation<'a>>>);
 
@@ -52,10 +52,10 @@ impl Serialize for ExplanationList<'_> {
     }
 }
 
-/// What stands where there is nothing to say.
+/// The text of an empty cell.
 const NOTHING: &str = "-";
 
-/// A line for each HPA, with how bad what was found is.
+/// A line for each HPA, with its severity.
 pub type Row = (Option<Severity>, Vec<String>);
 
 /// The lines of a list, the worst first.
@@ -67,7 +67,7 @@ pub struct Overview {
     pub rows: Vec<Row>,
 }
 
-/// A line for each HPA, the worst first; with its namespace where they may differ, and with what limits
+/// Returns a line for each HPA, the worst first; with its namespace if they may differ, and with what limits
 /// it if `wide`.
 pub fn overview(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) -> Overview {
     let several = list.0.windows(2).any(|pair| pair[0].namespace != pair[1].namespace);
@@ -128,13 +128,13 @@ pub fn overview(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) ->
         (severity, row)
     };
     let mut rows: Vec<Row> = list.0.iter().map(row).collect();
-    // Those without a finding come last; otherwise they stay sorted by namespace and name.
+    // Those without a finding come last; others stay sorted by namespace and name.
     rows.sort_by_key(|(severity, _)| (severity.is_none(), *severity));
     Overview { columns, rows }
 }
 
 impl Explanation<'_> {
-    /// The replicas after the pass, with their range where it is not certain; none where the
+    /// Returns the replicas after the pass, with their range if it is uncertain; `None` if the
     /// controller cannot decide.
     fn wanted(&self) -> Option<String> {
         if self.pass.is_unanswered() {
@@ -155,13 +155,13 @@ impl Explanation<'_> {
         })
     }
 
-    /// The metric with the highest proposal.
+    /// Returns the metric with the highest proposal.
     fn winner(&self) -> Option<String> {
         self.pass.decision.winner().map(Words::short_label)
     }
 
-    /// The last rule that changed the number, as the controller's reason or the field of the spec;
-    /// `tolerance` where it is what keeps the replicas.
+    /// Returns the last rule that changed the number, as the controller's reason or the field of the spec;
+    /// `tolerance` if that is what keeps the replicas.
     fn limit(&self) -> Option<&'static str> {
         let mut changed = self.pass.decision.trace.iter().filter_map(|step| match step {
             Step::ChoosePath { path: Path::AboveMax, .. } => Some("maxReplicas"),
@@ -187,7 +187,7 @@ impl Explanation<'_> {
         })
     }
 
-    /// The metrics as `kubectl get hpa` shows them: `cpu: 63%/80%`.
+    /// Returns the metrics as `kubectl get hpa` shows them: `cpu: 63%/80%`.
     fn targets(&self) -> String {
         const SHOWN: usize = 2;
         let all: Vec<String> =
@@ -199,7 +199,8 @@ impl Explanation<'_> {
         text
     }
 
-    /// How bad the worst finding is, and the most important one; without one, why the answer is not certain.
+    /// Returns the highest severity, and the most important finding; if there is none, why the answer is
+    /// uncertain.
     fn worst(&self) -> (Option<Severity>, String) {
         if let Some(first) = self.findings.first() {
             let more = match self.findings.len() {

@@ -1,4 +1,4 @@
-//! What a decision says, for machines and for people. [`Explanation`] is the published contract
+//! Words and publishes a decision, for machines and for people. [`Explanation`] is the published JSON
 //! (`schema/explanation.json`); [`page::Page`] words the same values. Nothing here decides or
 //! prints anything.
 
@@ -41,13 +41,13 @@ use crate::snapshot::input::Input;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
 
-/// A pass, explained. Serializes as the contract's object.
+/// A pass, explained. Serializes as the published object.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation<'a> {
     api_version: &'static str,
     kind: &'static str,
-    /// The version whose rules were followed.
+    /// The version whose rules were applied.
     rules: String,
     hpa: HpaView<'a>,
     outcome: &'a Outcome,
@@ -61,9 +61,9 @@ pub struct Explanation<'a> {
     /// Why the samples may belong to another time than the pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     clock_doubt: Option<ClockDoubt>,
-    /// How that differs from the status that the controller last wrote; none for a manifest.
+    /// How that differs from the status that the controller last wrote; `None` for a manifest.
     comparison: Option<Comparison<'a>>,
-    /// What is wrong, or worth knowing: the most important first.
+    /// What is wrong, or worth knowing, the most important first.
     pub findings: Vec<FindingView>,
     trace: TraceView<'a>,
     memory: MemoryView<'a>,
@@ -77,9 +77,9 @@ pub struct Explanation<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Certainty {
-    /// It could not.
+    /// They could not.
     Certain,
-    /// It could, within the range.
+    /// They could, within the range.
     Bounded,
 }
 
@@ -100,14 +100,14 @@ struct MemoryView<'a> {
 }
 
 impl<'a> Explanation<'a> {
-    /// The same without the findings of some codes.
+    /// Returns the same without the findings of some codes.
     #[must_use]
     pub fn ignoring(mut self, codes: &[Code]) -> Self {
         self.findings.retain(|finding| !codes.contains(&finding.code));
         self
     }
 
-    /// Whether there is a finding that is asked about.
+    /// Whether there is a finding that matches.
     pub fn has(&self, watched: Watched) -> bool {
         self.findings.iter().any(|finding| watched.is(finding.code, finding.severity))
     }
@@ -227,7 +227,7 @@ impl Serialize for PodView<'_> {
     }
 }
 
-/// Memory is written in powers of 1024, everything else in powers of 1000.
+/// Returns the format of a metric: memory uses powers of 1024, everything else powers of 1000.
 fn format_of(metric: &MetricStep) -> Format {
     if metric.is_resource() && metric.name == "memory" {
         Format::BinarySI

@@ -1,4 +1,4 @@
-//! The words of the notes.
+//! Words the notes.
 
 use super::words::{self, count, duration};
 use crate::apimachinery::annotations::KEDA_PAUSED_SCALE_IN;
@@ -16,7 +16,7 @@ use crate::snapshot::right::Cause;
 /// Why there is no timeline.
 pub(crate) const NOT_PLAYED: &str = "no timeline: the scale cannot be read";
 
-/// A note on the pass of an HPA, as a sentence.
+/// Words a note on the pass of an HPA, as a sentence.
 pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
     match note {
         Note::HpaDeleted { since } => format!(
@@ -249,7 +249,7 @@ fn keda(note: &KedaNote) -> String {
     }
 }
 
-/// Why something is not known.
+/// Words why something is unknown.
 pub(super) fn cause(cause: &Cause) -> String {
     match cause {
         Cause::Late => "no answer in time".to_owned(),
@@ -264,10 +264,10 @@ pub(super) fn manager(pod: &str) -> String {
     format!("pod {LEASE_NAMESPACE}/{pod}")
 }
 
-/// The command that prints what the input lacks.
+/// Returns the command that prints what the input lacks.
 fn command(documents: Documents, path: Option<&str>, namespace: &str) -> String {
     let kinds = match documents {
-        // A metric needs none; who says so all the same gets what scales are made of.
+        // A metric needs no scale; if asked for one anyway, print what scales are derived from.
         Documents::Scale => "deployments,statefulsets,replicasets",
         _ => "pods",
     };

@@ -1,7 +1,7 @@
 //! The report for people: one sentence with what happens and why, what is wrong and what to do, the
-//! metrics, the way from the highest proposal to the replicas, and what comes next. The pods, what the
-//! controller would say and everything that was assumed belong to the wide report. Everything is text
-//! here; layout and colour come later.
+//! metrics, the way from the highest proposal to the replicas, and what comes next. The pods, the
+//! controller's conditions and events, and all assumptions belong to the wide report. Everything is text
+//! here; layout and color come later.
 
 pub(in crate::report) mod changes;
 mod comparison;
@@ -27,28 +27,28 @@ use crate::memory::ground::Ground;
 use crate::snapshot::Scale;
 use crate::snapshot::hpa::short_label;
 
-/// A report: what happens and why, and the sections that bear it out.
+/// A report: what happens and why, and the sections with the details.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
-    /// Why the answer may not be trusted.
+    /// Why the answer may be unreliable.
     pub warning: Option<String>,
-    /// What the answer rests on that was not observed.
+    /// What the answer is based on that was not observed.
     pub assuming: Vec<String>,
     /// The HPA and its target.
     pub title: String,
-    /// Whose rules and which instant.
+    /// Which version's rules and which instant.
     pub subtitle: String,
-    /// How the verdict is to be taken.
+    /// The tone of the verdict.
     pub tone: Tone,
     /// What happens, in a few words.
     pub verdict: String,
     /// Why, in a sentence or two.
     pub why: Vec<String>,
-    /// The verdict on what was observed, where something is assumed.
+    /// The verdict on what was observed, if something is assumed.
     pub observed: Option<String>,
-    /// Whether what is expected holds, where something is: a comment begins with it.
+    /// Whether the expectations hold, if there are any: a comment begins with it.
     pub expected: Option<Section>,
-    /// Whether it shows what is usually not needed.
+    /// Whether it includes details that are usually not needed.
     pub wide: bool,
     /// The sections, in order.
     pub sections: Vec<Section>,
@@ -68,7 +68,7 @@ impl Symbols {
     pub const UNICODE: Self = Self { arrow: "→", times: "×" };
 }
 
-/// How a verdict is to be taken.
+/// The tone of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     /// More replicas.
@@ -82,7 +82,7 @@ pub enum Tone {
 }
 
 impl Page {
-    /// Words an explanation. `wide` adds what is usually not needed: every pod, and
+    /// Words an explanation. `wide` adds details that are usually not needed: every pod, and
     /// the tolerance of each metric.
     pub fn new(explanation: &Explanation<'_>, wide: bool, symbols: Symbols) -> Self {
         let words = Words { explanation, wide, symbols };
@@ -98,7 +98,7 @@ impl Page {
     }
 }
 
-/// The words of an explanation, section by section.
+/// Words an explanation, section by section.
 pub(super) struct Words<'a> {
     pub(super) explanation: &'a Explanation<'a>,
     pub(super) wide: bool,
@@ -106,7 +106,7 @@ pub(super) struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// A page of these sections.
+    /// Returns a page with these sections.
     pub(super) fn page(&self, sections: Vec<Section>) -> Page {
         let (headline, why) = self.verdict();
         Page {
@@ -124,7 +124,7 @@ impl Words<'_> {
         }
     }
 
-    /// What happens; where the controller cannot decide, with what is found to be the cause.
+    /// Words what happens; if the controller cannot decide, with the finding that is the cause.
     fn headline(&self, headline: Headline) -> String {
         let text = headline.text(self.symbols);
         let first = self.explanation.findings.first();
@@ -165,20 +165,20 @@ impl Words<'_> {
         format!("rules of {rules}, at {}", SecondsTime(self.now()))
     }
 
-    /// What a metric is called in the report, without its selector.
+    /// Returns the label of a metric in the report, without its selector.
     pub(in crate::report) fn short_label(metric: &MetricStep) -> String {
         let MetricStep { name, container, described_object, .. } = metric;
         let label = short_label(name, container.as_deref(), described_object.as_deref());
         if label.is_empty() { format!("metric {}", metric.index + 1) } else { label }
     }
 
-    /// What a metric is called in the report.
+    /// Returns the label of a metric in the report.
     fn label(&self, metric: &MetricStep) -> String {
         let label = self.explanation.pass.input.snapshot.hpa.spec.metrics[metric.index].label();
         if label.is_empty() { Self::short_label(metric) } else { label }
     }
 
-    /// Conditions as the controller would write them, and events as it would send them.
+    /// Returns conditions as the controller would write them, and events as it would send them.
     pub(super) fn conditions_and_events(&self) -> Option<Section> {
         let outcome = self.explanation.outcome;
         let conditions = outcome.status.iter().flat_map(|status| &status.conditions).map(|it| {
@@ -193,8 +193,8 @@ impl Words<'_> {
         Section::new("CONDITIONS AND EVENTS", Detail::Wide, body).unless_empty()
     }
 
-    /// What the answer rests on, with what else is assumed of what follows, the more important part of
-    /// which every report shows, and the notes.
+    /// Words what the answer is based on, with further assumptions about what follows, of which the more
+    /// important part is in every report, and the notes.
     pub(super) fn rests_on(
         &self,
         important: Vec<(String, String)>,
@@ -210,7 +210,7 @@ impl Words<'_> {
         [assumed.unless_empty(), brief, notes.unless_empty()].into_iter().flatten()
     }
 
-    /// What was assumed that is not a default, in one sentence.
+    /// Words assumptions that are not defaults, in one sentence.
     fn briefly_assumed(&self) -> Option<String> {
         let pass = self.explanation.pass;
         let history = match pass.remembered.knowledge {
@@ -253,7 +253,7 @@ impl Words<'_> {
                     count(events, "scale event")
                 )
             }
-            // What it rests on says so already.
+            // The basis already says so.
             Knowledge::JustStarted
                 if self.explanation.pass.remembered.grounds.contains(&Ground::NeverReconciled) =>
             {

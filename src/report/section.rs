@@ -1,5 +1,5 @@
-//! The sections of a page. A section has a title and parts of a few kinds. Layout knows these kinds and
-//! nothing of what a section is about.
+//! The sections of a page. A section has a title and parts of a few kinds. Layout knows these kinds but
+//! not what a section is about.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub struct Section {
     pub body: Vec<Part>,
 }
 
-/// The level of detail of a section. A comment shows everything, but folds what is not for everyone.
+/// The level of detail of a section. A comment shows everything, but folds details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// Every report shows it.
@@ -61,7 +61,7 @@ pub struct Table {
 /// An entry of [`Part::Findings`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// The code.
     pub code: &'static str,
@@ -69,7 +69,7 @@ pub struct Remark {
     pub summary: String,
     /// Further sentences.
     pub sentences: Vec<String>,
-    /// Lines to paste, which are never broken.
+    /// Lines to paste, which are never wrapped.
     pub commands: Vec<String>,
 }
 
@@ -96,7 +96,7 @@ impl Table {
 }
 
 impl Section {
-    /// A section of the parts that say something.
+    /// Returns a section with the parts that are not empty.
     pub(crate) fn new<const N: usize>(
         title: impl Into<String>,
         detail: Detail,
@@ -106,7 +106,7 @@ impl Section {
         Self { title: title.into(), detail, body }
     }
 
-    /// The same; none if no part says anything.
+    /// Returns the same; `None` if no part has content.
     pub(crate) fn unless_empty(self) -> Option<Self> {
         (!self.body.is_empty()).then_some(self)
     }

@@ -1,5 +1,5 @@
-//! What follows on a pass as time goes on: a line for each change, when it settles, and a chart. The
-//! same as data, pass by pass.
+//! What follows a pass as time goes on: a line for each change, when it settles, and a chart; also
+//! as data, pass by pass.
 
 use std::collections::BTreeMap;
 
@@ -22,12 +22,12 @@ use crate::whatif::timeline::{
     Change, Lack, LastValue, Limited, PENDING, Stays, Timeline, Tolerated,
 };
 
-/// A timeline with what its words need of the first pass.
+/// A timeline, with what its words need from the first pass.
 #[derive(Debug)]
 pub struct Played<'a> {
     pub(super) timeline: &'a Timeline,
     pub(super) certainty: Certainty,
-    /// What each metric of the spec is called.
+    /// The labels of the metrics of the spec.
     metrics: Vec<String>,
     pub(super) bounds: (i32, i32),
     /// The controller's `--horizontal-pod-autoscaler-cpu-initialization-period`.
@@ -35,7 +35,7 @@ pub struct Played<'a> {
 }
 
 impl<'a> Played<'a> {
-    /// Words a timeline. `input` is that of its first pass, `is_open` whether it could be another.
+    /// Words a timeline. `input` belongs to its first pass; `is_open` says if another result is possible.
     pub(super) fn new(timeline: &'a Timeline, input: &Input, is_open: bool) -> Self {
         let spec = &input.snapshot.hpa.spec;
         Self {
@@ -47,7 +47,7 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// A row for each change, of many only the first unless `wide`; how it ends, what it comes to, and a
+    /// Returns a row for each change (only the first of many unless `wide`), how it ends, the totals, and a
     /// chart.
     pub(super) fn section(&self, symbols: Symbols, wide: bool) -> Section {
         let Timeline { start, period, span, passes, totals, .. } = self.timeline;
@@ -65,7 +65,7 @@ impl<'a> Played<'a> {
         Section { title, detail: Detail::Always, body: body.collect() }
     }
 
-    /// A row for each change, of many only the first unless `wide`.
+    /// Returns a row for each change; only the first of many unless `wide`.
     pub(super) fn changes(
         &self,
         time: (&'static str, bool),
@@ -87,7 +87,7 @@ impl<'a> Played<'a> {
         table.into_iter().chain(more.map(|more| Part::Text(vec![more]))).collect()
     }
 
-    /// Why a pass made of the replicas what it did.
+    /// Words why a pass changed the replicas as it did.
     pub(super) fn because(&self, change: &Change) -> String {
         let asked = match (change.proposal, change.by.and_then(|by| self.metrics.get(by))) {
             (None, _) => String::new(),
@@ -132,7 +132,7 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// How it ends.
+    /// Words how it ends.
     fn end(&self) -> Vec<String> {
         let Timeline { start, span, passes, changes, swing, is_settled, .. } = self.timeline;
         let last = passes.last().map_or(0, |point| point.replicas);
@@ -166,7 +166,7 @@ impl<'a> Played<'a> {
         std::iter::once(end).chain(open).collect()
     }
 
-    /// The replicas from the pass before the first on.
+    /// Returns the replicas from the pass before the first on.
     pub(super) fn replicas(&self, name: &str) -> Series {
         let Timeline { start, passes, changes, .. } = self.timeline;
         let before = changes.first().filter(|change| change.time == *start);
@@ -175,7 +175,7 @@ impl<'a> Played<'a> {
         self.series(name, -1, counts)
     }
 
-    /// Counts pass by pass, where they change; the first is that of a place.
+    /// Returns counts pass by pass, where they change; the first has a given place.
     pub(super) fn series(
         &self,
         name: &str,
@@ -188,7 +188,7 @@ impl<'a> Played<'a> {
         Series { name: name.to_owned(), steps, shape: Shape::Steps }
     }
 
-    /// Replicas over time.
+    /// Charts replicas over time.
     pub fn chart(&self) -> Chart {
         let Timeline { start, period, span, passes, .. } = self.timeline;
         let replicas = self.replicas("replicas");
@@ -213,7 +213,7 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// What is assumed of what follows, each with what it is about.
+    /// Words the assumptions about what follows, each with its subject.
     pub(super) fn assumed(&self) -> Vec<(String, String)> {
         let times = self.timeline.times;
         let load = match &self.timeline.trace {
@@ -265,7 +265,7 @@ impl<'a> Played<'a> {
         assumed
     }
 
-    /// Which pods are assumed to stay as they are, and why.
+    /// Words which pods are assumed to stay as they are, and why.
     fn stays(&self) -> String {
         let mut by_lack: BTreeMap<Lack, Vec<&str>> = BTreeMap::new();
         for Stays { pod, lacks } in &self.timeline.stays {
@@ -294,10 +294,10 @@ impl<'a> Played<'a> {
     }
 }
 
-/// How many pods with the same lack are named.
+/// How many pods with the same problem are named.
 const NAMED: usize = 5;
 
-/// As many changes are read at a glance.
+/// The number of changes that can be read at a glance.
 const SHOWN: usize = 20;
 
 impl Serialize for Played<'_> {
@@ -335,7 +335,7 @@ impl Serialize for Played<'_> {
 }
 
 impl Played<'_> {
-    /// What a pass made of the replicas, as data.
+    /// Returns how a pass changed the replicas, as data.
     pub(super) fn view(&self, change: &Change) -> ChangeView<'_> {
         ChangeView {
             time: SecondsTime(change.time).to_string(),
@@ -347,12 +347,12 @@ impl Played<'_> {
         }
     }
 
-    /// The passes that changed the replicas, as data.
+    /// Returns the passes that changed the replicas, as data.
     pub(super) fn change_views(&self) -> Vec<ChangeView<'_>> {
         self.timeline.changes.iter().map(|change| self.view(change)).collect()
     }
 
-    /// Every pass, as data.
+    /// Returns every pass, as data.
     pub(super) fn passes(&self) -> PassesView {
         let passes = &self.timeline.passes;
         PassesView {

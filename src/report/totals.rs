@@ -1,4 +1,4 @@
-//! What the passes of a run come to, in a sentence and as data.
+//! The totals of the passes of a run, in a sentence and as data.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use super::words::{count, long};
 use crate::apimachinery::json::SecondsTime;
 use crate::whatif::timeline::{Peak, Stretch, Totals};
 
-/// Totals as the contract's object.
+/// Totals as the published object.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TotalsView {
@@ -20,7 +20,7 @@ pub(super) struct TotalsView {
     settled: bool,
 }
 
-/// What is known of the replicas alone.
+/// What is known about the replicas alone.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ReplicasView {
@@ -85,9 +85,9 @@ impl From<Stretch> for StretchView {
     }
 }
 
-/// Replica-hours, rounded to what can be compared at a glance.
+/// Returns replica-hours, rounded so that they can be compared at a glance.
 pub(super) fn hours(hours: f64) -> String {
-    // What rounds up to 10.00 is 10.0.
+    // A value that rounds up to 10.00 is 10.0.
     match hours {
         ..9.995 => format!("{hours:.2}"),
         ..99.95 => format!("{hours:.1}"),
@@ -95,7 +95,7 @@ pub(super) fn hours(hours: f64) -> String {
     }
 }
 
-/// The totals of a run in a sentence.
+/// Words the totals of a run, in a sentence.
 pub(super) fn sentence(totals: &Totals) -> String {
     let (lowest, highest) = (totals.lowest, totals.highest.replicas);
     let mut parts = vec![format!(

@@ -11,7 +11,7 @@ use crate::snapshot::hpa::MetricValueStatus;
 use crate::whatif::overrides::Override;
 use crate::whatif::thresholds::Unit;
 
-/// What a metric said: `63% (12m)`, `12m`, `-` for nothing.
+/// Words a metric's value: `63% (12m)`, `12m`, `-` for none.
 pub(super) fn value(value: &MetricValueStatus) -> String {
     let amount = value.average_value.as_ref().or(value.value.as_ref()).map(quantity);
     match (value.average_utilization, amount) {
@@ -21,12 +21,12 @@ pub(super) fn value(value: &MetricValueStatus) -> String {
     }
 }
 
-/// An amount in thousandths.
+/// Returns an amount in thousandths.
 pub(super) fn amount(milli: i64, format: Format) -> String {
     quantity(&Quantity::from_milli(milli, format))
 }
 
-/// A value of a metric in the unit of its thresholds.
+/// Returns a value of a metric in the unit of its thresholds.
 pub(super) fn in_unit(value: i64, unit: Unit, format: Format) -> String {
     match unit {
         Unit::Percent => format!("{value}%"),
@@ -34,12 +34,12 @@ pub(super) fn in_unit(value: i64, unit: Unit, format: Format) -> String {
     }
 }
 
-/// The distance between two times, rough where it is long, as kubectl shows ages.
+/// Returns the distance between two times, rough if it is long, as kubectl shows ages.
 pub(super) fn distance(from: Timestamp, to: Timestamp) -> String {
     age(to.duration_since(from))
 }
 
-/// `06:03:20Z`, with the date where it is not today.
+/// Returns `06:03:20Z`, with the date if it is not today.
 pub(super) fn time(now: Timestamp, at: Timestamp) -> String {
     let text = SecondsTime(at).to_string();
     let today = SecondsTime(now).to_string();
@@ -49,7 +49,7 @@ pub(super) fn time(now: Timestamp, at: Timestamp) -> String {
     }
 }
 
-/// `06:03:20Z (in 3m20s)`, with the date where it is not today.
+/// Returns `06:03:20Z (in 3m20s)`, with the date if it is not today.
 pub(super) fn future(now: Timestamp, at: Timestamp) -> String {
     let shown = time(now, at);
     if at > now {
@@ -77,14 +77,14 @@ pub(super) fn list(parts: &[String]) -> String {
     }
 }
 
-/// What is assumed of something, and what was observed.
+/// Words what is assumed about something, and what was observed.
 pub(super) fn in_words(own: &Override, arrow: &str) -> String {
     let observed = own.observed.as_ref();
     let observed = observed.map(|observed| format!(" (observed {})", observed.plain()));
     format!("{} {}{}", own.item, assumed(own, arrow), observed.unwrap_or_default())
 }
 
-/// What is assumed, with what it comes to.
+/// Words what is assumed, with its result.
 pub(super) fn assumed(own: &Override, arrow: &str) -> String {
     match &own.result {
         Some(result) => format!("{} {arrow} {}", own.assumed, result.plain()),
@@ -92,7 +92,7 @@ pub(super) fn assumed(own: &Override, arrow: &str) -> String {
     }
 }
 
-/// With a capital at the start.
+/// Capitalizes the start.
 pub(super) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     match letters.next() {

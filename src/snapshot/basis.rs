@@ -1,4 +1,4 @@
-//! What an answer rests on besides the objects: what was assumed, and where the rest comes from. `report`
+//! What an answer is based on besides the objects: assumptions, and where the rest comes from. `report`
 //! puts it into words.
 
 use jiff::Timestamp;
@@ -7,44 +7,44 @@ use super::control_plane::{ManagerFact, Unshown};
 use super::right::MissingRight;
 use crate::version::Version;
 
-/// One thing that the answer rests on.
+/// One item that the answer is based on.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Basis {
-    /// The time of the pass, where nothing states it.
+    /// The time of the pass, if the input does not state it.
     Clock {
         /// The time.
         time: Timestamp,
-        /// Whose it is.
+        /// Where it comes from.
         source: ClockSource,
     },
     /// Flags of the controller.
     Flags {
-        /// Each with its value.
+        /// Each flag with its value.
         settings: Vec<String>,
         /// Where they come from.
         source: SettingSource,
     },
     /// Feature gates of the controller.
     Gates {
-        /// Each with its value.
+        /// Each gate with its value.
         settings: Vec<String>,
         /// Where they come from.
         source: SettingSource,
     },
-    /// What the controller manager does not show, and why.
+    /// What could not be read about the controller manager, and why.
     ManagerUnread(Vec<(ManagerFact, Unshown)>),
-    /// A version that is not stated, or whose rules are not confirmed.
+    /// A version that is not stated, or whose rules are unconfirmed.
     Version(Version),
-    /// The target itself instead of its scale, which may not be read.
+    /// The target itself, used because its scale may not be read.
     Target {
         /// Its kind.
         kind: String,
-        /// Its replicas; none where there is no target.
+        /// Its replicas; `None` if there is no target.
         replicas: Option<i32>,
-        /// The right that is missing to read the scale.
+        /// The missing right to read the scale.
         right: MissingRight,
     },
-    /// `status.replicas` of a target that carries no status: its `spec.replicas`.
+    /// `status.replicas` of a target without a status: its `spec.replicas`.
     StatusReplicas {
         /// Its kind.
         kind: String,
@@ -53,23 +53,23 @@ pub enum Basis {
     },
 }
 
-/// Whose time it is.
+/// Where a time comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockSource {
-    /// The system's; the objects were saved at an unknown time.
+    /// The system clock; the objects were saved at an unknown time.
     System,
-    /// That of the API server when it answered.
+    /// The API server's clock when it answered.
     Server,
-    /// The system's, as the API server states no time.
+    /// The system clock, because the API server states no time.
     Local,
 }
 
-/// Where settings of the controller come from that are not stated.
+/// Where the controller's settings come from if they are not stated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingSource {
     /// This pod of the controller manager sets them.
     Pod(String),
-    /// They have their defaults, as this pod does not set them.
+    /// They have their defaults, because this pod does not set them.
     PodDefaults(String),
     /// They are assumed to have their defaults.
     Defaults,

@@ -1,5 +1,5 @@
-//! The clock of saved objects, and what speaks against it. A pass compares times: whether a pod is still
-//! starting, and which recommendations still count. Objects that state no time are judged by the system's
+//! The clock of saved objects, and doubts about it. A pass compares times: whether a pod is still
+//! starting, and which recommendations still count. Objects that state no time are evaluated with the system
 //! clock, and a stated time may belong to other samples.
 
 use jiff::{SignedDuration, Timestamp};
@@ -7,12 +7,12 @@ use serde::{Serialize, Serializer};
 
 use super::{MetricAnswer, Snapshot};
 
-/// The system's clock is that of the samples if they are no older than this: metrics pipelines take
+/// The system clock fits the samples if they are no older than this: metrics pipelines take
 /// minutes at most.
 const CLOSE: SignedDuration = SignedDuration::from_mins(5);
-/// Two machines agree to this.
+/// The expected difference between the clocks of two machines.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
-/// A pipeline that has been broken for this long is rarer than a wrong time.
+/// A wrong time is more likely than a pipeline that has been broken for this long.
 const OLD: SignedDuration = SignedDuration::from_hours(1);
 
 /// Where a clock comes from.
@@ -20,11 +20,11 @@ const OLD: SignedDuration = SignedDuration::from_hours(1);
 pub enum Clock {
     /// It is stated, or objects and clock were read at the same time.
     Stated,
-    /// It is the system's, and the objects were saved at an unknown time.
+    /// It is the system clock, and the objects were saved at an unknown time.
     System,
 }
 
-/// Why the samples of a snapshot may belong to another time than its clock.
+/// Why the samples of a snapshot may belong to a different time from its clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClockDoubt {
@@ -43,16 +43,16 @@ fn seconds<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::E
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Why {
-    /// The input states no time, and the system's is far from the samples.
+    /// The input states no time, and the system clock is far from the samples.
     Unstated,
     /// The samples were taken after the stated time.
     Ahead,
-    /// The samples are old for the stated time: metrics have failed to arrive, or the time is wrong.
+    /// The samples are old at the stated time: metrics have not arrived, or the time is wrong.
     Old,
 }
 
 impl ClockDoubt {
-    /// The doubt about the clock of saved objects, by samples that state their time.
+    /// Returns the doubt about the clock of saved objects, judging by samples that state their time.
     pub fn of(snapshot: &Snapshot, clock: Clock) -> Option<Self> {
         let pods = snapshot.pod_metrics.iter().map(|sample| sample.timestamp);
         let custom = snapshot.metrics.iter().flat_map(|answer| match answer {
@@ -69,8 +69,8 @@ impl ClockDoubt {
         Some(Self { why, newest })
     }
 
-    /// The other time at which the pass may be, where the clock is no more likely than that. A stated
-    /// time is kept where the samples can be old.
+    /// Returns the alternative time of the pass, if it is at least as likely as the clock. A stated
+    /// time is kept if the samples may be old.
     pub fn alternative(&self) -> Option<Timestamp> {
         (self.why != Why::Old).then_some(self.newest)
     }

@@ -1,5 +1,5 @@
-//! What a cluster shows of the control plane: the pods of the controller manager, who of them leads,
-//! and the server's version. Of these pods nothing is kept but what a pass depends on.
+//! What a cluster reveals about the control plane: the pods of the controller manager, which of them
+//! leads, and the server's version. Of these pods, only what a pass depends on is kept.
 
 use super::evidence::LEASE_NAMESPACE;
 use super::manager::{MANAGER, ManagerSettings};
@@ -10,36 +10,36 @@ use crate::version::Version;
 /// The label of the controller manager's pods, where kubeadm, kind and minikube run it.
 pub const MANAGER_LABEL: (&str, &str) = ("component", "kube-controller-manager");
 
-/// What is known of the control plane.
+/// What is known about the control plane.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ControlPlane {
-    /// The pods of the controller manager that may run.
+    /// The pods of the controller manager that may be running.
     pub pods: Vec<ManagerPod>,
     /// Who holds the controller manager's lease.
     pub holder: Option<String>,
     /// The server's version, or the one that it emulates.
     pub server: Option<Version>,
-    /// What could not be read of the controller manager, and why.
+    /// What could not be read about the controller manager, and why.
     pub unread: Vec<(ManagerFact, Unshown)>,
 }
 
-/// Something of the controller manager.
+/// A fact about the controller manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ManagerFact {
     /// Its flags.
     Flags,
-    /// Since when it leads.
+    /// Since when it has been the leader.
     Start,
 }
 
-/// Why something of the controller manager could not be read.
+/// Why a fact about the controller manager could not be read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Unshown {
     /// The request was not answered.
     Cause(Cause),
-    /// There is no pod of it.
+    /// It has no pod.
     NoPod,
-    /// These pods differ, and which of them leads is not known.
+    /// These pods differ, and the leader is unknown.
     PodsDiffer(Vec<String>),
 }
 
@@ -48,12 +48,12 @@ pub enum Unshown {
 pub struct ManagerPod {
     /// Its name.
     pub name: Box<str>,
-    /// What it runs with.
+    /// Its settings.
     pub settings: ManagerSettings,
 }
 
 impl ManagerPod {
-    /// The pod, if it is one of the controller manager that may run, without what it runs with.
+    /// Takes the settings out of a pod; returns them if it is a controller manager that may be running.
     pub(crate) fn of(pod: &mut Pod) -> Option<Self> {
         let settings = *pod.manager.take()?;
         let (label, value) = MANAGER_LABEL;
@@ -71,11 +71,11 @@ impl ManagerPod {
 }
 
 impl ControlPlane {
-    /// The pod whose settings count: that of the leader, or any where all have the same.
+    /// Returns the pod whose settings apply: the leader, or any pod if all have the same settings.
     ///
     /// # Errors
     ///
-    /// Which of the pods counts is not known.
+    /// It is unknown which pod applies.
     pub(super) fn leader(&self) -> Result<Option<&ManagerPod>, Unshown> {
         let holder = self.holder.as_deref();
         let leader = self.pods.iter().find(|pod| holder.is_some_and(|holder| pod.leads(holder)));
@@ -104,7 +104,7 @@ mod tests {
     use crate::snapshot::manager::{ManagerFlag, ManagerSettings};
     use crate::version::Version;
 
-    /// What a pod of the controller manager with these parts shows.
+    /// Returns what a pod of the controller manager with these changes reveals.
     fn read(name: &str, change: impl FnOnce(&mut Value)) -> Option<ManagerPod> {
         let mut pod = json!({
             "metadata": {
@@ -259,7 +259,7 @@ mod tests {
                 35,
                 [Some(false), None],
             ),
-            // There is no such gate yet.
+            // That gate does not exist yet.
             (&["--feature-gates=AllAlpha=true"], 32, [Some(true), None]),
         ] {
             let settings = settings(args);

@@ -27,8 +27,8 @@ pub struct Controller {
     pub gates: Gates,
 }
 
-/// Whether what a feature gate switches is on, be it by the gate or because the version has it
-/// always or never.
+/// Whether each gated feature is on, either by its gate or because the version has locked it on or
+/// off.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gates {
     /// `HPAScaleToZero`.
@@ -48,8 +48,8 @@ pub struct Gates {
 }
 
 impl Gates {
-    /// The gates of a version, with those that are set. A gate that the version does not have, or
-    /// has locked, stays as the version has it.
+    /// Returns the gates of a version, with the given settings. A gate that the version does not have, or
+    /// has locked, keeps the version's value.
     pub fn new(version: &Version, set: impl Fn(&str) -> Option<bool>) -> Self {
         let mut gates = Self::default();
         for (gate, on) in gates.each() {
@@ -59,7 +59,7 @@ impl Gates {
         gates
     }
 
-    /// Those of them that can be set in this version, by name.
+    /// Returns the gates that can be set in this version, by name.
     pub fn settable(mut self, version: &Version) -> impl Iterator<Item = (&'static str, bool)> {
         let gates = self.each().map(|(gate, on)| (gate, *on));
         gates.into_iter().filter(|(gate, _)| Stage::of(gate, version).is_settable())
@@ -79,8 +79,8 @@ impl Gates {
 }
 
 impl Controller {
-    /// The gates as they would be in another version: those that are set stay as far as it lets
-    /// them.
+    /// Returns the gates as they would be in another version: those that are set keep their values if that
+    /// version allows it.
     pub fn gates_in(&self, version: &Version) -> Gates {
         let set: Vec<(&str, bool)> = self.gates.settable(&self.version).collect();
         Gates::new(version, |gate| {
@@ -89,12 +89,12 @@ impl Controller {
         })
     }
 
-    /// The controller of a version with its default flags and gates.
+    /// Returns the controller of a version with its default flags and gates.
     pub fn new(version: Version) -> Self {
         Self::with_flags(version, Flags::default())
     }
 
-    /// The controller of a version with these flags and its default gates.
+    /// Returns the controller of a version with these flags and its default gates.
     pub(crate) fn with_flags(version: Version, flags: Flags) -> Self {
         Self {
             gates: Gates::new(&version, |_| None),
@@ -127,10 +127,10 @@ pub struct Tolerances {
 }
 
 impl Controller {
-    /// The tolerances over an HPA: its own, or the controller's.
+    /// Returns the tolerances for an HPA: its own, or the controller's.
     pub fn tolerances(&self, spec: &HpaSpec) -> Tolerances {
         let behavior = spec.behavior.as_ref().filter(|_| self.gates.configurable_tolerance);
-        // The API server re-emits quantities in canonical form; the float is taken from that.
+        // The API server writes quantities in canonical form; the float is parsed from that.
         let own = |rules: &Option<ScalingRules>| {
             let tolerance = rules.as_ref()?.tolerance.as_ref()?;
             Some(tolerance.canonicalized().approximate_f64())

@@ -1,6 +1,6 @@
-//! What the API shows of the controller's past. A pass looks at none of it; what it says about the
-//! controller's memory is the business of [`crate::memory`]. Times are those of the API: whole
-//! seconds, the fraction dropped.
+//! Evidence in the API of the controller's past. A pass uses none of it; what it says about the
+//! controller's history is determined in [`crate::memory`]. Times are the API's: whole seconds, the
+//! fraction dropped.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use super::written::last_write;
 use crate::apimachinery::json::time;
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 
-/// What is known besides the HPA itself.
+/// What is known in addition to the HPA itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evidence {
     /// Events about HPAs, in any order.
@@ -20,65 +20,65 @@ pub struct Evidence {
     pub scaled: Vec<Event>,
     /// The lease of the controller manager.
     pub lease: Option<Lease>,
-    /// What was seen of earlier passes while the HPA was watched.
+    /// What was observed of earlier passes while the HPA was watched.
     pub seen: Vec<SeenPass>,
-    /// The rescales that states without a gap show; none where there are no such states.
+    /// The rescales shown by an unbroken sequence of states; `None` if there is no such sequence.
     pub rescales: Option<Rescales>,
-    /// How many replicas the target had; none where it does not say since when.
+    /// How many replicas the target had; `None` if it does not say since when.
     pub counted: Option<Counted>,
 }
 
-/// The `status.replicas` of a target, which averages per pod are taken over, while its status stayed
-/// as it was.
+/// The `status.replicas` of a target, which averages per pod are computed over, while its status was
+/// unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
-    /// How many, more than none.
+    /// The number of replicas, at least one.
     pub replicas: i32,
-    /// When the status was last changed before, by `managedFields`.
+    /// When the status had last changed, according to `managedFields`.
     pub since: Timestamp,
     /// When it was read.
     pub until: Timestamp,
 }
 
-/// All rescales of the controller since some time, by the states of the HPA that its passes left.
+/// All rescales by the controller since some time, derived from the HPA states that its passes left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rescales {
-    /// There were no others since.
+    /// The start: these are all rescales since then.
     #[serde(serialize_with = "time::serialize")]
     pub since: Timestamp,
-    /// By how many replicas, positive where there were more of them afterwards; the oldest first.
+    /// The change in replicas, positive for an increase; the oldest first.
     pub changes: Vec<ScaleEvent>,
 }
 
-/// The recommendations of passes that left a status which has been overwritten since.
+/// The recommendations of passes whose status has since been overwritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SeenPass {
-    /// They were not lower.
+    /// The lower bound of the recommendation.
     pub at_least: i32,
-    /// They were not higher; the largest integer where nothing is known.
+    /// The upper bound; the largest integer if unknown.
     pub at_most: i32,
-    /// What they were by all appearances.
+    /// The most likely recommendation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub likely: Option<i32>,
     /// When the status was written.
     #[serde(serialize_with = "time::serialize")]
     pub time: Timestamp,
-    /// Until when it is known to have stood.
+    /// The last time at which it is known to have been in place.
     #[serde(serialize_with = "time::serialize")]
     pub until: Timestamp,
-    /// At its time the spec was changed, and not the status.
+    /// At that time the spec was changed, but not the status.
     #[serde(default, rename = "kept", skip_serializing_if = "std::ops::Not::not")]
     pub spec_changed: bool,
-    /// Its passes may not have got to a recommendation.
+    /// Its passes may not have reached a recommendation.
     #[serde(default, rename = "unread", skip_serializing_if = "std::ops::Not::not")]
     pub may_lack_recommendation: bool,
 }
 
 impl Counted {
-    /// The replicas of a target that was read at some time, if it tells since when its status has been
-    /// as it is. That a count is taken away leaves no trace, so none is no count.
+    /// Returns the replicas of a target that was read at some time, if it says since when its status is
+    /// unchanged. Removing a count leaves no trace, so a count of zero is unusable.
     pub(crate) fn new(
         replicas: i32,
         managed: &[ManagedFieldsEntry],
@@ -92,69 +92,69 @@ impl Counted {
 /// An event about an HPA or its target (`v1` or `events.k8s.io/v1`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Event {
-    /// The namespace of what it is about.
+    /// The namespace of the object that it is about.
     pub namespace: String,
-    /// Its name.
+    /// The object's name.
     pub name: String,
-    /// Its uid; empty where the event leaves it out.
+    /// The object's uid; empty if the event omits it.
     pub uid: String,
     /// The reason, such as `SuccessfulRescale`.
     pub reason: String,
     /// The message.
     pub message: String,
-    /// When it was first seen.
+    /// When it first occurred.
     pub first: Option<Timestamp>,
-    /// When it was last seen.
+    /// When it last occurred.
     pub last: Option<Timestamp>,
-    /// How often it was seen.
+    /// How often it occurred.
     pub count: i32,
 }
 
-/// `Lease` of the controller manager: who leads, since when, and whether it still does.
+/// `Lease` of the controller manager: who leads, since when, and whether it still leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
-    /// When the leader took over; nothing that it remembers is older.
+    /// When the leader took over; its history is no older.
     pub acquired: Timestamp,
-    /// When it last said that it is there.
+    /// When it last renewed the lease.
     pub renewed: Timestamp,
-    /// How long after that another one takes over.
+    /// How long after that another instance may take over.
     pub duration: SignedDuration,
 }
 
-/// Where the leader of the controller manager is elected.
+/// The namespace of the controller manager's lease.
 pub const LEASE_NAMESPACE: &str = "kube-system";
 /// The name of that lease.
 pub const LEASE_NAME: &str = "kube-controller-manager";
 
-/// Whose ReplicaSets are scaled where it is scaled itself.
+/// The kind whose events show how its ReplicaSets are scaled.
 pub const DEPLOYMENT: &str = "Deployment";
-/// The reason of the events about that.
+/// The reason of these events.
 pub const SCALED: &str = "ScalingReplicaSet";
 
-/// A lease that was renewed longer ago is lost for good, whichever clocks disagree.
+/// A lease that was renewed longer ago is lost for good, however far clocks differ.
 const LOST: SignedDuration = SignedDuration::from_secs(60);
 
 impl Lease {
-    /// Whether the one who renewed it last still leads: another may take over from then on.
+    /// Whether the last holder still leads; after that another may take over.
     pub(crate) fn is_held(&self, now: Timestamp) -> bool {
         self.renewed + self.duration >= now
     }
 
-    /// Whether no one holds it any more.
+    /// Whether the lease has no holder any more.
     pub(crate) fn has_lapsed(&self, now: Timestamp) -> bool {
         now.duration_since(self.renewed) >= self.duration.max(LOST)
     }
 }
 
 impl Event {
-    /// Whether it is about this HPA, and not about an earlier one of its name.
+    /// Whether it is about this HPA, rather than an earlier one of the same name.
     pub fn is_about(&self, hpa: &Hpa) -> bool {
         self.uid.is_empty() || hpa.uid.as_ref().is_none_or(|uid| *uid == self.uid)
     }
 }
 
 impl Evidence {
-    /// What it tells of the HPAs that there have been under the name of one.
+    /// Returns the evidence about all HPAs that have had this HPA's name.
     pub fn of(&self, hpa: &Hpa) -> Self {
         let of_its_name =
             |event: &&Event| event.name == hpa.name && event.namespace == hpa.namespace;

@@ -1,7 +1,7 @@
 //! The HorizontalPodAutoscaler in the shape of `autoscaling/v2`, the version that the controller
-//! works on. Fields keep the API's names and laxness: an object that has passed its API server is
-//! taken as the controller would take it, valid or not. Older versions are converted in
-//! [`crate::apiserver::convert`], defaults filled in by [`crate::apiserver::default`], manifests judged by
+//! works with. Fields keep the API's names and laxness: an object that has passed its API server is
+//! interpreted as by the controller, valid or not. Older versions are converted in
+//! [`crate::apiserver::convert`], defaults filled in by [`crate::apiserver::default`], manifests validated by
 //! [`crate::apiserver::validate`].
 
 use std::fmt;
@@ -25,19 +25,19 @@ pub struct Hpa {
     pub namespace: String,
     /// `metadata.uid`; present when an API server has accepted the object.
     pub uid: Option<String>,
-    /// `metadata.resourceVersion`: which state of it this is.
+    /// `metadata.resourceVersion`: the state of the object.
     pub resource_version: String,
     /// When its parts were written.
     pub written: Written,
-    /// `metadata.deletionTimestamp`: it is to go.
+    /// `metadata.deletionTimestamp`: set once it has been marked for deletion.
     pub deletion_timestamp: Option<Timestamp>,
     /// `metadata.labels`, by which lists of HPAs are selected.
     pub labels: Labels,
     /// The object that controls it, such as a ScaledObject.
     pub owner: Option<OwnerReference>,
-    /// `metadata.generation`, which API servers count from 1.37 on.
+    /// `metadata.generation`, which API servers maintain from 1.37 on.
     pub generation: Option<i64>,
-    /// The desired behaviour, with defaults applied.
+    /// The desired behavior, with defaults applied.
     pub spec: HpaSpec,
     /// What the controller last wrote.
     pub status: HpaStatus,
@@ -54,7 +54,7 @@ impl Hpa {
 
 #[cfg(test)]
 impl Hpa {
-    /// The HPA of unit tests, with these fields of its spec and this status.
+    /// Builds the HPA of unit tests, with these fields of its spec and this status.
     pub(crate) fn of(spec: &serde_json::Value, status: serde_json::Value) -> Self {
         let mut hpa = crate::build::hpa(spec);
         Self {
@@ -110,13 +110,13 @@ pub struct CrossVersionObjectReference {
 }
 
 impl CrossVersionObjectReference {
-    /// The API group; empty also where the version cannot be read, as for the controller's metrics
+    /// Returns the API group; empty also if the version is malformed, as for the controller's metrics
     /// client.
     pub fn group(&self) -> &str {
         names::group(&self.api_version)
     }
 
-    /// Whether it is a namespace, whose metrics are asked for without its name.
+    /// Whether it is a namespace, whose metrics are requested without its name.
     pub fn is_namespace(&self) -> bool {
         self.group().is_empty() && self.kind == "Namespace"
     }
@@ -174,7 +174,7 @@ pub enum MetricSource<'s> {
 pub(crate) const METRIC_SOURCE_TYPES: [&str; 5] =
     ["ContainerResource", "External", "Object", "Pods", "Resource"];
 
-/// What a metric is called without its selector. The object is given as kind and name.
+/// Returns the label of a metric without its selector. The object is given as kind and name.
 pub(crate) fn short_label(name: &str, container: Option<&str>, object: Option<&str>) -> String {
     let container = container.map_or_else(String::new, |container| format!(" in {container}"));
     let object = object.map_or_else(String::new, |object| format!(" on {object}"));
@@ -182,7 +182,7 @@ pub(crate) fn short_label(name: &str, container: Option<&str>, object: Option<&s
 }
 
 impl MetricSpec {
-    /// The source of the metric.
+    /// Returns the source of the metric.
     pub fn source(&self) -> MetricSource<'_> {
         let source = match self.type_.as_str() {
             "Resource" => self.resource.as_ref().map(MetricSource::Resource),
@@ -197,7 +197,7 @@ impl MetricSpec {
         source.unwrap_or(MetricSource::Unknown)
     }
 
-    /// The name of the resource or metric; empty where there is no source of the type.
+    /// Returns the name of the resource or metric; empty if the source of the type is missing.
     pub fn name(&self) -> &str {
         match self.source() {
             MetricSource::Resource(source) => &source.name,
@@ -206,7 +206,7 @@ impl MetricSpec {
         }
     }
 
-    /// The container, for ContainerResource.
+    /// Returns the container, for ContainerResource.
     pub fn container(&self) -> Option<&str> {
         match self.source() {
             MetricSource::ContainerResource(source) => Some(&source.container),
@@ -214,7 +214,7 @@ impl MetricSpec {
         }
     }
 
-    /// The object that is described, for Object.
+    /// Returns the described object, for Object.
     pub fn described_object(&self) -> Option<&CrossVersionObjectReference> {
         match self.source() {
             MetricSource::Object(source) => Some(&source.described_object),
@@ -222,7 +222,7 @@ impl MetricSpec {
         }
     }
 
-    /// The group of the metrics API that is asked for it; empty where there is no source of the type.
+    /// Returns the group of the metrics API that serves it; empty if the source of the type is missing.
     pub fn api_group(&self) -> &'static str {
         match self.source() {
             MetricSource::Resource(_) | MetricSource::ContainerResource(_) => "metrics.k8s.io",
@@ -242,13 +242,13 @@ impl MetricSpec {
         matches!(self.source(), MetricSource::Object(_) | MetricSource::External(_))
     }
 
-    /// Whether its proposal depends on pods: an average over the replicas of a status does not.
+    /// Whether its proposal depends on pods: an average over the replicas in a status does not.
     pub fn needs_pods(&self) -> bool {
         let average = self.target().is_some_and(|target| target.average_value.is_some());
         !(self.is_total() && average)
     }
 
-    /// The target; none where there is no source of the type.
+    /// Returns the target; `None` if the source of the type is missing.
     pub fn target(&self) -> Option<&MetricTarget> {
         match self.source() {
             MetricSource::Resource(source) => Some(&source.target),
@@ -260,13 +260,13 @@ impl MetricSpec {
         }
     }
 
-    /// The target, to be changed.
+    /// Returns the target for modification.
     pub(crate) fn target_mut(&mut self) -> Option<&mut MetricTarget> {
         let (type_, mut targets) = (self.type_.clone(), self.targets_mut());
         targets.find_map(|(of, target)| (of == type_).then_some(target))
     }
 
-    /// The targets of all sources, whatever the type, each with the type that it belongs to.
+    /// Returns the targets of all sources, whatever the type, each with the type that it belongs to.
     pub(crate) fn targets_mut(
         &mut self,
     ) -> impl Iterator<Item = (&'static str, &mut MetricTarget)> {
@@ -281,7 +281,7 @@ impl MetricSpec {
         targets.into_iter().filter_map(|(type_, target)| Some((type_, target?)))
     }
 
-    /// Name and selector of a metric that is no resource.
+    /// Returns the name and selector of a metric that is not a resource.
     pub fn identifier(&self) -> Option<&MetricIdentifier> {
         match self.source() {
             MetricSource::Pods(source) => Some(&source.metric),
@@ -291,14 +291,14 @@ impl MetricSpec {
         }
     }
 
-    /// The selector of a metric, as text; empty where everything is selected, or nothing readable.
+    /// Returns the selector of a metric as text; empty if it selects everything or is malformed.
     pub fn selector(&self) -> String {
         let selector = self.identifier().and_then(|metric| metric.selector.as_ref());
         let selector = selector.and_then(|selector| selector.to_selector().ok());
         selector.map(|selector| selector.to_string()).unwrap_or_default()
     }
 
-    /// What it is called to people: `cpu in app`, `requests on Ingress/main{verb=GET}`.
+    /// Returns its label for people: `cpu in app`, `requests on Ingress/main{verb=GET}`.
     pub fn label(&self) -> String {
         let label = self.short_label();
         match self.selector() {
@@ -307,13 +307,13 @@ impl MetricSpec {
         }
     }
 
-    /// The label without the selector.
+    /// Returns the label without the selector.
     pub(crate) fn short_label(&self) -> String {
         let object = self.described_object().map(CrossVersionObjectReference::to_string);
         short_label(self.name(), self.container(), object.as_deref())
     }
 
-    /// The metric of one container with the target of a Resource metric; any other is as it was.
+    /// Returns the metric of one container with the target of a Resource metric; other metrics unchanged.
     pub(crate) fn of_container(&self, container: &str) -> Self {
         let MetricSource::Resource(source) = self.source() else { return self.clone() };
         let ResourceMetricSource { name, target } = source.clone();
@@ -325,7 +325,7 @@ impl MetricSpec {
         }
     }
 
-    /// The metric that older APIs express as a CPU percentage.
+    /// Returns the metric that older APIs express as a CPU percentage.
     pub(crate) fn cpu_utilization(percentage: i32) -> Self {
         Self {
             type_: "Resource".to_owned(),
@@ -349,7 +349,7 @@ pub struct ObjectMetricSource {
     /// The object that the metric describes.
     #[serde(deserialize_with = "null_as_default")]
     pub described_object: CrossVersionObjectReference,
-    /// The wanted value.
+    /// The target value.
     #[serde(deserialize_with = "null_as_default")]
     pub target: MetricTarget,
     /// Name and selector of the metric.
@@ -364,7 +364,7 @@ pub struct PodsMetricSource {
     /// Name and selector of the metric.
     #[serde(deserialize_with = "null_as_default")]
     pub metric: MetricIdentifier,
-    /// The wanted average.
+    /// The target average.
     #[serde(deserialize_with = "null_as_default")]
     pub target: MetricTarget,
 }
@@ -376,7 +376,7 @@ pub struct ResourceMetricSource {
     /// The resource, such as `cpu`.
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
-    /// The wanted average or share of the requests.
+    /// The target average or share of the requests.
     #[serde(deserialize_with = "null_as_default")]
     pub target: MetricTarget,
 }
@@ -388,7 +388,7 @@ pub struct ContainerResourceMetricSource {
     /// The resource, such as `cpu`.
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
-    /// The wanted average or share of the requests.
+    /// The target average or share of the requests.
     #[serde(deserialize_with = "null_as_default")]
     pub target: MetricTarget,
     /// The container, the same in every pod.
@@ -403,7 +403,7 @@ pub struct ExternalMetricSource {
     /// Name and selector of the metric.
     #[serde(deserialize_with = "null_as_default")]
     pub metric: MetricIdentifier,
-    /// The wanted value, in all or per pod.
+    /// The target value, in total or per pod.
     #[serde(deserialize_with = "null_as_default")]
     pub target: MetricTarget,
 }
@@ -420,21 +420,21 @@ pub struct MetricIdentifier {
     pub selector: Option<LabelSelector>,
 }
 
-/// `MetricTarget`. The controller looks at the fields that are set; only for object metrics also
-/// at the type.
+/// `MetricTarget`. The controller uses the fields that are set; only for object metrics does it also
+/// use the type.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MetricTarget {
     /// `Utilization`, `Value` or `AverageValue`.
     #[serde(rename = "type", deserialize_with = "null_as_default")]
     pub type_: String,
-    /// The wanted value in all.
+    /// The target value in total.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Quantity>,
-    /// The wanted value per pod.
+    /// The target value per pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average_value: Option<Quantity>,
-    /// The wanted share of the requests, in percent.
+    /// The target share of the requests, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average_utilization: Option<i32>,
 }
@@ -476,7 +476,7 @@ pub struct ScalingPolicy {
     /// `Pods` or `Percent`.
     #[serde(rename = "type", deserialize_with = "null_as_default")]
     pub type_: String,
-    /// Pods or percent of change that the period allows.
+    /// The change, in pods or percent, that the period allows.
     #[serde(deserialize_with = "null_as_default")]
     pub value: i32,
     /// The period, in seconds.
@@ -488,7 +488,7 @@ pub struct ScalingPolicy {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HpaStatus {
-    /// The generation of the HPA that the status belongs to. Before 1.37 only other writers set
+    /// The generation of the HPA that the status belongs to. Before 1.37 only other clients set
     /// it, and the controller drops it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
@@ -498,10 +498,10 @@ pub struct HpaStatus {
     /// The replicas at the last pass, before it scaled.
     #[serde(skip_serializing_if = "is_zero", deserialize_with = "null_as_default")]
     pub current_replicas: i32,
-    /// The replicas that the last pass wanted.
+    /// The replicas that the last pass decided on.
     #[serde(deserialize_with = "null_as_default")]
     pub desired_replicas: i32,
-    /// One entry for each metric of the spec, or null where the pass read none.
+    /// One entry for each metric of the spec, or null if the pass read none.
     #[serde(deserialize_with = "nullable_list")]
     pub current_metrics: Option<Vec<MetricStatus>>,
     /// The conditions, in the order in which they were first set.
@@ -538,13 +538,12 @@ pub struct MetricStatus {
 }
 
 impl MetricStatus {
-    /// What the metric said; none where there is nothing of its type.
+    /// Returns the metric's value; `None` if the source of its type is missing.
     pub fn current(&self) -> Option<&MetricValueStatus> {
         self.labelled().map(|(_, current)| current)
     }
 
-    /// Whether two statuses of a metric say the same. `autoscaling/v1` keeps no average beside a
-    /// utilization.
+    /// Whether two statuses of a metric agree. `autoscaling/v1` has no average next to a utilization.
     pub(crate) fn agrees_with(&self, now: &Self) -> bool {
         match (&self.resource, &now.resource) {
             (Some(last), Some(now)) if last.current.average_value.is_none() => {
@@ -555,7 +554,7 @@ impl MetricStatus {
         }
     }
 
-    /// The same with what the metric is called, without its selector.
+    /// Returns the label, without its selector, and the value.
     pub(crate) fn labelled(&self) -> Option<(String, &MetricValueStatus)> {
         let (name, container, object, current) = match self.type_.as_str() {
             "Resource" => {
@@ -592,7 +591,7 @@ pub struct ObjectMetricStatus {
     /// Name and selector of the metric.
     #[serde(deserialize_with = "null_as_default")]
     pub metric: MetricIdentifier,
-    /// What the metric said.
+    /// The metric's value.
     #[serde(deserialize_with = "null_as_default")]
     pub current: MetricValueStatus,
     /// The object that the metric describes.
@@ -607,7 +606,7 @@ pub struct PodsMetricStatus {
     /// Name and selector of the metric.
     #[serde(deserialize_with = "null_as_default")]
     pub metric: MetricIdentifier,
-    /// What the metric said.
+    /// The metric's value.
     #[serde(deserialize_with = "null_as_default")]
     pub current: MetricValueStatus,
 }
@@ -619,7 +618,7 @@ pub struct ResourceMetricStatus {
     /// The resource.
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
-    /// What the metric said.
+    /// The metric's value.
     #[serde(deserialize_with = "null_as_default")]
     pub current: MetricValueStatus,
 }
@@ -631,7 +630,7 @@ pub struct ContainerResourceMetricStatus {
     /// The resource.
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
-    /// What the metric said.
+    /// The metric's value.
     #[serde(deserialize_with = "null_as_default")]
     pub current: MetricValueStatus,
     /// The container.
@@ -646,7 +645,7 @@ pub struct ExternalMetricStatus {
     /// Name and selector of the metric.
     #[serde(deserialize_with = "null_as_default")]
     pub metric: MetricIdentifier,
-    /// What the metric said.
+    /// The metric's value.
     #[serde(deserialize_with = "null_as_default")]
     pub current: MetricValueStatus,
 }
@@ -655,7 +654,7 @@ pub struct ExternalMetricStatus {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MetricValueStatus {
-    /// The value in all.
+    /// The value in total.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Quantity>,
     /// The value per pod.

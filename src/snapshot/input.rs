@@ -1,5 +1,5 @@
-//! Everything for a pass, with what it rests on: the snapshot, what the API shows of the controller's
-//! past, and where each of them comes from. Nothing here reads or writes.
+//! Everything for a pass, with what it is based on: the snapshot, evidence of the controller's past, and
+//! where each of them comes from. Nothing here reads or writes.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ use crate::args::Target;
 use crate::flags::Flags;
 use crate::version::Version;
 
-/// What the command line says besides the objects.
+/// What the command line adds to the objects.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The HPA's name; empty if its target is stated instead, or if it is the only one. A list has no
-    /// use for either.
+    /// The HPA's name; empty if its target is stated instead, or if it is the only one. A list
+    /// needs neither.
     pub name: String,
     /// Its target, if stated.
     pub target: Option<Target>,
@@ -30,32 +30,32 @@ pub struct Options {
     pub namespace: Option<String>,
     /// The clock, if stated.
     pub now: Option<Timestamp>,
-    /// The version, which goes before that of the input.
+    /// The version, which overrides the input's.
     pub version: Option<Version>,
-    /// Controller flags, which go before those of the input.
+    /// Controller flags, which override the input's.
     pub flags: Flags,
-    /// Feature gates, which go before those of the input.
+    /// Feature gates, which override the input's.
     pub gates: BTreeMap<String, bool>,
-    /// Metrics that are looked up beside those of the HPA, behind which their answers stand.
+    /// Further metrics to look up; their answers follow those of the HPA's metrics.
     pub also: Vec<MetricSpec>,
 }
 
-/// Everything for a pass, with what it rests on.
+/// Everything for a pass, with what it is based on.
 #[derive(Debug, Clone)]
 pub struct Input {
     /// What the controller would see.
     pub snapshot: Snapshot,
-    /// The HPA as its passes so far found it, where another spec is assumed for the next one.
+    /// The HPA as previous passes found it, if another spec is assumed for the next one.
     pub observed: Option<Hpa>,
-    /// What the input states about the controller's memory.
+    /// What the input states about the controller's history.
     pub stated_memory: Option<Memory>,
-    /// What the API shows of the controller's past.
+    /// Evidence in the API of the controller's past.
     pub evidence: Evidence,
-    /// What surrounds the pass and explains its answer.
+    /// The objects around the pass that explain its answer.
     pub surroundings: Surroundings,
     /// The controller's settings that are known rather than assumed.
     pub known: KnownSettings,
-    /// What speaks against the clock of the snapshot.
+    /// The doubt about the snapshot's clock.
     pub clock_doubt: Option<ClockDoubt>,
     /// What was assumed, and where the rest comes from.
     pub basis: Vec<Basis>,
@@ -64,28 +64,28 @@ pub struct Input {
 }
 
 impl Input {
-    /// Whether it is known at what time all of it was read.
+    /// Whether the time at which everything was read is known.
     pub fn knows_time(&self) -> bool {
         let unknown =
             |basis: &Basis| matches!(basis, Basis::Clock { source: ClockSource::System, .. });
         !self.basis.iter().any(unknown)
     }
 
-    /// Whether it is known to be several sync periods ago.
+    /// Whether a time is known to be several sync periods ago.
     pub(crate) fn is_several_passes_ago(&self, time: Timestamp) -> bool {
-        /// A running controller has had this many passes before it is taken for slow.
+        /// A running controller has had this many passes unless it is slow.
         const SEVERAL: i32 = 4;
         let several = self.snapshot.controller.sync_period * SEVERAL;
         self.knows_time() && self.snapshot.now.duration_since(time) >= several
     }
 
-    /// The lease of the controller manager, if it is known to have run out.
+    /// Returns the lease of the controller manager, if it is known to have expired.
     pub(crate) fn lapsed_lease(&self) -> Option<Lease> {
         let lapsed = |lease: &Lease| lease.has_lapsed(self.snapshot.now) && self.knows_time();
         self.evidence.lease.filter(lapsed)
     }
 
-    /// Looks for what speaks against the clock of saved objects.
+    /// Looks for doubts about the clock of saved objects.
     pub(crate) fn doubt_clock(&mut self) {
         let clock = if self.knows_time() { Clock::Stated } else { Clock::System };
         self.clock_doubt = ClockDoubt::of(&self.snapshot, clock);
@@ -93,7 +93,7 @@ impl Input {
 }
 
 impl Options {
-    /// The namespace of objects that state none.
+    /// Returns the namespace of objects that state none.
     pub(crate) fn default_namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or("default")
     }

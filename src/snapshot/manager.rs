@@ -1,4 +1,4 @@
-//! What a controller manager runs with, by the command line and the image of its container. Follows
+//! The settings of a controller manager, read from the command line and the image of its container. Follows
 //! pflag with component-base's `WordSepNormalizeFunc`, `FeatureGate.Set` and controller-manager's
 //! `IsControllerEnabled`.
 
@@ -11,10 +11,10 @@ use crate::apimachinery::go;
 use crate::flags::Flags;
 use crate::version::{GATES, Stage, Version};
 
-/// The name of the container in them, and, with the node's, that of the pods.
+/// The name of its container, and, with the node's name, of its pod.
 pub const MANAGER: &str = "kube-controller-manager";
 
-/// What a controller manager runs with. What its flags do not set has its default.
+/// The settings of a controller manager. What its flags do not set has its default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ManagerSettings {
     /// The version of its image, or the one that it emulates.
@@ -23,7 +23,7 @@ pub struct ManagerSettings {
     pub flags: Flags,
     /// The feature gates that are set and that a pass depends on, `AllAlpha` and `AllBeta`.
     pub gates: BTreeMap<String, bool>,
-    /// The controllers that are switched on and off; none are all on.
+    /// The controllers that are switched on and off; empty means all are on.
     pub controllers: Vec<String>,
     /// The flags whose values cannot be used, and why.
     pub unusable: Vec<(ManagerFlag, String)>,
@@ -42,11 +42,11 @@ pub enum ManagerFlag {
     Controllers,
 }
 
-/// What the flags of the HPA controller begin with.
+/// The prefix of the HPA controller's flags.
 const HPA_PREFIX: &str = "horizontal-pod-autoscaler-";
 
 impl ManagerFlag {
-    /// Its name without the dashes in front.
+    /// Returns its name without the leading dashes.
     pub fn name(self) -> String {
         match self {
             Self::Hpa(name) => format!("{HPA_PREFIX}{name}"),
@@ -56,7 +56,7 @@ impl ManagerFlag {
         }
     }
 
-    /// The flag that was written as this name; an underscore is a dash, too.
+    /// Returns the flag of this name as written; an underscore counts as a dash.
     fn of(written: &str) -> Option<Self> {
         let name = written.replace('_', "-");
         match name.strip_prefix(HPA_PREFIX) {
@@ -68,13 +68,13 @@ impl ManagerFlag {
     }
 }
 
-/// Those arguments of a command that are flags which a pass depends on, with their values.
+/// The arguments of a command that are flags which a pass depends on, with their values.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Arguments {
     flags: Vec<(ManagerFlag, Option<String>)>,
-    /// Whether there are flags at all, rather than a line for a shell.
+    /// Whether there are flags at all, rather than a shell command line.
     any: bool,
-    /// Whether the last flag has its value in the next argument.
+    /// Whether the value of the last flag is the next argument.
     open: bool,
 }
 
@@ -151,8 +151,8 @@ impl<'de> Deserialize<'de> for Arguments {
 }
 
 impl ManagerSettings {
-    /// What a container runs with, if it is that of the controller manager and its command is not a
-    /// line for a shell.
+    /// Returns the settings of a container, if it is the controller manager's and its command is not a
+    /// shell command line.
     pub(super) fn of(
         container: &str,
         command: Arguments,
@@ -197,7 +197,7 @@ impl ManagerSettings {
         Ok(())
     }
 
-    /// `A=true,B=false`, from v1.31 on also with the component in front, as `kube:A=true`.
+    /// Reads `A=true,B=false`, since v1.31 also with a component prefix, as in `kube:A=true`.
     fn set_gates(&mut self, value: &str) -> Result<(), String> {
         for entry in value.split(',').filter(|entry| !entry.is_empty()) {
             let unusable = || format!("{} is not a feature gate setting", go::quote(entry));
@@ -216,7 +216,7 @@ impl ManagerSettings {
         Ok(())
     }
 
-    /// How its flags set a gate, be it alone or with all of its stage.
+    /// Returns how its flags set a gate, either directly or with all gates of its stage.
     pub(super) fn gate(&self, gate: &str, version: &Version) -> Option<bool> {
         let all = match Stage::of(gate, version) {
             Stage::Off => Some(ALL_ALPHA),
@@ -226,7 +226,7 @@ impl ManagerSettings {
         self.gates.get(gate).or_else(|| self.gates.get(all?)).copied()
     }
 
-    /// Whether the HPA controller runs: the first entry that names it counts.
+    /// Whether the HPA controller runs; the first entry that names it decides.
     pub(super) fn runs_hpa_controller(&self) -> bool {
         let is_hpa = |name: &str| HPA_CONTROLLER.contains(&name);
         let named = self.controllers.iter().find_map(|entry| match entry.strip_prefix('-') {
@@ -237,21 +237,21 @@ impl ManagerSettings {
         named.unwrap_or_else(unnamed)
     }
 
-    /// Whether a flag is set to something that cannot be used.
+    /// Whether a flag has an unusable value.
     pub(super) fn is_unusable(&self, flag: ManagerFlag) -> bool {
         self.unusable.iter().any(|(unusable, _)| *unusable == flag)
     }
 }
 
-/// The gates that set all alpha or beta gates which are not set themselves.
+/// The gates that set all alpha or beta gates that are not set themselves.
 const ALL_ALPHA: &str = "AllAlpha";
 const ALL_BETA: &str = "AllBeta";
 
-/// The names of the HPA controller, up to v1.27 and from then on.
+/// The names of the HPA controller, up to v1.27 and since.
 const HPA_CONTROLLER: [&str; 2] =
     ["horizontalpodautoscaling", "horizontal-pod-autoscaler-controller"];
 
-/// The version in an image's tag. A registry may have a port, and a digest may follow.
+/// Returns the version in an image's tag. A registry may have a port, and a digest may follow.
 fn version_of(image: &str) -> Option<Version> {
     let image = image.split('@').next()?;
     let (_, name) = image.rsplit_once('/').unwrap_or(("", image));

@@ -1,5 +1,5 @@
-//! What the controller remembers of an HPA between two passes, list by list. How well that is known
-//! is the business of [`crate::memory`].
+//! What the controller remembers about an HPA between two passes, list by list. How well that is known
+//! is determined in [`crate::memory`].
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -34,12 +34,12 @@ pub struct Recommendation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScaleEvent {
-    /// By how many replicas the scale changed.
+    /// The change in replicas.
     pub replicas: i32,
-    /// When it was changed.
+    /// When it happened.
     #[serde(serialize_with = "time::serialize")]
     pub time: Timestamp,
-    /// Older than every policy's period at an earlier pass; its place may be used again.
+    /// Older than every policy's period at an earlier pass; its slot may be reused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outdated: bool,
 }

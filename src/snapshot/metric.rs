@@ -18,21 +18,21 @@ use crate::apimachinery::selector::{LabelSelector, Labels};
 pub struct PodMetrics {
     /// The pod's name.
     pub name: Box<str>,
-    /// The namespace, where the object states one.
+    /// The namespace, if the object states one.
     pub namespace: Option<Box<str>>,
-    /// The labels by which the API selects; usually a copy of the pod's.
+    /// The labels by which the API selects; usually a copy of the pod's labels.
     pub labels: Labels,
-    /// The end of the window in which usage was measured.
+    /// The end of the window over which usage was measured.
     pub timestamp: Timestamp,
-    /// How long usage was measured.
+    /// The length of that window.
     pub window: SignedDuration,
-    /// Usage by container; sidecars included.
+    /// Usage by container, including sidecars.
     pub containers: Vec<ContainerUsage>,
 }
 
 impl PodMetrics {
-    /// The usage of a resource by the pod, or by one container of it, in milli-units: that of a pod
-    /// only where all of its containers were measured (`getPodMetrics`, `getContainerMetrics`).
+    /// Returns the usage of a resource by the pod, or by one of its containers, in milli-units; for the pod
+    /// only if all of its containers were measured (`getPodMetrics`, `getContainerMetrics`).
     pub(crate) fn usage(&self, resource: &str, container: Option<&str>) -> Option<i64> {
         match container {
             Some(name) => self.containers.iter().find(|own| &*own.name == name)?.get(resource),
@@ -58,7 +58,7 @@ pub struct ContainerUsage {
 }
 
 impl ContainerUsage {
-    /// The usage of a resource in milli-units, if measured.
+    /// Returns the usage of a resource in milli-units, if measured.
     pub fn get(&self, resource: &str) -> Option<i64> {
         self.usage.iter().find(|(name, _)| name == resource).map(|(_, milli)| *milli)
     }
@@ -75,7 +75,7 @@ struct WirePodMetrics<'a> {
     containers: Cow<'a, [ContainerUsage]>,
 }
 
-/// Without labels: as part of an answer, it has been selected by them already.
+/// Without labels: in an answer, the pods have already been selected by them.
 impl Serialize for PodMetrics {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let metadata = Meta {
@@ -179,7 +179,7 @@ pub struct MetricValue {
     pub selector: Option<LabelSelector>,
     /// When it was measured.
     pub timestamp: Timestamp,
-    /// How long it was measured, in seconds; a minute if unstated.
+    /// The window of the measurement, in seconds; a minute if unstated.
     pub window: SignedDuration,
     /// The value.
     pub value: Amount,
@@ -229,7 +229,7 @@ struct MetricWire {
     selector: Option<LabelSelector>,
 }
 
-/// The window that the controller assumes where a custom metric states none.
+/// The window that the controller assumes if a custom metric states none.
 const DEFAULT_CUSTOM_WINDOW: i64 = 60;
 
 impl From<MetricValueWire> for MetricValue {

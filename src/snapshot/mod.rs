@@ -1,5 +1,5 @@
 //! Everything that one pass of the controller needs, as plain values parsed and validated at the
-//! edge: the HPA, its target's scale, the pods, what the metrics APIs answered, and the
+//! edge: the HPA, its target's scale, the pods, the answers of the metrics APIs, and the
 //! controller's settings. Nothing here reads, writes or computes replicas.
 
 pub mod basis;
@@ -32,7 +32,7 @@ use metric::PodMetrics;
 use pod::Pod;
 use shared::Shared;
 
-/// Everything that one pass needs, apart from the controller's memory.
+/// Everything that one pass needs, except the controller's history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot {
     /// The controller's clock.
@@ -47,18 +47,18 @@ pub struct Snapshot {
     pub scale_update_error: Option<String>,
     /// The pods of the HPA's namespace; the engine selects among them.
     pub pods: Vec<Shared<Pod>>,
-    /// What the resource metrics API answers for the target's selector.
+    /// The answer of the resource metrics API for the target's selector.
     pub pod_metrics: Vec<Shared<PodMetrics>>,
-    /// What was answered for each metric of the spec, in its order.
+    /// The answer for each metric of the spec, in its order.
     pub metrics: Vec<MetricAnswer>,
-    /// The other HPAs of the namespace that the controller knows a selector of.
+    /// The other HPAs of the namespace for which the controller knows a selector.
     pub other_hpas: Vec<OtherHpa>,
 }
 
 impl Snapshot {
-    /// An HPA with its target at a time, under a controller of the newest known version with the default
-    /// flags. There are no pods and no answers of metrics APIs yet: `metrics` needs one for each metric
-    /// of the spec, and resource metrics need `pods` and `pod_metrics`.
+    /// Returns an HPA with its target at a time, under a controller of the newest known version with the
+    /// default flags. There are no pods and no answers of metrics APIs yet: `metrics` needs one for each
+    /// metric of the spec, and resource metrics need `pods` and `pod_metrics`.
     pub fn new(hpa: Hpa, scale: Scale, now: Timestamp) -> Self {
         Self {
             now,
@@ -74,7 +74,7 @@ impl Snapshot {
     }
 
     /// Whether a sample is older than twice the window over which it was measured: a newer one should
-    /// be there by now.
+    /// exist by now.
     pub(crate) fn is_stale(&self, timestamp: Timestamp, window: SignedDuration) -> bool {
         self.now.duration_since(timestamp) > window.saturating_mul(2)
     }
@@ -92,14 +92,14 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// The scale of a target that is where its spec wants it, with the selector of its pods as text.
+    /// Returns the scale of a target that has reached its spec, with the selector of its pods as text.
     pub fn new(replicas: i32, selector: &str) -> Self {
         let selector = selector.to_owned().into();
         Self { spec_replicas: replicas, status_replicas: replicas, selector }
     }
 }
 
-/// The selector of a target's pods: the text that its scale states, and what the text selects.
+/// The selector of a target's pods: the text in its scale, and the parsed selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScaleSelector {
     text: String,
@@ -114,12 +114,12 @@ impl From<String> for ScaleSelector {
 }
 
 impl ScaleSelector {
-    /// The text; empty where the scale states no selector.
+    /// Returns the text; empty if the scale has no selector.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The selector. A missing one selects everything.
+    /// Returns the selector. A missing one selects everything.
     ///
     /// # Errors
     ///
@@ -137,15 +137,15 @@ impl ScaleSelector {
 /// Why the scale could not be read. Each is an outcome of the pass, not a failure to run it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScaleError {
-    /// The target's kind is not known to the API server.
+    /// The API server does not know the target's kind.
     Mapping(String),
     /// The scale subresource could not be read.
     Get(String),
-    /// The input does not have the target, which says nothing of the cluster: what it lacks.
+    /// The input lacks the target, which says nothing about the cluster; this is what it lacks.
     Missing(String),
 }
 
-/// What a metrics API answered for one metric of the spec.
+/// The answer of a metrics API for one metric of the spec.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MetricAnswer {
     /// Resource and ContainerResource: the answer is [`Snapshot::pod_metrics`].
@@ -158,22 +158,22 @@ pub enum MetricAnswer {
     External(Vec<ExternalValue>),
     /// The request failed, with this text.
     Failed(String),
-    /// There is no answer here, although the controller may well have one.
+    /// There is no answer here, although the controller may have one.
     Unread(Unread),
 }
 
 impl MetricAnswer {
-    /// Whether the controller may have an answer where we have none.
+    /// Whether the controller may have an answer that is missing here.
     pub fn is_unread(&self) -> bool {
         matches!(self, Self::Unread(_))
     }
 }
 
-/// Why a metric is not known here. Neither says anything about what the controller read.
+/// Why a metric is unknown here. Neither reason says anything about what the controller read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "cause", rename_all = "camelCase")]
 pub enum Unread {
-    /// The server refused the request to whoever asked.
+    /// The server refused the request to whoever sent it.
     Refused {
         /// The server's text.
         message: String,
@@ -185,7 +185,7 @@ pub enum Unread {
     },
 }
 
-/// Documents of an input that a pass is read from.
+/// Kinds of documents in an input that a pass reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Documents {
     /// The scale of the target, or the target itself.
@@ -201,7 +201,7 @@ pub enum Documents {
 }
 
 impl Documents {
-    /// Their kind.
+    /// Returns their kind.
     pub fn kind(self) -> &'static str {
         match self {
             Self::Scale => "Scale",
@@ -222,7 +222,7 @@ pub struct PodValue {
     pub value: i64,
     /// When it was measured.
     pub timestamp: Timestamp,
-    /// How long it was measured.
+    /// The window of the measurement.
     pub window: SignedDuration,
 }
 
@@ -235,7 +235,7 @@ pub struct ExternalValue {
     pub value: i64,
 }
 
-/// Another HPA of the namespace, as the controller remembers it for the ambiguity check.
+/// Another HPA of the namespace, as the controller stores it for the ambiguity check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OtherHpa {
     /// The HPA.
@@ -245,7 +245,7 @@ pub struct OtherHpa {
 }
 
 impl OtherHpa {
-    /// An HPA whose own passes reach its metrics, so that the controller knows its selector: the
+    /// Returns an HPA whose own passes reach its metrics, so that the controller knows its selector: the
     /// target is within the bounds and has a readable selector.
     pub(crate) fn of(hpa: Hpa, scale: Scale) -> Option<Self> {
         let bounds = hpa.spec.min_replicas.unwrap_or(1)..=hpa.spec.max_replicas;
@@ -255,21 +255,21 @@ impl OtherHpa {
     }
 }
 
-/// One HPA of a list, with what was made of it or why that could not be had.
+/// One HPA of a list, with its result or the reason why there is none.
 #[derive(Debug, Clone)]
 pub struct Listed<T> {
     /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Its target, as `Kind/name`; empty where the HPA cannot be read.
+    /// Its target, as `Kind/name`; empty if the HPA cannot be read.
     pub reference: String,
-    /// What was made of it.
+    /// The result.
     pub result: Result<T, Error>,
 }
 
 impl<T> Listed<T> {
-    /// `namespace/name`, or the name alone if its namespace is not known.
+    /// Returns `namespace/name`, or the name alone if its namespace is unknown.
     pub fn key(&self) -> String {
         match &*self.namespace {
             "" => self.name.clone(),
@@ -277,7 +277,7 @@ impl<T> Listed<T> {
         }
     }
 
-    /// The same HPA, with what is made of it now.
+    /// Applies a function to the result of the same HPA.
     pub fn and_then<U>(self, make: impl FnOnce(T) -> Result<U, Error>) -> Listed<U> {
         let Self { namespace, name, reference, result } = self;
         Listed { namespace, name, reference, result: result.and_then(make) }
@@ -285,13 +285,13 @@ impl<T> Listed<T> {
 }
 
 impl Hpa {
-    /// Its target, as `Kind/name`.
+    /// Returns its target, as `Kind/name`.
     pub fn reference(&self) -> String {
         let target = &self.spec.scale_target_ref;
         format!("{}/{}", target.kind, target.name)
     }
 
-    /// `namespace/name`.
+    /// Returns `namespace/name`.
     pub fn key(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }

@@ -1,5 +1,5 @@
-//! What people should know beside the answer: what was read but not used, what could not be read, and
-//! what looks wrong. The controller takes no notice of any of it. `report` puts it into words.
+//! What users should know in addition to the answer: what was read but not used, what could not be read,
+//! and what looks wrong. The controller ignores all of it. `report` puts it into words.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::manager::ManagerFlag;
 use super::right::{Cause, MissingRight};
 use crate::version::Version;
 
-/// One thing that people should know.
+/// One note for the user.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Note {
     /// The HPA has been marked for deletion.
@@ -19,9 +19,9 @@ pub enum Note {
         /// Since when.
         since: Timestamp,
     },
-    /// The HPA carries no `uid`, so its status was dropped as that of a new manifest is.
+    /// The HPA has no `uid`, so its status was dropped as for a new manifest.
     StatusDropped,
-    /// A field was dropped, as its feature gate is off.
+    /// A field was dropped, because its feature gate is off.
     FieldDropped {
         /// The field.
         path: String,
@@ -35,19 +35,19 @@ pub enum Note {
         /// Why.
         cause: String,
     },
-    /// The HPA has fields that are not known here.
+    /// The HPA has unknown fields.
     UnknownFields {
         /// The fields.
         paths: Vec<String>,
     },
-    /// A metric has a type that is not known here.
+    /// A metric has an unknown type.
     UnknownMetricType {
-        /// The metric by its place in the spec.
+        /// The metric's index in the spec.
         index: usize,
         /// The type.
         type_: String,
     },
-    /// The controller ignores a tolerance of the spec, as its feature gate is off.
+    /// The controller ignores a tolerance in the spec, because its feature gate is off.
     ToleranceIgnored {
         /// `scaleUp` or `scaleDown`.
         direction: &'static str,
@@ -56,25 +56,25 @@ pub enum Note {
     },
     /// A metric is about a container that no pod of the target has.
     NoSuchContainer {
-        /// The metric by its place in the spec.
+        /// The metric's index in the spec.
         index: usize,
         /// The container.
         container: String,
         /// The containers that the pods have.
         containers: Vec<String>,
     },
-    /// Values are older than twice the time over which they were measured.
+    /// Values are older than twice the window over which they were measured.
     StaleValues {
-        /// The custom metric; none for the resource metrics.
+        /// The custom metric; `None` for the resource metrics.
         metric: Option<String>,
-        /// Of how many pods.
+        /// The number of pods with such values.
         stale: usize,
-        /// Of how many there are values.
+        /// The number of pods with values.
         total: usize,
         /// The age of the oldest.
         oldest: SignedDuration,
     },
-    /// What the controller last read of a metric that is unread here, by the status that it wrote.
+    /// The last value of a metric that is unread here, according to the controller's status.
     LastRead {
         /// The metric.
         metric: String,
@@ -89,11 +89,11 @@ pub enum Note {
         /// The entry.
         path: PathBuf,
     },
-    /// Objects of a kind that a pass does not look at.
+    /// Objects of a kind that a pass does not use.
     ObjectsSkipped {
         /// The kind.
         kind: String,
-        /// `apiVersion`; empty where they state none.
+        /// `apiVersion`; empty if they state none.
         api_version: String,
         /// How many.
         count: usize,
@@ -107,27 +107,27 @@ pub enum Note {
     NoDocuments {
         /// Their kind.
         documents: Documents,
-        /// The path that answers with them; none for what kubectl gets by its kind.
+        /// The path that returns them; `None` for what kubectl gets by kind.
         path: Option<String>,
     },
-    /// What the input lacks can be saved all at once.
+    /// What the input lacks can be saved with one command.
     SaveCommand,
 
-    /// Another HPA of the namespace is left out when shared pods are looked for.
+    /// Another HPA of the namespace is ignored in the search for shared pods.
     OtherHpaIgnored {
         /// The HPA, as `namespace/name`.
         hpa: String,
         /// Why.
         why: OtherHpaIgnored,
     },
-    /// Something could not be learnt.
+    /// A fact could not be determined.
     NotKnown {
-        /// What.
+        /// The fact.
         what: Unlearnt,
         /// Why.
         why: Cause,
     },
-    /// A right that is missing to read a metric.
+    /// The right to read a metric is missing.
     MissingRight(MissingRight),
     /// A metrics API is not available.
     ApiUnavailable {
@@ -140,14 +140,14 @@ pub enum Note {
     },
     /// The clocks of server and client are far apart.
     ClockSkew {
-        /// How far the server's is ahead.
+        /// How far the server's clock is ahead.
         ahead: SignedDuration,
     },
     /// The server emulates another version.
     EmulatedVersion {
         /// The server's own.
         server: String,
-        /// The one that it emulates.
+        /// The version that it emulates.
         emulated: String,
     },
     /// The server's version cannot be used.
@@ -170,34 +170,34 @@ pub enum Note {
         /// Why.
         cause: String,
     },
-    /// The versions of controller manager and server differ.
+    /// The versions of the controller manager and the server differ.
     VersionsDiffer {
-        /// That of the controller manager.
+        /// The controller manager's version.
         manager: String,
         /// Its pod.
         pod: String,
-        /// That of the server.
+        /// The server's version.
         server: String,
     },
-    /// A version is newer than the rules that are known.
+    /// A version is newer than the known rules.
     NewerThanRules {
         /// The version.
         stated: String,
         /// The version whose rules apply.
         rules: Version,
     },
-    /// A feature gate is set that a pass does not depend on.
+    /// A feature gate is set that does not affect a pass.
     GateUnused {
         /// The gate.
         gate: String,
         /// The version of the controller.
         version: Version,
     },
-    /// A newer version would come to other replicas.
+    /// A newer version would decide on different replicas.
     NewerRulesDiffer {
         /// The newer version.
         version: Version,
-        /// The replicas that it would come to.
+        /// The replicas that it would decide on.
         replicas: i32,
     },
 
@@ -213,12 +213,12 @@ pub enum Note {
         /// Why, as the API server warns of it.
         cause: String,
     },
-    /// What a candidate's manifests hold besides the HPA and its target.
+    /// A candidate's manifests contain other objects besides the HPA and its target.
     ManifestNotAlone {
-        /// All of it.
+        /// These objects.
         objects: Vec<String>,
     },
-    /// The selector of a workload's manifest is not the running one.
+    /// The selector in a workload's manifest differs from the running one.
     SelectorChanged {
         /// The workload, as `Kind/name`.
         workload: String,
@@ -234,7 +234,7 @@ pub enum Note {
         /// The selector.
         selector: String,
     },
-    /// Pods have containers that the template of a manifest lacks, and the running template is not known.
+    /// Pods have containers that a manifest's template lacks, and the running template is unknown.
     KeptBesideTemplate {
         /// The containers.
         containers: Vec<String>,
@@ -244,69 +244,69 @@ pub enum Note {
         /// The containers.
         containers: Vec<String>,
     },
-    /// Such a manifest is of another name than the HPA.
+    /// Such a manifest has a different name from the HPA.
     ManifestRenamed {
         /// Its name, as `namespace/name`.
         manifest: String,
         /// The HPA's.
         hpa: String,
     },
-    /// Requests are assumed that the pods do not make yet.
+    /// The assumed requests only take effect after a rollout.
     RolloutFirst {
         /// The target.
         target: String,
     },
-    /// Something about a ScaledObject in the place of such a manifest.
+    /// A note about a ScaledObject given instead of such a manifest.
     Keda(KedaNote),
-    /// Replicas are assumed, and there is no pod to model theirs on.
+    /// Replicas are assumed, and there is no pod to model them on.
     NoModelPod {
         /// How many.
         replicas: i32,
     },
-    /// The load is of the past, and what was read at a time is taken for the state at its beginning.
+    /// The load starts in the past, and what was read later is used as the state at its start.
     BegunInThePast {
         /// When it was read.
         read: Timestamp,
     },
-    /// There is no timeline, as the scale cannot be read.
+    /// There is no timeline, because the scale cannot be read.
     NotPlayed,
-    /// Some expectations are about the first pass of a timeline only.
+    /// Some expectations only apply to the first pass of a timeline.
     FirstPassExpected {
         /// As they were typed.
         expected: Vec<String>,
     },
 }
 
-/// What KEDA does with a ScaledObject: what its HPA has from elsewhere than its fields, and what KEDA does
-/// itself.
+/// What KEDA does with a ScaledObject: the parts of its HPA that do not come from its fields, and what
+/// KEDA does itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KedaNote {
-    /// An annotation switches off a direction of the HPA.
+    /// An annotation disables a direction of the HPA.
     DirectionPaused {
         /// The annotation.
         annotation: &'static str,
     },
-    /// A metric that only KEDA computes stands for all external triggers.
+    /// A metric that only KEDA computes replaces all external triggers.
     Composite {
         /// The metric.
         metric: &'static str,
         /// The names of the triggers that its formula can use.
         triggers: Vec<String>,
     },
-    /// The metrics of containers are not in the HPA, as it has a composite metric.
+    /// Container metrics are not in the HPA, because it has a composite metric.
     ContainersLost {
         /// How many.
         metrics: usize,
     },
-    /// Only KEDA knows what the metrics of a trigger are called, so they are those of the running HPA.
+    /// Only KEDA knows the names of a trigger's metrics, so the running HPA's are used.
     NamedAsRunning {
-        /// The trigger by its place in the ScaledObject.
+        /// The trigger's index in the ScaledObject.
         trigger: usize,
         /// Its type.
         type_: String,
         /// The metrics.
         metrics: Vec<String>,
-        /// Whether the targets are the running HPA's, too.
+        /// Whether the running HPA's targets are used as well.
         with_target: bool,
     },
     /// KEDA scales the target itself while no trigger is active.
@@ -330,7 +330,7 @@ pub enum KedaNote {
     },
 }
 
-/// Why another HPA is left out.
+/// Why another HPA is ignored.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OtherHpaIgnored {
     /// It cannot be read.
@@ -343,7 +343,7 @@ pub enum OtherHpaIgnored {
     Other(String),
 }
 
-/// What could not be learnt.
+/// A fact that could not be determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unlearnt {
     /// The server's version.
@@ -359,7 +359,7 @@ pub enum Unlearnt {
 }
 
 impl Note {
-    /// The right that is missing, where it is about one.
+    /// Returns the missing right, if there is one.
     pub fn missing_right(&self) -> Option<&MissingRight> {
         match self {
             Self::MissingRight(right) => Some(right),
@@ -367,7 +367,7 @@ impl Note {
         }
     }
 
-    /// Whether the controller may come to another outcome because of it.
+    /// Whether the controller may reach a different outcome because of it.
     pub fn leaves_outcome_open(&self) -> bool {
         matches!(
             self,

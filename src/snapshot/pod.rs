@@ -1,6 +1,6 @@
-//! A pod, reduced to what a pass looks at: labels, phase, readiness, requests. Read straight from
+//! A pod, reduced to what a pass uses: labels, phase, readiness, requests. Read directly from
 //! JSON without an intermediate tree, because a namespace may hold tens of thousands of them.
-//! Nothing here judges a pod; grouping is the engine's.
+//! Nothing here evaluates a pod; the engine groups them.
 
 use std::borrow::Cow;
 
@@ -32,7 +32,7 @@ pub(crate) fn resource_name(name: &str) -> ResourceName {
 pub struct Pod {
     /// `metadata.name`.
     pub name: Box<str>,
-    /// `metadata.namespace`, where the object states one.
+    /// `metadata.namespace`, if the object states one.
     pub namespace: Option<Box<str>>,
     /// `metadata.labels`.
     pub labels: Labels,
@@ -44,7 +44,7 @@ pub struct Pod {
     pub start_time: Option<Timestamp>,
     /// The first condition of type `Ready`.
     pub ready: Option<ReadyCondition>,
-    /// Why the scheduler found no node for it: the message of `PodScheduled`, where that is false with
+    /// Why the scheduler found no node for it: the message of `PodScheduled`, if that is false with
     /// the reason `Unschedulable`.
     pub unschedulable: Option<Box<str>>,
     /// `spec.containers`.
@@ -55,45 +55,45 @@ pub struct Pod {
     pub requests: Requests,
     /// `spec.overhead`.
     pub overhead: Requests,
-    /// What it runs with, if it has the container of a controller manager.
+    /// The settings, if it has a controller manager's container.
     pub manager: Option<Box<ManagerSettings>>,
-    /// The object that controls it. No pass looks at this or at what follows; it explains an answer.
+    /// The object that controls it. No pass uses this or the following fields; they explain an answer.
     pub owner: Option<Box<OwnerReference>>,
     /// `metadata.creationTimestamp`.
     pub created: Option<Timestamp>,
-    /// The annotations that say something about scaling.
+    /// The annotations about scaling.
     pub annotations: Annotations,
-    /// `status.containerStatuses` and `status.initContainerStatuses`, as far as they say anything: of
-    /// containers that wait, have restarted, or run with other requests than the spec's.
+    /// `status.containerStatuses` and `status.initContainerStatuses`, if noteworthy: for containers that
+    /// are waiting, have restarted, or run with requests that differ from the spec's.
     pub statuses: Vec<ContainerStatus>,
     /// The conditions `PodResizePending` and `PodResizeInProgress` that are true.
     pub resizes: Vec<Condition>,
 }
 
 impl Pod {
-    /// What is reported of a container, if that is anything.
+    /// Returns the noteworthy status of a container.
     pub fn status_of(&self, container: &str) -> Option<&ContainerStatus> {
         self.statuses.iter().find(|status| *status.name == *container)
     }
 
-    /// The containers that run, sidecars included, and with `starting` those that only start it up.
+    /// Returns the running containers and sidecars, and with `starting` also the other init containers.
     pub(crate) fn running(&self, starting: bool) -> impl Iterator<Item = &Container> {
         let runs = move |own: &&Container| starting || own.restart_always;
         self.containers.iter().chain(self.init_containers.iter().filter(runs))
     }
 
-    /// All containers, those that start it up included.
+    /// Returns all containers, including init containers.
     pub(crate) fn containers_mut(&mut self) -> impl Iterator<Item = &mut Container> {
         self.containers.iter_mut().chain(&mut self.init_containers)
     }
 
-    /// Whether it has a container of a name, one that starts it up included.
+    /// Whether it has a container of a name, including init containers.
     pub fn has_container(&self, name: &str) -> bool {
         self.running(true).any(|it| &*it.name == name)
     }
 }
 
-/// `PodPhase`. Only four of the phases are told apart.
+/// `PodPhase`. Only four of the phases are distinguished.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Phase {
     /// Not running yet.
@@ -102,7 +102,7 @@ pub enum Phase {
     Running,
     /// Ended with an error.
     Failed,
-    /// Ended well.
+    /// Ended with success.
     Succeeded,
     /// `Unknown`, empty, or a phase that Kubernetes does not have.
     #[default]
@@ -110,7 +110,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The API's word for it; empty where there is none.
+    /// Returns the API's name for it; empty if there is none.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "Pending",
@@ -153,7 +153,7 @@ pub enum ConditionStatus {
 }
 
 impl ConditionStatus {
-    /// The API's word for it.
+    /// Returns the API's name for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::True => "True",
@@ -163,7 +163,7 @@ impl ConditionStatus {
     }
 }
 
-/// A container and what it requests.
+/// A container and its requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Container {
     /// The container's name.
@@ -172,25 +172,25 @@ pub struct Container {
     pub requests: Requests,
     /// `resources.limits`.
     pub limits: Requests,
-    /// `restartPolicy: Always`: an init container that keeps running beside the others.
+    /// `restartPolicy: Always`: an init container that keeps running next to the others.
     pub restart_always: bool,
 }
 
-/// What the node reports of a container.
+/// The status of a container, as reported by the node.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ContainerStatus {
     /// The container's name.
     pub name: Box<str>,
-    /// How often it was restarted.
+    /// How many times it was restarted.
     pub restart_count: i32,
-    /// Why it waits, if it does.
+    /// Why it is waiting, if it is.
     pub waiting: Option<Waiting>,
-    /// `resources.requests`: the requests in effect, which an update in place changes later than the spec.
+    /// `resources.requests`: the requests in effect, which an in-place update changes later than the spec.
     pub requests: Option<Requests>,
 }
 
 impl ContainerStatus {
-    /// Whether it says more than that the container runs as one of these that the spec has.
+    /// Whether it says more than that one of these containers of the spec is running.
     fn says_anything<'p>(&self, mut containers: impl Iterator<Item = &'p Container>) -> bool {
         let is_specified =
             |it: &Container| it.name == self.name && self.requests.as_ref() == Some(&it.requests);
@@ -215,7 +215,7 @@ pub struct Waiting {
 pub struct Requests(pub Vec<(ResourceName, Amount)>);
 
 impl Requests {
-    /// The amount of a resource, if the list has it.
+    /// Returns the amount of a resource, if the list has it.
     pub fn get(&self, name: &str) -> Option<&Amount> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, amount)| amount)
     }
@@ -251,7 +251,7 @@ impl<'de> Deserialize<'de> for Requests {
     }
 }
 
-/// A map key read as a resource name without an intermediate string.
+/// A map key, read as a resource name without an intermediate string.
 pub(crate) struct Name(pub(super) ResourceName);
 
 impl<'de> Deserialize<'de> for Name {
@@ -272,7 +272,7 @@ impl<'de> Deserialize<'de> for Name {
     }
 }
 
-/// The fields of `metadata` that are read of each of many objects.
+/// The fields of `metadata` that are read for each of many objects.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Meta<'a> {
@@ -291,15 +291,15 @@ pub struct Meta<'a> {
     /// When the object was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub creation_timestamp: Option<Timestamp>,
-    /// The annotations that say something about scaling.
+    /// The annotations about scaling.
     #[serde(skip_serializing_if = "Annotations::is_empty", deserialize_with = "null_as_default")]
     pub annotations: Annotations,
-    /// What the object belongs to.
+    /// The object's owners.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
     pub owner_references: Vec<OwnerReference>,
 }
 
-/// The Go zero time stands for a transition that no one has stated.
+/// The Go zero time, which means that no transition time is stated.
 pub(crate) const ZERO_TIME: Timestamp = Timestamp::constant(-62_135_596_800, 0);
 
 impl<'de> Deserialize<'de> for Pod {
@@ -335,13 +335,13 @@ impl<'de> Deserialize<'de> for Pod {
 }
 
 impl Pod {
-    /// Its JSON, as the template of a workload.
+    /// Returns its JSON, as the template of a workload.
     pub(crate) fn to_template(&self) -> impl Serialize + '_ {
         let wire::Pod { metadata, spec, .. } = self.wire(None);
         wire::Template { metadata, spec }
     }
 
-    /// Its JSON, as a pod of a namespace.
+    /// Returns its JSON, as a pod of a namespace.
     pub(crate) fn to_json<'a>(&'a self, namespace: &'a str) -> impl Serialize + 'a {
         self.wire(Some(namespace))
     }
@@ -381,7 +381,7 @@ impl Pod {
     }
 }
 
-/// The JSON of a pod, as far as it is read and written.
+/// The JSON of a pod, limited to the fields that are read and written.
 mod wire {
     use serde::Serializer;
     use serde::de::{Deserializer, Error, SeqAccess, Visitor};
@@ -488,7 +488,7 @@ mod wire {
         }
     }
 
-    /// Containers, and what the controller manager among them runs with.
+    /// Containers, and the settings of a controller manager among them.
     #[derive(Default)]
     pub(crate) struct Containers<'a> {
         pub(crate) list: Cow<'a, [super::Container]>,
@@ -505,7 +505,7 @@ mod wire {
         }
     }
 
-    /// The last three tell what a controller manager runs with, and go nowhere else.
+    /// The last three describe a controller manager, and are used for nothing else.
     #[derive(Serialize, Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
     struct Container<'a> {
@@ -575,7 +575,7 @@ mod wire {
         }
     }
 
-    /// Those of containers of which there is anything to say without the spec.
+    /// The statuses of containers that say more than the spec does.
     #[derive(Default)]
     pub(crate) struct Statuses(pub(crate) Vec<super::ContainerStatus>);
 
@@ -658,8 +658,8 @@ mod wire {
         }
     }
 
-    /// What is kept of all conditions: the first of type Ready, the one that the controller finds, why
-    /// the scheduler found no node, and what is said of a resize.
+    /// What is kept of all conditions: the first of type Ready, which is the one that the controller finds,
+    /// why the scheduler found no node, and the state of a resize.
     #[derive(Default)]
     pub(crate) struct Conditions {
         pub(crate) ready: Option<ReadyCondition>,
@@ -678,7 +678,7 @@ mod wire {
         reason: Option<Text<'a>>,
         #[serde(borrow, skip_serializing_if = "Option::is_none")]
         message: Option<Text<'a>>,
-        /// Read only of conditions that are kept.
+        /// Only read for conditions that are kept.
         #[serde(borrow, skip_serializing_if = "Option::is_none")]
         last_transition_time: Option<Text<'a>>,
     }
@@ -686,7 +686,7 @@ mod wire {
     const READY: &str = "Ready";
     const RESIZE_PENDING: &str = "PodResizePending";
     const RESIZE_IN_PROGRESS: &str = "PodResizeInProgress";
-    /// Type, status and reason of the condition of a pod that the scheduler found no node for.
+    /// Type, status and reason of the condition of a pod for which the scheduler found no node.
     const UNSCHEDULABLE: [Option<&str>; 3] =
         [Some("PodScheduled"), Some("False"), Some("Unschedulable")];
 

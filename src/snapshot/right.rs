@@ -1,27 +1,27 @@
-//! Why something could not be learnt; above all a right that a request lacks, as RBAC counts rights: how
-//! to ask whether one has it, and the rule that grants it.
+//! Why a fact could not be determined; above all a right that a request lacks, in RBAC's terms: how to check
+//! whether the user has it, and the rule that grants it.
 
 use std::fmt;
 
 /// A right that a request lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MissingRight {
-    /// To something of the API.
+    /// To a resource of the API.
     Resource {
         /// The verb, such as `list`.
         verb: &'static str,
-        /// The API group; empty for the core.
+        /// The API group; empty for the core group.
         group: String,
         /// The resource, with its subresource: `deployments/scale`.
         resource: String,
-        /// The namespace; none where the request is for all of them, or the resource has none.
+        /// The namespace; `None` if the request is for all of them, or the resource is cluster-scoped.
         namespace: Option<String>,
     },
-    /// To read a path that is no resource, such as `/apis`.
+    /// To read a path that is not a resource, such as `/apis`.
     Path(String),
 }
 
-/// Why something could not be learnt.
+/// Why a fact could not be determined.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cause {
     /// No answer came in time.
@@ -35,12 +35,12 @@ pub enum Cause {
 }
 
 impl MissingRight {
-    /// The right, how to ask whether it is there, and the rule that grants it.
+    /// Returns the right, how to check it, and the rule that grants it.
     pub fn advice(&self) -> String {
         format!("{self}; {}", self.remedy())
     }
 
-    /// How to ask whether the right is there, and the rule that grants it.
+    /// Returns how to check the right, and the rule that grants it.
     pub fn remedy(&self) -> String {
         let (request, role, rule) = match self {
             Self::Path(path) => (
@@ -68,7 +68,7 @@ impl MissingRight {
         format!("check it with `kubectl auth can-i {request}`; add to a {role}: - {rule}")
     }
 
-    /// The resource with its group, such as `deployments.apps`, and the subresource.
+    /// Returns the resource with its group, such as `deployments.apps`, and the subresource.
     fn name(&self) -> (String, Option<&str>) {
         match self {
             Self::Path(path) => (path.clone(), None),

@@ -1,4 +1,4 @@
-//! Which HPAs of a list are meant. How they are read is for others.
+//! Which HPAs of a list are selected. Nothing here reads them.
 
 use super::Listed;
 use super::hpa::{CrossVersionObjectReference, Hpa};
@@ -23,7 +23,7 @@ impl Default for Selection {
 }
 
 impl Selection {
-    /// Whether it selects an HPA with these labels, which `is` recognizes. One whose labels cannot be
+    /// Whether it selects an HPA with these labels, which `is` recognizes. An HPA whose labels cannot be
     /// read is not left out silently.
     pub(crate) fn wants(&self, labels: Option<&Labels>, is: impl Fn(&Named) -> bool) -> bool {
         match self {
@@ -32,7 +32,7 @@ impl Selection {
         }
     }
 
-    /// What is named and was not found.
+    /// Returns the selected names that were not found.
     pub(crate) fn missing(
         &self,
         is_found: impl Fn(&Named) -> bool,
@@ -46,7 +46,7 @@ impl Selection {
 }
 
 impl<T> Listed<T> {
-    /// What is named and not there, as typed.
+    /// Returns the entry for a name that was not found, as typed.
     pub(crate) fn missing(namespace: String, named: &Named, why: Error) -> Self {
         Self { namespace, name: named.to_string(), reference: String::new(), result: Err(why) }
     }

@@ -1,6 +1,6 @@
 //! The controller's settings: each from the command line, from the input's `ControllerState`, from the
-//! controller manager's own pod, or assumed. Where those come from that are not stated is in the
-//! basis.
+//! controller manager's own pod, or assumed. The basis lists the origin of those that are not
+//! stated.
 
 use std::collections::BTreeMap;
 
@@ -34,18 +34,18 @@ pub(crate) struct Stated<'s> {
     pub(crate) feature_gates: &'s BTreeMap<String, bool>,
 }
 
-/// What settings can come from, in the order in which they count.
+/// The sources of settings, in order of precedence.
 #[derive(Clone, Copy)]
 struct Sources<'s> {
     options: &'s Options,
     stated: Option<Stated<'s>>,
-    /// The pod of the controller manager that counts.
+    /// The pod of the controller manager whose settings apply.
     leader: Option<&'s ManagerPod>,
     server: Option<&'s Version>,
 }
 
-/// Flags, gates and version, each from the command line, the input, the controller manager's pod, or
-/// the defaults.
+/// Returns flags, gates and version, each from the command line, the input, the controller manager's
+/// pod, or the defaults.
 pub(crate) fn controller_settings(
     stated: Option<Stated<'_>>,
     options: &Options,
@@ -87,7 +87,7 @@ impl Sources<'_> {
         self.stated.and_then(|stated| stated.kubernetes_version)
     }
 
-    /// The version whose rules apply: typed, stated, read, or the newest that is confirmed.
+    /// Returns the version whose rules apply: typed, stated, read, or the newest confirmed one.
     fn version(&self, basis: &mut Vec<Basis>, notes: &mut Vec<Note>) -> Result<Version, Error> {
         let version = match (&self.options.version, self.stated_version()) {
             (Some(typed), _) => typed.clone(),
@@ -106,7 +106,7 @@ impl Sources<'_> {
         Ok(version)
     }
 
-    /// The controller manager's, else the server's.
+    /// Returns the controller manager's version, else the server's.
     fn read_version(&self, notes: &mut Vec<Note>) -> Option<Version> {
         let of_pod = self.leader.and_then(|pod| Some((pod, pod.settings.version.as_ref()?)));
         let Some((pod, version)) = of_pod else {
@@ -120,7 +120,7 @@ impl Sources<'_> {
         Some(version.clone())
     }
 
-    /// The flags that are known, each from the first source that has it.
+    /// Returns the known flags, each from the first source that has it.
     fn flags(&self, basis: &mut Vec<Basis>) -> Flags {
         let (mut known, mut origins) = (Flags::default(), Origins::new(self.leader));
         self.find(&flags::TOLERANCE, &mut known, &mut origins);
@@ -142,7 +142,7 @@ impl Sources<'_> {
         flag.set(known, value);
     }
 
-    /// Sets the feature gates as they are in this version, and gives those that are known.
+    /// Sets the feature gates for this version, and returns the known ones.
     fn gates(
         &self,
         controller: &mut Controller,
@@ -181,8 +181,8 @@ impl Sources<'_> {
             typed.or_else(|| by_input.and_then(|stated| stated.feature_gates.get(gate))).copied()
         };
         let set = |gate: &str| leader.and_then(|pod| pod.settings.gate(gate, version));
-        // A document without a pod stands for a controller of its own, the other sources for a
-        // released one.
+        // A document without a pod describes the recorded controllers, the other sources describe
+        // released ones.
         let by_document =
             options.version.is_none() && self.stated_version().is_some() && leader.is_none();
         let gates = Gates::new(version, |gate| {
@@ -202,12 +202,12 @@ impl Sources<'_> {
     }
 }
 
-/// Settings that are not stated, by where they come from.
+/// Settings that are not stated, by origin.
 struct Origins<'l> {
     leader: Option<&'l ManagerPod>,
     /// Set by the pod.
     set: Vec<String>,
-    /// Not set by it, which gives them their defaults.
+    /// Not set by it, so they have their defaults.
     unset: Vec<String>,
     assumed: Vec<String>,
 }
@@ -217,7 +217,7 @@ impl<'l> Origins<'l> {
         Self { leader, set: Vec::new(), unset: Vec::new(), assumed: Vec::new() }
     }
 
-    /// Adds a setting; whether it is known.
+    /// Adds a setting; returns whether it is known.
     fn add(&mut self, flag: ManagerFlag, is_set: bool, text: String) -> bool {
         let is_known = self.leader.is_some_and(|pod| is_set || !pod.settings.is_unusable(flag));
         let list = match (is_set, is_known) {
@@ -241,7 +241,7 @@ impl<'l> Origins<'l> {
     }
 }
 
-/// Makes sure that the gates of the command line are of some version.
+/// Checks that the gates on the command line exist in some version.
 pub(crate) fn known_gates(options: &Options) -> Result<(), Error> {
     match options.gates.keys().find(|gate| !GATES.contains(&gate.as_str())) {
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! A value that several snapshots have in common until one of them changes it, so that a snapshot of
+//! A value that several snapshots share until one of them changes it, so that a snapshot of
 //! thousands of pods costs little to copy.
 
 use std::ops::{Deref, DerefMut};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A value that is copied when it is changed, if others have it, too.
+/// A value that is copied when it is changed, if it is shared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shared<T>(Arc<T>);
 

@@ -1,5 +1,5 @@
-//! What surrounds a pass: objects that the controller does not read for it, and that explain its answer.
-//! Each of them is optional; one that is not here may exist nevertheless. Nothing here judges them.
+//! The surroundings of a pass: objects that the controller does not read for it, but that explain its answer.
+//! Each of them is optional; an object that is missing here may still exist. Nothing here evaluates them.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::apimachinery::selector::LabelSelector;
 /// The objects around the target of an HPA.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Surroundings {
-    /// The workloads of the namespace that are known: the target, and what owns pods.
+    /// The known workloads of the namespace: the target, and owners of pods.
     pub workloads: Vec<Workload>,
     /// KEDA's ScaledObjects.
     pub scaled_objects: Vec<ScaledObject>,
@@ -25,7 +25,7 @@ pub struct Surroundings {
     pub vertical_pod_autoscalers: Vec<VerticalPodAutoscaler>,
     /// The APIServices of metrics APIs that failed.
     pub api_services: Vec<ApiService>,
-    /// The target has no scale only as the input lacks it; the API server has not said so.
+    /// The target has no scale only because the input lacks it; the API server has not said so.
     pub lacks_scale: bool,
     /// The replicas in the manifest of the target that is assumed to be applied, if it states any.
     pub manifest_replicas: Option<ManifestReplicas>,
@@ -41,13 +41,13 @@ pub struct ManifestReplicas {
 }
 
 impl Surroundings {
-    /// The workload that a reference means.
+    /// Returns the workload that a reference names.
     pub fn workload(&self, reference: &CrossVersionObjectReference) -> Option<&Workload> {
         let is_it = |it: &&Workload| it.metadata.name == reference.name && it.is_kind_of(reference);
         self.workloads.iter().find(is_it)
     }
 
-    /// The workload that an owner reference means.
+    /// Returns the workload that an owner reference names.
     pub fn owner(&self, reference: &OwnerReference) -> Option<&Workload> {
         self.workloads.iter().find(|workload| {
             let Metadata { name, uid, .. } = &workload.metadata;
@@ -59,14 +59,14 @@ impl Surroundings {
     }
 }
 
-/// An object that makes pods: a Deployment, its ReplicaSets, a StatefulSet, a Job, a Rollout.
+/// An object that creates pods: a Deployment, its ReplicaSets, a StatefulSet, a Job, a Rollout.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Workload {
     /// The API group.
     pub group: String,
     /// The kind.
     pub kind: String,
-    /// Identity, owners, and who wrote it.
+    /// Identity, owners, and field managers.
     pub metadata: Metadata,
     /// `spec.replicas`, if stated.
     pub replicas: Option<i32>,
@@ -74,7 +74,7 @@ pub struct Workload {
     pub selector: Option<LabelSelector>,
     /// `spec.template`.
     pub template: Option<Box<Pod>>,
-    /// `status`; none where the object carries none, as manifests do.
+    /// `status`; `None` if the object has none, as in manifests.
     pub status: Option<WorkloadStatus>,
 }
 
@@ -82,10 +82,10 @@ pub struct Workload {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WorkloadStatus {
-    /// `replicas`; a count of zero is left out of most objects.
+    /// `replicas`; most objects omit a count of zero.
     #[serde(deserialize_with = "null_as_default")]
     pub replicas: i32,
-    /// `updatedReplicas`: those of the current template.
+    /// `updatedReplicas`: replicas of the current template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_replicas: Option<i32>,
     /// `updateRevision` of a StatefulSet: the value of `controller-revision-hash` of updated pods.
@@ -114,28 +114,28 @@ impl Workload {
         format!("{}/{}", self.kind, self.metadata.name)
     }
 
-    /// The condition of a type.
+    /// Returns the condition of a type.
     pub fn condition(&self, type_: &str) -> Option<&Condition> {
         let conditions = &self.status.as_ref()?.conditions;
         conditions.iter().find(|condition| condition.type_ == type_)
     }
 
-    /// `status.replicas`; none where the object carries no status.
+    /// Returns `status.replicas`; `None` if the object has no status.
     pub fn status_replicas(&self) -> Option<i32> {
         self.status.as_ref().map(|status| status.replicas)
     }
 
-    /// Whether a scale is made of it.
+    /// Whether a scale can be derived from it.
     pub(crate) fn is_scalable(&self) -> bool {
         self.kind != "Job"
     }
 
-    /// Whether a reference is to something of its kind.
+    /// Whether a reference is to an object of its kind.
     pub(crate) fn is_kind_of(&self, reference: &CrossVersionObjectReference) -> bool {
         self.kind.eq_ignore_ascii_case(&reference.kind) && self.group == reference.group()
     }
 
-    /// A reference to it.
+    /// Returns a reference to it.
     pub(crate) fn to_reference(&self) -> CrossVersionObjectReference {
         CrossVersionObjectReference {
             kind: self.kind.clone(),
@@ -144,7 +144,7 @@ impl Workload {
         }
     }
 
-    /// Group and version that the kind is written in.
+    /// Returns the group and version in which the kind is written.
     pub(crate) fn api_version(&self) -> String {
         let version = match &*self.group {
             "argoproj.io" => "v1alpha1",
@@ -180,7 +180,7 @@ impl Serialize for Workload {
         #[serde(untagged)]
         enum Selector<'a> {
             Labels(&'a LabelSelector),
-            /// That of a ReplicationController is a map.
+            /// A ReplicationController's selector is a map.
             Map(&'a BTreeMap<String, String>),
         }
         let is_map = self.kind == "ReplicationController";
@@ -207,26 +207,27 @@ pub struct ScaledObject {
     /// What it scales.
     #[serde(deserialize_with = "null_as_default")]
     pub spec: ScaledObjectSpec,
-    /// What KEDA made of it.
+    /// What KEDA created for it.
     #[serde(deserialize_with = "null_as_default")]
     pub status: ScaledObjectStatus,
 }
 
 impl ScaledObject {
-    /// The annotation that pauses it altogether, if there is one. KEDA then takes its HPA away.
+    /// Returns the annotation that pauses it altogether, if there is one. KEDA then deletes its HPA.
     pub fn paused_by(&self) -> Option<&'static str> {
         let stated =
             self.metadata.annotations.get(KEDA_PAUSED_REPLICAS).map(|_| KEDA_PAUSED_REPLICAS);
         stated.or_else(|| self.is_set(KEDA_PAUSED).then_some(KEDA_PAUSED))
     }
 
-    /// Whether an annotation says yes. KEDA takes anything but a no for one (`getBoolAnnotation`).
+    /// Whether an annotation is true. KEDA treats everything except a false value as true
+    /// (`getBoolAnnotation`).
     pub fn is_set(&self, annotation: &str) -> bool {
         let no = ["0", "f", "F", "FALSE", "false", "False"];
         self.metadata.annotations.get(annotation).is_some_and(|value| !no.contains(&value))
     }
 
-    /// Why it has no HPA, if it is paused.
+    /// Returns why it has no HPA, if it is paused.
     pub(crate) fn why_no_hpa(&self) -> Option<String> {
         let annotation = self.paused_by()?;
         let Metadata { name, namespace, annotations, .. } = &self.metadata;
@@ -243,7 +244,7 @@ impl ScaledObject {
         ))
     }
 
-    /// Whether a name is that of its HPA, of itself, or of what it scales.
+    /// Whether a name is its HPA's, its own, or its target's.
     fn is_called(&self, name: &str) -> bool {
         let Metadata { name: own, .. } = &self.metadata;
         let given = format!("keda-hpa-{own}");
@@ -253,7 +254,7 @@ impl ScaledObject {
     }
 }
 
-/// Why there is no HPA of a name, where one of these ScaledObjects is paused and has had it.
+/// Returns why there is no HPA of a name, if one of these ScaledObjects is paused and owned it.
 pub(crate) fn paused<'s>(
     objects: impl Iterator<Item = &'s ScaledObject>,
     name: &str,
@@ -265,7 +266,7 @@ pub(crate) fn paused<'s>(
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ScaledObjectSpec {
-    /// The object that it scales, a Deployment if no kind is stated.
+    /// The object that it scales; a Deployment if no kind is stated.
     #[serde(deserialize_with = "null_as_default")]
     pub scale_target_ref: CrossVersionObjectReference,
 }
@@ -286,7 +287,7 @@ pub struct VerticalPodAutoscaler {
     /// Identity.
     #[serde(deserialize_with = "null_as_default")]
     pub metadata: Metadata,
-    /// What it sizes, and how.
+    /// What it resizes, and how.
     #[serde(deserialize_with = "null_as_default")]
     pub spec: VerticalPodAutoscalerSpec,
 }
@@ -295,7 +296,7 @@ pub struct VerticalPodAutoscaler {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct VerticalPodAutoscalerSpec {
-    /// The workload that it sizes.
+    /// The workload that it resizes.
     #[serde(deserialize_with = "null_as_default")]
     pub target_ref: CrossVersionObjectReference,
     /// Whether it changes pods.
@@ -322,7 +323,7 @@ pub struct UpdatePolicy {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ResourcePolicy {
-    /// What it controls of each container.
+    /// What it controls for each container.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
     pub container_policies: Vec<ContainerPolicy>,
 }
@@ -337,7 +338,7 @@ impl ResourcePolicy {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ContainerPolicy {
-    /// The container; `*` for those that have no policy of their own.
+    /// The container; `*` for those without a policy of their own.
     #[serde(deserialize_with = "null_as_default")]
     pub container_name: String,
     /// `Off` or `Auto`; `Auto` if empty.
@@ -389,7 +390,7 @@ pub struct ApiServiceStatus {
 }
 
 impl Surroundings {
-    /// When and by whom `spec.replicas` of the target was set, apart from the controller itself.
+    /// Returns when and by whom `spec.replicas` of the target was last set, other than by the controller.
     pub fn last_replicas_write(
         &self,
         target: &CrossVersionObjectReference,

@@ -1,27 +1,27 @@
-//! When the parts of an object were written, by its `managedFields`.
+//! When the parts of an object were written, according to its `managedFields`.
 
 use jiff::Timestamp;
 
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 
-/// Whose events and statuses tell nothing about the controller: `apply` writes them in its words.
+/// The field manager of `apply`; its events and statuses say nothing about the controller.
 pub const FIELD_MANAGER: &str = "kubectl-hpa";
 
-/// When the parts of an HPA were written, as far as the object tells.
+/// When the parts of an HPA were written, if the object says so.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
     /// `metadata.creationTimestamp`.
     pub created: Option<Timestamp>,
-    /// The last change of anything but the status, by `managedFields`.
+    /// The last change of anything except the status, according to `managedFields`.
     pub spec: Option<Timestamp>,
-    /// The last change of the status, by `managedFields`.
+    /// The last change of the status, according to `managedFields`.
     pub status: Option<Timestamp>,
-    /// It was `apply` that changed it, in the controller's stead.
+    /// `apply` made that change, in place of the controller.
     pub by_us: bool,
 }
 
 impl Written {
-    /// The `managedFields` that tell the same.
+    /// Returns `managedFields` that say the same.
     pub(crate) fn managed_fields(&self) -> Vec<ManagedFieldsEntry> {
         let parts = [(self.spec, false), (self.status, true)].into_iter();
         let entry =
@@ -33,8 +33,8 @@ impl Written {
         managed
     }
 
-    /// What creation time and `managedFields` tell. kubectl leaves the latter out unless it is told
-    /// to show them.
+    /// Reads the creation time and `managedFields`. kubectl omits the latter unless told to show
+    /// them.
     pub(crate) fn new(created: Option<Timestamp>, managed: &[ManagedFieldsEntry]) -> Self {
         let status = last_write(managed, true);
         let ours = |entry: &ManagedFieldsEntry| {
@@ -45,7 +45,7 @@ impl Written {
     }
 }
 
-/// The last change of an object's status, or of all but the status.
+/// Returns the last change of an object's status, or of everything except the status.
 pub(super) fn last_write(managed: &[ManagedFieldsEntry], of_status: bool) -> Option<Timestamp> {
     let entries = managed.iter().filter(|entry| entry.is_of_status() == of_status);
     entries.filter_map(|entry| entry.time).max()

@@ -1,12 +1,12 @@
-//! A deserializer that takes a struct only from a JSON object. Serde's derive also takes it from an
-//! array of its fields, so that `behavior: []` would pass as an empty behavior. All else is handed
-//! through to the deserializer inside. As Go's decoder, which has no such form.
+//! A deserializer that reads a struct only from a JSON object. Serde's derive also reads it from an
+//! array of its fields, so that `behavior: []` would pass as an empty behavior. Everything else is passed
+//! to the inner deserializer. Go's decoder has no such form either.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
 
-/// The deserializer, and in turn each visitor, seed and access that it hands down.
+/// The deserializer, and in turn each visitor, seed and access that it passes on.
 pub(crate) struct Objects<T>(pub(crate) T);
 
 macro_rules! hand_through {

@@ -78,7 +78,7 @@ impl Amount {
     ///
     /// Parts of a thousandth round away from zero in the small form and, after truncation, upwards
     /// in the big one. Beyond 64 bits the result is the low bits of the true one or, for
-    /// exponents such as that of `G`, 0.
+    /// exponents such as `G`'s, 0.
     #[inline]
     pub fn milli_value(&self) -> i64 {
         self.scaled_value(-3)

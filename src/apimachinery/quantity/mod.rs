@@ -34,7 +34,7 @@ pub enum ParseError {
     /// No digits before a suffix that needs some.
     #[error("unable to parse numeric part of quantity")]
     Numeric,
-    /// A suffix that means nothing.
+    /// An unknown suffix.
     #[error("unable to parse quantity's suffix")]
     Suffix,
     /// Reading the quantity takes a number of more than 100,000 digits. Upstream tries, for
@@ -43,14 +43,14 @@ pub enum ParseError {
     OutOfRange,
 }
 
-/// A number together with the way it is written.
+/// A number together with its notation.
 ///
-/// Equality is that of the number alone.
+/// Only the number matters for equality.
 #[derive(Debug, Clone, Default)]
 pub struct Quantity {
     amount: Amount,
     format: Format,
-    /// The input, where upstream takes it for canonical and prints it again.
+    /// The input, if upstream considers it canonical and prints it again.
     text: Option<Box<str>>,
 }
 
@@ -65,7 +65,7 @@ impl Quantity {
         Ok(Self { amount, format, text: reuse.then(|| text.into()) })
     }
 
-    /// A quantity of so many thousandths, `resource.NewMilliQuantity`.
+    /// Returns a quantity of this many thousandths, `resource.NewMilliQuantity`.
     pub fn from_milli(value: i64, format: Format) -> Self {
         Self { amount: Amount::int(value, -3), format, text: None }
     }

@@ -10,7 +10,7 @@ use super::{Format, ParseError};
 /// The exponent of a billionth, the finest step that a quantity keeps.
 const NANO: i32 = -9;
 
-/// What upstream's parser knows of a quantity.
+/// What upstream's parser determines about a quantity.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) amount: Amount,
@@ -131,7 +131,7 @@ fn split(text: &[u8]) -> Result<Pieces<'_>, ParseError> {
     })
 }
 
-/// The exponent that a suffix stands for, of base 2 for [`Format::BinarySI`], else of base 10.
+/// Returns the exponent that a suffix means, of base 2 for [`Format::BinarySI`], else of base 10.
 #[inline]
 fn suffix(text: &[u8]) -> Option<(i32, Format)> {
     Some(match text {

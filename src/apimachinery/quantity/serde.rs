@@ -11,7 +11,7 @@ use super::{Amount, ParseError, Quantity};
 use crate::apimachinery::go;
 
 /// The name under which serde_json hands out a value's text instead of the value. Other formats
-/// pay no heed to it and neither would a serde_json that renamed it; numbers are then read as
+/// ignore it, and so would a serde_json that renamed it; numbers are then read as
 /// such and printed again.
 const RAW: &str = "$serde_json::private::RawValue";
 
@@ -61,7 +61,7 @@ impl<'de> Visitor<'de> for QuantityVisitor {
         if json == "null" {
             return Ok(Quantity::default());
         }
-        // Upstream strips the quotes without looking at what is escaped between them.
+        // Upstream strips the quotes without checking what is escaped between them.
         let text = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(json);
         self.visit_str(text)
     }

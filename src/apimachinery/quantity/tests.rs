@@ -1,5 +1,5 @@
-//! Tables of quantities whose numbers and texts were worked out from upstream's source, and
-//! properties that hold for all.
+//! Tables of quantities whose numbers and texts were derived from upstream's source, and
+//! properties that hold for all quantities.
 
 use num_bigint::BigInt;
 use proptest::prelude::*;
@@ -74,7 +74,7 @@ fn text_becomes_the_number_form_format_and_print_of_upstream() {
         ("1000P", "1000e15", Dec, "1E"),
         ("1000E", "1000e18", Dec, "1"),
         ("10000E", "10000e18", Dec, "10"),
-        // No digits at all is zero, wherever the small form serves.
+        // No digits at all means zero, wherever the small form suffices.
         (".", "0e0", Dec, "0"),
         ("+", "0e0", Dec, "0"),
         ("-", "0e0", Dec, "0"),
@@ -222,7 +222,7 @@ fn values_round_and_overflow_by_form() {
         ("1E", 0, 1_000_000_000_000_000_000),
         ("10E", 0, 0),
         ("1e20", 0, 0),
-        // The capped number is held whole.
+        // The capped number is kept whole.
         ("9Ei", -1000, i64::MAX),
         ("-9Ei", 1000, -i64::MAX),
         // A difference of exponents beyond 32 bits wraps and leaves the mantissa.
@@ -406,7 +406,7 @@ fn json_keeps_the_text_of_numbers() {
 
 #[test]
 fn quantities_come_from_json_values_and_yaml() {
-    // Both have turned numbers into floats, so only the number can be told.
+    // Both have turned numbers into floats, so only the number can be compared.
     let cases = [
         (r#""250m""#, "250m"),
         ("10", "10"),
@@ -460,7 +460,7 @@ fn exact(amount: &Amount) -> BigInt {
     if mantissa == BigInt::ZERO {
         mantissa
     } else {
-        // A zero may have any exponent that is written, and hands it on to a sum.
+        // A zero keeps any exponent that is written, and passes it on to a sum.
         mantissa * amount::power_of_ten(u32::try_from(exponent + 1100).unwrap())
     }
 }
@@ -555,7 +555,7 @@ fn an_amount_is_spelled_in_its_form() {
         "1.5Gi",
         "0.1Mi",
         "1234567890123456789",
-        // As many billionths as binary suffixes are capped at.
+        // As many billionths as the cap of binary suffixes.
         "9223372036.854775807",
         "0.0000000000000000000",
         "1e20",

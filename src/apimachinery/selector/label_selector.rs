@@ -44,7 +44,7 @@ impl LabelSelector {
     /// # Errors
     ///
     /// Upstream's, for unknown operators and for keys and values that labels cannot have. Of
-    /// several faulty `match_labels` upstream reports any, this the first by key.
+    /// several faulty `match_labels` upstream reports any one, this function the first by key.
     pub fn to_selector(&self) -> Result<Selector, SelectorError> {
         let mut requirements = Vec::new();
         for (key, value) in &self.match_labels {
@@ -92,8 +92,8 @@ impl LabelSelector {
         Ok(converted)
     }
 
-    /// The text of a `*metav1.LabelSelector` printed with `%v` or `%s`, as messages of the
-    /// controller have it.
+    /// Returns the text of a `*metav1.LabelSelector` printed with `%v` or `%s`, as in messages of the
+    /// controller.
     pub fn go_string(selector: Option<&Self>) -> String {
         let Some(Self { match_labels, match_expressions }) = selector else {
             return "nil".into();

@@ -1,5 +1,5 @@
-//! The labels of one object, held small because there is a set for every pod. Keys and values are
-//! taken as they come: an API server has validated them.
+//! The labels of one object, kept small because there is a set for every pod. Keys and values are
+//! not checked: an API server has validated them.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct Labels(Box<[(Box<str>, Box<str>)]>);
 impl Labels {
     /// The value of the label `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
-        // Objects have so few labels that a search by halves would not pay.
+        // Objects have so few labels that a binary search would not pay off.
         self.0.iter().find(|(name, _)| **name == *key).map(|(_, value)| &**value)
     }
 
@@ -43,7 +43,7 @@ impl Labels {
     }
 }
 
-/// Sorts by key, and keeps the order of equal keys. Not generic, so that there is one sort for all readers.
+/// Sorts by key, and keeps the order of equal keys. Not generic, so that all readers share one copy.
 fn sort(pairs: &mut [(Box<str>, Box<str>)]) {
     pairs.sort_by(|a, b| a.0.cmp(&b.0));
 }
@@ -67,7 +67,7 @@ impl Serialize for Labels {
     }
 }
 
-/// From a map or null; null as a value is the empty string, as in Go. No key may be stated twice.
+/// From a map or null; null as a value is the empty string, as in Go. Duplicate keys are an error.
 impl<'de> Deserialize<'de> for Labels {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_option(LabelsVisitor)

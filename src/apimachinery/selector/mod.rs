@@ -60,8 +60,8 @@ impl Selector {
         parse::requirements(text).map(Self::new)
     }
 
-    /// Sorts stably, as upstream's sort does for up to twelve requirements; what it does with
-    /// more of them on one key shows only in print.
+    /// Sorts stably, as upstream's sort does for up to twelve requirements; its result for more of
+    /// them on one key only affects printing.
     fn new(mut requirements: Vec<Requirement>) -> Self {
         requirements.sort_by(|a, b| a.key.cmp(&b.key));
         Self { requirements: requirements.into() }
@@ -79,7 +79,7 @@ impl Selector {
         self.requirements.is_empty()
     }
 
-    /// Labels with the values that are required. They need not match, as others may be excluded.
+    /// Returns labels with the required values. They need not match, because others may be excluded.
     pub(crate) fn example(&self) -> Labels {
         let pair = |requirement: &Requirement| match requirement.operator {
             Operator::In | Operator::Equals | Operator::DoubleEquals => {
@@ -91,7 +91,7 @@ impl Selector {
         self.requirements.iter().filter_map(pair).collect()
     }
 
-    /// What the scale client makes of a scale's selector: it reads the text with
+    /// Returns what the scale client makes of a scale's selector: it parses the text with
     /// `metav1.ParseToLabelSelector` and prints that with `metav1.LabelSelectorAsSelector`. So
     /// `==` becomes `=`, and of several required values for one key the last is kept.
     ///

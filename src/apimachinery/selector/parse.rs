@@ -1,5 +1,5 @@
 //! The grammar of selectors, after the lexer and parser in apimachinery's `labels`. Errors name
-//! what was found, so tokens must be cut where upstream cuts them, and looked at in its order.
+//! what was found, so tokens must be split where upstream splits them, and checked in its order.
 
 use std::collections::BTreeSet;
 
@@ -133,7 +133,7 @@ impl<'a> Parser<'a> {
     fn values(&mut self) -> Result<BTreeSet<&'a str>, SelectorError> {
         let (token, found) = self.next();
         if token != Token::Open {
-            // No comma after what was found: upstream's slip.
+            // No comma after what was found: upstream's mistake.
             return Err(SelectorError::new(format!("found '{found}' expected: '('")));
         }
         match self.peek() {
@@ -179,7 +179,7 @@ fn tokens(text: &str) -> Vec<(Token, &str)> {
         }
         let start = position;
         let token = match bytes.get(position) {
-            // Upstream's lexer takes a NUL for the end of the text.
+            // Upstream's lexer treats a NUL as the end of the text.
             None | Some(0) => {
                 tokens.push((Token::End, ""));
                 return tokens;

@@ -1,6 +1,6 @@
-//! What keys and values of requirements may be, after `labels.NewRequirement` of Kubernetes 1.36,
+//! Which keys and values requirements may have, after `labels.NewRequirement` of Kubernetes 1.36,
 //! the validations it calls and the `field` errors it reports. All faults of a requirement are
-//! reported at once, so none may cut the checks short.
+//! reported at once, so no fault may end the checks early.
 
 use super::{Operator, Requirement, SelectorError};
 use crate::apimachinery::go::{json_string, quote};
@@ -56,7 +56,7 @@ pub(super) fn requirement(
     }
 }
 
-/// The fault of a label key, reported of `field`.
+/// Returns the fault of a label key, reported for `field`.
 pub(super) fn key_fault(field: &str, key: &str) -> Option<String> {
     let found = names::label_key(key);
     (!found.is_empty()).then(|| invalid(field, &quote(key), &found.join("; ")))
@@ -66,7 +66,7 @@ fn invalid(field: &str, value: &str, detail: &str) -> String {
     format!("{field}: Invalid value: {value}: {detail}")
 }
 
-/// Upstream's text of several errors, which leaves out repetitions.
+/// Returns upstream's text for several errors, which omits repetitions.
 fn aggregate(faults: Vec<String>) -> Option<String> {
     let mut distinct: Vec<String> = Vec::new();
     for fault in faults {

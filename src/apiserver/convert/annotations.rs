@@ -1,6 +1,6 @@
-//! The annotations in which older versions carry what they have no fields for. Text that cannot be
-//! read is ignored, as the API server ignores it, but with a note. Keys are matched without regard
-//! to case, because upstream reads these texts with Go's `encoding/json`, one of them into a type
+//! The annotations in which older versions store what they have no fields for. Malformed text is
+//! ignored, as the API server ignores it, but with a note. Keys are matched case-insensitively,
+//! because upstream reads these texts with Go's `encoding/json`, one of them into a type
 //! whose keys are `ScaleUp` and the like. Follows `pkg/apis/autoscaling/annotations.go`.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::apimachinery::json::{DecodeError, decode};
 use crate::apiserver::metadata::LabelMap;
 use crate::snapshot::note::Note;
 
-/// Every key that the annotations may hold, below the maps of user-given keys.
+/// Every key that the annotations may contain, outside maps with user-defined keys.
 const KEYS: &[&str] = &[
     "apiVersion",
     "averageValue",
@@ -56,7 +56,7 @@ const KEYS: &[&str] = &[
     "values",
 ];
 
-/// How deep the JSON may be; the metrics of a well-formed annotation are far shallower.
+/// The maximum depth of the JSON; the metrics of a well-formed annotation are far shallower.
 const MAX_DEPTH: usize = 64;
 
 /// The full key of an annotation.
@@ -64,7 +64,7 @@ pub(crate) fn key(name: &str) -> String {
     format!("autoscaling.alpha.kubernetes.io/{name}")
 }
 
-/// Reads the JSON in an annotation; `None` where there is none or it cannot be read.
+/// Reads the JSON in an annotation; `None` if it is missing or malformed.
 pub(crate) fn read_annotation<T: DeserializeOwned>(
     annotations: &LabelMap,
     name: &str,
@@ -81,7 +81,7 @@ pub(crate) fn read_annotation<T: DeserializeOwned>(
     }
 }
 
-/// Rewrites JSON so that each key is spelled as in [`KEYS`]. Values keep their text, since a
+/// Rewrites JSON so that each key is spelled as in [`KEYS`]. Values keep their text, because a
 /// quantity may be a number whose digits matter.
 fn fold_keys(json: &str) -> Result<String, DecodeError> {
     let mut folded = String::new();

@@ -1,4 +1,4 @@
-//! Which fields each version of a HorizontalPodAutoscaler has, to name the ones that it does not have,
+//! The fields of each version of a HorizontalPodAutoscaler, used to report unknown ones,
 //! as the API server does with `fieldValidation: Strict`. Reading itself is lax. Follows upstream's
 //! `staging/src/k8s.io/api/autoscaling/{v1,v2beta1,v2beta2,v2}/types.go` and `metav1.ObjectMeta`.
 
@@ -12,9 +12,9 @@ use crate::apimachinery::names::nearest;
 /// A field that the version of its object does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownField {
-    /// Where it stands, such as `spec.metrics[0].resource.nam`.
+    /// Its path, such as `spec.metrics[0].resource.nam`.
     pub path: String,
-    /// The field that may be meant.
+    /// The field that was probably meant.
     pub meant: Option<String>,
 }
 
@@ -28,10 +28,10 @@ impl fmt::Display for UnknownField {
     }
 }
 
-/// What may stand in a place.
+/// What a value may be.
 #[derive(Clone, Copy)]
 pub(crate) enum Shape {
-    /// A value, or a map with keys of the user's own.
+    /// A value, or a map with user-defined keys.
     Any,
     /// An object with these fields.
     Fields(&'static [(&'static str, Shape)]),
@@ -174,8 +174,8 @@ const V2: &[(&str, Shape)] = &[
     ("behavior", BEHAVIOR),
 ];
 
-/// The fields that an object of a version should not have, its status aside: a pass over a manifest
-/// does not look at that.
+/// Returns the fields that an object of a version should not have, except in its status, which a pass
+/// over a manifest does not use.
 pub(crate) fn unknown_fields(object: &Value, version: HpaVersion) -> Vec<UnknownField> {
     let spec = match version {
         HpaVersion::V1 => V1,

@@ -1,6 +1,6 @@
 //! The flat metric types of `autoscaling/v2beta1`, which `autoscaling/v1` keeps in annotations, and
 //! their conversion. They have no field for the target's type: it follows from the fields that are
-//! set. Only shapes are converted, nothing is judged. Follows upstream's
+//! set. Only shapes are converted, nothing is validated. Follows upstream's
 //! `pkg/apis/autoscaling/{v1,v2beta1}/conversion.go`.
 
 use serde::Deserialize;

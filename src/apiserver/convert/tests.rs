@@ -1,4 +1,4 @@
-//! Tables of objects in each version and the `autoscaling/v2` shape that they are read as.
+//! Tables of objects in each version and the `autoscaling/v2` shape that they convert to.
 
 use serde_json::{Value, json};
 
@@ -242,11 +242,11 @@ fn v1_without_annotations() {
                 {"name": "cpu", "current": {"averageUtilization": 7}}}],
         })
     );
-    // Whatever is missing is left to the defaults.
+    // Missing fields are left to the defaults.
     assert_eq!(read("autoscaling/v1", &json!({"spec": {}})).spec, HpaSpec::default());
 }
 
-/// Each flat metric, and the metric that it is read as.
+/// Each flat metric, and the metric that it converts to.
 fn flat_metrics() -> Vec<(Value, Value)> {
     let service = json!({"kind": "Service", "name": "s"});
     let object = |target: Value| {
@@ -282,7 +282,7 @@ fn flat_metrics() -> Vec<(Value, Value)> {
                 {"matchLabels": {"a": "b"}}}, "target":
                 {"type": "AverageValue", "averageValue": "1500m"}}}),
         ),
-        // A missing value is zero, for the field cannot be absent.
+        // A missing value is zero, because the field cannot be absent.
         (
             json!({"type": "Pods", "pods": {"metricName": "m"}}),
             json!({"type": "Pods", "pods": {"metric": {"name": "m"}, "target":
@@ -342,7 +342,7 @@ fn flat_metrics_in_a_v1_annotation_come_before_the_percentage() {
         assert_eq!(spec(&hpa)["metrics"], json!([want, cpu(50)]), "{flat}");
         assert_eq!(hpa.notes, []);
     }
-    // The keys' case does not matter, and a number keeps its digits.
+    // Keys are case-insensitive, and a number keeps its digits.
     let text = r#"[{"TYPE": "Pods", "Pods": {"metricname": "m", "TargetAverageValue": 0.1250}}]"#;
     let hpa = read_v1(&[("metrics", json!(text))], &json!({}));
     assert_eq!(
@@ -374,7 +374,7 @@ fn unreadable_annotations_are_ignored_with_a_note() {
         let hpa = read_v1(&[(name, json!("{}"))], &json!({}));
         assert_eq!(hpa.notes.len(), 1);
     }
-    // Null is readable.
+    // Null is accepted.
     let null =
         ["metrics", "behavior", "current-metrics", "conditions"].map(|name| (name, Value::Null));
     let hpa = read_v1(&null, &json!({}));

@@ -27,7 +27,7 @@ impl fmt::Display for Cause {
 pub struct Invalid {
     /// The object's name.
     pub name: String,
-    /// Every reason, in the API server's order, which may list one twice.
+    /// Every reason, in the API server's order; a reason may appear twice.
     pub causes: Vec<Cause>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum Shown<'a> {
     Json(&'a str),
     /// A number.
     Number(i64),
-    /// Text that is JSON already.
+    /// Text that is already JSON.
     Raw(&'a str),
 }
 
@@ -71,7 +71,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// The path of a field, and the wordings of what can be wrong with it.
+/// The path of a field, and the messages about its faults.
 #[derive(Debug, Clone)]
 pub(crate) struct Path(String);
 

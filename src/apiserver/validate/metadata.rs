@@ -1,5 +1,5 @@
-//! The checks on an object's metadata. They look at nothing else of the object. Follows
-//! `ValidateObjectMeta` of core and apimachinery at 1.36; `managedFields` are left out, because the
+//! The checks on an object's metadata, and nothing else of the object. Follows
+//! `ValidateObjectMeta` of core and apimachinery at 1.36; `managedFields` are omitted, because the
 //! API server writes them itself.
 
 use super::cause::{Cause, Path, Shown};

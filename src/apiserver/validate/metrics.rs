@@ -18,7 +18,7 @@ pub(crate) fn validate(spec: &HpaSpec, rules: AdmissionRules, path: &Path) -> Ve
     for (i, metric) in metrics.iter().enumerate() {
         causes.extend(validate_metric(metric, rules, &path.index(i)));
     }
-    // Only these can say at zero pods that there is work again.
+    // Only these can show at zero pods that there is work again.
     let wakes = |metric: &MetricSpec| matches!(metric.type_.as_str(), "Object" | "External");
     if *min_replicas == Some(0) && !metrics.iter().any(wakes) {
         let detail = "must specify at least one Object or External metric to support scaling to \
@@ -49,7 +49,7 @@ fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &Path) -> V
     }
 
     let mut present = Vec::new();
-    // Upstream judges only the first source that is there, whatever the type says.
+    // Upstream only checks the first source that is present, whatever the type says.
     let mut judge = |field: &'static str, judged: Option<Vec<Cause>>| {
         if let Some(judged) = judged {
             if present.is_empty() {
@@ -79,7 +79,7 @@ fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &Path) -> V
             causes.push(at(field).required(&detail));
         }
         Some(_) => {}
-        // Reported before, and once more here.
+        // Reported before, and again here.
         None => causes.push(unsupported()),
     }
     if present.len() != 1 {

@@ -1,10 +1,10 @@
-//! Tables of specs and the causes that the API server would list, one table a rule.
+//! Tables of specs and the causes that the API server would list, one table per rule.
 
 use super::*;
 use crate::apiserver::convert::HpaVersion;
 use crate::apiserver::default;
 
-/// Those of v1.36.
+/// The rules of v1.36.
 const CREATE: AdmissionRules = AdmissionRules {
     zero_replicas: false,
     tolerance: true,
@@ -31,7 +31,7 @@ fn check_spec(rules: AdmissionRules, fields: &str, want: &[&str]) {
     assert_eq!(causes(&format!("{{{TARGET}, {fields}}}"), rules), want, "{fields}");
 }
 
-/// Checks one metric; the wanted causes are relative to it.
+/// Checks one metric; the expected causes are relative to it.
 #[track_caller]
 fn check_metric(metric: &str, want: &[&str]) {
     let want: Vec<_> = want.iter().map(|cause| format!("spec.metrics[0].{cause}")).collect();
@@ -189,9 +189,9 @@ fn metric_types_and_sources() {
             r#"{"type": "ContainerResource"}"#.to_owned(),
             vec![format!("containerResource: {populate}")],
         ),
-        // One wrong source is judged, and only reported as missing the right one.
+        // The one wrong source is checked, and the right one is only reported as missing.
         (format!(r#"{{"type": "Object", {cpu}}}"#), vec![format!("object: {populate}")]),
-        // The first source is judged, even if it is the wrong one.
+        // The first source is checked, even if it is the wrong one.
         (
             format!(r#"{{"type": "Resource", {pods}, {cpu}}}"#),
             vec![

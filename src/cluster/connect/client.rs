@@ -1,5 +1,5 @@
-//! Clients of one API server: kube's, over connections that lead there directly or through a proxy,
-//! and that may only take so long to make. It must not repeat a request. Follows `transport.New` of
+//! Clients of one API server: kube's, over connections that go there directly or through a proxy, with
+//! a limit on how long connecting may take. It must not repeat a request. Follows `transport.New` of
 //! client-go, and kube's own `ClientBuilder::try_from`.
 
 use std::io;
@@ -26,7 +26,7 @@ use super::tls::Tls;
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Tcp = <HttpConnector as Service<Uri>>::Response;
 
-/// What clients of one API server are built from.
+/// Everything needed to build clients of one API server.
 #[derive(Clone)]
 pub(crate) struct Source {
     server: BaseUriLayer,
@@ -35,15 +35,15 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Takes the server and the headers of `config`, and nothing else.
+    /// Uses only the server and the headers of `config`.
     pub(super) fn new(config: &kube::Config, connector: Connector) -> kube::Result<Self> {
         let headers = config.extra_headers_layer()?;
         Ok(Self { server: config.base_uri_layer(), headers, connector })
     }
 
-    /// A client with connections of its own. Unlike kube's, it has no layer for credentials, which
-    /// would bring JSONPath and regular expressions for plugins that are never run there, and none
-    /// that repeats requests.
+    /// Returns a client with connections of its own. Unlike kube's, it has no layer for credentials, which
+    /// would add JSONPath and regular expressions for plugins that never run there, and none that repeats
+    /// requests.
     pub(crate) fn client(&self) -> kube::Client {
         let connections: Connections<_, Body> =
             Connections::builder(TokioExecutor::new()).build(self.connector.clone());
@@ -62,7 +62,7 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// Connections through a proxy, if one is given, of which each may take so long.
+    /// Returns a connector, through a proxy if one is given; `limit` applies to each connection.
     pub(super) fn new(proxy: Option<&Uri>, tls: &Tls, limit: Option<Duration>) -> Self {
         Self { inner: tls.over(Route::new(proxy, tls)), limit }
     }
@@ -89,13 +89,13 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// The way to the server, before TLS with it.
+/// How to reach the server, before its own TLS.
 #[derive(Clone)]
 enum Route {
     Direct(HttpConnector),
     Socks(SocksV5<HttpConnector>),
     Tunnel(Tunnel<HttpConnector>),
-    /// With TLS to the proxy too.
+    /// With TLS to the proxy as well.
     TlsTunnel(Tunnel<HttpsConnector<HttpConnector>>),
 }
 
@@ -112,8 +112,8 @@ impl Route {
     }
 }
 
-/// A tunnel of an HTTP proxy, which learns its user and password if its address has them. As in Go,
-/// a user alone has an empty password.
+/// Returns a tunnel through an HTTP proxy, with the user and password in its address, if any. As in Go,
+/// a user without a password has an empty one.
 fn tunnel<C>(proxy: &Uri, connector: C) -> Tunnel<C> {
     let tunnel = Tunnel::new(proxy.clone(), connector);
     let user = proxy.authority().and_then(|authority| authority.as_str().split_once('@'));
@@ -122,7 +122,7 @@ fn tunnel<C>(proxy: &Uri, connector: C) -> Tunnel<C> {
     let user: Vec<u8> =
         percent_decode_str(user).chain(*b":").chain(percent_decode_str(password)).collect();
     match HeaderValue::try_from(format!("Basic {}", STANDARD.encode(user))) {
-        // It is marked as sensitive there.
+        // The tunnel marks it as sensitive.
         Ok(header) => tunnel.with_auth(header),
         Err(_) => tunnel,
     }
@@ -155,7 +155,7 @@ impl Service<Uri> for Route {
     }
 }
 
-/// A connection without TLS so far.
+/// Makes a connection that has no TLS yet.
 fn plain<E: Into<BoxError>>(
     connection: impl Future<Output = Result<Tcp, E>> + Send + 'static,
 ) -> BoxFuture<'static, Result<MaybeHttpsStream<Tcp>, BoxError>> {

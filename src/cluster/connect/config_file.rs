@@ -1,5 +1,5 @@
 //! The shape of a kubeconfig file, read as leniently as kubectl reads it: unknown fields are
-//! skipped, null is absent, nothing is required. Errors name the place, never a value, since values
+//! skipped, null means absent, nothing is required. Errors name the location, never a value, because values
 //! may be secrets. Follows client-go's `clientcmd/api/v1`.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub(crate) struct Kubeconfig {
     pub(crate) users: BTreeMap<String, User>,
 }
 
-/// Which cluster, as whom, and where.
+/// Which cluster, user and namespace to use.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Context {
@@ -45,7 +45,7 @@ pub(crate) struct Cluster {
     pub(crate) extensions: Vec<Extension>,
 }
 
-/// Settings of others about a cluster.
+/// Settings of other programs about a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Extension {
@@ -53,7 +53,7 @@ pub(crate) struct Extension {
     pub(crate) extension: Value,
 }
 
-/// Who to be.
+/// Who the user is.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct User {
@@ -86,7 +86,7 @@ pub(crate) struct AuthProvider {
     pub(crate) config: BTreeMap<String, Secret>,
 }
 
-/// A program that gives credentials.
+/// A program that prints credentials.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Exec {
@@ -128,7 +128,7 @@ struct Named {
     user: Value,
 }
 
-/// Reads a file's text; the error names a line or a field. Paths become relative to `directory`.
+/// Reads a file's text; the error names a line or a field. Resolves paths relative to `directory`.
 pub(crate) fn parse(text: &str, directory: &Path) -> Result<Kubeconfig, String> {
     let value = document(text)?;
     let file: File = typed(value, "")?;
@@ -146,7 +146,7 @@ pub(crate) fn parse(text: &str, directory: &Path) -> Result<Kubeconfig, String> 
     Ok(config)
 }
 
-/// The first document of a text, without nulls.
+/// Returns the first document of a text, without nulls.
 pub(crate) fn document(text: &str) -> Result<Value, String> {
     let documents: Vec<Value> =
         serde_yaml::from_multiple_with_options(text, yaml::options(text.len())).map_err(|e| {
@@ -164,7 +164,7 @@ pub(crate) fn document(text: &str) -> Result<Value, String> {
     Ok(first)
 }
 
-/// Go leaves a field alone where it reads null.
+/// Drops null fields: Go leaves a field alone if it reads null.
 fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -176,13 +176,13 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// A value in its shape; the error says where it has another, not what is there.
+/// Reads a value as a type; the error says where the type is wrong, without the value.
 pub(crate) fn typed<T: DeserializeOwned>(value: Value, place: &str) -> Result<T, String> {
     let wrong = |path: &str| match path {
         "" => "it is not an object".to_owned(),
         path => format!("the value of {path} has the wrong type"),
     };
-    // Otherwise the elements of a list would be taken for fields, by their order.
+    // Otherwise the elements of a list would be read as fields, in order.
     if !value.is_object() {
         return Err(wrong(place));
     }
@@ -216,7 +216,7 @@ fn entries<T: DeserializeOwned + Default>(
     Ok(entries)
 }
 
-/// Follows `clientcmd.ResolveLocalPaths`: commands only where they are paths.
+/// Follows `clientcmd.ResolveLocalPaths`: resolves commands only if they are paths.
 fn resolve_paths(config: &mut Kubeconfig, directory: &Path) {
     let resolve = |path: &mut String| {
         if !path.is_empty() {

@@ -1,31 +1,31 @@
-//! What the process is given besides its flags, taken once so that the rest is a function of it:
-//! variables, the home directory, whether standard input is a terminal. It must not print any of it.
+//! The process's inputs other than its flags, read once so that the rest is a function of them:
+//! variables, the home directory, whether standard input is a terminal. It must not print any of them.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-/// The process's surroundings.
+/// The process's environment.
 #[derive(Clone, Default)]
 pub struct Environment {
     /// The variables.
     pub variables: BTreeMap<String, String>,
-    /// Where a pod finds its service account.
+    /// The directory of a pod's service account.
     pub service_account: PathBuf,
     /// Whether someone can answer questions on standard input.
     pub interactive: bool,
-    /// Whether nothing may show of what credential plugins say, as in the middle of a prompt.
+    /// Whether the output of credential plugins is suppressed, as in the middle of a prompt.
     pub silent: bool,
 }
 
 impl Environment {
-    /// The surroundings of this process. `stdin_is_input` says that standard input is read as data,
+    /// Reads the environment of this process. `stdin_is_input` says that standard input is read as data,
     /// which credential plugins must then leave alone.
     pub fn of_process(stdin_is_input: bool) -> Self {
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            // Windows does not tell `Path` from `PATH`.
+            // Windows does not distinguish `Path` from `PATH`.
             .map(|(name, value)| (if cfg!(windows) { name.to_uppercase() } else { name }, value))
             .collect();
         Self {
@@ -36,12 +36,12 @@ impl Environment {
         }
     }
 
-    /// A variable that is set and not empty.
+    /// Returns a variable that is set and not empty.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// The user's home directory.
+    /// Returns the user's home directory.
     pub fn home(&self) -> Option<PathBuf> {
         let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
         self.variable("HOME").or_else(|| self.variable(name)).map(PathBuf::from)

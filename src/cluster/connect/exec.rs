@@ -1,6 +1,6 @@
-//! Runs a credential plugin: once, with a time limit, with standard input only where someone can
-//! answer. Its output, arguments and environment must never show in an error; what it says on
-//! standard error is its own. Follows client-go's `plugin/pkg/client/auth/exec`.
+//! Runs a credential plugin: once, with a time limit, with standard input only if someone can answer.
+//! Its output, arguments and environment must never appear in an error; what it prints to standard
+//! error is its own. Follows client-go's `plugin/pkg/client/auth/exec`.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -20,14 +20,14 @@ use crate::error::Error;
 use crate::secret::Secret;
 
 const LIMIT: Duration = Duration::from_secs(60);
-/// The most that a plugin may say.
+/// The longest output that a plugin may print.
 const LONGEST: u64 = 1 << 20;
-/// The extension of a cluster that is meant for plugins.
+/// The cluster extension meant for plugins.
 const EXTENSION: &str = "client.authentication.k8s.io/exec";
 const VERSIONS: [&str; 2] =
     ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 
-/// What a plugin gave.
+/// The credentials that a plugin returned.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Credentials {
     pub(crate) token: Option<Secret>,
@@ -61,7 +61,7 @@ pub(crate) async fn run(
     run_within(LIMIT, exec, cluster, policy, env).await
 }
 
-/// What is wrong and what to do, without anything of the plugin's.
+/// What is wrong and what to do, without any of the plugin's output.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Fault {
     pub(crate) cause: String,
@@ -156,7 +156,7 @@ fn not_run(exec: &Exec, why: &Unfound) -> Fault {
         Unfound::Denied => ("permission denied", "make it executable with chmod +x".to_owned()),
         Unfound::Missing => ("not found", installing(exec)),
     };
-    // Go's own words have a colon, and client-go's have none.
+    // Go's own messages have a colon, client-go's do not.
     let colon = if *why == Unfound::Missing { "" } else { ":" };
     Fault { cause: format!("exec: executable {}{colon} {cause}", exec.command), hint: Some(hint) }
 }
@@ -168,14 +168,14 @@ fn installing(exec: &Exec) -> String {
     }
 }
 
-/// A hint is text from elsewhere: on one line, without what steers a terminal.
+/// Makes a hint printable: it is text from outside, so it goes on one line, without control characters.
 fn readable(hint: &str) -> String {
     let words: Vec<&str> = hint.split_whitespace().collect();
     let line = words.join(" ");
     line.chars().filter(|letter| !letter.is_control()).collect()
 }
 
-/// What a plugin is told: `KUBERNETES_EXEC_INFO`.
+/// Returns `KUBERNETES_EXEC_INFO`, the plugin's input.
 fn info(exec: &Exec, cluster: &Cluster, interactive: bool) -> Result<String, String> {
     let mut spec = json!({ "interactive": interactive });
     if exec.provide_cluster_info {
@@ -223,7 +223,7 @@ fn cluster_info(cluster: &Cluster) -> Result<Value, String> {
     Ok(info)
 }
 
-/// Reads what a plugin printed; the error says what is missing, not what was there.
+/// Reads a plugin's output; the error says what is missing, not what was there.
 fn read(output: &[u8], exec: &Exec) -> Result<Credentials, String> {
     let answer: Answer = serde_json::from_slice(output)
         .ok()
@@ -233,7 +233,7 @@ fn read(output: &[u8], exec: &Exec) -> Result<Credentials, String> {
             format!("exec: executable {command} did not print an ExecCredential")
         })?;
     if answer.api_version != exec.api_version {
-        // The version comes from the plugin, and is shown only as one of those known.
+        // The version comes from the plugin, and is shown only if it is one of the known ones.
         let theirs = VERSIONS
             .into_iter()
             .find(|version| *version == answer.api_version)

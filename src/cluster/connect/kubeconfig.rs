@@ -1,5 +1,5 @@
-//! Which kubeconfig files count and how they merge. A missing file of a list is skipped, a broken
-//! one is an error; nothing falls back to the pod's own credentials here. Follows
+//! Which kubeconfig files are read and how they merge. A missing file in a list is skipped, a malformed
+//! one is an error; there is no fallback to the pod's own credentials here. Follows
 //! `ClientConfigLoadingRules.Load` of client-go's `clientcmd`.
 
 use std::io;
@@ -13,9 +13,9 @@ use crate::error::Error;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Loaded {
     pub(crate) config: Kubeconfig,
-    /// The files looked at, present or not, in order.
+    /// The files that were tried, whether they exist or not, in order.
     pub(crate) tried: Vec<PathBuf>,
-    /// Those of them that do not exist.
+    /// The tried files that do not exist.
     pub(crate) missing: Vec<PathBuf>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn load(explicit: Option<&str>, env: &Environment) -> Result<Loaded, 
     Ok(loaded)
 }
 
-/// What a kubeconfig has names for. Its other values are not for a screen: an address may hold a
+/// The names defined in a kubeconfig. Its other values must not be printed: an address may contain a
 /// password.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Names {
@@ -51,11 +51,11 @@ pub struct Names {
     pub users: Vec<String>,
 }
 
-/// The names in the kubeconfig that would be loaded.
+/// Returns the names in the kubeconfig that would be loaded.
 ///
 /// # Errors
 ///
-/// It cannot be read.
+/// The kubeconfig cannot be read.
 pub fn names(explicit: Option<&str>, env: &Environment) -> Result<Names, Error> {
     let Kubeconfig { contexts, clusters, users, .. } = load(explicit, env)?.config;
     Ok(Names {
@@ -79,7 +79,7 @@ fn standard_paths(env: &Environment) -> Vec<PathBuf> {
     paths
 }
 
-/// A file's content; none where it does not exist.
+/// Reads a file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Kubeconfig>, Error> {
     let fail = |message: String| {
         Error::failed(format!("error loading config file \"{}\": {message}", path.display()))
@@ -96,7 +96,7 @@ fn read(path: &Path) -> Result<Option<Kubeconfig>, Error> {
     parse(text, directory).map(Some).map_err(fail)
 }
 
-/// The system's words, as Go prints them.
+/// Returns the system's message, as Go prints it.
 pub(crate) fn words(e: &io::Error) -> String {
     match e.kind() {
         io::ErrorKind::NotFound => "no such file or directory".to_owned(),
@@ -107,8 +107,8 @@ pub(crate) fn words(e: &io::Error) -> String {
     }
 }
 
-/// The earlier file wins, entry by entry and as a whole entry; of the current context, the first
-/// that is named.
+/// Merges: the earlier file wins, with its whole entry for each name; the current context is the first
+/// one set.
 fn merge(into: &mut Kubeconfig, later: Kubeconfig) {
     if into.current_context.is_empty() {
         into.current_context = later.current_context;

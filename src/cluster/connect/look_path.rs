@@ -1,26 +1,26 @@
-//! Which file a command runs. It must not run any. A file that lies in the current directory, or
-//! relative to it, is never the one: whoever can write there would choose what runs. Follows
+//! Which file a command runs. It must not run any. A file in the current directory, or relative to it,
+//! never qualifies: whoever can write there would choose what runs. Follows
 //! `LookPath` of Go's `os/exec`, with its `ErrDot`.
 
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
 
-/// The extensions of commands where Windows is not told any.
+/// The extensions of commands on Windows if none are configured.
 const EXTENSIONS: &str = ".com;.exe;.bat;.cmd";
 
-/// Why a command runs no file.
+/// Why a command finds no file to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unfound {
     /// There is no executable file of that name.
     Missing,
-    /// The file that is named is not executable.
+    /// The named file is not executable.
     Denied,
-    /// The first one is found by an entry of `PATH` that is empty or relative.
+    /// The first match is in an entry of `PATH` that is empty or relative.
     Relative,
 }
 
-/// The file that a command runs.
+/// Returns the file that a command runs.
 pub(crate) fn look_path(command: &str, env: &Environment) -> Result<PathBuf, Unfound> {
     let extensions = match env.variable("PATHEXT") {
         _ if !cfg!(windows) => "",
@@ -39,7 +39,7 @@ pub(crate) fn look_path(command: &str, env: &Environment) -> Result<PathBuf, Unf
         return found.ok_or_else(denied);
     }
     for directory in std::env::split_paths(env.variable("PATH").unwrap_or_default()) {
-        // To a shell of Unix an empty entry is the current directory, to PowerShell it is nothing.
+        // An empty entry is the current directory to a Unix shell, and nothing to PowerShell.
         if directory.as_os_str().is_empty() && cfg!(windows) {
             continue;
         }
@@ -50,8 +50,8 @@ pub(crate) fn look_path(command: &str, env: &Environment) -> Result<PathBuf, Unf
     Err(Unfound::Missing)
 }
 
-/// What the file of a command may be called, given the extensions that mark executable files; those
-/// are separated by semicolons, and there are none outside of Windows.
+/// Returns the possible file names of a command, given the extensions of executable files, separated by
+/// semicolons; only Windows has such extensions.
 fn names(command: &str, extensions: &str) -> Vec<String> {
     let extensions: Vec<&str> = extensions.split(';').filter(|it| !it.is_empty()).collect();
     let last = command.rsplit([':', '\\', '/']).next().unwrap_or_default();

@@ -37,22 +37,22 @@ use crate::args::ConnectionFlags;
 use crate::error::Error;
 use crate::secret::Secret;
 
-/// The time for one request where none is given.
+/// The default time for one request.
 const REQUEST: Duration = Duration::from_secs(10);
-/// The time for all requests where one may not take longer.
+/// The default time for all requests together.
 const OVERALL: Duration = Duration::from_secs(30);
 
-/// How long things may take.
+/// Time limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timeouts {
-    /// One request with its body; none is no limit.
+    /// For one request with its body; `None` is no limit.
     pub(crate) request: Option<Duration>,
-    /// All requests of the session.
+    /// For all requests of the session.
     pub(crate) overall: Option<Duration>,
 }
 
 impl Timeouts {
-    /// From `--request-timeout`, where 0 is no limit at all.
+    /// Reads `--request-timeout`, where 0 means no limit.
     fn new(flag: Option<Duration>) -> Self {
         match flag {
             Some(Duration::ZERO) => Self { request: None, overall: None },
@@ -63,44 +63,44 @@ impl Timeouts {
         }
     }
 
-    /// A little less than a request has, so that it can be told what took so long.
+    /// Returns a little less than the time for a request, so that a timeout can say what was slow.
     fn connect(self) -> Option<Duration> {
         self.request.map(|request| request * 19 / 20)
     }
 }
 
-/// The clients with the present credentials.
+/// The clients with the current credentials.
 #[derive(Clone)]
 pub(crate) struct Clients {
-    /// How many credentials there were before.
+    /// The number of credentials before these.
     pub(crate) age: u32,
-    /// The one for reads, which keeps its connections.
+    /// The client for reads, which keeps its connections.
     pub(crate) reads: kube::Client,
-    /// What others are built from.
+    /// Builds further clients.
     pub(crate) source: Source,
-    /// What they send in their `Authorization`. A server that repeats it must not make it show.
+    /// The value of `Authorization` in their requests. It must not be shown even if a server repeats it.
     pub(crate) sent: Secret,
 }
 
-/// Everything that a client is built from; kept to build another one with fresh credentials.
+/// Everything that a client is built from; kept to build another with fresh credentials.
 #[derive(Debug)]
 pub(crate) struct ClientConfig {
     pub(crate) server: Uri,
     pub(crate) proxy: Option<Proxy>,
     pub(crate) target: Endpoint,
     pub(crate) limits: Timeouts,
-    /// Whether `--token` is the user's token.
+    /// Whether the user's token comes from `--token`.
     token_flag: bool,
     policy: plugin_policy::Policy,
     env: Environment,
 }
 
-/// Prepares a session as kubectl would: loads and merges the kubeconfig, puts the flags over it, and runs the
+/// Prepares a session as kubectl would: loads and merges the kubeconfig, applies the flags, and runs the
 /// credential plugin if there is one. No request is sent yet.
 ///
 /// # Errors
 ///
-/// The configuration is not usable, or credentials could not be had.
+/// The configuration is not usable, or there are no credentials.
 pub(super) async fn prepare(flags: &ConnectionFlags, env: &Environment) -> Result<Prepared, Error> {
     let loaded = kubeconfig::load(flags.kubeconfig.as_deref(), env)?;
     let mut notes: Vec<String> =
@@ -130,23 +130,23 @@ pub(super) async fn prepare(flags: &ConnectionFlags, env: &Environment) -> Resul
     Ok(Prepared { plan, clients, notices, notes })
 }
 
-/// A session before it is begun.
+/// A session before it starts.
 pub(super) struct Prepared {
     pub(super) plan: ClientConfig,
     pub(super) clients: Clients,
-    /// What the user has to know.
+    /// What the user must know.
     pub(super) notices: Vec<String>,
-    /// What only the curious want to know.
+    /// What only `-v` shows.
     pub(super) notes: Vec<String>,
 }
 
 impl ClientConfig {
-    /// Whether credentials come from a plugin, which may be asked again.
+    /// Whether credentials come from a plugin, which may be run again.
     pub(crate) fn has_plugin(&self) -> bool {
         self.plugin().is_some()
     }
 
-    /// The plugin, where nothing goes before it.
+    /// Returns the plugin, unless other credentials take precedence.
     fn plugin(&self) -> Option<&config_file::Exec> {
         let user = &self.target.user;
         let other =
@@ -162,7 +162,7 @@ impl ClientConfig {
         exec::run(plugin, &self.target.cluster, &self.policy, &self.env).await.map(Some)
     }
 
-    /// The clients with these credentials.
+    /// Builds the clients with these credentials.
     pub(crate) fn clients(&self, credentials: Option<Credentials>) -> Result<Clients, Error> {
         let Endpoint { cluster, user, .. } = &self.target;
         let (token, identity) = match credentials {
@@ -204,7 +204,7 @@ impl ClientConfig {
         Ok(Clients { age: 0, reads: source.client(), source, sent })
     }
 
-    /// What every request shows to the server of who the user is, after the name of its scheme.
+    /// Returns the value of `Authorization` after its scheme, which tells the server who the user is.
     fn authorization(
         &self,
         token: Option<Secret>,
@@ -227,7 +227,7 @@ impl ClientConfig {
         Ok(Some(("Bearer", sendable(token, "the OIDC id-token of the kubeconfig")?)))
     }
 
-    /// The user's token: the file's, where it can be read and has one.
+    /// Returns the user's token: the file's, if the file can be read and has one.
     fn token(&self) -> Result<Option<Secret>, Error> {
         let user = &self.target.user;
         let own = match user.token.is_empty() {
@@ -244,7 +244,7 @@ impl ClientConfig {
             (true, None) => return Ok(None),
             (true, Some(own)) => own,
             (false, own) => match (std::fs::read_to_string(path), own) {
-                // As client-go, which trims what it reads from a file and nothing else.
+                // Like client-go, trims only what it reads from a file.
                 (Ok(text), _) if !text.trim().is_empty() => {
                     (Secret::new(text.trim()), format!("the token in file {path:?}"))
                 }
@@ -264,7 +264,7 @@ impl ClientConfig {
     }
 }
 
-/// `kubectl-hpa/1.2.3 (linux/amd64)`, with Go's names.
+/// Returns `kubectl-hpa/1.2.3 (linux/amd64)`, with Go's names.
 fn user_agent() -> HeaderValue {
     let system = match std::env::consts::OS {
         "macos" => "darwin",
@@ -281,7 +281,7 @@ fn user_agent() -> HeaderValue {
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("kubectl-hpa"))
 }
 
-/// The server's address: a host and port alone are https if anything about TLS is configured.
+/// Returns the server's address: a bare host and port are https if anything about TLS is configured.
 fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
     let text = cluster.server.trim_end_matches('/');
     let fail = || Error::failed("the server's address is not a URL or a host:port pair");
@@ -307,14 +307,14 @@ fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
     if !usable || uri.host().is_none_or(str::is_empty) {
         return Err(fail());
     }
-    // A user in the address would be shown with it, and client-go's users have tokens.
+    // A user in the address would be shown with it, and users in client-go have tokens.
     if uri.authority().is_some_and(|part| part.as_str().contains('@')) {
         return Err(Error::failed("the server's address must not name a user"));
     }
     Ok(uri)
 }
 
-/// Takes everything that identifies the user; says whether there was anything.
+/// Removes everything that identifies the user; returns whether there was anything.
 fn forget_credentials(user: &mut User) -> bool {
     let kept = User {
         impersonate: std::mem::take(&mut user.impersonate),
@@ -332,7 +332,7 @@ fn some(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// A token, if a header can hold it; `source` is what it is called in an error, which never shows it.
+/// Returns a token if a header can hold it; `source` names it in an error, which never shows it.
 fn sendable(token: Secret, source: &str) -> Result<Secret, Error> {
     if HeaderValue::from_str(token.expose()).is_ok() {
         return Ok(token);

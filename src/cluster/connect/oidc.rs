@@ -1,6 +1,6 @@
-//! The ID token of a kubeconfig's OIDC provider, for as long as it is valid. It must not be refreshed
-//! here: a provider that rotates refresh tokens takes each of them once, so whoever refreshes has to
-//! store what comes back, or every other client is logged out. kubectl does both. Follows `idToken`
+//! The ID token of a kubeconfig's OIDC provider, while it is valid. It must not be refreshed here: a
+//! provider that rotates refresh tokens accepts each of them once, so whoever refreshes has to store the
+//! new one, or every other client is logged out. kubectl does both. Follows `idToken`
 //! of client-go's `plugin/pkg/client/auth/oidc`.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::secret::Secret;
 /// A token that expires sooner may not reach the server in time.
 const EXPIRY_DELTA: i64 = 10;
 
-/// The token of a provider's configuration, if it is valid at this time.
+/// Returns the token in a provider's configuration, if it is valid at this time.
 pub(crate) fn id_token(config: &BTreeMap<String, Secret>, now: Timestamp) -> Result<Secret, Error> {
     let value = |key: &str| config.get(key).filter(|value| !value.is_empty());
     let fail = |cause: &str| {
@@ -48,7 +48,7 @@ pub(crate) fn id_token(config: &BTreeMap<String, Secret>, now: Timestamp) -> Res
     })
 }
 
-/// When a token expires, in seconds since the epoch; none where it is not a JWT that says so.
+/// Returns when a token expires, in seconds since the epoch; `None` if it is not a JWT that says so.
 fn expiry(token: &Secret) -> Option<i64> {
     #[derive(Deserialize)]
     struct Claims {
@@ -57,7 +57,7 @@ fn expiry(token: &Secret) -> Option<i64> {
     let [_, payload, _] = token.expose().split('.').collect::<Vec<_>>()[..] else { return None };
     let payload = URL_SAFE_NO_PAD.decode(payload.trim_end_matches('=')).ok()?;
     let claims: Claims = serde_json::from_slice(&payload).ok()?;
-    // Where it is out of range, the nearest there is.
+    // Out of range, the cast saturates.
     Some(claims.exp as i64)
 }
 

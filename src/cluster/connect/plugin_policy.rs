@@ -1,5 +1,5 @@
-//! Which credential plugins may run: the user's word in kuberc, which goes before any kubeconfig.
-//! Only reads; runs nothing. Follows kubectl's `pkg/kuberc` and `PluginPolicy` of client-go.
+//! Which credential plugins may run: the policy in kuberc, which overrides any kubeconfig.
+//! It only reads and runs nothing. Follows kubectl's `pkg/kuberc` and `PluginPolicy` of client-go.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use super::kubeconfig::words;
 use super::look_path::look_path;
 use crate::error::Error;
 
-/// The user's word.
+/// The user's policy.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) enum Policy {
     /// Every plugin may run.
     #[default]
     AllowAll,
-    /// None may.
+    /// No plugin may run.
     DenyAll,
     /// Only these, by name in PATH or by path.
     Allowlist(Vec<String>),
@@ -82,7 +82,7 @@ fn parse(text: &str) -> Result<Policy, String> {
 }
 
 impl Policy {
-    /// Whether a plugin may run; if not, client-go's words for it.
+    /// Checks whether a plugin may run; if not, the error is client-go's message.
     pub(crate) fn check(&self, command: &str, env: &Environment) -> Result<(), String> {
         let denied =
             |policy: &str| Err(format!("plugin {command:?} not allowed: policy set to {policy:?}"));

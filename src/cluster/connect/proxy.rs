@@ -1,5 +1,5 @@
-//! Which proxy leads to the API server: kubeconfig's `proxy-url` as it stands, else that of the
-//! environment for this very address. It must not show a proxy's user. Follows
+//! Which proxy leads to the API server: kubeconfig's `proxy-url` as it stands, else the environment's
+//! proxy for this address. It must not show a proxy's user. Follows
 //! `golang.org/x/net/http/httpproxy` and `parseProxyURL` of client-go's `clientcmd`.
 
 use std::fmt;
@@ -10,7 +10,7 @@ use http::Uri;
 use super::environment::Environment;
 use crate::secret::Secret;
 
-/// A proxy and who named it.
+/// A proxy and where it was configured.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Proxy {
     pub(crate) uri: Uri,
@@ -30,7 +30,7 @@ impl fmt::Debug for Proxy {
     }
 }
 
-/// An address without user and password.
+/// Returns an address without user and password.
 pub(crate) fn without_user(uri: &Uri) -> String {
     let scheme = uri.scheme_str().unwrap_or("http");
     let host = uri.host().unwrap_or_default();
@@ -40,7 +40,7 @@ pub(crate) fn without_user(uri: &Uri) -> String {
     }
 }
 
-/// The proxy for a server. Entries of `NO_PROXY` that mean nothing are told in `notes`.
+/// Returns the proxy for a server. Adds meaningless entries of `NO_PROXY` to `notes`.
 pub(crate) fn choose(
     server: &Uri,
     proxy_url: &Secret,
@@ -67,7 +67,7 @@ pub(crate) fn choose(
     Ok(Some(Proxy { uri, named_by: name }))
 }
 
-/// The variable in capitals, else in small letters.
+/// Returns the variable in upper case, else in lower case.
 fn either_case<'a>(env: &'a Environment, name: &str) -> Option<(String, &'a str)> {
     [name.to_owned(), name.to_lowercase()]
         .into_iter()
@@ -85,7 +85,7 @@ fn from_kubeconfig(text: &str) -> Result<Uri, String> {
     }
 }
 
-/// An address without a scheme means http.
+/// Reads an address, whose default scheme is http.
 fn from_variable(text: &str) -> Option<Uri> {
     let has_scheme = text.contains("://");
     let text = match text.strip_prefix("socks5h://") {
@@ -105,17 +105,17 @@ fn parse(text: &str) -> Option<Uri> {
     usable.then_some(uri)
 }
 
-/// Whether an address has a port that is none; `Uri` then goes on as if it had none at all.
+/// Whether an address has an invalid port; `Uri` then behaves as if there were no port.
 pub(crate) fn has_no_such_port(uri: &Uri) -> bool {
     let authority = uri.authority().map_or("", |authority| authority.as_str());
     let place = authority.rsplit('@').next().unwrap_or_default();
-    // The address of IPv6 has colons of its own.
+    // An IPv6 address has colons of its own.
     let place = place.rsplit(']').next().unwrap_or_default();
     let port = place.split_once(':').map_or("", |(_, port)| port);
     !port.is_empty() && port.parse::<u16>().is_err()
 }
 
-/// Whether the environment's proxy is for this host, given `NO_PROXY`.
+/// Whether the environment's proxy applies to this host, given `NO_PROXY`.
 fn goes_through(host: &str, port: u16, excluded: &str, notes: &mut Vec<String>) -> bool {
     let host = host.trim_matches(['[', ']']).to_lowercase();
     let address: Option<IpAddr> = host.parse().ok();
@@ -150,7 +150,7 @@ fn excludes(entry: &str, host: &str, address: Option<IpAddr>, port: u16) -> bool
     }
     let name = name.strip_prefix('*').filter(|rest| rest.starts_with('.')).unwrap_or(name);
     let fits = match name.strip_prefix('.') {
-        // With a dot, only what is below the name.
+        // With a leading dot, only subdomains match.
         Some(_) => host.ends_with(name),
         None => host == name || host.ends_with(&format!(".{name}")),
     };
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// Cases of Go's httpproxy tests and of kubectl's users.
+    /// Cases of Go's httpproxy tests and of kubectl users.
     #[test]
     fn exclusions() {
         for (host, port, excluded, through) in [

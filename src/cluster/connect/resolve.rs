@@ -1,5 +1,5 @@
 //! Flags over kubeconfig entries: the one cluster, user and namespace to use, checked with
-//! kubectl's words. It does no network I/O and runs nothing. Follows `DirectClientConfig`,
+//! kubectl's messages. It does no network I/O and runs nothing. Follows `DirectClientConfig`,
 //! `DeferredLoadingClientConfig` and `validation.go` of client-go's `clientcmd`.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::apimachinery::names;
 use crate::args::ConnectionFlags;
 use crate::error::Error;
 
-/// What to connect to, as whom.
+/// What to connect to, and as whom.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Endpoint {
     pub(crate) cluster: Cluster,
@@ -21,7 +21,7 @@ pub(crate) struct Endpoint {
     pub(crate) namespace: String,
 }
 
-/// Puts the flags over the kubeconfig and checks the result.
+/// Applies the flags to the kubeconfig and checks the result.
 pub(crate) fn resolve(
     flags: &ConnectionFlags,
     loaded: &Loaded,
@@ -45,7 +45,7 @@ pub(crate) fn resolve(
     };
     let cluster_name = given(flags.cluster.as_ref()).unwrap_or(&context.cluster);
     let user_name = given(flags.user.as_ref()).unwrap_or(&context.user);
-    // kubectl goes on to localhost:8080, or as no one, where a context names what is not there.
+    // kubectl falls back to localhost:8080, or to no user, if a context names something that does not exist.
     let user = match config.users.get(user_name) {
         Some(user) => user.clone(),
         None if user_name.is_empty() => User::default(),
@@ -78,7 +78,7 @@ pub(crate) fn resolve(
     target.namespace = given(flags.namespace.as_ref())
         .or(Some(context.namespace.as_str()).filter(|name| !name.is_empty()))
         .map(str::to_owned)
-        // In a pod, kubectl prefers its namespace even where a kubeconfig names the cluster.
+        // In a pod, kubectl prefers the pod's namespace even if a kubeconfig names the cluster.
         .or(in_cluster.map(|own| own.namespace))
         .unwrap_or_else(|| "default".to_owned());
     if let [wrong, ..] = &*names::path_segment(&target.namespace) {
@@ -137,7 +137,7 @@ fn no_server(cluster_name: &str, loaded: &Loaded, nothing: bool) -> Error {
 fn with_cluster_flags(mut cluster: Cluster, flags: &ConnectionFlags) -> Cluster {
     if let Some(server) = given(flags.server.as_ref()) {
         server.clone_into(&mut cluster.server);
-        // What the kubeconfig's server is called says nothing about this one.
+        // The name of the kubeconfig's server says nothing about this one.
         cluster.tls_server_name.clear();
     }
     if let Some(name) = given(flags.tls_server_name.as_ref()) {
@@ -186,7 +186,7 @@ fn with_user_flags(mut user: User, flags: &ConnectionFlags) -> User {
     user
 }
 
-/// The pod's own account; none outside of a cluster.
+/// Returns the pod's own service account; `None` outside a cluster.
 fn service_account(env: &Environment) -> Option<Endpoint> {
     let host = env.variable("KUBERNETES_SERVICE_HOST")?;
     let port = env.variable("KUBERNETES_SERVICE_PORT")?;
@@ -213,7 +213,7 @@ fn service_account(env: &Environment) -> Option<Endpoint> {
     Some(target)
 }
 
-/// Follows `ConfirmUsable`; several faults are one message.
+/// Follows `ConfirmUsable`; several faults make one message.
 fn check(target: &Endpoint, cluster_name: &str) -> Result<(), Error> {
     let mut faults = user_faults(&target.user, &target.user_name);
     let cluster = &target.cluster;

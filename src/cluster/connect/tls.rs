@@ -1,7 +1,7 @@
-//! TLS with the server, and with a proxy that speaks it: whose certificates to trust, by which name,
-//! and with which certificate to say who the user is. Nothing of a key reaches an error. It is not
-//! kube's `rustls_https_connector`, which asks credential plugins for a certificate, and so links
-//! all that they need. Follows `transport.TLSConfigFor` of client-go.
+//! TLS with the server, and with a proxy that speaks it: which certificates to trust, under which name,
+//! and which client certificate to present. No part of a key reaches an error. It does not use
+//! kube's `rustls_https_connector`, which asks credential plugins for a certificate and therefore links
+//! everything they need. Follows `transport.TLSConfigFor` of client-go.
 
 use std::fs;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::kubeconfig::words;
 use crate::error::Error;
 use crate::secret::Secret;
 
-/// Where credentials that cannot be used come from.
+/// Where unusable credentials come from.
 pub(super) const USER: &str = "see the user of the context in the kubeconfig";
 
 /// How TLS connections are made.
@@ -31,9 +31,9 @@ pub(super) struct Tls {
 }
 
 impl Tls {
-    /// TLS with a cluster, for a user who may have a certificate.
+    /// Returns TLS with a cluster, for a user who may have a certificate.
     pub(super) fn new(cluster: &Cluster, identity: Option<&Identity>) -> Result<Self, Error> {
-        // Fails only if some other part of the program was first, which then has chosen.
+        // Fails only if another part of the program has already chosen a provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let config = ClientConfig::builder();
         let config = match authority(cluster)? {
@@ -62,7 +62,7 @@ impl Tls {
         Ok(Self { config: Arc::new(config), name })
     }
 
-    /// TLS over the connections that another connector makes.
+    /// Wraps another connector's connections in TLS.
     pub(super) fn over<C>(&self, connector: C) -> HttpsConnector<C> {
         HttpsConnector::new(connector, self.config.clone(), false, self.name.clone())
     }
@@ -87,12 +87,12 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// What a plugin gave.
+    /// Takes a plugin's certificate and key.
     pub(super) fn new(certificate: String, key: Secret) -> Self {
         Self { certificate, key }
     }
 
-    /// The one of the kubeconfig; data goes before a file.
+    /// Reads the kubeconfig's certificate and key; inline data takes precedence over a file.
     pub(super) fn of(user: &User) -> Result<Option<Self>, Error> {
         let unreadable =
             || Error::failed("unable to load the client certificate or key").hint(USER);
@@ -114,7 +114,7 @@ impl Identity {
         }
     }
 
-    /// Follows `tls.X509KeyPair`, which takes any format of a key under any name of a key.
+    /// Follows `tls.X509KeyPair`, which accepts any key format under any key label.
     fn parse(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Error> {
         let certificates: Vec<_> = blocks(&self.certificate)
             .filter(|block| block.kind == "CERTIFICATE")
@@ -133,8 +133,8 @@ impl Identity {
     }
 }
 
-/// The certificates that the server's must descend from; the data goes before the file. Without any,
-/// those are the system's. What is no certificate is skipped, as by `x509.AppendCertsFromPEM`.
+/// Returns the certificate authorities to trust; inline data takes precedence over a file, and the default
+/// is the system's. Anything that is not a certificate is skipped, as by `x509.AppendCertsFromPEM`.
 fn authority(cluster: &Cluster) -> Result<Option<RootCertStore>, Error> {
     let unreadable = |cause: &str| {
         Error::failed(format!("unable to load root certificates: {cause}"))
@@ -167,10 +167,10 @@ struct Block<'a> {
     der: Vec<u8>,
 }
 
-/// The blocks of a PEM text, each from the last `BEGIN` before an `END` of the same type. What is
-/// none is skipped, as by Go's `pem.Decode`. Unlike there, they need no lines of their own: of two
-/// files joined without a newline between them, neither may be lost. rustls's own reader gives up
-/// at the first fault.
+/// Returns the blocks of a PEM text, each from the last `BEGIN` before an `END` of the same type. Other
+/// text is skipped, as by Go's `pem.Decode`. Unlike there, markers need not start a line: if two files
+/// were joined without a newline between them, neither may be lost. rustls's own reader stops at the
+/// first fault.
 fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
     let parts = text.split("-----END ");
     parts.clone().zip(parts.skip(1)).filter_map(|(before, after)| {
@@ -184,12 +184,12 @@ fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
     })
 }
 
-/// Base64 may be broken over lines.
+/// Removes whitespace: base64 may be wrapped.
 fn compact(data: &str) -> String {
     data.split_ascii_whitespace().collect()
 }
 
-/// Takes any server for the right one.
+/// Accepts any server certificate.
 #[derive(Debug)]
 struct Unverified;
 
@@ -255,7 +255,7 @@ mod tests {
     const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
     const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n";
 
-    /// A certificate that signed itself, and its key.
+    /// Returns a self-signed certificate and its key.
     fn certified() -> (String, KeyPair) {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec!["ca".to_owned()]).unwrap();

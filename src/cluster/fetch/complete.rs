@@ -1,5 +1,5 @@
-//! The few things that a command line is completed with, and that say which HPA it means: names of
-//! namespaces, HPAs and pods. Each is one request, or those of a pass up to its pods.
+//! What shell completion asks a cluster for, and which HPA a command line means: names of namespaces,
+//! HPAs and pods. Each takes one request, or those of a pass up to its pods.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -15,7 +15,7 @@ use crate::snapshot::selection::Selection;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::paused;
 
-/// The names of the namespaces.
+/// Returns the names of the namespaces.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub async fn namespaces(session: &Session) -> Result<Vec<String>, Failure> {
     Ok(list.into_iter().filter_map(name).collect())
 }
 
-/// The HPAs of the session's namespace that can be read.
+/// Returns the HPAs of the session's namespace that can be read.
 ///
 /// # Errors
 ///
@@ -46,24 +46,24 @@ pub async fn hpas(session: &Session) -> Result<Vec<Hpa>, Failure> {
     Ok(items.into_iter().filter_map(|item| item.hpa.ok()).collect())
 }
 
-/// One HPA of the session's namespace, where it can be read.
+/// Returns one HPA of the session's namespace, if it can be read.
 pub async fn hpa(session: &Session, name: &str) -> Option<Hpa> {
     let asked = Fetch { session, namespace: session.namespace() };
     asked.hpa(name).await.ok().map(|(hpa, ..)| hpa)
 }
 
-/// The pods of an HPA's target, where they can be read.
+/// Returns the pods of an HPA's target, if they can be read.
 pub async fn pods(session: &Session, name: &str) -> Option<Vec<Shared<Pod>>> {
     let asked = Fetch { session, namespace: session.namespace() };
     asked.needed(name, &[], unbounded_channel().0).await.ok().map(|needed| needed.pods)
 }
 
-/// Why the session's namespace has no HPA for a target of this name, if KEDA has taken it away.
+/// Explains why the session's namespace has no HPA for a target of this name, if KEDA has removed it.
 pub async fn paused_for(session: &Session, target: &str) -> Option<String> {
     let asked = Fetch { session, namespace: session.namespace() };
     let surroundings = SurroundingAnswers::default();
     let wish = Wish::scaled_objects(asked.namespace);
-    // The error does without what has not come by then.
+    // The error omits what has not arrived by then.
     let _ = timeout(GRACE, asked.surrounding(wish, &surroundings)).await;
     paused(surroundings.of(asked.namespace).scaled_objects.iter(), target)
 }

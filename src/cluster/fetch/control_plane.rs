@@ -1,6 +1,6 @@
-//! What tells of the controller: the events of HPAs, since when the controller manager leads, and
-//! the flags of its pods. An answer can do without; whatever has not come in time is told as not
-//! known. Few may read kube-system, so what that lacks is a line and no note.
+//! Evidence about the controller: events of HPAs, since when the controller manager has been the leader,
+//! and the flags of its pods. An answer does not need it; what does not arrive in time is reported as
+//! unknown. Few users may read kube-system, so what is missing there is a line and not a note.
 
 use std::cell::RefCell;
 
@@ -23,7 +23,7 @@ use crate::snapshot::note::{Note, Unlearnt};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::right::Cause;
 
-/// What has come, with a note where it has not.
+/// Returns what has arrived, or adds a note if it has not.
 pub(super) fn come<T>(
     answer: Option<Result<T, Failure>>,
     what: Unlearnt,
@@ -38,7 +38,7 @@ pub(super) fn come<T>(
     None
 }
 
-/// What has come so far.
+/// What has arrived so far.
 #[derive(Default)]
 pub(super) struct ControllerAnswers {
     events: RefCell<Option<Result<Vec<Event>, Failure>>>,
@@ -54,7 +54,7 @@ struct Held {
 }
 
 impl ControllerAnswers {
-    /// What has come, and why the rest is not known.
+    /// Returns what has arrived, and why the rest is unknown.
     pub(super) fn take(
         &self,
         session: &Session,
@@ -90,7 +90,7 @@ impl ControllerAnswers {
     }
 }
 
-/// Why something has not come; `-v` says what to do about a missing right.
+/// Why something is missing; `-v` says what to do about a missing right.
 fn unshown(failure: Option<Failure>, session: &Session) -> Unshown {
     let why = failure.map_or(Cause::Late, |failure| cause(&failure));
     if let Cause::MissingRight(right) = &why {
@@ -99,11 +99,11 @@ fn unshown(failure: Option<Failure>, session: &Session) -> Unshown {
     Unshown::Cause(why)
 }
 
-/// What the events of a Deployment tell of how it was scaled.
+/// Returns the events of a Deployment about its scaling.
 ///
 /// # Errors
 ///
-/// They cannot be read.
+/// The events cannot be read.
 pub async fn scaled(session: &Session, hpa: &Hpa) -> Result<Vec<Event>, Cause> {
     let asked = Fetch { session, namespace: &hpa.namespace };
     let fields = format!(
@@ -116,7 +116,7 @@ pub async fn scaled(session: &Session, hpa: &Hpa) -> Result<Vec<Event>, Cause> {
 }
 
 impl Fetch<'_> {
-    /// Puts what comes into `answers`: about one HPA or all, of one namespace or all.
+    /// Fetches the evidence into `answers`: for one HPA or all, in one namespace or all.
     pub(super) async fn controller(
         &self,
         namespace: Option<&str>,
@@ -163,7 +163,7 @@ impl Fetch<'_> {
         Ok(list.items.unwrap_or_default())
     }
 
-    /// The lease of the controller manager; nothing where there is none of the usual name.
+    /// Reads the lease of the controller manager; empty if there is none of the usual name.
     async fn lease(&self) -> Result<Held, Failure> {
         let path = format!(
             "/apis/coordination.k8s.io/v1/namespaces/{LEASE_NAMESPACE}/leases/{LEASE_NAME}"
@@ -178,7 +178,7 @@ impl Fetch<'_> {
         }
     }
 
-    /// The pods of the controller manager; nothing of them is kept but their flags.
+    /// Reads the pods of the controller manager; only their flags are kept.
     async fn manager_pods(&self) -> Result<Vec<ManagerPod>, Failure> {
         let (label, value) = MANAGER_LABEL;
         let selector = segment(&format!("{label}={value}"));

@@ -1,5 +1,5 @@
-//! Which resource a kind is, and where its scale is found. Built-in kinds are known; for others the
-//! API server's aggregated discovery is asked once. Only group and kind count, as for the
+//! The resource of a kind, and the path of its scale. Built-in kinds are known; for others, the API
+//! server's aggregated discovery is asked once. Only group and kind matter, as in the
 //! controller's mapper; the version of a reference is ignored. Follows `RESTMappings`.
 
 use serde::Deserialize;
@@ -23,7 +23,7 @@ impl Resource {
         Self { group: group.to_owned(), version: version.to_owned(), name: name.to_owned() }
     }
 
-    /// The path of an object in a namespace.
+    /// Returns the path of an object in a namespace.
     pub(crate) fn path(&self, namespace: &str, name: &str) -> String {
         let root = match self.group.as_str() {
             "" => format!("/api/{}", self.version),
@@ -33,7 +33,7 @@ impl Resource {
         format!("{root}/namespaces/{namespace}/{}/{name}", self.name)
     }
 
-    /// `resource.group`, or the resource alone in the core group.
+    /// Returns `resource.group`, or the resource alone in the core group.
     pub(crate) fn group_resource(&self) -> String {
         match self.group.as_str() {
             "" => self.name.clone(),
@@ -42,7 +42,7 @@ impl Resource {
     }
 }
 
-/// The resource of a kind that every server has; its lower-case form names it, too.
+/// Returns the resource of a kind that every server has; its lower-case form also names it.
 pub(crate) fn built_in(group: &str, kind: &str) -> Option<Resource> {
     let resource = match (group, kind.to_lowercase().as_str()) {
         ("apps", "deployment") => Resource::new("apps", "v1", "deployments"),
@@ -56,19 +56,19 @@ pub(crate) fn built_in(group: &str, kind: &str) -> Option<Resource> {
         _ => return None,
     };
     let upper = |kind: &str| kind.chars().next().is_some_and(char::is_uppercase);
-    // Discovery knows a kind as it is spelt and in lower case, nothing in between.
+    // Discovery knows a kind in its spelling and in lower case, and nothing in between.
     let spelt = ["Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"];
     let others = ["Pod", "Service", "Node", "Ingress"];
     let known = spelt.contains(&kind) || others.contains(&kind) || !upper(kind);
     (known && (upper(kind) || kind == kind.to_lowercase())).then_some(resource)
 }
 
-/// What the server serves, as the controller's client sees it: stale versions, whose discovery
+/// The server's resources, as the controller's client sees them: stale versions, whose discovery
 /// failed when the server last asked, are left out (`SplitGroupsAndResources`).
 #[derive(Debug, Default)]
 pub(crate) struct Discovery {
     groups: Vec<Group>,
-    /// Why the resources are not known.
+    /// Why the resources are unknown.
     plain: Option<Failure>,
 }
 
@@ -80,7 +80,7 @@ impl Discovery {
     ///
     /// # Errors
     ///
-    /// The server does not answer, or not with groups.
+    /// The server does not answer, or its answer has no groups.
     pub(crate) async fn ask(session: &Session) -> Result<Self, Failure> {
         let path = "/apis";
         let response = session.get(path, ACCEPT).await?;
@@ -94,7 +94,7 @@ impl Discovery {
                 }
                 Ok(Self { groups, plain: None })
             }
-            // Of servers before v1.27, which know of no staleness.
+            // From servers before v1.27, which do not report staleness.
             "APIGroupList" => {
                 let cause = "the server has no aggregated discovery; it is older than v1.27";
                 let plain = Some(session.unreadable(path, cause.to_owned()));
@@ -107,13 +107,13 @@ impl Discovery {
         }
     }
 
-    /// The versions of a group, the preferred one first; none where the group is not served.
+    /// Returns the versions of a group, the preferred one first; `None` if the group is not served.
     pub(crate) fn versions(&self, group: &str) -> Option<impl Iterator<Item = &str>> {
         let found = self.groups.iter().find(|g| g.metadata.name == group)?;
         Some(found.versions.iter().map(|version| &*version.version))
     }
 
-    /// The resource of a kind, in the first version that serves it.
+    /// Returns the resource of a kind, in the first version that serves it.
     ///
     /// # Errors
     ///
@@ -157,7 +157,7 @@ struct PlainGroup {
 impl From<PlainGroup> for Group {
     fn from(plain: PlainGroup) -> Self {
         let PlainGroup { name, preferred_version, mut versions } = plain;
-        // Sorting is stable: the others stay in the server's order.
+        // The sort is stable: the others stay in the server's order.
         versions.sort_by_key(|version| version.version != preferred_version.version);
         Self { metadata: Name { name }, versions }
     }
@@ -198,7 +198,7 @@ struct Kind {
     kind: String,
 }
 
-/// Text as a segment of a path or a value of a query.
+/// Escapes text for a path segment or a query value.
 pub(crate) fn segment(text: &str) -> String {
     let mut segment = String::with_capacity(text.len());
     for byte in text.bytes() {

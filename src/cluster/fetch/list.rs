@@ -1,6 +1,6 @@
 //! Several HPAs at once: one list of them, the scales of their targets, and then what each pass
-//! needs, a few HPAs at a time. What all of them need is asked for once. What cannot be read for
-//! one HPA does not keep the others from their answers.
+//! needs, a few HPAs at a time. What all of them need is requested once. If something cannot be read for
+//! one HPA, the others still get their answers.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -31,10 +31,10 @@ use crate::snapshot::note::{Note, OtherHpaIgnored};
 use crate::snapshot::pod::Meta;
 use crate::snapshot::selection::Selection;
 
-/// How many HPAs are asked about at once.
+/// How many HPAs are processed concurrently.
 const AT_ONCE: usize = 4;
 
-/// How far a list is.
+/// The progress of a list.
 #[derive(Debug, Default)]
 pub struct Progress {
     hpas: Cell<usize>,
@@ -43,12 +43,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The HPAs that are asked about; none while their list has not come.
+    /// Returns the number of HPAs to fetch; `None` until their list arrives.
     pub fn hpas(&self) -> Option<usize> {
         Some(self.hpas.get()).filter(|hpas| *hpas > 0)
     }
 
-    /// The share of what is to be done, in percent.
+    /// Returns the progress in percent.
     pub fn percent(&self) -> usize {
         100 * self.done.get() / self.steps.get().max(1)
     }
@@ -63,12 +63,12 @@ impl Progress {
     }
 }
 
-/// Fetches the selected HPAs of a namespace, or of all of them, and everything that their passes need;
-/// by namespace and name, and behind them an error for each name that none of them has.
+/// Fetches the selected HPAs of one or all namespaces, and everything that their passes need, ordered
+/// by namespace and name, followed by an error for each name that matches none of them.
 ///
 /// # Errors
 ///
-/// The list itself cannot be had.
+/// The list itself cannot be read.
 pub async fn fetch_all(
     session: &Session,
     namespace: Option<&str>,
@@ -106,7 +106,7 @@ pub async fn fetch_all(
         observed.evidence = evidence.of(&observed.hpa);
         observed.surroundings = surroundings.of(&observed.hpa.namespace);
         if let Ok(scale) = &observed.scale {
-            // Those of other pods play no part, and there may be many.
+            // Scales of other pods are irrelevant, and there may be many.
             observed
                 .surroundings
                 .workloads
@@ -122,7 +122,7 @@ pub async fn fetch_all(
 pub(super) struct Item {
     namespace: String,
     name: String,
-    /// Whether its explanation is asked for; the others matter for shared pods.
+    /// Whether its explanation was requested; the others matter only for shared pods.
     wanted: bool,
     pub(super) hpa: Result<Hpa, Error>,
     /// What was ignored while reading it.
@@ -130,7 +130,7 @@ pub(super) struct Item {
 }
 
 impl Item {
-    /// Whether it is named; an HPA that cannot be read, only by its own name.
+    /// Whether a name selects it; an HPA that cannot be read matches only its own name.
     fn is(&self, named: &Named) -> bool {
         match (&self.hpa, named) {
             (Ok(hpa), named) => hpa.is(named),
@@ -140,7 +140,7 @@ impl Item {
     }
 }
 
-/// The error about an HPA that is not in the list, in the server's words.
+/// Returns the error about an HPA that is not in the list, in the server's words.
 fn no_hpa(name: &str) -> Error {
     let reason = "NotFound".to_owned();
     let message = format!(
@@ -212,8 +212,8 @@ impl Fetch<'_> {
         Ok(listed)
     }
 
-    /// The HPAs of all namespaces that a wanted one is in. Which are wanted is decided here, as the
-    /// others may select the same pods.
+    /// Lists the HPAs of each namespace that has a requested one. Which ones are requested is decided here,
+    /// because the others may select the same pods.
     pub(super) async fn items(
         &self,
         namespace: Option<&str>,

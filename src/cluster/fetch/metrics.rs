@@ -1,4 +1,4 @@
-//! What the three metrics APIs answer for an HPA. A failure is the controller's outcome for that
+//! The answers of the three metrics APIs for an HPA. A failure is the controller's outcome for that
 //! metric; what to do about it is reported separately. Follows `rest_metrics_client.go` of
 //! `pkg/controller/podautoscaler/metrics`.
 
@@ -17,24 +17,24 @@ use crate::snapshot::note::Note;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{ExternalValue, MetricAnswer, PodValue, Unread};
 
-/// How many metrics are asked for at once.
+/// How many metrics are requested concurrently.
 const AT_ONCE: usize = 8;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Miss {
-    /// What the controller says.
+    /// The controller's message.
     text: String,
-    /// Whether it was refused to us.
+    /// Whether the user lacks the permission.
     denied: bool,
     /// What to do about it.
     pub(super) advice: Option<Note>,
-    /// Who says more about it.
+    /// What to fetch to explain it.
     wishes: Vec<Wish>,
 }
 
 impl Miss {
-    /// What it is for the pass.
+    /// Returns the answer as the pass sees it.
     pub(super) fn answer(&self) -> MetricAnswer {
         let message = self.text.clone();
         match self.denied {
@@ -65,7 +65,7 @@ impl From<String> for Miss {
 }
 
 impl Fetch<'_> {
-    /// The usage of the pods of a selector.
+    /// Returns the usage of the pods that a selector matches.
     pub(super) async fn pod_metrics(
         &self,
         selector: &str,
@@ -78,8 +78,8 @@ impl Fetch<'_> {
         Ok(page.items.unwrap_or_default())
     }
 
-    /// The answers of the custom and external metrics APIs, one metric of the spec after the other,
-    /// asked for side by side.
+    /// Returns the answers of the custom and external metrics APIs, in the order of the metrics in the spec;
+    /// they are requested concurrently.
     pub(super) async fn values(
         &self,
         hpa: &Hpa,
@@ -178,8 +178,8 @@ fn metric_query(selector: Option<&LabelSelector>, parameter: &str) -> String {
     }
 }
 
-/// The version in which the controller asks the custom metrics API: the server's first that it
-/// knows (`NewAvailableAPIsGetter`).
+/// Returns the version in which the controller asks the custom metrics API: the first of the server's
+/// versions that it knows (`NewAvailableAPIsGetter`).
 pub(super) fn custom_version(discovery: &Result<Discovery, Failure>) -> Result<String, Miss> {
     const GROUP: &str = "custom.metrics.k8s.io";
     const KNOWN: [&str; 2] = ["v1beta1", "v1beta2"];
@@ -201,7 +201,7 @@ fn unmapped(group: &str, kind: &str, cause: &str) -> String {
     format!("unable to map kind {full} to resource: {cause}")
 }
 
-/// The resource of a kind that discovery has to tell.
+/// Returns the resource of a kind that only discovery knows.
 fn mapped(
     group: &str,
     kind: &str,

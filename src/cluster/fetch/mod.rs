@@ -1,7 +1,7 @@
 //! Asks an API server for everything that a pass needs, in as few rounds as the answers allow: the
-//! HPA; then its target's scale and what does not depend on it; then pods and metrics, which need
-//! the target's selector. What the controller would take for an outcome is one here, too; only what
-//! leaves the question open is an error. What merely sharpens the answer is not waited for.
+//! HPA; then its target's scale and everything independent of it; then pods and metrics, which need
+//! the target's selector. What the controller treats as an outcome is an outcome here, too; only what
+//! leaves the question unanswered is an error. Optional evidence is not waited for.
 
 pub mod complete;
 pub mod control_plane;
@@ -51,19 +51,18 @@ use crate::version::Version;
 
 const JSON: &str = "application/json";
 
-/// How long the answer waits for what it can do without.
+/// How long to wait for optional answers.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Clocks that are further apart are told of.
+/// Clocks that are further apart get a note.
 const SKEW: SignedDuration = SignedDuration::from_secs(5);
 
-/// Fetches one HPA and everything that its pass needs, with the answers to further metrics behind
+/// Fetches one HPA and everything that its pass needs. Answers to further metrics follow those of its own.
 /// those of its own.
 ///
 /// # Errors
 ///
-/// The HPA, or something whose absence the controller would not take for an outcome, cannot be
-/// read.
+/// The HPA, or something whose absence is not an outcome for the controller, cannot be read.
 pub async fn fetch(
     session: &Session,
     namespace: &str,
@@ -77,7 +76,7 @@ pub async fn fetch(
     let more = async {
         join!(asked.optional(name, &optional), asked.surroundings(wished, &surroundings));
     };
-    // Where there is no HPA of that name, the list has those that there are.
+    // If there is no HPA of that name, the list shows those that exist.
     let worth =
         |needed: &Result<_, Absent>| needed.as_ref().map_or_else(|absent| absent.no_hpa, |_| true);
     let needed = graceful(asked.needed(name, also, wishes), more, worth).await;
@@ -87,7 +86,7 @@ pub async fn fetch(
         false => absent.error,
     })?;
     if needed.scale.is_err() {
-        // What may be meant instead of the target is known by its name.
+        // Only names are needed to suggest another target.
         surroundings.workloads.iter_mut().for_each(|workload| workload.template = None);
     }
     let mut notes = needed.notes;
@@ -96,8 +95,8 @@ pub async fn fetch(
     Ok(Observed { version, others, evidence, surroundings, control_plane, notes, ..needed })
 }
 
-/// Waits for what is needed, and then a little for what merely sharpens it, where that is worth it.
-/// The latter keeps for itself what has come by then.
+/// Waits for what is needed, and then a little longer for optional answers, if they are worth it. The
+/// optional future stores its own results as they arrive.
 async fn graceful<T>(
     needed: impl Future<Output = T>,
     more: impl Future<Output = ()>,
@@ -115,7 +114,7 @@ async fn graceful<T>(
     }
 }
 
-/// An HPA and its target's scale, before anything else is known.
+/// Returns an HPA and its target's scale, before anything else is known.
 fn without_pods(hpa: Hpa, now: Now, found: Found, notes: Vec<Note>) -> Observed {
     let Found { scale, basis, at } = found;
     Observed {
@@ -139,7 +138,7 @@ fn without_pods(hpa: Hpa, now: Now, found: Found, notes: Vec<Note>) -> Observed 
 /// Why there is no answer.
 struct Absent {
     error: Error,
-    /// Whether it is the HPA that is not there.
+    /// Whether the HPA itself does not exist.
     no_hpa: bool,
 }
 
@@ -149,7 +148,7 @@ impl From<Error> for Absent {
     }
 }
 
-/// What the metrics of a spec need besides the target.
+/// What the metrics of a spec need in addition to the target.
 struct Needs {
     resource: bool,
     discovery: bool,
@@ -180,8 +179,8 @@ pub(super) struct Fetch<'s> {
 }
 
 impl Fetch<'_> {
-    /// Everything that no answer can do without. What follows from it for what surrounds the pass goes
-    /// into `wishes`, which may have nobody who reads them.
+    /// Fetches everything that an answer needs. Sends requests for explanatory objects that follow from it
+    /// to `wishes`, which may have no receiver.
     async fn needed(
         &self,
         name: &str,
@@ -222,7 +221,7 @@ impl Fetch<'_> {
         Ok(needed)
     }
 
-    /// Adds what depends on the target's selector: pods and metrics.
+    /// Adds everything that depends on the target's selector: pods and metrics.
     async fn with_pods(
         &self,
         mut needed: Observed,
@@ -269,7 +268,7 @@ impl Fetch<'_> {
                 Err(e) => return Err(denied(&e)),
             }
         }
-        // Several metrics of one API have one cause.
+        // Several metrics of one API share one cause.
         let mut told = Vec::new();
         notes.retain(|note| {
             let first = !told.contains(note);
@@ -287,7 +286,7 @@ impl Fetch<'_> {
         Ok(self.dated(path, kind).await?.0)
     }
 
-    /// With the server's clock when it answered.
+    /// Reads an object, with the server's clock when it answered.
     async fn dated<T: for<'de> Deserialize<'de>>(
         &self,
         path: &str,
@@ -298,7 +297,7 @@ impl Fetch<'_> {
         Ok((value, response.date))
     }
 
-    /// Asks as the controller does, whose outcome the answer is.
+    /// Asks as the controller does; the outcome is the controller's.
     async fn metrics_json<T: for<'de> Deserialize<'de>>(
         &self,
         path: &str,
@@ -317,7 +316,7 @@ impl Fetch<'_> {
         format!("/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers")
     }
 
-    /// The HPA, the server's clock when it answered, and what there is to say about both.
+    /// Returns the HPA, the server's clock when it answered, and notes about both.
     async fn hpa(&self, name: &str) -> Result<(Hpa, Now, Vec<Note>), Absent> {
         let path = format!("{}/{}", self.hpas_path(), segment(name));
         let response = self
@@ -336,14 +335,14 @@ impl Fetch<'_> {
 
     pub(super) fn admit(&self, body: &[u8]) -> Result<HpaObject, String> {
         let text = String::from_utf8_lossy(body);
-        // An object that the server has accepted is not judged again, by whichever rules.
+        // An object that the server has accepted is not validated again, whatever the rules.
         let rules = AdmissionRules::of(&Version::newest());
         let object = admit::admit(&text, self.namespace, rules).map_err(|e| e.to_string())?;
         if object.is_admitted() { Ok(object) } else { Err("the object has no uid".to_owned()) }
     }
 }
 
-/// Lets the metrics that a condition picks fail for one cause, unless they already have another.
+/// Fails the metrics that match a condition for one cause, unless they already have another.
 fn fail(
     hpa: &Hpa,
     metrics: &mut [MetricAnswer],
@@ -360,14 +359,14 @@ fn fail(
     notes.extend(miss.advice);
 }
 
-/// The time by which a pass goes, given the server's, and what there is to say about it.
+/// Returns the time of a pass, given the server's, with a note if the clocks differ.
 fn clock(server: Option<Timestamp>) -> (Now, Option<Note>) {
     let own = Timestamp::now();
     let now = Now { time: server.unwrap_or(own), by_server: server.is_some() };
     (now, skew(now.time, own))
 }
 
-/// What to say where the clocks of server and client are far apart.
+/// Returns a note if the clocks of server and client are far apart.
 fn skew(server: Timestamp, own: Timestamp) -> Option<Note> {
     // `Date` has whole seconds.
     let ahead = SignedDuration::from_secs(server.duration_since(own).as_secs());

@@ -1,7 +1,7 @@
-//! Looks back at the states of an HPA that its API server still has: a list can be asked for as it was
-//! at an earlier resource version, until that is compacted away, which takes five minutes or more.
-//! Each status that the controller has overwritten tells of one of its passes; and the target beside
-//! it, of how many replicas the averages in that status were taken over.
+//! Looks back at the states of an HPA that its API server still has: a list can be requested as of an
+//! earlier resource version until that is compacted away, which takes five minutes or more.
+//! Each status that the controller has overwritten records one of its passes; the target at that time
+//! shows how many replicas the averages in that status were computed over.
 
 use std::time::Duration;
 
@@ -23,23 +23,23 @@ use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::right::Cause;
 
-/// The requests for one state, after those for another, are not to take longer.
+/// No more requests for another state start after this time.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Nor are there to be more states.
+/// The maximum number of states.
 const STATES: usize = 100;
-/// A target that has been as it is for so long before a pass need not be asked for as it was then.
+/// If a target's status had been unchanged this long before a pass, its older version need not be read.
 const SETTLED: SignedDuration = SignedDuration::from_secs(10);
 
-/// What was there before.
+/// The past of an HPA.
 pub struct OldVersions {
     /// The states of the HPA, the oldest first and the given one last.
     pub states: Vec<Hpa>,
-    /// What is known of the target's replicas meanwhile, in any order.
+    /// What is known about the target's replicas during that time, in any order.
     pub counted: Vec<Counted>,
 }
 
-/// The past of an HPA from some time on; and that of its target, where it is asked for, beside what is
-/// known of it now. Where the server has no more, or does not give it, there is less.
+/// Returns the past of an HPA since some time, and, if requested, of its target, in addition to what is
+/// known of it now. If the server has less or denies access, the result has less.
 pub async fn look_back(
     session: &Session,
     hpa: &Hpa,
@@ -49,7 +49,7 @@ pub async fn look_back(
 ) -> OldVersions {
     let asked = Fetch { session, namespace: &hpa.namespace };
     let end = Instant::now() + PATIENCE;
-    // Other kinds may count their replicas elsewhere than in `status.replicas`.
+    // Other kinds may count their replicas outside `status.replicas`.
     let reference = &hpa.spec.scale_target_ref;
     let mut target = target.filter(|_| built_in(reference.group(), &reference.kind).is_some());
     let mut past = OldVersions { states: vec![hpa.clone()], counted: now.into_iter().collect() };
@@ -82,7 +82,7 @@ pub async fn look_back(
     past
 }
 
-/// How many replicas a target has, by its scale, and since when its status is as it is.
+/// Returns how many replicas a target has, by its scale, and since when its status is unchanged.
 ///
 /// # Errors
 ///
@@ -100,9 +100,9 @@ pub async fn count(
 }
 
 impl Fetch<'_> {
-    /// The state before one; none where there is none to be had.
+    /// Returns the state before this one; `None` if it is not available.
     async fn before(&self, hpa: &Hpa) -> Option<Hpa> {
-        // Revisions are counted by the storage behind, across all objects.
+        // The storage counts revisions across all objects.
         let version: u64 = hpa.resource_version.parse().ok()?;
         let path = format!(
             "{}?fieldSelector={}&resourceVersion={}&resourceVersionMatch=Exact",
@@ -114,12 +114,12 @@ impl Fetch<'_> {
         let list: List<Box<RawValue>> = self.json(&path, kind).await.ok()?;
         let items = list.items?;
         let earlier = self.admit_item(items.first()?.get()).ok().map(HpaObject::into_hpa)?;
-        // A server that does not know of exact versions gives the present state.
+        // A server that does not support exact versions returns the current state.
         let before = earlier.resource_version.parse::<u64>().is_ok_and(|its| its < version);
         (before && earlier.uid == hpa.uid).then_some(earlier)
     }
 
-    /// A target as it is, or was at a version.
+    /// Reads a target as it is, or was at a version.
     async fn target(&self, at: &ScaleAt, version: Option<&str>) -> Result<TargetObject, Failure> {
         let collection = at.path.rsplit_once('/').map_or("", |(collection, _)| collection);
         let name = segment(&format!("metadata.name={}", at.name));

@@ -1,5 +1,5 @@
-//! What sharpens an answer and is not needed for one: the server's version, and the other HPAs of
-//! the namespace with their targets' scales. Whatever has not come in time is told as not known.
+//! Optional answers that make a result more precise: the server's version, and the other HPAs of the
+//! namespace with their targets' scales. What does not arrive in time is reported as unknown.
 
 use std::cell::RefCell;
 
@@ -20,27 +20,27 @@ use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::{Note, OtherHpaIgnored, Unlearnt};
 use crate::snapshot::surroundings::{Surroundings, paused};
 
-/// How many scales are asked for at once.
+/// How many scales are requested concurrently.
 const AT_ONCE: usize = 8;
 
-/// What has come so far.
+/// What has arrived so far.
 #[derive(Default)]
 pub(super) struct OptionalAnswers {
     version: RefCell<Option<Result<ServerVersion, Failure>>>,
     names: RefCell<Vec<String>>,
     others: RefCell<Option<Result<Others, Failure>>>,
-    /// What tells of the controller's past.
+    /// Evidence about the controller's past.
     pub(super) controller: ControllerAnswers,
 }
 
-/// The other HPAs, and what is not known of them.
+/// The other HPAs, and what is unknown about them.
 #[derive(Default)]
 struct Others {
     known: Vec<OtherHpa>,
     notes: Vec<Note>,
 }
 
-/// What `/version` says. From 1.31 on a server may behave as an older version.
+/// The answer of `/version`. Since 1.31 a server may emulate an older version.
 #[derive(Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct ServerVersion {
@@ -51,7 +51,7 @@ pub(super) struct ServerVersion {
 }
 
 impl ServerVersion {
-    /// The version whose rules apply.
+    /// Returns the version whose rules apply.
     pub(super) fn followed(self, notes: &mut Vec<Note>) -> String {
         let Self { git_version, minor, emulation_major, emulation_minor } = self;
         if emulation_major.is_empty()
@@ -67,7 +67,7 @@ impl ServerVersion {
 }
 
 impl OptionalAnswers {
-    /// Version and other HPAs.
+    /// Returns the version and the other HPAs.
     pub(super) fn take(&self, notes: &mut Vec<Note>) -> (Option<String>, Vec<OtherHpa>) {
         let version = version_of(self.version.take(), notes);
         let others = come(self.others.take(), Unlearnt::SharedPods, notes).unwrap_or_default();
@@ -75,7 +75,8 @@ impl OptionalAnswers {
         (version, others.known)
     }
 
-    /// The error about an HPA that is not there, with those that are, or that none can be.
+    /// Returns the error about an HPA that does not exist, with the names of those that do, or why there can
+    /// be none.
     pub(super) fn about_absence(
         &self,
         [namespace, name]: [&str; 2],
@@ -98,7 +99,7 @@ impl OptionalAnswers {
     }
 }
 
-/// The error about a server without the version that the controller works on.
+/// Returns the error about a server that lacks the API version that the controller uses.
 pub(super) fn unserved(version: Option<ServerVersion>) -> Error {
     let server = version
         .map_or("the server".to_owned(), |version| format!("the server ({})", version.git_version));
@@ -106,7 +107,7 @@ pub(super) fn unserved(version: Option<ServerVersion>) -> Error {
         .hint("it is served as of Kubernetes v1.23")
 }
 
-/// What is known of another HPA: none where the controller knows no selector of it.
+/// Returns what is known about another HPA; `None` if the controller knows no selector for it.
 ///
 /// # Errors
 ///
@@ -122,7 +123,7 @@ pub(super) fn other(
     Ok(OtherHpa::of(hpa.clone(), scale.clone()))
 }
 
-/// The version whose rules apply, where it has come.
+/// Returns the version whose rules apply, if it has arrived.
 pub(super) fn version_of(
     answer: Option<Result<ServerVersion, Failure>>,
     notes: &mut Vec<Note>,
@@ -132,7 +133,7 @@ pub(super) fn version_of(
 }
 
 impl Fetch<'_> {
-    /// Puts what comes into `optional`, the HPA of that name aside.
+    /// Fetches the optional answers into `optional`; the HPA of that name is left out.
     pub(super) async fn optional(&self, name: &str, optional: &OptionalAnswers) {
         let version = async {
             let version = self.version().await;
@@ -157,7 +158,7 @@ impl Fetch<'_> {
     }
 
     pub(super) async fn version(&self) -> Result<ServerVersion, Failure> {
-        // It has no kind.
+        // The answer has no kind.
         self.json("/version", "").await
     }
 
@@ -171,14 +172,14 @@ impl Fetch<'_> {
             .collect())
     }
 
-    /// An HPA out of a list, whose items do not state their kind.
+    /// Reads an HPA from a list, whose items do not state their kind.
     pub(super) fn admit_item(&self, item: &str) -> Result<HpaObject, String> {
         let rest = item.trim_start().strip_prefix('{').unwrap_or_default();
         let head = r#"{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v2","#;
         self.admit(format!("{head}{rest}").as_bytes())
     }
 
-    /// The other HPAs whose selector the controller knows, as far as they can be read.
+    /// Returns the other HPAs whose selector the controller knows, where they can be read.
     async fn others(&self, name: &str, listed: Vec<Hpa>) -> Others {
         let others = listed.into_iter().filter(|other| other.name != name);
         let asked = others.map(|other| async {

@@ -1,4 +1,4 @@
-//! Lists that may be long, page after page: the pods of a target, and HPAs.
+//! Lists that may be long, page by page: the pods of a target, and HPAs.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::{self, Read};
@@ -19,31 +19,31 @@ use crate::cluster::http::body::Packed;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
 
-/// As far as a page is read for what it says about itself: far more than API servers take for it.
+/// How much of a page is searched for its metadata first: far more than API servers need for it.
 const HEAD: u64 = 64 << 10;
 
-/// As many objects a page as kubectl asks for.
+/// Objects per page, the same as in kubectl.
 const PAGE: usize = 500;
 
-/// As many pages may follow one another: a list of 100,000 objects.
+/// The maximum number of pages: a list of 100,000 objects.
 const PAGES: usize = 200;
 
-/// As long may all pages of a list be together, inflated.
+/// The maximum length of all pages of a list together, inflated.
 const LONGEST: usize = 2 << 30;
 
-/// As many pages wait to be read, or are, before the next one is asked for.
+/// How many pages may be unread, or being read, before the next one is requested.
 const UNREAD: usize = 4;
 
 impl Fetch<'_> {
-    /// All pods of a selector.
+    /// Returns all pods that a selector matches.
     pub(super) async fn pods(&self, selector: &str) -> Result<Vec<Shared<Pod>>, Failure> {
         let (namespace, selector) = (segment(self.namespace), segment(selector));
         let path = format!("/api/v1/namespaces/{namespace}/pods");
         Ok(self.pages(&path, &format!("labelSelector={selector}"), "PodList").await?.0)
     }
 
-    /// All items of a list with the server's clock at its start; from the start again where a
-    /// page's token expires. While a page comes, other threads read those before.
+    /// Returns all items of a list, with the server's clock at its start; starts again if a continue
+    /// token expires. While a page is on its way, other threads read the previous ones.
     pub(super) async fn pages<T: DeserializeOwned + Send + 'static>(
         &self,
         path: &str,
@@ -97,7 +97,7 @@ impl Fetch<'_> {
             let following = format!("{pages}&continue={}", segment(&token));
             page = match self.session.get_packed(&following, JSON).await {
                 Err(e) if e.is_expired() => {
-                    // One list without pages cannot expire.
+                    // A single list without pages cannot expire.
                     let whole = format!("{path}?{query}");
                     let (list, date): (List<T>, _) = self.dated(&whole, kind).await?;
                     return Ok((list.items.unwrap_or_default(), date));
@@ -108,7 +108,7 @@ impl Fetch<'_> {
         }
     }
 
-    /// The items of a page, with what was asked for.
+    /// Waits for the items of a page; an error names the request.
     async fn finished<T>(
         &self,
         (asked, reading): (String, JoinHandle<io::Result<Vec<T>>>),
@@ -117,8 +117,8 @@ impl Fetch<'_> {
         read.map_err(|cause| self.unreadable(&asked, cause.to_string()))
     }
 
-    /// The token of the page after this one. It is looked for on this thread where API servers have
-    /// it, and on another beyond that, where it may take long.
+    /// Returns the token of the next page. It is searched for on this thread where API servers put it,
+    /// and beyond that on another thread, because that may take long.
     async fn token(&self, kind: &str, body: Packed) -> (Result<Option<String>, String>, Packed) {
         if let Ok(token) = next_page(kind, IoRead::new(body.reader().take(HEAD))) {
             return (Ok(token), body);
@@ -130,11 +130,11 @@ impl Fetch<'_> {
     }
 }
 
-/// Reads pages, in memory that has served before where there is some.
+/// Reads pages, and reuses the memory of earlier ones.
 #[derive(Default)]
 struct Reader {
     spare: Mutex<Vec<Vec<u8>>>,
-    /// How much has been read.
+    /// How much has been read so far.
     length: AtomicUsize,
 }
 
@@ -152,7 +152,7 @@ impl Reader {
     }
 }
 
-/// The items of all pages; they are moved once, however many there are.
+/// Joins the items of all pages; each is moved once, however many pages there are.
 fn in_one<T>(pages: Vec<Vec<T>>) -> Vec<T> {
     let mut items = Vec::with_capacity(pages.iter().map(Vec::len).sum());
     items.extend(pages.into_iter().flatten());

@@ -1,6 +1,6 @@
-//! Reads the bodies of answers. What an object says about itself is read first, so that something
-//! else is told for what it is, and the next page of a list can be asked for before the items of
-//! this one are read.
+//! Reads the bodies of answers. An object's kind and list metadata are read first, so that an
+//! unexpected object is reported as such, and the next page of a list can be requested before the items
+//! of this one are read.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub(super) struct List<T> {
     pub(super) items: Option<Vec<T>>,
 }
 
-/// Reads an object of a kind, or anything where the kind is empty.
+/// Reads an object of a kind; an empty kind accepts any object.
 pub(in super::super) fn read<T: DeserializeOwned>(kind: &str, body: &[u8]) -> Result<T, String> {
     if !kind.is_empty() {
         next_page(kind, SliceRead::new(body))?;
@@ -24,17 +24,17 @@ pub(in super::super) fn read<T: DeserializeOwned>(kind: &str, body: &[u8]) -> Re
     json::read(body)
 }
 
-/// The token of the page that follows this one, if there is one. It is read no further than it
-/// must be, which is up to the items as API servers write lists.
+/// Returns the token of the next page, if there is one. Reads no further than necessary, which is up to
+/// the items in lists as API servers write them.
 ///
 /// # Errors
 ///
-/// The object is of another kind, or not readable up to there.
+/// The object is of another kind, or malformed up to there.
 pub(super) fn next_page<'de>(kind: &str, body: impl Read<'de>) -> Result<Option<String>, String> {
     let mut head = Head::default();
     let read = head.deserialize(&mut serde_json::Deserializer::new(body));
     match read {
-        // The reader misses what was left out.
+        // Stopping early makes the parser fail.
         Err(e) if !head.is_complete() => return Err(e.to_string()),
         _ => {}
     }

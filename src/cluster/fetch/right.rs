@@ -1,12 +1,12 @@
-//! Which right a refused request lacks, read off its path as the API server reads it, and how to
-//! ask whether one has it. Nothing is sent here. Follows `RequestInfoFactory` of apiserver.
+//! Which right a refused request lacks, derived from its path as the API server does, and how to
+//! check whether the user has it. Nothing is sent here. Follows `RequestInfoFactory` of apiserver.
 
 use super::super::{ApiStatus, Failure, Method};
 use crate::error::Error;
 use crate::snapshot::note::Note;
 use crate::snapshot::right::{Cause, MissingRight};
 
-/// The right that a request needs.
+/// Returns the right that a request needs.
 fn needed(method: Method, path: &str) -> MissingRight {
     let path = path.split('?').next().unwrap_or_default();
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
@@ -34,7 +34,7 @@ fn needed(method: Method, path: &str) -> MissingRight {
     MissingRight::Resource { verb, group: group.to_owned(), resource, namespace }
 }
 
-/// The failure, with the right that is missing where that is the cause.
+/// Returns the failure, with the missing right if that is the cause.
 pub fn denied(failure: &Failure) -> Error {
     let error: Error = failure.clone().into();
     match missing(failure) {
@@ -43,18 +43,18 @@ pub fn denied(failure: &Failure) -> Error {
     }
 }
 
-/// The right that is missing.
+/// Returns the missing right.
 pub(super) fn missing(failure: &Failure) -> Option<MissingRight> {
     (failure.is_forbidden() && !is_of_admission(failure))
         .then(|| needed(failure.method, &failure.path))
 }
 
-/// The missing right, or the failure itself.
+/// Returns the missing right, or the failure itself.
 pub(super) fn cause(failure: &Failure) -> Cause {
     missing(failure).map_or_else(|| Cause::Failed(failure.to_string()), Cause::MissingRight)
 }
 
-/// Whether a write was authorized, and then refused for what it says: by a webhook, say, or a quota.
+/// Whether a write was authorized but refused for its content: by a webhook, say, or a quota.
 fn is_of_admission(failure: &Failure) -> bool {
     let unauthorized = |api: &ApiStatus| {
         ["update", "create"]
@@ -64,7 +64,7 @@ fn is_of_admission(failure: &Failure) -> bool {
     failure.method != Method::Get && !failure.api().is_some_and(unauthorized)
 }
 
-/// What to do about a metrics API that cannot be asked, beside what the controller says about it.
+/// Returns what to do about an unavailable metrics API, in addition to the controller's message.
 pub(super) fn advice(failure: &Failure) -> Option<Note> {
     if let Some(right) = missing(failure) {
         return Some(Note::MissingRight(right));

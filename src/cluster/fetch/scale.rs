@@ -1,5 +1,5 @@
-//! The scale of a target. That it is not there is an outcome, as it is for the controller. Where we
-//! may not look, a built-in target itself says the same; else it is an error of ours.
+//! The scale of a target. Its absence is an outcome, as it is for the controller. If the user may not
+//! read it, a built-in target itself has the same values; otherwise it is an error of ours.
 
 use super::super::Failure;
 use super::right::{denied, missing};
@@ -14,7 +14,7 @@ use crate::snapshot::hpa::Hpa;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::{Scale, ScaleError};
 
-/// A scale, or the controller's outcome without one, and what stands for it if not itself.
+/// A scale, or the controller's outcome without one, with its substitute if it was not read itself.
 #[derive(Clone)]
 pub(super) struct Found {
     pub(super) scale: Result<Scale, ScaleError>,
@@ -33,11 +33,11 @@ impl From<Result<(Scale, ScaleAt), ScaleError>> for Found {
 }
 
 impl Fetch<'_> {
-    /// The scale of a target of a built-in kind; none where discovery has to tell.
+    /// Returns the scale of a target of a built-in kind; `None` if the kind needs discovery.
     pub(super) async fn built_in_scale(&self, hpa: &Hpa) -> Option<Result<Found, Error>> {
         let target = &hpa.spec.scale_target_ref;
         if !is_well_formed(&target.api_version) {
-            // The engine words this before it looks at the scale.
+            // The engine produces this message before it looks at the scale.
             return Some(Ok(Err(ScaleError::Mapping(String::new())).into()));
         }
         let resource = built_in(target.group(), &target.kind)?;
@@ -52,7 +52,7 @@ impl Fetch<'_> {
         Some(found.ok_or_else(|| denied(&failure)))
     }
 
-    /// The scale of a target of any other kind.
+    /// Returns the scale of a target of any other kind.
     pub(super) async fn custom_scale(
         &self,
         hpa: &Hpa,
@@ -73,7 +73,7 @@ impl Fetch<'_> {
         }
     }
 
-    /// What the target itself says, if it can be read.
+    /// Returns the same values from the target itself, if it can be read.
     async fn in_place_of_scale(
         &self,
         hpa: &Hpa,

@@ -1,8 +1,7 @@
-//! What surrounds a pass and explains its answer: the target itself, the ReplicaSets of its pods, what
-//! else scales or sizes it, and the APIServices of metrics APIs that failed. Each is asked for as soon as
-//! what it depends on is known, beside the requests of that round, and none is waited for longer than
-//! anything else that an answer can do without. What does not come is left out; `-v` says which right it
-//! lacks.
+//! Objects around a pass that explain its answer: the target itself, the ReplicaSets of its pods, what
+//! else scales or resizes it, and the APIServices of metrics APIs that failed. Each is requested as soon as
+//! what it depends on is known, in parallel with that round's requests, and is waited for no longer than
+//! any other optional answer. What does not arrive is left out; `-v` says which right is missing.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -20,16 +19,16 @@ use crate::saved::objects::Objects;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
 use crate::snapshot::surroundings::Surroundings;
 
-/// How many of them are asked for at once.
+/// How many of them are requested concurrently.
 const AT_ONCE: usize = 4;
 
-/// As many objects of a whole namespace are looked at.
+/// The maximum number of objects read from a whole namespace.
 const MANY: usize = 500;
 
-/// Where wishes are put.
+/// The sender of wishes.
 pub(super) type Wishes = UnboundedSender<Wish>;
 
-/// Something to ask for.
+/// An object or list to fetch.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wish {
     path: String,
@@ -38,14 +37,14 @@ pub(super) struct Wish {
 }
 
 impl Wish {
-    /// The target of an HPA, if it is of a kind that is looked at.
+    /// The target of an HPA, if its kind is supported.
     fn target(hpa: &Hpa) -> Option<Self> {
         let target = &hpa.spec.scale_target_ref;
         let path = resource(target)?.path(&hpa.namespace, &target.name);
         Some(Self { path, adds: "other-writer, old-revision-pods and others" })
     }
 
-    /// What there is of the kind of a target that is not there.
+    /// The other objects of the kind of a target that does not exist.
     pub(super) fn in_place_of_target(hpa: &Hpa) -> Option<Self> {
         let path = resource(&hpa.spec.scale_target_ref)?.path(&hpa.namespace, "");
         let path = format!("{}?limit={MANY}", path.trim_end_matches('/'));
@@ -65,7 +64,7 @@ impl Wish {
         Self { path, ..OF_PODS }
     }
 
-    /// What the HPA itself tells to look for: its target, and what else scales or sizes that.
+    /// What the HPA alone implies: its target, and what else scales or resizes that.
     pub(super) fn of(hpa: &Hpa) -> impl Iterator<Item = Self> {
         let beside = match hpa.scaled_object() {
             Some(owner) => {
@@ -77,7 +76,7 @@ impl Wish {
         Self::target(hpa).into_iter().chain([beside])
     }
 
-    /// Those of a namespace, or of all.
+    /// The VerticalPodAutoscalers of one or all namespaces.
     pub(super) fn vertical_pod_autoscalers(namespace: Option<&str>) -> Self {
         let namespace =
             namespace.map_or_else(String::new, |name| format!("/namespaces/{}", segment(name)));
@@ -85,7 +84,7 @@ impl Wish {
         Self { path, adds: "requests-differ-from-template" }
     }
 
-    /// Those of a namespace, one of which may have taken its HPA away.
+    /// The ScaledObjects of a namespace, one of which may have removed its HPA.
     pub(super) fn scaled_objects(namespace: &str) -> Self {
         Self { path: scaled_objects(namespace), ..OF_KEDA }
     }
@@ -97,7 +96,7 @@ impl Wish {
         Self { path, adds: "metrics-api-unavailable" }
     }
 
-    /// The APIService of the API that failed, where the whole API did.
+    /// The APIService of the API that failed, if the whole API did.
     pub(super) fn after(failure: &Failure) -> Option<Self> {
         let api = failure.api()?;
         let mut parts = failure.path.trim_start_matches('/').split('/');
@@ -115,7 +114,7 @@ impl Wish {
 const OF_PODS: Wish = Wish { path: String::new(), adds: "foreign-pods and old-revision-pods" };
 const OF_KEDA: Wish = Wish { path: String::new(), adds: "paused-by-keda" };
 
-/// The resource of a target, if it is of a kind that is looked at.
+/// Returns the resource of a target, if its kind is supported.
 fn resource(target: &CrossVersionObjectReference) -> Option<Resource> {
     match (target.group(), &*target.kind) {
         ("argoproj.io", "Rollout") => Some(Resource::new("argoproj.io", "v1alpha1", "rollouts")),
@@ -140,7 +139,7 @@ fn scaled_objects(namespace: &str) -> String {
     format!("/apis/keda.sh/v1alpha1/namespaces/{}/scaledobjects", segment(namespace))
 }
 
-/// What has come so far.
+/// What has arrived so far.
 #[derive(Default)]
 pub(super) struct SurroundingAnswers {
     asked: RefCell<HashSet<String>>,
@@ -148,14 +147,14 @@ pub(super) struct SurroundingAnswers {
 }
 
 impl SurroundingAnswers {
-    /// That of a namespace.
+    /// Returns the objects of a namespace.
     pub(super) fn of(&self, namespace: &str) -> Surroundings {
         surroundings(&self.objects.borrow(), namespace, namespace)
     }
 }
 
 impl Fetch<'_> {
-    /// Asks for what is wished, and puts what comes into `answers`, until nothing more can be wished.
+    /// Fetches what is wished for into `answers`, until no more wishes can be sent.
     pub(super) async fn surroundings(
         &self,
         mut wishes: UnboundedReceiver<Wish>,
@@ -165,20 +164,20 @@ impl Fetch<'_> {
         wishes.for_each_concurrent(AT_ONCE, |wish| self.surrounding(wish, answers)).await;
     }
 
-    /// Asks for one thing.
+    /// Fetches one wish.
     pub(super) async fn surrounding(
         &self,
         Wish { path, adds }: Wish,
         answers: &SurroundingAnswers,
     ) {
-        // Several metrics of one API have one cause.
+        // Several metrics of one API share one cause.
         if !answers.asked.borrow_mut().insert(path.clone()) {
             return;
         }
         match self.session.get(&path, JSON).await {
             Ok(response) => {
                 let text = String::from_utf8_lossy(&response.body);
-                // Of what cannot be read nothing is known, as of what does not come.
+                // What cannot be read is as unknown as what does not arrive.
                 let _ = file::read_text(&text, &path, &mut answers.objects.borrow_mut());
             }
             Err(failure) => {

@@ -1,4 +1,4 @@
-//! Watches an HPA for a while: each pass of its controller overwrites what the one before told.
+//! Watches an HPA for a while: each pass of its controller overwrites the status of the one before.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use super::Fetch;
 use crate::error::Error;
 use crate::snapshot::hpa::Hpa;
 
-/// The states of an HPA during a time, each once. It is looked at every few seconds, more often than
-/// a controller passes.
+/// Returns the states of an HPA during a time, each once. Polls every few seconds, more often than
+/// the controller syncs.
 ///
 /// # Errors
 ///

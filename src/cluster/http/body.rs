@@ -1,6 +1,6 @@
-//! The body of an answer as it came, compressed or not. It is inflated in one go, into memory that
-//! may have served before, and so on any thread: frame after frame on the way in would cost the
-//! thread that asks for the next page, and fresh memory costs more than the inflating.
+//! The body of an answer as received, compressed or not. It is inflated in one go, into memory that may
+//! have been used before, and so on any thread: inflating frame by frame on arrival would slow the
+//! thread that requests the next page, and fresh memory costs more than inflating.
 
 use std::io::{self, BufReader, Read};
 
@@ -8,50 +8,50 @@ use bytes::Bytes;
 use flate2::bufread::MultiGzDecoder;
 use http::{HeaderMap, HeaderValue, header};
 
-/// Compression that can be undone, for the header `Accept-Encoding`.
+/// The supported compression, for the header `Accept-Encoding`.
 pub(crate) const ENCODINGS: HeaderValue = HeaderValue::from_static("gzip");
 
 /// The longest body that is read, inflated.
 pub(crate) const MOST: usize = 128 << 20;
-/// The longest one of an answer that is no success.
+/// The longest body of an answer without success.
 pub(crate) const MOST_OF_ERROR: usize = 1 << 20;
 
-/// Deflate makes no content shorter than by this factor.
+/// The maximum ratio of deflate.
 const MAX_RATIO: usize = 1032;
 
-/// A body as it came.
+/// A body as received.
 #[derive(Debug, Default)]
 pub(crate) struct Packed {
     bytes: Vec<u8>,
     gzip: bool,
-    /// The longest that it may be, inflated.
+    /// The maximum length, inflated.
     most: usize,
 }
 
 impl Packed {
-    /// A body with the headers of its answer; it is read no further than it may be.
+    /// Takes a body and the headers of its answer; `most` limits how far it is read.
     pub(crate) fn new(bytes: Vec<u8>, headers: &HeaderMap, most: usize) -> Self {
         let encoding = headers.get(header::CONTENT_ENCODING).map_or(&[][..], HeaderValue::as_bytes);
         let gzip = ["gzip", "x-gzip"].iter().any(|it| encoding.eq_ignore_ascii_case(it.as_bytes()));
         Self { bytes, gzip, most }
     }
 
-    /// Whether it is too long as it came.
+    /// Checks whether it is too long even before inflating.
     pub(crate) fn check(&self) -> io::Result<()> {
         if self.bytes.len() > self.most { Err(too_long(self.most)) } else { Ok(()) }
     }
 
-    /// The bytes that came.
+    /// Returns the number of bytes received.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether there is something to inflate, which may take long.
+    /// Whether it has to be inflated, which may take long.
     pub(crate) fn is_packed(&self) -> bool {
         self.gzip
     }
 
-    /// The content.
+    /// Returns the content.
     pub(crate) fn unpack(self) -> io::Result<Bytes> {
         self.check()?;
         if !self.gzip {
@@ -63,7 +63,7 @@ impl Packed {
         Ok(memory.into())
     }
 
-    /// The content, kept in `memory` where it has to be kept anywhere.
+    /// Returns the content, using `memory` if it has to be stored.
     pub(crate) fn unpack_into<'a>(&'a self, memory: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
         if !self.gzip {
             return Ok(&self.bytes);
@@ -72,12 +72,12 @@ impl Packed {
         Ok(&memory[..length])
     }
 
-    /// The content from its start, inflated no further than it is read.
+    /// Returns a reader of the content, which inflates only as much as is read.
     pub(crate) fn reader(&self) -> Box<dyn Read + '_> {
         if !self.gzip {
             return Box::new(&*self.bytes);
         }
-        // Far more than what is before the items of a list.
+        // Far more than precedes the items of a list.
         Box::new(BufReader::with_capacity(1024, self.inflater()))
     }
 
@@ -85,14 +85,14 @@ impl Packed {
         Limited { from: MultiGzDecoder::new(&*self.bytes), read: 0, most: self.most }
     }
 
-    /// What it is in.
+    /// Returns the memory that holds it.
     pub(crate) fn into_memory(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// Inflates to the start of `memory`, which is only made longer; says how much it is.
+    /// Inflates to the start of `memory`, which only grows; returns the length.
     fn inflate(&self, memory: &mut Vec<u8>) -> io::Result<usize> {
-        // The last four bytes state the length, which is trusted as far as deflate can go.
+        // The last four bytes state the length, which is trusted up to deflate's maximum ratio.
         let stated = self.bytes.last_chunk().map_or(0, |length| u32::from_le_bytes(*length));
         let most = self.bytes.len().saturating_mul(MAX_RATIO).min(self.most);
         let enough = usize::try_from(stated).unwrap_or(0).min(most) + 1;
@@ -114,7 +114,7 @@ impl Packed {
     }
 }
 
-/// Content that may only be so long.
+/// Content with a maximum length.
 struct Limited<R> {
     from: R,
     read: usize,
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn parts_that_follow_each_other_are_one_content() {
-        // The stated length is that of the last part only.
+        // The stated length covers only the last part.
         let parts = [gzip(&[b'a'; 10_000]), gzip(b"b")].concat();
         let content = packed(parts).unpack().unwrap();
         assert_eq!((content.len(), content.last()), (10_001, Some(&b'b')));

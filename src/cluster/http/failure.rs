@@ -1,4 +1,4 @@
-//! Why a request gave nothing: typed for callers, worded as kubectl words it for people and as
+//! Why a request failed: typed for callers, worded as kubectl words it for people and as
 //! client-go words it for the controller's conditions. It must not carry headers or the user
 //! part of an address. Follows `StandardErrorMessage` of kubectl's `cmd/util`.
 
@@ -15,10 +15,10 @@ use super::status::ApiStatus;
 use crate::cluster::connect::kubeconfig::words;
 use crate::error::Error;
 
-/// As long as a resolver has to show that it answers.
+/// How long a resolver has to show that it answers.
 const MOMENT: Duration = Duration::from_millis(200);
 
-/// A request that gave nothing.
+/// A failed request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
     /// What went wrong.
@@ -29,9 +29,9 @@ pub struct Failure {
     pub host: String,
     /// How it was asked.
     pub method: Method,
-    /// The path and query asked for.
+    /// The path and query.
     pub path: String,
-    /// How often it was asked for.
+    /// How many times it was sent.
     pub tries: u32,
     /// How long that took.
     pub took: Duration,
@@ -42,14 +42,14 @@ pub struct Failure {
 pub enum Method {
     /// Reads.
     Get,
-    /// Writes in the place of what is there.
+    /// Replaces an object.
     Put,
-    /// Adds.
+    /// Creates an object.
     Post,
 }
 
 impl Method {
-    /// As requests have it.
+    /// Returns its name in a request.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -68,11 +68,11 @@ impl fmt::Display for Method {
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FailureKind {
-    /// The server answered, and not with success.
+    /// The server answered, without success.
     Api(Box<ApiStatus>),
-    /// No one listens there.
+    /// Nothing listens there.
     Refused,
-    /// The host's name leads nowhere; in the resolver's words.
+    /// The host name does not resolve; in the resolver's words.
     Dns(String),
     /// The server's certificate or its TLS is not acceptable; in the words of Go's library.
     Tls {
@@ -81,65 +81,65 @@ pub enum FailureKind {
         /// What to do.
         hint: Option<String>,
     },
-    /// The proxy does not let through. It is named without its user.
+    /// The proxy gives no access. It is named without its user.
     Proxy {
-        /// The proxy and who named it.
+        /// The proxy and where it was configured.
         proxy: String,
         /// What is wrong.
         cause: ProxyFault,
     },
-    /// No answer in time.
+    /// There was no answer in time.
     Timeout {
-        /// The time given, or for all requests of the session the time that it has taken.
+        /// The time limit, or the elapsed time if the limit for all requests of the session was reached.
         after: Duration,
-        /// Whether it was the time for all requests that was over.
+        /// Whether it was the limit for all requests.
         in_all: bool,
-        /// For what.
+        /// What the request was waiting for.
         waiting: Waiting,
     },
     /// The connection broke.
     Lost(String),
-    /// Credentials could not be had.
+    /// There are no credentials.
     Credentials {
-        /// What is wrong, without any output of theirs.
+        /// What is wrong, without any output of the plugin.
         cause: String,
         /// What to do.
         hint: Option<String>,
     },
-    /// The answer cannot be read.
+    /// The answer cannot be parsed.
     Body(String),
-    /// It was not sent, as the user interrupts.
+    /// It was not sent, because the user interrupted.
     Interrupted,
 }
 
-/// Why a proxy does not let through.
+/// Why a proxy gives no access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProxyFault {
-    /// It asks for a user (407).
+    /// It requires a user (407).
     Unauthorized,
-    /// It gives no connection to the server.
+    /// It cannot connect to the server.
     NoConnection,
     /// It does not answer in time.
     Late,
-    /// Something else, in the words of the library.
+    /// Another error, in the words of the library.
     Other(String),
 }
 
-/// What a request was waiting for when its time was over.
+/// What a request was waiting for when its time was up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Waiting {
-    /// The name server, which is to say where the host is.
+    /// The name server, to resolve the host.
     Name,
     /// A connection to the server.
     Connection,
     /// The server's answer.
     Answer,
-    /// Nothing: it was not sent, as requests under this path had no answer before.
+    /// Nothing: it was not sent, because earlier requests under this path had no answer.
     Unanswered(String),
 }
 
 impl Failure {
-    /// The HTTP status, where there was an answer.
+    /// Returns the HTTP status, if there was an answer.
     pub fn status(&self) -> Option<u16> {
         match &self.kind {
             FailureKind::Api(status) => Some(status.code),
@@ -147,7 +147,7 @@ impl Failure {
         }
     }
 
-    /// The answer, where there was one.
+    /// Returns the answer, if there was one.
     pub fn api(&self) -> Option<&ApiStatus> {
         match &self.kind {
             FailureKind::Api(status) => Some(status),
@@ -155,12 +155,12 @@ impl Failure {
         }
     }
 
-    /// Whether what was asked for is not there (404).
+    /// Whether the object does not exist (404).
     pub fn is_not_found(&self) -> bool {
         self.status() == Some(404)
     }
 
-    /// Whether it may not be read (403).
+    /// Whether access is forbidden (403).
     pub fn is_forbidden(&self) -> bool {
         self.status() == Some(403)
     }
@@ -170,7 +170,7 @@ impl Failure {
         self.status() == Some(410)
     }
 
-    /// A body that a caller could not read, such as one of another kind.
+    /// Returns the failure for a body that a caller could not read, such as one of another kind.
     pub fn unreadable(host: &str, path: &str, cause: impl Into<String>) -> Self {
         Self {
             kind: FailureKind::Body(cause.into()),
@@ -183,7 +183,7 @@ impl Failure {
         }
     }
 
-    /// ` (retried 3 times in 2s)`, where it was; and that the server throttles, where it does.
+    /// Returns ` (retried 3 times in 2s)` if it was retried, and says if the server throttles.
     fn patience(&self) -> String {
         let Some(again @ 1..) = self.tries.checked_sub(1) else {
             return String::new();
@@ -195,7 +195,7 @@ impl Failure {
         format!("{throttles} (retried {again} {times} in {took})")
     }
 
-    /// The error's text in client-go, which the controller puts into conditions.
+    /// Returns the error's text in client-go, which the controller puts into conditions.
     pub fn client_go(&self) -> String {
         match &self.kind {
             FailureKind::Api(status) => status.message.clone(),
@@ -253,7 +253,7 @@ impl Failure {
         }
     }
 
-    /// What to do about it, where something can be said.
+    /// Returns what to do about it, if there is advice.
     pub fn hint(&self) -> Option<String> {
         match &self.kind {
             FailureKind::Tls { hint, .. } | FailureKind::Credentials { hint, .. } => hint.clone(),
@@ -314,7 +314,7 @@ impl StdError for Failure {}
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         let text = failure.to_string();
-        // Only these have `error: ` before them in kubectl.
+        // Only these start with `error: ` in kubectl.
         let plain = match &failure.kind {
             FailureKind::Api(status) => status.html || status.reason == "Unauthorized",
             FailureKind::Body(_) | FailureKind::Interrupted => true,
@@ -330,7 +330,7 @@ impl From<Failure> for Error {
     }
 }
 
-/// A host without its port.
+/// Returns a host without its port.
 fn bare_host(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
@@ -338,8 +338,8 @@ fn bare_host(host: &str) -> &str {
     }
 }
 
-/// Whether the resolver answers for the name of a host, with whatever. One that has just let a
-/// connection time out and still says nothing is what the connection waited for.
+/// Whether the resolver answers at all for a host name. If it still says nothing after a connection
+/// timed out, the connection was waiting for it.
 pub(crate) async fn resolves(host: &str) -> bool {
     let name = bare_host(host).to_owned();
     if name.starts_with('[') || name.parse::<IpAddr>().is_ok() {
@@ -349,8 +349,8 @@ pub(crate) async fn resolves(host: &str) -> bool {
     timeout(MOMENT, lookup).await.is_ok()
 }
 
-/// Reads the reason out of an error of the client and all that it wraps. `proxy` is the proxy in
-/// use, fit to be shown.
+/// Finds the reason in an error of the client and all that it wraps. `proxy` is the proxy in use, safe
+/// to print.
 pub(crate) fn classify(
     e: &(dyn StdError + 'static),
     host: &str,
@@ -363,7 +363,7 @@ pub(crate) fn classify(
         let mut inner = None;
         if let Some(e) = e.downcast_ref::<io::Error>() {
             io_kind = Some(e.kind());
-            // An I/O error that wraps another names its cause's cause as its source.
+            // An I/O error that wraps another returns its cause's cause as its source.
             inner = e.get_ref().map(|e| e as &(dyn StdError + 'static));
             if inner.is_none() {
                 texts.push(words(e));
@@ -391,7 +391,7 @@ pub(crate) fn classify(
         return FailureKind::Proxy { proxy: proxy.to_owned(), cause };
     }
     if timed_out {
-        // The caller knows how long it was.
+        // The caller knows how long it took.
         let waiting = if says("Connect") { Waiting::Connection } else { Waiting::Answer };
         return FailureKind::Timeout { after: Duration::ZERO, in_all: false, waiting };
     }

@@ -33,14 +33,14 @@ use super::http::status::ApiStatus;
 use crate::error::Error;
 use crate::secret::Secret;
 
-/// After so many requests in a row without an answer, an API is given up where many objects are read.
+/// An API is given up after this many consecutive requests without an answer, if many objects are read.
 const UNANSWERED: u32 = 4;
 
 const JSON: &str = "application/json";
 
-/// From which verbosity on it is said what was tried again.
+/// The verbosity from which retries are shown.
 const RETRIES: u8 = 1;
-/// From which verbosity on each request is said.
+/// The verbosity from which each request is shown.
 const REQUESTS: u8 = 6;
 
 /// One request.
@@ -51,12 +51,12 @@ struct Ask<'a> {
     body: &'a [u8],
 }
 
-/// An answer with success.
+/// A successful answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Response<B = Bytes> {
     /// The HTTP status, 2xx.
     pub status: u16,
-    /// The body, without its compression unless that is another's to undo.
+    /// The body, decompressed unless the caller does that.
     pub body: B,
     /// The server's clock.
     pub date: Option<Timestamp>,
@@ -79,15 +79,15 @@ struct Inner {
     deadline: Mutex<Option<Instant>>,
     /// Whether many objects are read; see [`Session::read_many`].
     reads_many: AtomicBool,
-    /// How many requests in a row an API has not answered, by the start of its paths.
+    /// How many consecutive requests an API has not answered, by the start of its paths.
     unanswered: Mutex<BTreeMap<String, u32>>,
     sent: AtomicUsize,
-    /// What bodies were in that are done with.
+    /// Memory of bodies that are no longer needed.
     memory: Mutex<Vec<Vec<u8>>>,
     notices: Vec<String>,
     notes: Mutex<Vec<(u8, String)>>,
     warnings: Mutex<Vec<String>>,
-    /// Whether nothing is to be written any more.
+    /// Whether writing has been stopped.
     stopped: watch::Sender<bool>,
 }
 
@@ -128,45 +128,44 @@ impl Session {
         }
     }
 
-    /// The namespace to look in where none is named.
+    /// Returns the namespace to use if none is named.
     pub fn namespace(&self) -> &str {
         &self.inner.plan.target.namespace
     }
 
-    /// The server's address, such as `https://10.0.0.1:6443`.
+    /// Returns the server's address, such as `https://10.0.0.1:6443`.
     pub fn server(&self) -> String {
         self.inner.plan.server.to_string()
     }
 
-    /// The server's host and port, for messages.
+    /// Returns the server's host and port, for messages.
     pub fn host(&self) -> &str {
         &self.inner.host
     }
 
-    /// The requests sent so far, repeated ones included.
+    /// Returns the number of requests sent so far, including repeated ones.
     pub fn requests(&self) -> usize {
         self.inner.sent.load(Ordering::Relaxed)
     }
 
-    /// What the user should know about the connection, such as credentials that are not sent.
+    /// Returns what the user should know about the connection, such as credentials that are not sent.
     pub fn notices(&self) -> &[String] {
         &self.inner.notices
     }
 
-    /// The server's warnings, each once, in kubectl's form but for `Warning: `.
+    /// Returns the server's warnings, each once, in kubectl's form without `Warning: `.
     pub fn warnings(&self) -> Vec<String> {
         lock(&self.inner.warnings).clone()
     }
 
-    /// What went on, as far as a verbosity asks for it: from 1 on what was tried again, from 6 on
-    /// every request, as in kubectl.
+    /// Returns the log for a verbosity: from 1 on retries, from 6 on every request, as in kubectl.
     pub fn notes(&self, verbosity: u8) -> Vec<String> {
         let notes = lock(&self.inner.notes);
         let asked = notes.iter().filter(|(level, _)| *level <= verbosity);
         asked.map(|(_, note)| note.clone()).collect()
     }
 
-    /// Puts the end of all requests off, by as much as so many of them may take one after the other.
+    /// Extends the time for all requests by the time that this many consecutive requests may take.
     pub fn allow(&self, requests: u32) {
         let Some(request) = self.inner.plan.limits.request else { return };
         if let Some(end) = lock(&self.inner.deadline).as_mut() {
@@ -174,25 +173,25 @@ impl Session {
         }
     }
 
-    /// From now on many objects are read: the time for all requests starts again with each answer,
-    /// and an API that does not answer is given up.
+    /// Prepares for reading many objects: the time for all requests restarts with each answer, and an API
+    /// that does not answer is given up.
     pub(crate) fn read_many(&self) {
         self.inner.reads_many.store(true, Ordering::Relaxed);
     }
 
-    /// Puts the end of all requests off by a time in which nothing is asked for.
+    /// Extends the time for all requests by a time in which nothing is requested.
     pub fn wait(&self, time: Duration) {
         if let Some(end) = lock(&self.inner.deadline).as_mut() {
             *end += time;
         }
     }
 
-    /// From now on nothing more is written; what waits for another try gives up.
+    /// Stops writing: nothing more is written, and whatever waits for a retry gives up.
     pub fn stop(&self) {
         self.inner.stopped.send_replace(true);
     }
 
-    /// Waits, with a write no longer than until nothing is to be written.
+    /// Waits; with a write, only until writing is stopped.
     async fn pause(&self, method: Method, time: Duration) {
         let mut stopped = self.inner.stopped.subscribe();
         let stopped = stopped.wait_for(|stopped| *stopped && method != Method::Get);
@@ -200,17 +199,17 @@ impl Session {
         let _ = timeout(time, stopped).await;
     }
 
-    /// Asks for a path with its query, with our own patience.
+    /// Requests a path with its query, with our own patience.
     ///
     /// # Errors
     ///
-    /// Everything but a 2xx answer with its whole body.
+    /// Anything except a 2xx answer with its whole body.
     pub async fn get(&self, path: &str, accept: &str) -> Result<Response, Failure> {
         let answer = self.get_with(path, accept, Patience::Own).await?;
         self.unpacked(Method::Get, path, answer).await
     }
 
-    /// Asks with our own patience for what another thread is to inflate.
+    /// Requests, with our own patience, a body that another thread inflates.
     pub(crate) async fn get_packed(
         &self,
         path: &str,
@@ -219,23 +218,23 @@ impl Session {
         self.get_with(path, accept, Patience::Own).await
     }
 
-    /// Takes the memory of a body back for the next one.
+    /// Takes back the memory of a body for the next one.
     pub(crate) fn reuse(&self, body: Packed) {
         lock(&self.inner.memory).push(body.into_memory());
     }
 
-    /// Asks as the controller does, for answers that go into its conditions: what it takes for a
-    /// failure is not tried again until it works.
+    /// Asks as the controller does, for answers that go into its conditions: what it treats as a failure is
+    /// not retried.
     ///
     /// # Errors
     ///
-    /// Everything but a 2xx answer with its whole body.
+    /// Anything except a 2xx answer with its whole body.
     pub async fn get_as_controller(&self, path: &str, accept: &str) -> Result<Response, Failure> {
         let answer = self.get_with(path, accept, Patience::Controllers).await?;
         self.unpacked(Method::Get, path, answer).await
     }
 
-    /// Waits for what another thread does, as long as there is time for all requests.
+    /// Waits for another thread, within the time for all requests.
     pub(crate) async fn finished<T>(&self, task: JoinHandle<io::Result<T>>) -> io::Result<T> {
         let done = match self.deadline() {
             Some(end) => timeout_at(end, task).await.map_err(|_| {
@@ -247,7 +246,7 @@ impl Session {
         done.unwrap_or_else(|e| Err(e.into()))
     }
 
-    /// An answer that a caller could not read; `cause` may be in its words.
+    /// Returns the failure for an answer that the caller could not read; `cause` may be the caller's text.
     pub(crate) fn unreadable(&self, path: &str, cause: String) -> Failure {
         Failure::unreadable(self.host(), path, self.clients().sent.struck_from(cause))
     }
@@ -270,12 +269,12 @@ impl Session {
         Ok(Response { status, body, date, content_type })
     }
 
-    /// Sends a write once. It is sent again only where the server has said that it did not act on
-    /// it: its credentials were refused and there are fresh ones, or it is to come back later.
+    /// Sends a write once. It is sent again only if the server has said that it did not act on it: the
+    /// server rejected the credentials and there are fresh ones, or asked to retry later.
     ///
     /// # Errors
     ///
-    /// Everything but a 2xx answer with its whole body. What the server did may then be open: see
+    /// Anything except a 2xx answer with its whole body. Whether the server acted may then be unknown: see
     /// the failure.
     pub async fn write(
         &self,
@@ -312,8 +311,8 @@ impl Session {
         self.send(&ask, wait).await
     }
 
-    /// Sends a request, and again for as long as `wait` says how long to wait before that, and once
-    /// with fresh credentials.
+    /// Sends a request, and again after each pause that `wait` returns, and once more with fresh
+    /// credentials.
     async fn send(
         &self,
         ask: &Ask<'_>,
@@ -327,8 +326,8 @@ impl Session {
             let clients = self.clients();
             let client = match method {
                 Method::Get => clients.reads.clone(),
-                // A kept connection may be one that the server is closing at this moment, and then
-                // no one could tell whether the write arrived.
+                // The server may be closing a kept connection at this moment, and then no one could
+                // tell whether the write arrived.
                 _ => clients.source.client(),
             };
             let sent = Instant::now();
@@ -354,7 +353,7 @@ impl Session {
         }
     }
 
-    /// Where many objects are read: goes on while there are answers, and counts what had none.
+    /// If many objects are read: continues while there are answers, and counts failures.
     fn keep_pace(&self, path: &str, failure: Option<&Failure>) {
         if !self.inner.reads_many.load(Ordering::Relaxed) {
             return;
@@ -375,7 +374,7 @@ impl Session {
         }
     }
 
-    /// Tells how often it was tried.
+    /// Records how many times it was tried.
     fn after_tries(&self, mut failure: Failure, tries: u32, begun: Instant) -> Failure {
         failure.tries = tries;
         failure.took = begun.elapsed();
@@ -415,7 +414,7 @@ impl Session {
             request = request.header(header::CONTENT_TYPE, JSON);
         }
         let no_path = || fail(FailureKind::Body("not a path to ask for".to_owned()));
-        // A server would take these segments for directories, and answer for another object.
+        // A server would treat these segments as relative paths, and return another object.
         let mut segments = path.split('?').next().unwrap_or_default().split('/');
         if segments.any(|segment| matches!(segment, "." | "..")) {
             return Err(no_path());
@@ -449,7 +448,7 @@ impl Session {
                 true => body::MOST,
                 false => body::MOST_OF_ERROR,
             };
-            // Collected as frames it would be held twice.
+            // Collecting frames would hold it twice.
             let mut whole = lock(&inner.memory).pop().unwrap_or_default();
             whole.clear();
             while let Some(frame) = body.frame().await {
@@ -487,7 +486,7 @@ impl Session {
         self.note_request(ask, &format!("{} ({size} bytes)", parts.status), begun.elapsed());
         let code = parts.status.as_u16();
         if !(200..=206).contains(&code) {
-            // What cannot be inflated, or is too long, says as much as what is empty.
+            // A body that cannot be inflated, or is too long, counts as empty.
             let body = body.unpack().unwrap_or_default();
             let body = credential.struck_from(String::from_utf8_lossy(&body).into_owned());
             let body = body.as_bytes();
@@ -502,8 +501,8 @@ impl Session {
         Ok(Response { status: code, body, date, content_type })
     }
 
-    /// Runs the plugin again, once in a session. `age` is that of the client whose credentials were
-    /// refused; says whether there is a younger one.
+    /// Runs the plugin again, once per session. `age` is the age of the client whose credentials were
+    /// rejected; returns whether there is a newer one.
     async fn renew(&self, age: u32) -> Result<bool, Failure> {
         let inner = &self.inner;
         if !inner.plan.has_plugin() {
@@ -532,7 +531,7 @@ impl Session {
         Ok(true)
     }
 
-    /// There are no credentials to send a request with.
+    /// Returns the failure for a request that has no credentials.
     fn without_credentials(&self, Fault { cause, hint }: Fault, begun: Instant) -> Failure {
         Failure {
             kind: FailureKind::Credentials { cause, hint },
@@ -553,13 +552,12 @@ impl Session {
         *lock(&self.inner.deadline)
     }
 
-    /// Adds to what went on.
+    /// Adds to the log.
     pub(crate) fn note(&self, note: String) {
         lock(&self.inner.notes).push((RETRIES, note));
     }
 
-    /// Notes a request with how it ended. Neither headers nor credentials in the server's address
-    /// are part of it.
+    /// Logs a request and its result, without headers or credentials in the server's address.
     fn note_request(&self, ask: &Ask<'_>, ending: &str, took: Duration) {
         let Inner { plan, host, .. } = &*self.inner;
         let host = host.rsplit('@').next().unwrap_or_default();
@@ -588,7 +586,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The start of the paths of an API: `/api`, or `/apis/` and its group.
+/// Returns the start of the paths of an API: `/api`, or `/apis/` and its group.
 fn api(path: &str) -> &str {
     let length = match path.strip_prefix("/apis/") {
         Some(rest) => "/apis/".len() + rest.find(['/', '?']).unwrap_or(rest.len()),

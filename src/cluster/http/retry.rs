@@ -1,11 +1,11 @@
-//! When a GET is worth another try, and how long to wait for it. It decides only, and of a
-//! write only where the server says that it did not act (429). Narrower than kube's own policy, which retries for minutes; follows
-//! client-go's `with_retry.go` in what it takes as transient.
+//! When to retry a GET, and how long to wait first. It only decides, and allows retrying a write
+//! only if the server says that it did not act (429). Narrower than kube's own policy, which retries for
+//! minutes; follows client-go's `with_retry.go` in what it considers transient.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-/// Tries of one GET, the first included.
+/// Tries of one GET, including the first.
 pub(crate) const TRIES: u32 = 4;
 /// The longest wait that a server may ask for.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -13,22 +13,22 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// How one try ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// The server answered with a code that is no success, and perhaps said when to come back.
+    /// The server answered without success, and may have said when to retry.
     Answered(u16, Option<Duration>),
     /// The connection broke before an answer.
     Lost,
 }
 
-/// Whose patience a request has.
+/// Whose patience applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// Ours: also without being asked to come back.
+    /// Ours: retries even if the server does not ask for it.
     Own,
-    /// The controller's: a failure is its answer unless the server asks to come back.
+    /// The controller's: a failure is its answer, unless the server asks to retry.
     Controllers,
 }
 
-/// The wait before the next try; none where there is none. `tries` counts those made.
+/// Returns the wait before the next try; `None` to give up. `tries` counts those made.
 pub(crate) fn wait(ending: Ending, tries: u32, patience: Patience) -> Option<Duration> {
     if tries >= TRIES {
         return None;
@@ -41,7 +41,7 @@ pub(crate) fn wait(ending: Ending, tries: u32, patience: Patience) -> Option<Dur
     }
 }
 
-/// Up to 0.25 s, 0.5 s, 1 s, anywhere in it, so that clients do not come back all at once.
+/// Returns a random wait up to 0.25 s, 0.5 s, 1 s, so that clients do not return all at once.
 fn backoff(tries: u32) -> Duration {
     let share = RandomState::new().hash_one(tries) % 1000;
     let most = Duration::from_millis(250) * 2_u32.pow(tries.saturating_sub(1));

@@ -1,26 +1,26 @@
-//! What a failed request says, as the controller reads it: the Status object of the body, else
-//! client-go's own words for the code. Nothing here sends or prints. Follows
+//! The content of a failed request, as the controller reads it: the Status object of the body, else
+//! client-go's own message for the code. Nothing here sends or prints. Follows
 //! `NewGenericServerResponse` of apimachinery and `newUnstructuredResponseError` of client-go.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The answer of an API server that is no success.
+/// An API server's answer without success.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ApiStatus {
     /// The HTTP status.
     pub code: u16,
-    /// The machine's reason, such as `NotFound`; empty where it has none.
+    /// The machine-readable reason, such as `NotFound`; empty if absent.
     pub reason: String,
-    /// client-go's `Error()`, which is what the controller writes.
+    /// client-go's `Error()`, which the controller writes.
     pub message: String,
     /// The Status object's details.
     pub details: Option<Value>,
     /// Whether the body was a Status object. If not, the message is client-go's own.
     pub from_server: bool,
-    /// The start of a body that is no Status object.
+    /// The start of a body that is not a Status object.
     pub body: String,
-    /// Whether that body is a page for people, such as a load balancer's.
+    /// Whether that body is a web page, such as a load balancer's.
     pub html: bool,
 }
 
@@ -73,7 +73,7 @@ impl ApiStatus {
     }
 }
 
-/// client-go's reason and words for a code.
+/// Returns client-go's reason and message for a code.
 fn words(code: u16, server_message: &str) -> (&'static str, String) {
     let (reason, message) = match code {
         409 => ("Conflict", "the server reported a conflict"),
@@ -120,8 +120,8 @@ fn words(code: u16, server_message: &str) -> (&'static str, String) {
     (reason, message.to_owned())
 }
 
-/// ` (get pods.metrics.k8s.io)`, ` (get services.custom.metrics.k8s.io web)`; nothing for paths
-/// without a resource, which client-go asks for as such.
+/// Returns ` (get pods.metrics.k8s.io)`, ` (get services.custom.metrics.k8s.io web)`; nothing for paths
+/// without a resource, which client-go requests as they are.
 fn asked(method: &str, path: &str) -> String {
     let path = path.split('?').next().unwrap_or_default();
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
@@ -144,7 +144,7 @@ fn asked(method: &str, path: &str) -> String {
     format!(" ({method} {resource}{dot}{group}{})", name.unwrap_or_default())
 }
 
-/// A part of a path without its percent signs.
+/// Returns a part of a path, percent-decoded.
 fn decoded(part: &str) -> String {
     let bytes = part.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());

@@ -1,11 +1,11 @@
 //! What is wrong with a server's certificate, in the words of Go's libraries, and what to do about
-//! it. Never first: not to look at it at all. Follows the errors of `crypto/x509` and `crypto/tls`.
+//! it. Skipping verification is never the first advice. Follows the errors of `crypto/x509` and `crypto/tls`.
 
 use rustls::{CertificateError, Error};
 
 const AUTHORITY: &str = "use --certificate-authority with the cluster's CA file";
 
-/// What is behind an error of TLS, and what to do about it.
+/// Returns the cause of a TLS error, and what to do about it.
 pub(super) fn explain(e: &Error, host: &str) -> (String, Option<&'static str>) {
     match e {
         Error::InvalidCertificate(e) => {

@@ -1,8 +1,8 @@
 //! `Warning` headers, of which the API server sends those with code 299. Nothing is printed here.
 //! Follows `ParseWarningHeaders` of apimachinery's `util/net`.
 
-/// The texts of one header, which may hold several warnings: `299 - "text" "date"`. What follows a
-/// malformed one is dropped.
+/// Returns the texts of one header, which may have several warnings: `299 - "text" "date"`. Everything
+/// after a malformed one is dropped.
 pub(crate) fn texts(mut header: &str) -> Vec<String> {
     let mut texts = Vec::new();
     loop {
@@ -15,7 +15,7 @@ pub(crate) fn texts(mut header: &str) -> Vec<String> {
     }
 }
 
-/// One warning, if it has the right code, and what follows.
+/// Reads one warning, if it has the right code, and returns the rest.
 fn one(header: &str) -> Option<(Option<String>, &str)> {
     let (code, rest) = header.split_once(' ')?;
     if code.len() != 3 || !code.bytes().all(|b| b.is_ascii_digit()) {
@@ -30,7 +30,7 @@ fn one(header: &str) -> Option<(Option<String>, &str)> {
     Some(((code == "299").then_some(text), rest))
 }
 
-/// A text in quotes, and what follows.
+/// Reads a quoted text, and returns the rest.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut plain = String::new();
     let mut letters = text.strip_prefix('"')?.chars();

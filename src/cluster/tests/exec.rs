@@ -1,4 +1,4 @@
-//! Credential plugins, played by shell scripts that count their runs.
+//! Credential plugins, as shell scripts that count their runs.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::secret::Secret;
 
 const V1: &str = "client.authentication.k8s.io/v1";
 
-/// A plugin that runs a script.
+/// Returns a plugin that runs a script.
 fn plugin(script: &str) -> Exec {
     Exec {
         command: "sh".to_owned(),
@@ -81,7 +81,7 @@ fn a_plugin_has_a_minute() {
     let directory = Directory::new();
     let (plugin, env) = (plugin("sleep 20"), directory.env(&[]));
     let cluster = Cluster::default();
-    // The clock goes on whenever there is nothing to do but wait.
+    // The clock advances whenever there is nothing to do but wait.
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let clock = builder.enable_all().start_paused(true).build().unwrap();
     let run = crate::cluster::connect::exec::run(&plugin, &cluster, &Policy::AllowAll, &env);

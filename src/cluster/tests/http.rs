@@ -1,4 +1,4 @@
-//! Sessions against listeners that answer from a script.
+//! Sessions with listeners that answer from a script.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpListener};
@@ -12,8 +12,8 @@ use crate::cluster::{Failure, Session, connect};
 use crate::error::Error;
 use crate::secret::Secret;
 
-/// Listens, answers each connection with the next of the answers, and gives what was asked. An
-/// empty answer closes, `hang` waits.
+/// Listens, returns the next answer on each connection, and returns the requests. An empty answer
+/// closes the connection, `hang` waits.
 fn server(answers: Vec<String>) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -141,7 +141,7 @@ fn a_failed_connection_in_client_gos_words() {
     let directory = Directory::new();
     for scheme in ["http", "https"] {
         let (address, asked) = server(Vec::new());
-        // The listener goes with its thread.
+        // The listener ends with its thread.
         while asked.recv().is_ok() {}
         let host = address.trim_start_matches("http://").to_owned();
         let failure = wait(async {
@@ -237,13 +237,13 @@ users: [{{name: u, user: {{exec: {{command: sh, args: [{script}], interactiveMod
         assert!(!format!("{session:?} {:?}", session.notes(9)).contains("s3cr3t"));
     });
     assert_eq!(run_count(), 1);
-    // A token makes it superfluous.
+    // A token makes it unnecessary.
     let token = ConnectionFlags { token: Some(Secret::new("t")), ..ConnectionFlags::default() };
     wait(session(&token, &directory)).unwrap();
     assert_eq!(run_count(), 1);
 }
 
-/// An address that takes connections and says nothing.
+/// Returns an address that accepts connections and never answers.
 fn silent() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = listener.local_addr().unwrap().to_string();
@@ -257,7 +257,7 @@ fn the_limit_that_struck_is_named() {
     let flags = ConnectionFlags { request_timeout: None, ..to(&format!("http://{host}")) };
     let failure = wait(async {
         let session = session(&flags, &directory).await.unwrap();
-        // What came before took most of the time for all requests.
+        // Earlier requests used most of the time for all requests.
         tokio::time::pause();
         tokio::time::advance(Duration::from_millis(29_800)).await;
         tokio::time::resume();
@@ -314,7 +314,7 @@ fn an_api_that_does_not_answer_is_given_up() {
         let given_up = format!("{text} {host}/apis/metrics.k8s.io timed out after 200ms");
         assert_eq!(failure.to_string(), format!("Unable to connect to the server: {given_up}"));
         assert_eq!(session.requests(), 4);
-        // Others are still asked.
+        // Other APIs are still asked.
         ask("/apis/custom.metrics.k8s.io").await;
         assert_eq!(session.requests(), 5);
     });
@@ -325,7 +325,7 @@ fn a_body_has_limits() {
     let endless = |status: &str| {
         format!("HTTP/1.1 {status}\r\nContent-Length: 999999999\r\n\r\n{}", "x".repeat(2 << 20))
     };
-    // What is wrong is known without all of it.
+    // The failure is known without the whole body.
     let (result, ..) = ask(&[endless("403 Forbidden")], "/a");
     assert_eq!(result.unwrap_err().status(), Some(403));
     let mut member = Vec::new();

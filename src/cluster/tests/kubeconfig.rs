@@ -1,4 +1,4 @@
-//! Loading, merging and overriding, case by case next to clientcmd's own rules.
+//! Loading, merging and overriding, case by case, with clientcmd's own rules.
 
 use super::Directory;
 use crate::args::ConnectionFlags;
@@ -47,7 +47,7 @@ fn lists_merge_and_missing_files_are_skipped() {
     let env = directory.env(&[("KUBECONFIG", &list)]);
     let loaded = load(None, &env).unwrap();
     assert_eq!((loaded.tried.len(), loaded.missing.len()), (3, 1));
-    // The whole entry of the first file, and the first context that is named.
+    // The whole entry of the first file, and the first context that is set.
     let target = resolved(&ConnectionFlags::default(), &env).unwrap();
     assert_eq!(target.cluster.server, "https://first");
     assert_eq!(target.cluster.tls_server_name, "");
@@ -89,7 +89,7 @@ fn broken_files_stop_without_showing_values() {
         ("clusters: [{name: a}, {name: a}]", "duplicate name \"a\" in clusters"),
     ] {
         let path = directory.write("bad", text);
-        // Never the pod's own account, even where there is one.
+        // Never the pod's own account, even if there is one.
         let env = directory.env(&[
             ("KUBECONFIG", &path),
             ("KUBERNETES_SERVICE_HOST", "10.0.0.1"),

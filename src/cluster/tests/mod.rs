@@ -1,5 +1,5 @@
-//! Tests of the connection as a whole, on files in directories of their own, shell scripts as plugins
-//! and listeners on loopback.
+//! Tests of the whole connection, with files in their own directories, shell scripts as plugins and
+//! listeners on loopback.
 
 mod exec;
 mod http;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::connect::environment::Environment;
 
-/// A directory that goes away with its test.
+/// A directory that is deleted with its test.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -35,7 +35,7 @@ impl Directory {
         shown(&self.0.join(name))
     }
 
-    /// Surroundings whose home is this directory.
+    /// Returns an environment whose home is this directory.
     fn env(&self, variables: &[(&str, &str)]) -> Environment {
         let mut env =
             Environment { service_account: self.0.join("account"), ..Environment::default() };
@@ -60,7 +60,7 @@ fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Runs to the end on this thread, as the program does.
+/// Runs to completion on this thread, as the program does.
 fn wait<T>(task: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(task)
 }

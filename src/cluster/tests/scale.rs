@@ -1,5 +1,5 @@
-//! A write among other writers and on a network that loses, delays and cuts: whatever comes in between,
-//! the replicas in the end are ours at the state that was read, or theirs, and what is told holds.
+//! A write among other writers and on a network that loses, delays and cuts: whatever happens in between,
+//! the replicas in the end are ours at the state that was read, or theirs, and the report is true.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -15,7 +15,7 @@ use crate::cluster::write::settle::{Fate, Told};
 use crate::cluster::{ApiStatus, Failure, FailureKind, Method};
 use crate::snapshot::written::FIELD_MANAGER;
 
-/// What others do between two requests of ours.
+/// What others do between two of our requests.
 #[derive(Debug, Clone, Copy)]
 enum Other {
     Nothing,
@@ -23,7 +23,7 @@ enum Other {
     Sets(i32),
     /// Writes something else, such as the status.
     Touches,
-    /// Deletes the target and creates another one of its name.
+    /// Deletes the target and creates another of the same name.
     Recreates,
 }
 
@@ -31,25 +31,25 @@ enum Other {
 #[derive(Debug, Clone, Copy)]
 enum Way {
     Answered,
-    /// It acts, and the answer is lost.
+    /// It is executed, and the answer is lost.
     LostAfter,
     /// It never arrives.
     LostBefore,
-    /// It arrives before so many later requests, or in the end.
+    /// It arrives before this many later requests, or at the end.
     Delayed(u8),
-    /// 500 of the server itself, which has acted, or acts later or in the end.
+    /// The server itself answers 500, and has executed it, or does so later or at the end.
     Fails(Option<u8>),
-    /// 504: it may still be acting.
+    /// 504: the server may still execute it.
     TimesOut(u8),
     /// 403.
     Denied,
-    /// The user interrupts; it has acted, or arrives later.
+    /// The user interrupts; it has been executed, or arrives later.
     Interrupted(bool, u8),
     NoConnection,
 }
 
-/// One request of ours: what others do before, what happens to it as a write, and whether it fails as
-/// a read.
+/// One of our requests: what others do before it, its fate if it is a write, and whether it fails if it
+/// is a read.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     other: Other,
@@ -82,19 +82,19 @@ fn step() -> impl Strategy<Value = Step> {
     (other(), way, unreadable).prop_map(|(other, way, unreadable)| Step { other, way, unreadable })
 }
 
-/// The server, with everything that is under way to it.
+/// The server, with everything in flight to it.
 struct World {
     now: ScaleState,
     owner: String,
     steps: std::vec::IntoIter<Step>,
-    /// Writes of ours that have not arrived, and before how many more requests they do.
+    /// Our writes that have not arrived, and before how many more requests they do.
     under_way: Vec<(ScaleState, i32, u8)>,
-    /// What each write of ours that was done met.
+    /// The state that each of our executed writes replaced.
     done: Vec<ScaleState>,
     /// Whether the last change of the replicas was ours.
     ours: bool,
     sent: usize,
-    /// How much was sent when the user interrupted.
+    /// How many requests had been sent when the user interrupted.
     cut: Option<usize>,
     shows_owner: bool,
 }
@@ -109,7 +109,7 @@ impl World {
         self.cut = self.cut.or(Some(self.sent));
     }
 
-    /// What the server does with a write.
+    /// Executes a write.
     fn act(&mut self, from: &ScaleState, to: i32) -> Result<ScaleState, Failure> {
         if (&from.uid, &from.resource_version) != (&self.now.uid, &self.now.resource_version) {
             return Err(failure(409, true));
@@ -123,7 +123,7 @@ impl World {
         Ok(self.now.clone())
     }
 
-    /// Lets others act, and what is under way arrive, before the next request.
+    /// Lets others act, and writes in flight arrive, before the next request.
     fn next(&mut self) -> Step {
         let calm = Step { other: Other::Nothing, way: Way::Answered, unreadable: false };
         let step = self.steps.next().unwrap_or(calm);
@@ -252,14 +252,14 @@ proptest! {
             cut: None,
             shows_owner,
         });
-        // As the command does: read, decide, read again, and write only if nothing has moved.
+        // As the command does: read, decide, read again, and write only if nothing has changed.
         let read = || world.read().now_or_never().expect("at once").expect("calm");
         let (decided_on, again) = (read(), read());
         if decided_on != again || decided_on.replicas == to {
             return Ok(());
         }
         let cut = poll_fn(|_| if world.borrow().cut.is_some() { Poll::Ready(()) } else { Poll::Pending });
-        // For the limit of the looks, which takes no part, as none of them takes time.
+        // For the time limit of looking, which never applies, because no look takes time.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let runtime = runtime.expect("a runtime");
         let entered = runtime.enter();
@@ -272,7 +272,7 @@ proptest! {
         prop_assert!(world.sent <= 2, "sent {} times", world.sent);
         prop_assert!(world.done.len() <= 1, "done twice");
         prop_assert!(world.cut.is_none_or(|sent| sent == world.sent), "sent after an interrupt");
-        // A write of ours has met exactly what was decided on.
+        // Our writes have only replaced the state that the decision is based on.
         prop_assert!(world.done.iter().all(|met| *met == decided_on));
         prop_assert!(!world.ours || world.now.replicas == to);
         match fate {
@@ -282,7 +282,7 @@ proptest! {
             }
             Fate::Written { .. } => prop_assert_eq!((told_at, told_ours), (1, true)),
             Fate::Refused(_) | Fate::Overtaken(_) => prop_assert_eq!(world.done.len(), 0),
-            // It is not there, and does not come any more.
+            // It has not arrived, and no longer can.
             Fate::Superseded(_) => {
                 prop_assert!(!told_ours);
                 prop_assert_eq!(world.done.len(), told_at);

@@ -1,6 +1,6 @@
-//! The HPA when a scale is written: read again before, and afterwards its status and an event about
-//! it written, as the controller does. Follows `updateStatus` of the controller and client-go's event
-//! recorder; what is written is decided elsewhere.
+//! The HPA when a scale is written: it is read again before, and afterwards its status and an event about
+//! it are written, as the controller does. Follows `updateStatus` of the controller and client-go's event
+//! recorder; what to write is decided elsewhere.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -18,12 +18,12 @@ use crate::cluster::{Failure, Method, Session};
 use crate::snapshot::hpa::{Hpa, HpaStatus};
 use crate::snapshot::written::FIELD_MANAGER;
 
-/// An HPA as the server holds it.
+/// An HPA as the server has it.
 #[derive(Debug)]
 pub struct Read {
-    /// What the controller sees of it.
+    /// The fields that the controller reads.
     pub hpa: Hpa,
-    /// All of it.
+    /// The whole object.
     body: Bytes,
 }
 
@@ -31,7 +31,7 @@ pub struct Read {
 ///
 /// # Errors
 ///
-/// It cannot be read.
+/// The HPA cannot be read.
 pub async fn read_again(session: &Session, hpa: &Hpa) -> Result<Read, Failure> {
     let path = path_of(session, hpa);
     let response = session.get(&path, "application/json").await?;
@@ -40,8 +40,8 @@ pub async fn read_again(session: &Session, hpa: &Hpa) -> Result<Read, Failure> {
     Ok(Read { hpa: object.into_hpa(), body: response.body })
 }
 
-/// Writes the status of an HPA in the place of the state that was read, and finds out what became of
-/// it. Once `cut` is over, the answer is no longer waited for and nothing is sent again.
+/// Replaces the status of an HPA in the state that was read, and determines the outcome. Once `cut`
+/// completes, the answer is no longer awaited and nothing is sent again.
 pub async fn write_status(
     session: &Session,
     read: &Read,
@@ -54,7 +54,7 @@ pub async fn write_status(
     if dry_run { once(&write).await } else { settled(&write, cut).await }
 }
 
-/// What nothing is kept of is not looked for.
+/// Sends a write whose result is not stored, so it cannot be looked up.
 async fn once(write: &impl Write<State = ()>) -> Fate<()> {
     match write.send().await {
         Ok(state) => Fate::Written { state, told: Told::Answer },
@@ -62,7 +62,7 @@ async fn once(write: &impl Write<State = ()>) -> Fate<()> {
     }
 }
 
-/// A status to be written. Of two only the first meets the resourceVersion.
+/// A status to be written. Of two attempts, only the first matches the resourceVersion.
 struct StatusWrite<'a> {
     session: &'a Session,
     read: &'a Read,
@@ -77,7 +77,7 @@ impl Write for StatusWrite<'_> {
         let Self { session, read, .. } = *self;
         let path = format!("{}/status?{}", path_of(session, &read.hpa), query(self.dry_run));
         let fail = |e: serde_json::Error| session.unreadable(&path, e.to_string());
-        // What a write leaves out is removed, labels for one.
+        // What a write omits is removed, such as labels.
         let mut object: Value = serde_json::from_slice(&read.body).map_err(fail)?;
         object["status"] = json!(self.status);
         session.write(Method::Put, &path, object.to_string().as_bytes()).await.map(drop)
@@ -117,11 +117,11 @@ pub struct Happened<'a> {
     pub reason: &'a str,
     /// The text.
     pub message: &'a str,
-    /// When.
+    /// Its time.
     pub time: Timestamp,
 }
 
-/// Sends an event about an HPA, in our own name, and finds out what became of it; `cut` as with the
+/// Sends an event about an HPA, in our own name, and determines the outcome; `cut` works as with the
 /// status.
 pub async fn send_event(
     session: &Session,
@@ -133,7 +133,7 @@ pub async fn send_event(
     session.allow(settle::REQUESTS);
     let Happened { type_, reason, message, time } = event;
     let time = SecondsTime(time).to_string();
-    // As client-go names events, so that one that is sent twice is there once.
+    // Named as in client-go, so that an event that is sent twice exists once.
     let moment = Timestamp::now().as_nanosecond();
     let name = match format!("{}.{moment:x}", hpa.name) {
         name if name.len() <= LONGEST_NAME => name,
@@ -171,10 +171,10 @@ pub async fn send_event(
     if dry_run { once(&write).await } else { settled(&write, cut).await }
 }
 
-/// The longest name that the server takes.
+/// The longest name that the server accepts.
 const LONGEST_NAME: usize = 253;
 
-/// An event to be sent under a name of its own, which a second one does not get.
+/// An event to be sent under a unique name, which a second attempt cannot use again.
 struct EventWrite<'a> {
     session: &'a Session,
     path: String,
@@ -197,7 +197,7 @@ impl Write for EventWrite<'_> {
     async fn look(&self) -> Result<ReadBack<()>, Failure> {
         match self.session.get(&self.path, "application/json").await {
             Ok(_) => Ok(ReadBack::Written((), true)),
-            // Who may send events may not be allowed to read them. Sent again, it tells as much.
+            // Those who may send events may not be allowed to read them. Sending it again reveals the same.
             Err(e) if e.is_not_found() || e.is_forbidden() => Ok(ReadBack::Still),
             Err(e) => Err(e),
         }

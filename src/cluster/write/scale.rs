@@ -1,5 +1,5 @@
-//! The only write of a scale. It names the state of the scale that it was decided on, so it meets no
-//! other. It must not decide what is written. The preconditions are those of `scaleUpdatedObjectInfo` upstream.
+//! The only write of a scale. It names the state of the scale that the decision is based on, so it replaces
+//! no other. It must not decide what to write. Its preconditions follow upstream's `scaleUpdatedObjectInfo`.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use crate::snapshot::written::FIELD_MANAGER;
 
 /// Where a scale is read and written.
 pub(crate) trait Scales {
-    /// The scale as it is now.
+    /// Returns the current scale.
     async fn read(&self) -> Result<ScaleState, Failure>;
-    /// Asks for so many replicas in the place of a state.
+    /// Requests this many replicas, replacing a state.
     async fn put(&self, from: &ScaleState, replicas: i32) -> Result<ScaleState, Failure>;
-    /// Who set the replicas last, as far as that shows.
+    /// Returns who last set the replicas, if known.
     async fn owner(&self) -> Option<String>;
-    /// Waits a moment for what may be under way.
+    /// Waits a moment for writes in flight.
     async fn pause(&self, time: Duration);
 }
 
@@ -82,16 +82,16 @@ impl Scales for Remote<'_> {
 ///
 /// # Errors
 ///
-/// It cannot be read.
+/// The scale cannot be read.
 pub async fn read_again(session: &Session, at: &ScaleAt) -> Result<ScaleState, Failure> {
     Remote { session, at, dry_run: false }.read().await
 }
 
-/// Asks the server what it would say to the write, without writing.
+/// Asks the server how it would respond to the write, without writing.
 ///
 /// # Errors
 ///
-/// Everything but a yes.
+/// Anything except success.
 pub async fn dry_run(
     session: &Session,
     at: &ScaleAt,
@@ -100,20 +100,20 @@ pub async fn dry_run(
     Remote { session, at, dry_run: true }.put(&at.state, replicas).await
 }
 
-/// Writes the replicas in the place of the state that was read, and finds out what became of it.
-/// Once `cut` is over, the answer is no longer waited for and nothing is sent again.
+/// Writes the replicas, replacing the state that was read, and determines the outcome. Once `cut`
+/// completes, the answer is no longer awaited and nothing is sent again.
 pub async fn write(
     session: &Session,
     at: &ScaleAt,
     replicas: i32,
     cut: impl Future<Output = ()>,
 ) -> Fate<ScaleState> {
-    // Whatever time was used up before, there is some to find out in.
+    // However much time has been used up, leave some to determine the outcome.
     session.allow(settle::REQUESTS);
     settled(&Remote { session, at, dry_run: false }, &at.state, replicas, cut).await
 }
 
-/// Writes the replicas in the place of the state that was read, and finds out what became of it.
+/// Writes the replicas, replacing the state that was read, and determines the outcome.
 pub(crate) async fn settled<S: Scales>(
     scales: &S,
     from: &ScaleState,
@@ -123,8 +123,8 @@ pub(crate) async fn settled<S: Scales>(
     settle::settled(&Replicas { scales, from, to }, cut).await
 }
 
-/// Replicas to be written in the place of a state. The resourceVersion moves with the first write that
-/// arrives, and keeps out a second one.
+/// Replicas to be written over a state. The first write to arrive changes the resourceVersion, which
+/// keeps out a second one.
 struct Replicas<'s, S> {
     scales: &'s S,
     from: &'s ScaleState,

@@ -1,5 +1,5 @@
-//! What became of a write. A write names the state that it replaces, so it meets no other; where its
-//! answer is lost, looking again tells. It must not decide what is written.
+//! The outcome of a write. A write names the state that it replaces, so it replaces no other; if its
+//! answer is lost, reading again shows the outcome. It must not decide what to write.
 
 use std::future::ready;
 use std::pin::Pin;
@@ -11,54 +11,54 @@ use tokio::time::timeout;
 
 use crate::cluster::{ApiStatus, Failure, FailureKind, Waiting};
 
-/// What became of a write, with what the server has afterwards.
+/// The outcome of a write, with the server's state afterwards.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fate<T> {
-    /// It is written.
+    /// It was written.
     Written {
-        /// What there is afterwards.
+        /// The state afterwards.
         state: T,
-        /// What told so.
+        /// What confirmed it.
         told: Told,
     },
-    /// Somebody else was first, says the server: it is not written.
+    /// The server says that someone else was first: it was not written.
     Overtaken(String),
-    /// The answer was lost, and what is there now is another's: it is not written and no longer can
+    /// The answer was lost, and the current state is someone else's: it was not written and no longer can
     /// be, or was overwritten.
     Superseded(String),
-    /// The server refused it, or it was not sent: it is not written.
+    /// The server refused it, or it was not sent: it was not written.
     Refused(Failure),
-    /// It may be written, or may still be: why there is no answer, and why looking did not tell.
+    /// It may have been written, or still may be: why there is no answer, and why reading did not tell.
     Unknown(String, String),
 }
 
-/// What told that a write was done.
+/// What confirmed that a write was executed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Told {
     /// Its answer.
     Answer,
-    /// The answer to the same write sent again, as that to the first was lost.
+    /// The answer to the same write sent again, because the first answer was lost.
     Again(String),
-    /// Reading, as the answer was lost; and whether `managedFields` show that it was this write.
-    /// Where they do not, someone else may have written the same.
+    /// Reading, because the answer was lost; and whether `managedFields` show that it was this write.
+    /// If they do not, someone else may have written the same.
     Reading(String, bool),
 }
 
 /// Something to be written once.
 pub(crate) trait Write {
-    /// What there is afterwards.
+    /// The state afterwards.
     type State;
-    /// Sends it. Sent twice, it must not be done twice.
+    /// Sends it. Sent twice, it must not be executed twice.
     async fn send(&self) -> Result<Self::State, Failure>;
-    /// Looks whether it has arrived.
+    /// Checks whether it has arrived.
     async fn look(&self) -> Result<ReadBack<Self::State>, Failure>;
-    /// Waits a moment for what may be under way.
+    /// Waits a moment for writes in flight.
     async fn pause(&self, time: Duration);
-    /// What there is as long as it has not arrived.
+    /// Returns the state before the write arrives.
     fn open(&self) -> String;
 }
 
-/// What a look shows of a write.
+/// What a look shows about a write.
 pub(crate) enum ReadBack<T> {
     /// It has not arrived, and still may.
     Still,
@@ -68,27 +68,27 @@ pub(crate) enum ReadBack<T> {
     Replaced(String),
 }
 
-/// The times between two looks. A store that changes its leader takes a second or two.
+/// The pauses between looks. A store that changes its leader takes a second or two.
 pub(crate) const PAUSES: [Duration; 4] = [
     Duration::from_millis(200),
     Duration::from_millis(400),
     Duration::from_millis(800),
     Duration::from_millis(1600),
 ];
-/// The longest that is looked, however long a look takes: a server that does not answer must not hold up
-/// whoever wants to know.
+/// The maximum time for looking, however long a look takes: a server that does not answer must not block
+/// the caller.
 const LOOKING: Duration = Duration::from_secs(15);
-/// The most requests that finding out takes, the write and its repetition included.
+/// The maximum number of requests to determine the outcome, including the write and its repetition.
 pub(crate) const REQUESTS: u32 = PAUSES.len() as u32 + 4;
 
-/// What a failed write leaves to find out.
+/// What a failed write says about its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum After {
-    /// It is not written and will not be.
+    /// It was not written and will not be.
     Refused,
-    /// Somebody else was first.
+    /// Someone else was first.
     Overtaken,
-    /// It may be written, or may still be under way.
+    /// It may have been written, or may still be in flight.
     UnderWay,
 }
 
@@ -99,7 +99,7 @@ fn after(failure: &Failure) -> After {
             408 | 500.. if !is_refusal(status) => After::UnderWay,
             _ => After::Refused,
         },
-        // Nothing was sent: the connection did not come about, or it was not to be.
+        // Nothing was sent: there was no connection, or the write was stopped.
         FailureKind::Refused
         | FailureKind::Dns(_)
         | FailureKind::Proxy { .. }
@@ -116,8 +116,8 @@ fn after(failure: &Failure) -> After {
     }
 }
 
-/// Whether an answer in the 500s is a refusal of admission, which comes before the store. All others
-/// may be about a store that does what it was asked to after all. The words are those of
+/// Whether an answer in the 500s is a refusal by admission, which precedes the store. All others may
+/// concern a store that executes the request after all. The words are those of
 /// `ToStatusErr` and `ErrCallingWebhook` of apiserver.
 fn is_refusal(status: &ApiStatus) -> bool {
     let message = &status.message;
@@ -127,12 +127,11 @@ fn is_refusal(status: &ApiStatus) -> bool {
         && (denied || message.starts_with("Internal error occurred: failed calling webhook "))
 }
 
-/// Writes, and finds out what became of it. A write is sent a second time at most: whichever of the
-/// two arrives first keeps the other out. Once `cut` is over, the answer is no longer waited for and
-/// nothing is sent again.
+/// Writes, and determines the outcome. A write is sent twice at most: whichever arrives first keeps the
+/// other out. Once `cut` completes, the answer is no longer awaited and nothing is sent again.
 pub(crate) async fn settled<W: Write>(write: &W, cut: impl Future<Output = ()>) -> Fate<W::State> {
     pin!(cut);
-    // A write that is cut ends here, with all that it holds, or a look could wait for it for ever.
+    // A cut write is dropped here with all that it holds, or a look could wait for it forever.
     let sent = {
         let sent = write.send();
         pin!(sent);
@@ -188,7 +187,7 @@ async fn looked_for<W: Write>(
     }
 }
 
-/// What comes of some work, unless it is cut; what is cut already does not begin.
+/// Returns the result of some work, unless it is cut; if already cut, the work does not start.
 async fn unless<T>(
     mut cut: Pin<&mut impl Future<Output = ()>>,
     work: impl Future<Output = T>,
@@ -210,8 +209,8 @@ mod tests {
 
     use super::*;
 
-    /// A write that is never answered, holds something while it is under way, and whose looks need
-    /// that, and take as long as is said.
+    /// A write that is never answered and holds a lock while in flight, and whose looks need that lock and
+    /// take the given time.
     struct Stuck {
         held: Mutex<()>,
         look: Duration,
@@ -270,7 +269,7 @@ mod tests {
             (500, deaf, true, After::Refused),
             (500, "admission webhook \"freeze\" timed out", true, After::UnderWay),
             (500, "the store denied the request", true, After::UnderWay),
-            // Whoever is in between may say anything.
+            // Any intermediary may say anything.
             (502, denied, false, After::UnderWay),
             (502, deaf, false, After::UnderWay),
         ] {

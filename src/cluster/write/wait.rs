@@ -11,10 +11,10 @@ use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::target;
 use crate::cluster::{Failure, FailureKind, Session, Waiting};
 
-/// The first wait between two looks; each is twice as long as the one before, up to the last.
+/// The first pause between two looks; each is twice as long as the one before, up to the last.
 const FIRST: Duration = Duration::from_millis(250);
 const LAST: Duration = Duration::from_secs(2);
-/// The time that even the last look has.
+/// The minimum time for a look, even the last one.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// How a wait ended.
@@ -22,18 +22,18 @@ const LOOK: Duration = Duration::from_millis(500);
 pub enum End {
     /// All replicas are ready.
     Ready,
-    /// Somebody has changed the count to this one; and who, as far as it shows.
+    /// Someone has changed the count to this one; and who, if known.
     Changed(i32, Option<String>),
-    /// The target is gone, or another one has its name.
+    /// The target is gone, or another has its name.
     Gone,
-    /// Not in time: so many were ready.
+    /// The time was up: this many were ready.
     TimedOut(i32),
-    /// Not in time, and at the end the target could not be read.
+    /// The time was up, and at the end the target could not be read.
     Unread(Failure),
 }
 
-/// Waits until a target has so many replicas ready; `ready` says how many are. What may pass, such as
-/// a server that fails, does not end it, and no request goes on after its end.
+/// Waits until this many replicas of a target are ready; reports the number to `ready`. Transient
+/// failures, such as a server error, do not end the wait, and no request continues after its end.
 ///
 /// # Errors
 ///
@@ -74,7 +74,7 @@ pub async fn wait(
     }
 }
 
-/// Looks once whether it is over.
+/// Looks once whether the wait is over.
 async fn look(
     session: &Session,
     at: &ScaleAt,

@@ -1,5 +1,5 @@
-//! Why the last status differs from what this pass would write. A reason is given only where something
-//! that was read bears it out; a difference without one is told as such. Times of the API are whole
+//! Why the last status differs from what this pass would write. A reason is only given with evidence;
+//! a difference without a reason is reported as such. Times of the API are whole
 //! seconds.
 
 use std::collections::BTreeSet;
@@ -17,13 +17,13 @@ use crate::snapshot::hpa::{HpaSpec, HpaStatus};
 use crate::snapshot::input::Input;
 use crate::snapshot::pod::Pod;
 
-/// Which items a reason may change.
+/// The items that a reason may change.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum BearsOn {
     All,
-    /// These metrics, and what follows from them.
+    /// These metrics, and everything that follows from them.
     Metrics(Vec<usize>),
-    /// What stabilization and rate limits decide.
+    /// The effects of stabilization and rate limits.
     Limits,
     /// The reasons of these conditions.
     Conditions(Vec<&'static str>),
@@ -58,18 +58,18 @@ pub(super) struct ReasonFinder<'a> {
     now: &'a HpaStatus,
     rows: Vec<Row<'a>>,
     reasons: Vec<Reason>,
-    /// What came after the status so long ago that a running controller has seen it.
+    /// What changed after the status so long ago that a running controller has seen it.
     old: Vec<(String, Timestamp)>,
 }
 
 /// How a change relates to the status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Since {
-    /// It was there, or may have been.
+    /// It preceded the status, or may have.
     Before,
-    /// It came afterwards, and the controller may not have seen it.
+    /// It followed, and the controller may not have seen it.
     Recent,
-    /// It came afterwards, several passes ago.
+    /// It followed, several passes ago.
     Old,
 }
 
@@ -84,7 +84,7 @@ impl<'a> ReasonFinder<'a> {
         Self { input, decision, then, now, rows, reasons: Vec::new(), old: Vec::new() }
     }
 
-    /// The rows again, with all reasons. `never`: the controller has not written anything.
+    /// Returns the rows with all reasons. `never`: the controller has not written anything.
     pub(super) fn explained(
         mut self,
         never: bool,
@@ -95,7 +95,7 @@ impl<'a> ReasonFinder<'a> {
         if never {
             self.no_status_yet();
         } else if !self.rows.iter().any(|row| row.differs) {
-            // The same status again does not mean that nothing was changed in between.
+            // The same status again does not mean that nothing changed in between.
             self.replicas();
         } else {
             self.spec();
@@ -221,7 +221,7 @@ impl<'a> ReasonFinder<'a> {
     }
 
     fn failures(&mut self) {
-        // A pass that does not look at metrics leaves out all of them; that is no failure.
+        // A pass that does not use metrics leaves out all of them; that is not a failure.
         let failed = |status: &'a HpaStatus, index: usize| {
             list_of(status).get(index).is_some_and(|metric| metric.labelled().is_none())
         };
@@ -265,8 +265,8 @@ impl<'a> ReasonFinder<'a> {
         }
     }
 
-    /// Samples that the last pass did not have. Those of the resource metrics API appear some time
-    /// after they were taken, so that one from just before the status may be new to the controller.
+    /// Checks for samples that the last pass did not have. Those of the resource metrics API appear some time
+    /// after they were taken, so a sample from just before the status may be new to the controller.
     fn metrics(&mut self) {
         let (mut moved, mut indexes, mut old) = (Vec::new(), Vec::new(), Vec::new());
         let written = self.input.snapshot.hpa.written.status;
@@ -310,7 +310,7 @@ impl<'a> ReasonFinder<'a> {
         }
     }
 
-    /// Newer samples with the same average: other pods may count.
+    /// Checks for newer samples with the same average: different pods may count.
     fn same_average(&mut self) {
         let newer = self.rows.iter().filter(|row| {
             let newest = row.measured.map(|measured| self.since(measured.to.time));
@@ -328,8 +328,8 @@ impl<'a> ReasonFinder<'a> {
         }
     }
 
-    /// Pods that have started or changed their readiness, and those that a CPU metric counts
-    /// otherwise as their initialization period has passed.
+    /// Checks for pods that have started or changed their readiness, and pods that a CPU metric counts
+    /// differently because their initialization period has passed.
     fn pods(&mut self) {
         let period = self.input.snapshot.controller.cpu_initialization_period;
         let now = self.now();
@@ -362,14 +362,14 @@ impl<'a> ReasonFinder<'a> {
         }
     }
 
-    /// What the controller remembers counts now and did not then, or the other way round.
+    /// Checks whether what the controller remembers counts now but did not then, or the other way round.
     fn memory(&mut self, remembered: &Remembered, outlook: &Outlook) {
         let range = outlook.range(self.decision);
         let then = |type_| condition(self.then, type_).map_or("", |condition| &*condition.reason);
         let held_then = match then("AbleToScale") {
             reason @ ("ScaleDownStabilized" | "ScaleUpStabilized") => Some(Some(reason)),
             "ReadyForNewScale" => Some(None),
-            // A rescale has put its own reason over that.
+            // A rescale has replaced that reason with its own.
             _ => None,
         };
         let limited = then("ScalingLimited");
@@ -385,7 +385,7 @@ impl<'a> ReasonFinder<'a> {
                 )
             }
             (Some(Some(reason)), Some(false), _) => {
-                // No pass has changed the status since, so that the hold went on.
+                // No pass has changed the status since, so the hold continued.
                 let ended =
                     self.hold_ends(reason).filter(|ended| self.input.is_several_passes_ago(*ended));
                 if let Some(ended) = ended {
@@ -408,8 +408,8 @@ impl<'a> ReasonFinder<'a> {
         self.push(Code::Memory, BearsOn::Limits, message);
     }
 
-    /// When a hold that the status shows ends at the latest, by the window that is assumed; none where
-    /// that is not known.
+    /// Returns when a hold shown in the status ends at the latest, by the assumed window; `None` if that is
+    /// unknown.
     fn hold_ends(&self, reason: &str) -> Option<Timestamp> {
         let window = self.decision.trace.iter().find_map(|step| match step {
             Step::Stabilize { up_window, .. } if reason == "ScaleUpStabilized" => *up_window,
@@ -419,7 +419,7 @@ impl<'a> ReasonFinder<'a> {
         self.input.snapshot.hpa.written.status?.checked_add(window).ok()
     }
 
-    /// Whether stabilization changes what is asked for; none where the pass does not get to it.
+    /// Whether stabilization changes the proposal; `None` if the pass does not reach it.
     fn held_now(&self) -> Option<bool> {
         self.decision.trace.iter().find_map(|step| match step {
             Step::Stabilize { desired, result, .. } => Some(desired != result),
@@ -427,7 +427,7 @@ impl<'a> ReasonFinder<'a> {
         })
     }
 
-    /// Another memory may come to the same replicas in another way, which the conditions show.
+    /// A different memory may lead to the same replicas in a different way, which the conditions show.
     fn other_memory(&mut self, remembered: &Remembered, outlook: &Outlook) {
         let open = LIMITS.into_iter().zip([able, limited]);
         let open = open.filter(|(_, reason)| is_open(&outlook.extremes, *reason));
@@ -439,7 +439,7 @@ impl<'a> ReasonFinder<'a> {
         }
     }
 
-    /// The rows that differ and have no reason yet.
+    /// Returns the rows that differ and have no reason yet.
     fn open(&self) -> impl Iterator<Item = &Row<'a>> {
         let rows = self.rows.iter().filter(|row| row.differs);
         rows.filter(|row| !self.reasons.iter().any(|it| it.bears_on.includes(row)))
@@ -449,7 +449,7 @@ impl<'a> ReasonFinder<'a> {
         self.open().next().is_some()
     }
 
-    /// What a running controller has seen and not written is its business or that of its settings.
+    /// Anything that a running controller has seen but not written is due to it or its settings.
     fn stale(&mut self) {
         let latest = self.old.iter().max_by_key(|(_, time)| *time);
         let (Some((what, time)), true) = (latest, self.is_open()) else {
@@ -494,13 +494,13 @@ impl<'a> ReasonFinder<'a> {
     }
 }
 
-/// Whether a pass comes to different reasons at the bounds of what is unknown.
+/// Whether a pass gives different reasons at the bounds of what is unknown.
 fn is_open(extremes: &[AtBound], reason: fn(&Step) -> Option<&'static str>) -> bool {
     let reasons = extremes.iter().map(|extreme| extreme.steps.iter().find_map(reason));
     reasons.collect::<BTreeSet<_>>().len() > 1
 }
 
-/// The reason that stabilization gives.
+/// Returns the reason that stabilization gives.
 fn able(step: &Step) -> Option<&'static str> {
     match step {
         Step::Stabilize { reason, .. } => Some(reason),
@@ -508,7 +508,7 @@ fn able(step: &Step) -> Option<&'static str> {
     }
 }
 
-/// The reason that limits give.
+/// Returns the reason that limits give.
 fn limited(step: &Step) -> Option<&'static str> {
     match step {
         Step::Limit { reason, .. } => Some(reason),

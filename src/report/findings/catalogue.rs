@@ -2,7 +2,7 @@
 
 use crate::findings::Code;
 
-/// What is to be known of a code.
+/// The documentation of a code.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     /// When it appears.
@@ -11,7 +11,7 @@ pub struct Entry {
     pub advice: &'static str,
 }
 
-/// What is to be known of a code.
+/// Returns the documentation of a code.
 pub fn entry(code: Code) -> Entry {
     let (when, advice) = match code {
         Code::TargetNotFound => (

@@ -1,4 +1,4 @@
-//! The words of findings about metrics that fail.
+//! Words findings about metrics that fail.
 
 use super::{About, Text, Words, names};
 use crate::apimachinery::names::shell_word;
@@ -19,8 +19,8 @@ fn api(group: &str) -> String {
     format!("the {which} metrics API")
 }
 
-/// The first line of a text from a backend, without its middle if it is long: errors start with what
-/// was asked and end with the cause.
+/// Returns the first line of a text from a backend, without its middle if it is long: errors start with the
+/// request and end with the cause.
 fn short(text: &str) -> String {
     const START: usize = 60;
     const END: usize = 120;
@@ -44,7 +44,7 @@ impl About<'_> {
         list(&metrics.iter().map(|metric| self.label(*metric)).collect::<Vec<_>>())
     }
 
-    /// What becomes of the pass for a metric that fails.
+    /// Words the effect of a failing metric on the pass.
     pub(super) fn effect(&self, it: &str) -> String {
         let mut metrics = self.pass.decision.metrics();
         match self.finding.explains {
@@ -56,12 +56,12 @@ impl About<'_> {
         }
     }
 
-    /// A command that replaces a text in a metric.
+    /// Returns a command that replaces a text in a metric.
     fn replace(&self, path: &str, text: &str) -> String {
         self.patch_metrics(&serde_json::json!([{"op": "replace", "path": path, "value": text}]))
     }
 
-    /// A command that asks a metrics API for what the controller asks it.
+    /// Returns a command that asks a metrics API for what the controller asks it.
     fn ask(&self, metric: usize) -> String {
         let spec = self.spec(metric);
         let namespace = &self.hpa().namespace;
@@ -284,7 +284,7 @@ impl Words for BlockedByFailedMetric {
 }
 
 impl BlockedByFailedMetric {
-    /// What to do where the metrics stay as they are. KEDA's fallback is for targets of type
+    /// Words what to do if the metrics stay as they are. KEDA's fallback is for targets of type
     /// AverageValue (`CheckFallbackValid`).
     fn way_around(&self, about: &About<'_>) -> String {
         let one = self.failed.len() == 1;

@@ -1,4 +1,4 @@
-//! The words of findings: a summary, the evidence in this HPA's numbers, one remedy, and commands that
+//! Words findings: a summary, the evidence in this HPA's numbers, one remedy, and commands that
 //! work when pasted. The facts come from [`crate::findings`].
 
 pub mod catalogue;
@@ -22,37 +22,37 @@ use crate::findings::{Alternative, Code, Facts, Finding, Next, Severity};
 use crate::pass::Pass;
 use crate::snapshot::hpa::{Hpa, MetricSpec, MetricTarget};
 
-/// A finding, worded. Serializes as the contract's object.
+/// A finding, worded. Serializes as the published object.
 #[derive(Debug, Clone, Serialize)]
 pub struct FindingView {
     /// The code, as listed in `docs/findings.md`.
     pub code: Code,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// The metrics whose failure it explains, by their places in the spec.
+    /// The metrics whose failure it explains, by index in the spec.
     #[serde(skip)]
     pub(super) failed: Vec<usize>,
     #[serde(flatten)]
     text: Text,
 }
 
-/// What is said of a finding.
+/// The texts of a finding.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(super) struct Text {
-    /// One sentence: what is wrong, and what it does to the answer.
+    /// One sentence: what is wrong, and how it affects the answer.
     pub(super) summary: String,
     /// Sentences with numbers, names and times of this HPA.
     pub(super) evidence: Vec<String>,
     /// One remedy, in the imperative.
     pub(super) advice: String,
-    /// Lines to paste, each of which works on this HPA.
+    /// Lines to paste, each of which works for this HPA.
     pub(super) commands: Vec<String>,
-    /// What to look at, as `kind/name`.
+    /// The objects concerned, as `kind/name`.
     pub(super) objects: Vec<String>,
 }
 
 impl FindingView {
-    /// What is said of it.
+    /// Returns its texts.
     pub(super) fn text(&self) -> &Text {
         &self.text
     }
@@ -136,12 +136,12 @@ impl<'a> About<'a> {
         &self.hpa().spec.metrics[metric]
     }
 
-    /// What a metric of the spec is called.
+    /// Returns the label of a metric of the spec.
     fn label(&self, metric: usize) -> String {
         self.spec(metric).label()
     }
 
-    /// The target of a metric.
+    /// Returns the target of a metric.
     fn target_of(&self, metric: usize) -> &'a MetricTarget {
         static NONE: MetricTarget = MetricTarget {
             type_: String::new(),
@@ -152,7 +152,7 @@ impl<'a> About<'a> {
         self.spec(metric).target().unwrap_or(&NONE)
     }
 
-    /// A metric as flags of `predict` name it: `cpu`, `app=cpu`.
+    /// Returns a metric as flags of `predict` name it: `cpu`, `app=cpu`.
     fn metric_flag(&self, metric: usize) -> String {
         let spec = self.spec(metric);
         let name = match spec.container() {
@@ -162,7 +162,7 @@ impl<'a> About<'a> {
         shell_word(&name)
     }
 
-    /// The HPA itself, as an object to look at.
+    /// Returns the HPA itself, as an object to look at.
     fn own(&self) -> Vec<String> {
         vec![format!("hpa/{}", self.hpa().name)]
     }
@@ -171,24 +171,24 @@ impl<'a> About<'a> {
         self.pass.decision.metric(metric)
     }
 
-    /// `kubectl VERB NAME -n NAMESPACE`, with the verb and what follows the name.
+    /// Returns `kubectl VERB NAME -n NAMESPACE`, with the given verb and what follows the name.
     fn kubectl(&self, verb: &str, rest: &str) -> String {
         self.kubectl_for(&self.hpa().name, verb, rest)
     }
 
-    /// The same for an object of another name in the namespace.
+    /// Returns the same for an object of another name in the namespace.
     fn kubectl_for(&self, name: &str, verb: &str, rest: &str) -> String {
         let namespace = self.namespace();
         format!("kubectl {verb} {} {namespace} {rest}", shell_word(name)).trim_end().to_owned()
     }
 
-    /// `kubectl hpa predict NAME …`
+    /// Returns `kubectl hpa predict NAME …`.
     fn predict(&self, flags: &str) -> String {
         self.kubectl("hpa predict", flags)
     }
 
-    /// A command that changes fields of the spec. KEDA undoes changes of an HPA that it makes, so there
-    /// they are those of its ScaledObject.
+    /// Returns a command that changes fields of the spec. KEDA reverts changes to its HPAs, so for those the
+    /// command changes the ScaledObject.
     fn patch_spec(&self, spec: &Value) -> String {
         let patch = |spec: &Value| {
             let patch = json!({ "spec": spec }).to_string();
@@ -210,8 +210,8 @@ impl<'a> About<'a> {
         self.kubectl_for(&owner.name, "patch scaledobject", &patch(&own.into()))
     }
 
-    /// A command that changes metrics by a JSON patch of the HPA. Those that KEDA makes of triggers have
-    /// nothing in common with them.
+    /// Returns a command that changes metrics with a JSON patch of the HPA. Metrics that KEDA creates from
+    /// triggers have nothing in common with those.
     fn patch_metrics(&self, patch: &Value) -> String {
         match self.hpa().scaled_object() {
             Some(owner) => self.edit(owner),
@@ -222,12 +222,12 @@ impl<'a> About<'a> {
         }
     }
 
-    /// A command that opens the ScaledObject from which KEDA makes the HPA.
+    /// Returns a command that opens the ScaledObject that KEDA creates the HPA from.
     fn edit(&self, owner: &OwnerReference) -> String {
         self.kubectl_for(&owner.name, "edit scaledobject", "")
     }
 
-    /// A field of the spec as advice names it, where it is to be changed: `maxReplicas`, or
+    /// Returns a field of the spec as advice names it, where it must be changed: `maxReplicas`, or
     /// `maxReplicaCount of ScaledObject/queue`.
     fn field(&self, path: &str) -> String {
         let Some(owner) = self.hpa().scaled_object() else { return path.to_owned() };
@@ -235,7 +235,7 @@ impl<'a> About<'a> {
         format!("{}{rest} of ScaledObject/{}", in_scaled_object(first), owner.name)
     }
 
-    /// What gives a metric a target of type AverageValue, to be put behind `Use`.
+    /// Returns what gives a metric a target of type AverageValue, to follow `Use`.
     fn average_value(&self, metric: usize, value: &str) -> String {
         let Some(owner) = self.hpa().scaled_object() else {
             return format!("averageValue: {value}");
@@ -256,7 +256,7 @@ impl<'a> About<'a> {
         format!("metricType: AverageValue and {threshold} for {label} in spec.triggers of {object}")
     }
 
-    /// What makes a metric one of a container, to be put behind `Use`.
+    /// Returns what turns a metric into that of a container, to follow `Use`.
     fn container_metric(&self, metric: usize, container: &str) -> String {
         match self.hpa().scaled_object() {
             None => format!("a ContainerResource metric for {container}"),
@@ -268,18 +268,18 @@ impl<'a> About<'a> {
         }
     }
 
-    /// Whether KEDA computes a metric by the formula of a ScaledObject instead of from one trigger
+    /// Whether KEDA computes a metric with the formula of a ScaledObject instead of from one trigger
     /// (`CompositeMetricName`).
     fn is_formula(&self, metric: usize) -> bool {
         self.hpa().scaled_object().is_some() && self.spec(metric).name() == "composite-metric"
     }
 
-    /// The time of the pass.
+    /// Returns the time of the pass.
     fn now(&self) -> Timestamp {
         self.pass.input.snapshot.now
     }
 
-    /// The target as kubectl takes it: `deployment/web`, `rollout.argoproj.io/web`.
+    /// Returns the target as kubectl accepts it: `deployment/web`, `rollout.argoproj.io/web`.
     fn target(&self) -> String {
         let target = &self.hpa().spec.scale_target_ref;
         let kind = target.kind.to_lowercase();
@@ -290,12 +290,12 @@ impl<'a> About<'a> {
         shell_word(&format!("{kind}{group}/{}", target.name))
     }
 
-    /// `-n NAMESPACE`
+    /// Returns `-n NAMESPACE`.
     fn namespace(&self) -> String {
         format!("-n {}", shell_word(&self.hpa().namespace))
     }
 
-    /// What follows the pass: `6 replicas at 12:05:00Z (in 5m), if the load stays the same`.
+    /// Words what follows the pass: `6 replicas at 12:05:00Z (in 5m), if the load stays the same`.
     fn next(&self, next: Next) -> String {
         let earliest = future(self.now(), next.earliest);
         match next.likely {
@@ -313,7 +313,7 @@ impl<'a> About<'a> {
         }
     }
 
-    /// What the pass would come to without the trouble: `6 replicas`, or the proposal and what is left
+    /// Words the result of the pass without the trouble: `6 replicas`, or the proposal and what is left
     /// of it.
     fn without(&self) -> Option<String> {
         let Alternative { proposal, replicas } = self.finding.without?;
@@ -330,8 +330,8 @@ impl<'a> About<'a> {
 }
 
 impl About<'_> {
-    /// What the trouble does to the answer, to be put behind a sentence: `: 4 replicas instead of 1`;
-    /// empty where it does nothing.
+    /// Words how the trouble affects the answer, to follow a sentence: `: 4 replicas instead of 1`;
+    /// empty if it does not.
     fn cost(&self) -> String {
         let Some(without) = self.finding.without.filter(|_| self.finding.explains) else {
             return String::new();
@@ -352,7 +352,7 @@ impl About<'_> {
         }
     }
 
-    /// A sentence about what the pass would come to without the trouble.
+    /// Returns a sentence about the result of the pass without the trouble.
     fn otherwise(&self, without_it: &str) -> Option<String> {
         let without = self.without()?;
         Some(match self.finding.explains {
@@ -362,7 +362,7 @@ impl About<'_> {
     }
 }
 
-/// Where the spec of a ScaledObject has a field of the HPA's spec (`ScaledObjectSpec`).
+/// Returns the field of a ScaledObject's spec that sets a field of the HPA's spec (`ScaledObjectSpec`).
 fn in_scaled_object(field: &str) -> &str {
     match field {
         "minReplicas" => "minReplicaCount",
@@ -377,7 +377,7 @@ fn them(n: usize) -> &'static str {
     if n == 1 { "it" } else { "them" }
 }
 
-/// The first few of some names.
+/// Returns the first few of some names.
 fn names<N: AsRef<str>>(names: &[N]) -> String {
     const SHOWN: usize = 3;
     let mut shown: Vec<String> =

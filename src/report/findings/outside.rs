@@ -1,4 +1,4 @@
-//! The words of findings about what acts from outside of the pass.
+//! Words findings about what affects the HPA from outside the pass.
 
 use serde_json::json;
 
@@ -309,7 +309,7 @@ impl Words for OtherWriter {
 }
 
 impl OtherWriter {
-    /// The bounds that keep these replicas.
+    /// Returns the bounds that keep these replicas.
     fn bounds(&self, about: &About<'_>) -> serde_json::Value {
         let HpaSpec { min_replicas, max_replicas, .. } = about.hpa().spec;
         let (now, min) = (self.now, min_replicas.unwrap_or(1));
@@ -325,7 +325,7 @@ impl OtherWriter {
 }
 
 impl Writer {
-    /// What it is called, with what it is known as.
+    /// Returns its name, with what it is known as.
     fn name(&self) -> String {
         let manager = &self.manager;
         match self.by {
@@ -441,7 +441,7 @@ impl Words for DiffersFromStatus {
     }
 }
 
-/// A version as it was stated, or else as far as rules depend on it.
+/// Returns a version as stated, or else with the precision that rules depend on.
 fn stated(version: &Version) -> String {
     version.stated().map_or_else(|| format!("v1.{}", version.minor()), str::to_owned)
 }

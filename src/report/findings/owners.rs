@@ -1,4 +1,4 @@
-//! The words of findings about the selector of the target, and whose pods it matches.
+//! Words findings about the selector of the target, and whose pods it matches.
 
 use super::{About, Text, Words, names, them};
 use crate::findings::owners::{
@@ -8,7 +8,7 @@ use crate::findings::owners::{
 use crate::report::format_of;
 use crate::report::words::{amount, count, list, percent, sentence};
 
-/// What to do about a selector that does not do `what` it should.
+/// Returns what to do about a selector that does not do `what` it should.
 fn selector_advice(about: &About<'_>, what: &str) -> String {
     let target = &about.hpa().spec.scale_target_ref;
     match target.group() {
@@ -180,7 +180,7 @@ impl Words for ForeignPods {
 }
 
 impl Owner {
-    /// Whose a pod is, to be put behind it.
+    /// Words whose a pod is, to follow its name.
     fn whose(&self) -> String {
         match self {
             Self::Object(object) | Self::NotCounted(object) => format!("of {object}"),

@@ -1,4 +1,4 @@
-//! The words of findings about the way from the metrics to the replicas.
+//! Words findings about the way from the metrics to the replicas.
 
 use serde_json::json;
 
@@ -30,7 +30,7 @@ fn verb(direction: Direction) -> &'static str {
     }
 }
 
-/// A value of the metric, with what it counts.
+/// Returns a value of the metric, with what it counts.
 fn value(borders: &Borders, value: i64) -> String {
     let text = in_unit(value, borders.scale.unit, borders.scale.format);
     if borders.scale.divided { format!("a total of {text}") } else { text }
@@ -206,7 +206,7 @@ impl Words for HeldByWindow {
     }
 }
 
-/// What a rate limit allows, policy by policy.
+/// Words what a rate limit allows, policy by policy.
 fn policies(limit: &RateLimit) -> Vec<String> {
     let policy = |it: &crate::engine::decision::PolicyLimit| {
         let value = match &*it.policy.type_ {
@@ -296,7 +296,7 @@ impl Words for DirectionDisabled {
     }
 }
 
-/// What is said of a bound that decides.
+/// Words a bound that decides.
 fn bounded(about: &About<'_>, bound: &Bound, field: &str) -> Vec<String> {
     let mut evidence = Vec::new();
     if let (Some(metric), Some(ratio)) = (bound.metric, bound.ratio) {
@@ -356,7 +356,7 @@ impl Words for AtMin {
     }
 }
 
-/// What is said of replicas beyond a bound.
+/// Words replicas beyond a bound.
 fn corrected(
     about: &About<'_>,
     corrected: Corrected,

@@ -1,4 +1,4 @@
-//! The words of findings about pods.
+//! Words findings about pods.
 
 use super::{About, Text, Words, names, them};
 use crate::apimachinery::names::shell_word;
@@ -14,7 +14,7 @@ use crate::report::words::{
 };
 use crate::snapshot::pod::{Pod, ZERO_TIME};
 
-/// As many pods are named in a command; more are selected.
+/// The maximum number of pods named in a command; more are selected.
 const NAMED: usize = 5;
 
 impl Words for FinishedPods {
@@ -140,7 +140,7 @@ impl Words for UncountedPods {
     }
 }
 
-/// What a container waits for, and how often it has restarted.
+/// Words what a container waits for, and how often it has restarted.
 fn waiting(pod: &Pod) -> Option<String> {
     pod.statuses.iter().find_map(|status| {
         let reason = &status.waiting.as_ref()?.reason;
@@ -149,7 +149,7 @@ fn waiting(pod: &Pod) -> Option<String> {
     })
 }
 
-/// Why a pod does not count, as a clause without a subject.
+/// Words why a pod does not count, as a clause without a subject.
 fn because(about: &About<'_>, uncounted: &Uncounted) -> String {
     let pod = about.pod(uncounted);
     let row = &uncounted.row;
@@ -184,7 +184,7 @@ fn because(about: &About<'_>, uncounted: &Uncounted) -> String {
     }
 }
 
-/// What the assumed values of a metric's pods do to its ratio.
+/// Words how the assumed values of a metric's pods affect its ratio.
 fn filled(about: &About<'_>, metric: usize) -> Option<String> {
     let label = about.label(metric);
     let Proposal { ratio, filled, counted, .. } = about.proposal(metric)?;
@@ -217,7 +217,7 @@ fn filled(about: &About<'_>, metric: usize) -> Option<String> {
         .then(|| format!("{label} assumes {with}, which takes its ratio from {before} to {after}."))
 }
 
-/// The error of a metric.
+/// Returns the error of a metric.
 fn failure(about: &About<'_>, metric: usize) -> Option<String> {
     match &about.step(metric)?.result {
         MetricResult::Error(error) => Some(format!("{}: {}.", about.label(metric), error.message)),
@@ -494,7 +494,7 @@ impl<'a> About<'a> {
         format!("kubectl describe pod {} {}", shell_word(pod), self.namespace())
     }
 
-    /// These pods as kubectl takes them, with their namespace: by name or, where they are many finished
+    /// Returns these pods as kubectl accepts them, with their namespace: by name or, for many finished
     /// ones, by the selector of the target and their phase.
     fn pods(&self, names: &[&str]) -> String {
         let selector = self.selector().filter(|_| names.len() > NAMED);
@@ -509,13 +509,13 @@ impl<'a> About<'a> {
         }
     }
 
-    /// The selector of the target, for a shell.
+    /// Returns the selector of the target, quoted for a shell.
     fn selector(&self) -> Option<String> {
         let scale = self.pass.input.snapshot.scale.as_ref().ok()?;
         Some(shell_word(scale.selector.as_str()))
     }
 
-    /// `kubectl get pods -n NAMESPACE -l SELECTOR`, with what follows.
+    /// Returns `kubectl get pods -n NAMESPACE -l SELECTOR`, with what follows.
     pub(super) fn list_pods(&self, rest: &str) -> Option<String> {
         let selector = self.selector()?;
         Some(

@@ -1,4 +1,4 @@
-//! The words of findings about requests.
+//! Words findings about requests.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::numbers::format_of;
 use crate::report::words::{amount, count, distance, percent, quantity, time, value};
 use crate::snapshot::hpa::MetricTarget;
 
-/// The annotations by which the request of an injected container is set: those of its cpu and its memory.
+/// The annotations that set the cpu and memory requests of an injected container.
 const INJECTORS: [(&str, &str, &str); 4] = [
     ("istio-proxy", "sidecar.istio.io/proxyCPU", "sidecar.istio.io/proxyMemory"),
     (
@@ -29,7 +29,7 @@ const INJECTORS: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// The annotation that sets the request of an injected container.
+/// Returns the annotation that sets the request of an injected container.
 fn annotation(container: &str, resource: &str) -> Option<&'static str> {
     let (_, cpu, memory) = INJECTORS.into_iter().find(|(name, ..)| *name == container)?;
     match resource {
@@ -40,7 +40,7 @@ fn annotation(container: &str, resource: &str) -> Option<&'static str> {
 }
 
 impl MissingRequest {
-    /// A request of which the highest usage now is the target; none where the usage is not known.
+    /// Returns a request of which the highest current usage is the target; `None` if the usage is unknown.
     fn request(&self, about: &About<'_>, container: &Unrequested) -> Option<Quantity> {
         let target = about.spec(self.metric).target()?.average_utilization.filter(|it| *it > 0)?;
         let needed = container.usage?.checked_mul(100)? / i64::from(target);
@@ -61,7 +61,7 @@ impl MissingRequest {
         match &lacking.source {
             Source::Template => {
                 let request = self.request(about, lacking)?;
-                // It knows no other kinds.
+                // It only supports these kinds.
                 if matches!(about.hpa().spec.scale_target_ref.group(), "" | "apps") {
                     return Some(format!(
                         "kubectl set resources {target} {namespace} -c {container} \
@@ -85,8 +85,8 @@ impl MissingRequest {
     }
 }
 
-/// A JSON patch that gives a container of the target's template a request. It can only add to what is
-/// there.
+/// Returns a JSON patch that adds a request to a container of the target's template. It can only add to
+/// what exists.
 fn add_request(
     about: &About<'_>,
     name: &str,
@@ -197,7 +197,7 @@ impl Words for MissingRequest {
     }
 }
 
-/// How amounts of a metric of a resource are written.
+/// Returns an amount of a resource metric as text.
 fn milli(value: i64, resource: &str) -> String {
     amount(value, format_of(resource))
 }

@@ -1,4 +1,4 @@
-//! Commands and remedies that depend on the state. Each expected line follows from the API's rules, by hand.
+//! Commands and remedies that depend on the state. Expected lines are derived by hand from the API's rules.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::build;
 use crate::findings::testing::{pass, state, with};
 use crate::findings::{Code, find};
 
-/// What is said of a code in a state.
+/// Returns the text about a code in a state.
 fn said(code: Code, items: &[Value]) -> Text {
     let pass = pass(items);
     let views = views(&pass, &find(&pass));
@@ -185,7 +185,7 @@ fn an_hpa_that_keda_makes() {
             &removal,
             Some(patch("patch", config(json!({"scaleDown": {"selectPolicy": null}})))),
         ),
-        // An annotation of the other direction does not disable this one.
+        // An annotation for the other direction does not disable this one.
         (
             Code::DirectionDisabled,
             beside(made(&idle, disabled()), paused_out),
@@ -245,7 +245,7 @@ fn an_hpa_that_keda_makes() {
         if told != advice || changes != command.iter().collect::<Vec<_>>() {
             wrong.push(format!("{code:?}: {told}\n  {changes:?}"));
         }
-        // The same of all that is found beside it.
+        // The same for all other findings.
         let pass = pass(&items);
         for FindingView { code, text, .. } in views(&pass, &find(&pass)) {
             const OF_THE_HPA: [&str; 4] = ["maxReplicas", "minReplicas", "averageValue", "ContainerResource"];

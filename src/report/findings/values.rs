@@ -1,4 +1,4 @@
-//! The words of findings about values that mislead.
+//! Words findings about misleading values.
 
 use super::{About, Text, Words};
 use crate::findings::values::{StaleSamples, SuspectUnit, ValueMultiplies};
@@ -54,7 +54,7 @@ impl Words for StaleSamples {
 }
 
 impl About<'_> {
-    /// What to predict another target of a metric with.
+    /// Returns how to predict another target of a metric.
     fn with_target(&self, metric: usize, value: &str) -> String {
         self.predict(&format!("--target {}={value}", self.metric_flag(metric)))
     }

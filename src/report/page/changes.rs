@@ -11,7 +11,7 @@ use crate::whatif::thresholds::{
     Ask, Band, Changes, Curve, Effect, End, Found, Hold, Reached, Span, Thresholds, Unit,
 };
 
-/// A line for each metric.
+/// Returns a line for each metric.
 pub(in crate::report) fn lines(thresholds: &[Thresholds], now: Timestamp) -> Vec<(String, String)> {
     let line = |of: &Thresholds| {
         let text = match &of.found {
@@ -53,7 +53,7 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
     };
     let bands = &changes.bands[..];
     let mut parts = Vec::new();
-    // What the metric asks for, where the pass does not do just that.
+    // What the metric asks for, if the pass does not do exactly that.
     let asks = |ask: Ask, done: &[Span]| {
         let all = changes.asks.iter().filter(|asks| asks.asks == ask).map(|asks| asks.span);
         let all: Vec<Span> = all.collect();
@@ -117,7 +117,7 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
             }
         }
     } else {
-        // Some pods do not count, so that the controller jumps where the metric is on target.
+        // Some pods do not count, so the controller jumps where the metric is on target.
         parts.extend(bands.iter().map(|Band { span: values, effect, .. }| {
             let effect = match effect {
                 Effect::Removes => "removes",
@@ -137,7 +137,7 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
     if let Some(tolerance) = changes.tolerance {
         parts.push(format!("tolerance {}", span(tolerance).trim_start_matches("from ")));
     }
-    // Where it is at a bound already, tolerance says it.
+    // If it is already at a bound, tolerance says so.
     let tolerance = changes.tolerance.unwrap_or(Span { from: 0, to: 0 });
     let Reached { replicas, proposed, .. } = changes.max;
     if let Some(from) = proposed.filter(|from| *from > 0 && *from != tolerance.from) {
@@ -154,10 +154,10 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
     format!("{all}{}", parts.join("; "))
 }
 
-/// Why a pass does not follow a metric to an end; `bound` says what the proposal there is: "at most" at the
-/// highest values, "at least" at the lowest.
+/// Words why a pass does not follow a metric to an end; `bound` says what the proposal there is: "at most"
+/// at the highest values, "at least" at the lowest.
 fn why(end: &End, bound: &str, changes: &Changes) -> String {
-    // What is raised or held above what another metric asks for does not depend on that.
+    // Replicas raised or held above what another metric asks for do not depend on that.
     let matters =
         |hold: &&Hold| !matches!(hold, Hold::Metric { replicas, .. } if *replicas < end.replicas);
     let holds = end.held_by.iter().filter(matters).map(|hold| match hold {
@@ -189,7 +189,7 @@ fn value_of(of: &Thresholds, unit: Unit, value: i64) -> String {
     words::in_unit(value, unit, of.format)
 }
 
-/// Replicas over the values of a metric; none where no curve was asked for. `replicas` are those
+/// Charts replicas over the values of a metric; `None` if no curve was requested. `replicas` is the count
 /// after the pass.
 pub(in crate::report) fn chart(
     of: &Thresholds,
@@ -203,7 +203,7 @@ pub(in crate::report) fn chart(
     let counts = || steps.iter().map(|step| step.replicas);
     let most = counts().chain([max]).max().unwrap_or(max);
     let least = counts().chain([min]).min().unwrap_or(min);
-    // Near nothing, the chart starts there.
+    // Close to zero, the chart starts there.
     let least = if i64::from(least) * 4 <= i64::from(most) { least.min(0) } else { least };
     let metric = &of.metric;
     let across = match changes.unit {
@@ -248,7 +248,7 @@ pub(in crate::report) fn chart(
 fn ticks(of: &Thresholds, unit: Unit, span: Span) -> impl Iterator<Item = i64> {
     const MOST: usize = 8;
     let binary = unit != Unit::Percent && of.format == Format::BinarySI;
-    // The largest power of 1024 of which there are a few.
+    // The largest power of 1024 that gives a few ticks.
     let powers = std::iter::successors(Some(1000i64), |power| power.checked_mul(1024));
     let unit = powers.take_while(|power| binary && span.to / power >= 2).last().unwrap_or(1);
     let numbers = round_numbers((span.from / unit, span.to / unit), MOST, 1);

@@ -39,7 +39,7 @@ fn never(comparison: &Comparison<'_>) -> bool {
     comparison.rows.iter().all(|row| row.last.is_none())
 }
 
-/// How old the status is, and who wrote it, if that was `apply`.
+/// Words how old the status is, and who wrote it, if that was `apply`.
 fn title(comparison: &Comparison<'_>) -> String {
     let written = match comparison.written {
         _ if never(comparison) => "never written".to_owned(),
@@ -69,7 +69,7 @@ fn age(measured: Measured) -> String {
     if from == to { format!("{to} ago") } else { format!("{to} to {from} ago") }
 }
 
-/// The two values of a row, in the same unit, and exact where they would look alike.
+/// Returns the two values of a row, in the same unit, and exact if they would look alike.
 fn values(row: &Row<'_>) -> [String; 2] {
     let unit = match &row.now {
         Some(Value::Metric(now)) => now.average_value.as_ref().map(Quantity::format),
@@ -80,7 +80,7 @@ fn values(row: &Row<'_>) -> [String; 2] {
     if row.differs && shown[0] == shown[1] { both.map(|value| text(value, exact)) } else { shown }
 }
 
-/// A value written in another unit: in a status, memory that is no multiple of 1024 has lost it.
+/// Returns a value in another unit: in a status, memory that is not a multiple of 1024 has lost it.
 fn in_unit(value: &MetricValueStatus, unit: Option<Format>) -> MetricValueStatus {
     let mut value = value.clone();
     if let (Some(average), Some(unit)) = (&value.average_value, unit) {

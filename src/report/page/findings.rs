@@ -4,16 +4,16 @@ use super::Words;
 use crate::findings::Severity;
 use crate::report::section::{Detail, Part, Remark, Section};
 
-/// As many are read at a glance.
+/// The number shown, as many as can be read at a glance.
 pub(super) const SHOWN: usize = 3;
 
 impl Words<'_> {
-    /// The most important findings; all of them with their evidence if `wide`.
+    /// Returns the most important findings; all of them with their evidence if `wide`.
     pub(in crate::report) fn findings(&self) -> Option<Section> {
         self.findings_of(Severity::Info)
     }
 
-    /// The most important findings that are at least so severe.
+    /// Returns the most important findings of at least this severity.
     pub(in crate::report) fn findings_of(&self, least: Severity) -> Option<Section> {
         let findings = self.explanation.findings.iter().filter(|it| it.severity <= least);
         let findings: Vec<_> = findings.collect();

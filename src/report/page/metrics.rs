@@ -1,4 +1,4 @@
-//! The metrics: what each says, what it asks for, and the formula between the two.
+//! The metrics: the value of each, what it asks for, and the formula between the two.
 
 use super::Words;
 use super::findings::SHOWN;
@@ -11,7 +11,7 @@ use crate::snapshot::Unread;
 use crate::snapshot::hpa::MetricValueStatus;
 
 impl Words<'_> {
-    /// The metrics, and how each came to its number.
+    /// Returns the metrics, with the result of each.
     pub(in crate::report) fn metrics(&self) -> Option<Section> {
         let body = [Part::Table(self.metric_table()), Part::Pairs(self.metric_details())];
         Section::new("", Detail::Always, body).unless_empty()
@@ -68,7 +68,7 @@ impl Words<'_> {
         table
     }
 
-    /// What the metric says; an average over no replicas at all says nothing.
+    /// Returns the value of the metric; an average over no replicas has none.
     fn current(&self, metric: &MetricStep, proposal: &Proposal) -> String {
         let over_replicas = proposal.total.is_some() && metric.target.average_value.is_some();
         let none = self.scale().is_some_and(|scale| scale.status_replicas == 0);
@@ -86,7 +86,7 @@ impl Words<'_> {
         }
     }
 
-    /// How each metric came to its number, or why it came to none.
+    /// Words how each metric reached its result, or why it has none.
     fn metric_details(&self) -> Vec<(String, String)> {
         self.metric_steps()
             .filter(|metric| self.wide || self.needs_words(metric))
@@ -120,7 +120,7 @@ impl Words<'_> {
             .collect()
     }
 
-    /// Whether ratio, pods and proposal do not explain each other, and no finding explains a failure.
+    /// Whether ratio, pods and proposal do not explain one another, and no finding explains a failure.
     fn needs_words(&self, metric: &MetricStep) -> bool {
         let shown = self.explanation.findings.iter().take(SHOWN);
         match &metric.result {
@@ -188,8 +188,8 @@ impl Words<'_> {
         }
     }
 
-    /// What a metric on its target keeps: for an average over the replicas that is the count of the
-    /// target's status, which its spec may not agree with.
+    /// Words what a metric on its target keeps: for an average over the replicas, that is the count in the
+    /// target's status, which may differ from its spec.
     fn keeps(&self, proposal: &Proposal) -> String {
         let replicas = proposal.replicas;
         match self.scale().filter(|scale| scale.spec_replicas != replicas) {
@@ -223,7 +223,7 @@ impl Words<'_> {
     }
 }
 
-/// A metric as `kubectl get hpa` shows it: `cpu: 63%/80%`.
+/// Returns a metric as `kubectl get hpa` shows it: `cpu: 63%/80%`.
 pub(in crate::report) fn current_and_target(metric: &MetricStep) -> String {
     let current = match &metric.result {
         MetricResult::Proposal(proposal) => {
@@ -256,7 +256,7 @@ fn target(metric: &MetricStep) -> String {
     }
 }
 
-/// The ratios that change nothing.
+/// Words the ratios that change nothing.
 fn tolerance_of(metric: &MetricStep) -> String {
     let tolerance = metric.tolerance;
     format!("{} to {}", number(1.0 - tolerance.down), number(1.0 + tolerance.up))
@@ -277,7 +277,7 @@ fn counts(pods: PodCounts) -> String {
     parts.join(", ")
 }
 
-/// The groups of the pods of a metric that failed, where it got that far.
+/// Returns the groups of the pods of a metric that failed, if it got that far.
 fn counts_of(metric: &MetricStep) -> Option<PodCounts> {
     if metric.pods.is_empty() && metric.strangers == 0 {
         return None;

@@ -9,7 +9,7 @@ use crate::report::section::{Detail, Part, Section, StepLine};
 use crate::report::words::{count, distance, duration};
 use crate::snapshot::memory::Recommendation;
 
-/// Leaves only the steps that change the number.
+/// Keeps only the steps that change the number.
 fn briefly(lines: &mut Vec<StepLine>) {
     let mut before = None;
     let all = lines.len();
@@ -44,7 +44,7 @@ impl Words<'_> {
                 Step::Stabilize { desired, result, up_window, down_window, held_by, reason } => {
                     let hold = match held_by {
                         Some(past) => {
-                            // A lower one holds against scaling up, a higher one against scaling down.
+                            // A lower one holds back scaling up, a higher one scaling down.
                             let up = up_window.filter(|_| past.replicas < *desired);
                             self.holds(past, up.unwrap_or(*down_window))
                         }
@@ -88,7 +88,7 @@ impl Words<'_> {
         Section::new("FROM PROPOSAL TO REPLICAS", Detail::Always, body).unless_empty()
     }
 
-    /// Which recommendation holds the replicas, and for how long.
+    /// Words which recommendation holds the replicas, and for how long.
     fn holds(&self, past: &Recommendation, window: SignedDuration) -> String {
         let (replicas, window) = (past.replicas, duration(window));
         match self.explanation.pass.origin(past) {

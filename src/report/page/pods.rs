@@ -8,12 +8,12 @@ use crate::report::section::{Detail, Part, Section, Table};
 use crate::report::words::{amount, duration, future, time};
 use crate::snapshot::pod::{Phase, Pod};
 
-/// What there is to say of each pod.
+/// The columns for each pod.
 #[derive(Clone, Copy)]
 struct Columns {
     /// It is measured, and counts with a value.
     usage: bool,
-    /// What it requests matters.
+    /// Its request matters.
     request: bool,
 }
 
@@ -36,11 +36,11 @@ fn lacks(pod: &Pod, container: Option<&str>) -> bool {
     container.is_some_and(|name| !pod.containers.is_empty() && !pod.has_container(name))
 }
 
-/// How many unusual pods the default report shows of each metric.
+/// How many unusual pods the default report shows for each metric.
 const UNUSUAL_PODS: usize = 10;
 
 impl Words<'_> {
-    /// A section for each metric that looks at pods.
+    /// Returns a section for each metric that uses pods.
     pub(in crate::report) fn pods(&self) -> Vec<Section> {
         let mut sections = Vec::new();
         for metric in self.metric_steps() {
@@ -91,7 +91,7 @@ impl Words<'_> {
         cells
     }
 
-    /// Why a pod is in its group, and when it leaves it.
+    /// Words why a pod is in its group, and when it leaves it.
     fn clause(&self, metric: &MetricStep, row: &PodRow, pod: &Pod) -> String {
         let controller = &self.explanation.pass.input.snapshot.controller;
         let initialization = duration(controller.cpu_initialization_period);

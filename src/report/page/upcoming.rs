@@ -5,12 +5,12 @@ use crate::outlook::{Range, Upcoming};
 use crate::report::section::{Detail, Part, Section, StepLine};
 use crate::report::words::future;
 
-/// This many lines are read at a glance, and this many in a wide report.
+/// The number of lines that can be read at a glance, and the number in a wide report.
 const SHOWN: usize = 4;
 const SHOWN_WIDE: usize = 8;
 
 impl Words<'_> {
-    /// A line for each change of the likeliest course, or of what else is possible.
+    /// Returns a line for each change of the most likely course, or of the other possible ones.
     pub(in crate::report) fn upcoming(&self) -> Option<Section> {
         let asked = self.explanation.proposal?;
         let steps = self.explanation.upcoming;
@@ -32,7 +32,7 @@ impl Words<'_> {
         Section::new(title, Detail::Folded, [Part::Steps(lines)]).unless_empty()
     }
 
-    /// When a count follows, and how sure that is.
+    /// Words when a count follows, and how certain that is.
     fn when(&self, step: &Upcoming) -> String {
         let at = format!("at {}", future(self.now(), step.time));
         let Range { min, max } = step.range;

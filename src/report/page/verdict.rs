@@ -22,7 +22,7 @@ pub(in crate::report) enum Headline {
     CannotRead,
     /// The scale cannot be written.
     CannotWrite { from: i32, to: i32 },
-    /// The input has no pods, which decide.
+    /// The input lacks the pods, which decide.
     NoPods,
     /// The input has no metrics.
     NoMetrics,
@@ -67,7 +67,7 @@ impl Headline {
 }
 
 impl Words<'_> {
-    /// What happens, and why.
+    /// Words what happens, and why.
     pub(in crate::report) fn verdict(&self) -> (Headline, Vec<String>) {
         let outcome = self.explanation.outcome;
         let mut why = Vec::new();
@@ -106,7 +106,7 @@ impl Words<'_> {
         (headline, why)
     }
 
-    /// What else may come out, and what that depends on.
+    /// Words the other possible results, and what they depend on.
     fn open(&self, range: Range) -> String {
         let unknown = self.unknown();
         if self.explanation.pass.is_unanswered() {
@@ -146,7 +146,7 @@ impl Words<'_> {
         format!("Not certain: {unknown}, and the pass may end anywhere from {min} to {max}.")
     }
 
-    /// Why the samples may belong to another time than the pass, and what to type.
+    /// Words why the samples may belong to another time than the pass, and what to type.
     fn clock(&self, doubt: ClockDoubt) -> String {
         let ClockDoubt { why, newest } = doubt;
         let by = age(self.now().duration_since(newest).abs());
@@ -171,7 +171,7 @@ impl Words<'_> {
         }
     }
 
-    /// What keeps the answer from being certain.
+    /// Words why the answer is uncertain.
     fn unknown(&self) -> Vec<String> {
         let clock = self.explanation.clock_doubt.filter(|doubt| doubt.alternative().is_some());
         let clock = clock.map(|_| "the time is unknown".to_owned());
@@ -185,12 +185,12 @@ impl Words<'_> {
         self.lacking().into_iter().chain(clock).chain(history).collect()
     }
 
-    /// Which metrics are not known here, and why.
+    /// Words which metrics are unknown here, and why.
     fn lacking(&self) -> Option<String> {
         self.explanation.outcome.lacking(&self.explanation.pass.input.snapshot.hpa.spec)
     }
 
-    /// The headline where what decides is not known here.
+    /// Returns the headline if what decides is unknown here.
     fn unread(&self) -> Headline {
         let first = self.explanation.outcome.unread.first().map(|unread| &unread.why);
         match first {
@@ -211,7 +211,7 @@ impl Words<'_> {
         }
     }
 
-    /// Why it comes out as it does, in one sentence.
+    /// Words why this is the result, in one sentence.
     fn because(&self, current: i32) -> String {
         let mut text = String::new();
         for step in self.steps() {
@@ -271,7 +271,7 @@ impl Words<'_> {
                 _ => {}
             }
         }
-        // It begins with the metric's name, which is spelt as it is.
+        // It begins with the metric's name, whose case must not change.
         format!("{text}.")
     }
 
@@ -292,7 +292,7 @@ impl Words<'_> {
         )
     }
 
-    /// What the winning metric asks for.
+    /// Words what the winning metric asks for.
     fn asks(&self, by: Option<usize>, highest: i32, invalid: usize, current: i32) -> String {
         let winner = by.and_then(|by| self.explanation.pass.decision.metric(by));
         let Some((winner, proposal)) = winner.and_then(|metric| match &metric.result {
@@ -302,11 +302,11 @@ impl Words<'_> {
             return "No metric proposes anything".to_owned();
         };
         let label = self.label(winner);
-        // The second look, with values assumed for pods without usable metrics, may change nothing.
+        // The second computation, with values assumed for pods without usable metrics, may change nothing.
         let is_same = proposal.filled.is_none_or(|filled| filled.ratio == proposal.ratio);
         let mut text = match proposal.because {
             Because::WithinTolerance | Because::FilledWithinTolerance if is_same => {
-                // Averages over the replicas keep the count of the target's status.
+                // Averages over the replicas keep the count in the target's status.
                 let keeps = match highest == current {
                     true => "the replicas".to_owned(),
                     false => {

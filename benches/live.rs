@@ -1,7 +1,7 @@
-//! How long the whole command takes against a server on the loopback interface, and how much memory:
-//! beside `curl` for the same requests, one after the other, and beside `kubectl describe hpa` where
-//! that is installed. The server runs in this process and so on the same processors. It asserts
-//! nothing but that the commands succeed.
+//! How long the whole command takes with a server on the loopback interface, and how much memory:
+//! compared with `curl` for the same requests in sequence, and with `kubectl describe hpa` if it is
+//! installed. The server runs in this process, and so on the same processors. It only asserts
+//! that the commands succeed.
 
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
 
@@ -31,8 +31,8 @@ fn main() {
     }
 }
 
-/// A real server writes and compresses its answers again for everybody. With `kept` ones no one waits
-/// for that, so that the clients' own share is all there is.
+/// A real server writes and compresses its answers again for each client. With `kept` ones no one waits
+/// for that, which leaves only the clients' own share.
 fn measure(pods: usize, delay: Duration, kept: bool) {
     let mut cluster = cluster(pods, delay);
     if kept {
@@ -74,7 +74,7 @@ fn measure(pods: usize, delay: Duration, kept: bool) {
         }
     }
     for ((name, command), times) in commands.iter().zip(times) {
-        // The first run is for warming up.
+        // The first run is a warm-up.
         let mut times: Vec<_> = times.into_iter().skip(1).collect();
         times.sort();
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
@@ -85,7 +85,7 @@ fn measure(pods: usize, delay: Duration, kept: bool) {
     println!();
 }
 
-/// The recorded cluster with so many pods of a usual size behind its HPA.
+/// Returns the recorded cluster with this many pods of a usual size behind its HPA.
 fn cluster(pods: usize, delay: Duration) -> Cluster {
     let mut cluster = Cluster::recorded();
     cluster.clock(Clock::Recorded).latency(delay);
@@ -96,7 +96,7 @@ fn cluster(pods: usize, delay: Duration) -> Cluster {
     cluster
 }
 
-/// A pod of about six kilobytes, as a Deployment behind the usual admission makes them: the
+/// Returns a pod of about six kilobytes, as a Deployment with the usual admission creates it: the
 /// recorded one with an environment, volumes, probes, owners and what the kubelet reports.
 fn pod() -> Value {
     let mut pod = exchange("pods").response.body["items"][0].take();
@@ -197,7 +197,7 @@ fn describe(config: &Kubeconfig) -> Vec<String> {
     command
 }
 
-/// All that was asked for, one request after the other over one connection.
+/// Returns the arguments for the same requests in sequence over one connection.
 fn curl(server: &Server, asked: &[Recorded], flags: &[&str]) -> Vec<String> {
     let header = format!("Authorization: Bearer {}", api::authorize::token("admin"));
     let mut command = words(&["curl", "-sSk", "-H", &header, "-H", "Accept: application/json"]);
@@ -230,7 +230,7 @@ fn command(words: &[String]) -> Command {
     command
 }
 
-/// Runs to the end, from start to exit.
+/// Runs from start to exit.
 fn run(words: &[String]) -> Duration {
     let begun = Instant::now();
     let status = command(words).status().expect("it runs");
@@ -239,7 +239,7 @@ fn run(words: &[String]) -> Duration {
     took
 }
 
-/// The largest resident set in KiB, where GNU time is there to tell.
+/// Returns the largest resident set in KiB, if GNU time is installed.
 fn memory(words: &[String]) -> Option<f64> {
     let timed = [&["/usr/bin/time", "-f", "%M"].map(str::to_owned)[..], words].concat();
     let output = command(&timed).output().ok()?;

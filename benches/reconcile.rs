@@ -1,7 +1,7 @@
 //! How long a pass takes for 100 to 50,000 pods: CPU utilization, two containers each, one pod in
 //! fifty not ready, one in a hundred without metrics. It shows whether the engine stays linear, and
-//! what reading the objects costs beside it; how long the findings and the thresholds of three metrics are
-//! searched for, and a timeline of many passes takes. It asserts nothing of time.
+//! what reading the objects adds; also how long it takes to find the findings and the thresholds of three
+//! metrics, and to play a timeline of many passes. It asserts nothing about time.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -98,8 +98,8 @@ fn searching(c: &mut Criterion) {
     group.finish();
 }
 
-/// A thousand passes from a thousand pods on: with the load that there is, and with one that comes and
-/// goes every ten minutes, and the pods with it.
+/// A thousand passes, starting with a thousand pods: with a constant load, and with one that comes and
+/// goes every ten minutes, along with the pods.
 fn timelines(c: &mut Criterion) {
     const PASSES: i32 = 1_000;
     let Input { snapshot, .. } = read(&scenario(1_000));
@@ -131,7 +131,7 @@ fn timelines(c: &mut Criterion) {
     group.finish();
 }
 
-/// A week of passes of the example of a backtest, for their totals alone: what a search does for each
+/// A week of passes of the backtest example, for their totals alone: what a search does for each
 /// combination.
 fn weeks(c: &mut Criterion) {
     let trace = include_bytes!("../examples/backtest/week.csv");
@@ -161,7 +161,7 @@ fn read(text: &str) -> Input {
     assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("the scenario is complete")
 }
 
-/// The scenario as users would save it, with the fields that a pass skips.
+/// The scenario as users would save it, including fields that a pass skips.
 fn scenario(count: u64) -> String {
     let mut dice = Dice(count);
     let mut items = vec![

@@ -1,7 +1,7 @@
-//! Makes `week.csv`: a week of load for the HPA in `state.yaml`, with the replicas that this HPA would have
-//! had. The load is made up: a day that rises and falls, a quieter weekend, campaigns that come at once,
-//! and noise from a seed. What a Prometheus would have of it is a sample a minute, but for ten minutes in
-//! which it was restarted.
+//! Generates `week.csv`: a week of load for the HPA in `state.yaml`, with the replicas that this HPA would
+//! have had. The load is synthetic: a day that rises and falls, a quieter weekend, sudden campaigns,
+//! and noise from a seed. It has the samples that a Prometheus would have: one a minute, except for ten
+//! minutes in which it was restarted.
 //!
 //! ```sh
 //! cargo run --example backtest > examples/backtest/week.csv
@@ -25,7 +25,7 @@ const SYNC: i64 = 15;
 const SAMPLE: i64 = 60;
 const PASSES: i64 = 7 * 24 * 3600 / SYNC;
 
-/// What all pods use, in milli-CPU, at each full hour of a weekday.
+/// The usage of all pods, in milli-CPU, at each full hour of a weekday.
 const HOURS: [i64; 25] = [
     900, 800, 750, 700, 700, 800, 1100, 1700, 2500, 3100, 3400, 3500, 3700, 3500, 3300, 3200, 3300,
     3600, 4000, 4200, 3800, 2900, 1900, 1200, 900,
@@ -39,7 +39,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// The table.
+/// Returns the table.
 pub(crate) fn week() -> Result<String, Error> {
     let start: Timestamp = START.parse().map_err(|_| Error::failed("the start is no time"))?;
     let mut dice = Dice(2026);
@@ -80,7 +80,7 @@ pub(crate) fn week() -> Result<String, Error> {
     Ok(out)
 }
 
-/// What all pods use at so many seconds after the start, without the noise.
+/// Returns the usage of all pods this many seconds after the start, without the noise.
 fn load(second: i64) -> i64 {
     let (hour, within) = (second / 3600 % 24, second % 3600);
     let (from, to) = (HOURS[hour as usize], HOURS[hour as usize + 1]);
@@ -89,7 +89,7 @@ fn load(second: i64) -> i64 {
     let base = if day < 5 { weekday } else { weekday * 6 / 10 };
     let campaigns = CAMPAIGNS.iter().map(|(hour, peak)| {
         let since = second - hour * 3600;
-        // It comes within two minutes, and goes within an hour.
+        // It builds up within two minutes, and ends within an hour.
         match since {
             0..120 => peak * since / 120,
             120..3720 => peak - peak * (since - 120) / 3600,

@@ -1,4 +1,4 @@
-//! Objects as they are saved: an HPA of any version, and everything that `-f` takes.
+//! Objects as they are saved: an HPA of any version, and everything that `-f` accepts.
 
 use kubectl_hpa::apiserver::admit::admit;
 use kubectl_hpa::apiserver::convert::hpa_from_json;
@@ -30,7 +30,7 @@ pub fn hpa(data: &[u8]) {
     };
     let copy = written(serde_json::to_value(&object.spec).expect("a spec is JSON"));
     let back = hpa_from_json(&copy).unwrap_or_else(|e| panic!("{e}: {copy}"));
-    // As text, for upstream prints amounts beyond the suffix E without any.
+    // As text, because upstream prints amounts beyond the suffix E without a suffix.
     assert_eq!(written(serde_json::to_value(&back.spec).expect("a spec is JSON")), copy);
     assert!(back.notes.is_empty(), "{:?}: {copy}", back.notes);
     for newer in [false, true] {
@@ -46,7 +46,7 @@ pub fn hpa(data: &[u8]) {
             Ok(admitted) => {
                 assert_eq!(admitted.version, object.version);
                 let copy = written(serde_json::to_value(&admitted.spec).expect("a spec is JSON"));
-                // What has a uid is taken as it is, right or wrong.
+                // An object with a uid is accepted as it is, right or wrong.
                 let again = admit(&copy, "default", rules);
                 if let Some(again) = again.ok().filter(|_| !object.is_admitted()) {
                     let again = serde_json::to_value(&again.spec).expect("a spec is JSON");
@@ -58,8 +58,8 @@ pub fn hpa(data: &[u8]) {
     }
 }
 
-/// A ScaledObject in JSON: its HPA has the name and target that can be read on their own, a metric or one
-/// that is open, and a spec that is the same when it is read again; or it is refused in words.
+/// A ScaledObject in JSON: its HPA has the name and target that can also be read on their own, a known or
+/// open metric, and a spec that stays the same when it is read again; or it is rejected with a message.
 pub fn scaled_object(data: &[u8]) {
     let Some(text) = as_text(data) else { return };
     match KedaHpa::of(text, Some("default")) {
@@ -75,7 +75,7 @@ pub fn scaled_object(data: &[u8]) {
     }
 }
 
-/// A file of `-f`: it is read, or refused as what was typed.
+/// A file for `-f`: it is read, or rejected as a usage error.
 pub fn document(data: &[u8]) {
     let Some(text) = as_text(data) else { return };
     let mut objects = Objects::default();

@@ -1,7 +1,7 @@
-//! What is fuzzed: a function a target, which takes any bytes and panics where a promise does not hold.
-//! Where text comes from, and how often, is for whoever calls: `tests/fuzz` with a mutator of its own,
-//! or cargo-fuzz. Nothing here runs a program, reaches beyond the loopback interface, or writes
-//! outside of a directory of its own.
+//! The fuzz targets: functions that take any bytes and panic if a guarantee is broken. The caller decides
+//! where the bytes come from and how many there are: `tests/fuzz` with its own mutator, or cargo-fuzz.
+//! Nothing here runs a program, reaches beyond the loopback interface, or writes
+//! outside its own directory.
 
 #![allow(unreachable_pub, reason = "tests include it as a module")]
 
@@ -18,12 +18,12 @@ pub use values::{duration, expression, quantity, range, selector, text, trace};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::render::style::clean;
 
-/// The bytes as text, of which most targets are about.
+/// Returns the bytes as text, which most targets take.
 fn as_text(data: &[u8]) -> Option<&str> {
     std::str::from_utf8(data).ok()
 }
 
-/// That what is shown holds nothing that a terminal would obey, line breaks aside.
+/// Asserts that output contains nothing that a terminal would interpret, except newlines.
 #[track_caller]
 fn assert_harmless(shown: &str) {
     for line in shown.lines() {
@@ -31,7 +31,7 @@ fn assert_harmless(shown: &str) {
     }
 }
 
-/// That an error can be told: in one line, with the place in what was typed.
+/// Asserts that an error can be printed: on one line, with its place in what was typed.
 #[track_caller]
 fn assert_told(e: &Error) {
     assert!(!e.message.trim().is_empty(), "an error without words");

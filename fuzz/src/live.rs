@@ -1,5 +1,5 @@
-//! What comes from outside while there is a cluster: a kubeconfig, and the answers of an API server,
-//! which are sent to the client over the loopback interface.
+//! Outside input with a cluster: a kubeconfig, and the answers of an API server, which are sent to the
+//! client over the loopback interface.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -28,10 +28,10 @@ use super::{as_text, assert_told};
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::snapshot::selection::Selection;
 
-/// What stands where a kubeconfig has secrets.
+/// The secrets in kubeconfigs.
 const SECRET: &str = "c2VjcmV0LWluLXRoZS1zZWVkcw";
 
-/// A kubeconfig: it is read, or refused without what is in it; and a client is made of it.
+/// A kubeconfig: it is read, or rejected without showing its content; and a client is built from it.
 pub fn kubeconfig(data: &[u8]) {
     HOME.with(|home| {
         fs::write(&home.kubeconfig, data).expect("a file of one's own");
@@ -88,11 +88,11 @@ impl Drop for Home {
     }
 }
 
-/// The HPA that is asked for.
+/// The requested HPA.
 const NAME: &str = "nginx-deployment";
 
-/// What an API server answers: an object of bodies by path. Those of the kind Status are failures with
-/// their code; what is not there is not found. Everything that asks a cluster is asked.
+/// An API server's answers: an object of bodies by path. Those of the kind Status are failures with
+/// their code; missing paths are not found. Everything that asks a cluster is tried.
 pub fn answers(data: &[u8]) {
     let Some(bodies) = as_text(data).and_then(|text| serde_json::from_str(text).ok()) else {
         return;
@@ -108,11 +108,11 @@ pub fn answers(data: &[u8]) {
 
 type Bodies = BTreeMap<String, Box<RawValue>>;
 
-/// A server with the client that asks it.
+/// A server with its client.
 struct Server {
     bodies: Arc<Mutex<Bodies>>,
     address: String,
-    /// With how often it was used; what a session has noted grows with its requests.
+    /// With the number of uses; a session's log grows with its requests.
     session: Option<(Session, u32)>,
 }
 
@@ -152,7 +152,7 @@ impl Server {
     }
 }
 
-/// Answers one request after the other until the client hangs up.
+/// Answers requests in sequence until the client hangs up.
 fn serve(mut stream: TcpStream, bodies: &Mutex<Bodies>) {
     let _ = stream.set_nodelay(true);
     let Ok(mut reader) = stream.try_clone().map(BufReader::new) else { return };
@@ -191,7 +191,7 @@ fn answer(body: Option<&RawValue>) -> String {
     }
     let body = body.map_or(NOT_FOUND, RawValue::get);
     let status = serde_json::from_str::<Status>(body).ok().filter(|it| it.kind == "Status");
-    // What is answered with other codes is asked for again, after a while.
+    // Answers with other codes are retried after a while.
     let code = status.map(|it| if matches!(it.code, 400..=500) { it.code } else { 500 });
     format!(
         "HTTP/1.1 {} Answered\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\

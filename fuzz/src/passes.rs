@@ -1,4 +1,4 @@
-//! Whole passes: from a saved state through the engine to everything that can be printed of it.
+//! Whole passes: from a saved state through the engine to everything that can be printed about it.
 
 use std::sync::Arc;
 
@@ -36,8 +36,8 @@ use serde_json::Value;
 
 use super::{as_text, assert_harmless, assert_told};
 
-/// A state with any number of HPAs: each is explained in every form, and explained alike when it has
-/// been saved and read again.
+/// A state with any number of HPAs: each is explained in every form, with the same explanation after it
+/// has been saved and read again.
 pub fn snapshot(data: &[u8]) {
     let Some(inputs) = as_text(data).and_then(|text| read(text).ok()) else { return };
     let mut passes = Vec::new();
@@ -63,8 +63,8 @@ pub fn snapshot(data: &[u8]) {
     }
 }
 
-/// What is typed after `predict web`, an argument a line, and after a line `---` the state: it is
-/// predicted in every form, with what follows where that is asked for.
+/// The arguments of `predict web`, one per line, and after a line `---` the state: it is
+/// predicted in every form, including what follows if requested.
 pub fn predict(data: &[u8]) {
     let Some((typed, state)) = as_text(data).and_then(|text| text.split_once("\n---\n")) else {
         return;
@@ -84,8 +84,8 @@ thread_local! {
     static DEFINITION: Command = command_line();
 }
 
-/// As the command does, but for what it reads and writes beside the state. The argument of `--trace` is
-/// the table itself, with `;` for the ends of its lines.
+/// Predicts as the command does, except for its other input and output. The argument of `--trace` is
+/// the table itself, with `;` as line separator.
 fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     let gate = Gate::new(&args.expect)?;
     let curve = args.curve.as_ref().map(|text| NamedMetric::read(text, "--curve")).transpose()?;
@@ -100,7 +100,7 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     let observed = Pass::run(assemble(objects, &options, Timestamp::UNIX_EPOCH)?);
     let (mut input, mut overrides) =
         assumptions.apply(observed.input.clone(), &observed.decision)?;
-    // Longer ones only take longer.
+    // Longer ones only take more time.
     let span = args.timeline.span.filter(|span| span.as_secs() < 1000);
     let player = if span.is_some() || trace.is_some() {
         let times = JoinTimes {
@@ -162,7 +162,7 @@ fn read(text: &str) -> Result<Vec<Listed<Input>>, Error> {
     assemble_all(&objects, &options, None, &all, Timestamp::UNIX_EPOCH)
 }
 
-/// That a pass can be told in every form.
+/// Asserts that a pass can be worded in every form.
 pub(super) fn assert_worded(pass: &Pass) {
     let explanation = Explanation::new(pass);
     assert_structured(&explanation);
@@ -177,7 +177,7 @@ pub(super) fn assert_worded(pass: &Pass) {
     }
 }
 
-/// That a pass is the same after it was saved and read, and is saved alike again.
+/// Asserts that a pass is the same after it was saved and read, and is saved identically again.
 fn assert_saved(pass: &Pass) {
     let saved = save::to_json(&[&pass.input], &[]).expect("one HPA is read once");
     if !is_sayable(&serde_json::from_str(&saved).expect("JSON")) {
@@ -196,15 +196,15 @@ fn assert_saved(pass: &Pass) {
     assert_eq!(again, saved, "saved twice");
 }
 
-/// What it says about the controller, apart from how it came about.
+/// Returns what it says about the controller, apart from how that was determined.
 fn answer(pass: &Pass) -> Value {
     let mut object = serde_json::to_value(Explanation::new(pass)).expect("an explanation is JSON");
     let parts = ["hpa", "outcome", "proposal", "certainty", "range", "memory"];
     parts.iter().map(|part| ((*part).to_owned(), object[*part].take())).collect()
 }
 
-/// Whether each number of thousandths is read as what it is. Upstream takes negative ones of more than
-/// 18 digits for others, which then no text stands for.
+/// Whether each number of thousandths is read as it is. Upstream misreads negative ones with more than
+/// 18 digits, for which there is then no text.
 fn is_sayable(saved: &Value) -> bool {
     match saved {
         Value::Array(list) => list.iter().all(is_sayable),
@@ -219,13 +219,13 @@ fn is_sayable(saved: &Value) -> bool {
     }
 }
 
-/// Much room, and little of it.
+/// A wide layout, and a narrow one.
 fn layouts() -> [(Layout, bool, Symbols); 2] {
     let narrow = Layout { width: Some(20), ascii: true, ..Layout::default() };
     [(Layout::default(), false, Symbols::UNICODE), (narrow, true, Symbols::ASCII)]
 }
 
-/// That JSON and YAML are what they claim, and the same.
+/// Asserts that JSON and YAML are valid and equal.
 fn assert_structured<T: Serialize>(value: &T) {
     let json = structured::json(value).expect("it is JSON");
     assert_harmless(&json);
@@ -236,7 +236,7 @@ fn assert_structured<T: Serialize>(value: &T) {
     assert_same(&back, &json, &yaml);
 }
 
-/// That two values are the same; else the first place where they are not.
+/// Asserts that two values are equal; if not, shows the first difference.
 #[track_caller]
 fn assert_same(left: &Value, right: &Value, text: &str) {
     if let Some(difference) = difference("", left, right) {

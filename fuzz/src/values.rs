@@ -1,4 +1,4 @@
-//! The small languages: quantities, selectors, durations, expectations, traces, ranges, and text that is shown.
+//! The small languages: quantities, selectors, durations, expectations, traces, ranges, and printed text.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use super::{as_text, assert_harmless, assert_told};
 
-/// Two quantities, a line each: each reads back as it prints, and they are ordered and added as
-/// numbers are.
+/// Two quantities, one per line: each reads back as it prints, and they are ordered and added like
+/// numbers.
 pub fn quantity(data: &[u8]) {
     let Some(text) = as_text(data) else { return };
     let read: Vec<Quantity> =
@@ -30,7 +30,7 @@ pub fn quantity(data: &[u8]) {
             assert_eq!(back, *one, "{one:?} prints as {printed}");
         }
         assert_eq!(one.signum(), one.amount().cmp(&Amount::ZERO) as i32, "{one:?}");
-        // Beyond that upstream gives 0.
+        // Beyond that, upstream returns 0.
         if one.signum() >= 0 && *one.amount() < most {
             let milli = one.milli_value();
             let up = Quantity::from_milli(milli, one.format());
@@ -49,13 +49,13 @@ pub fn quantity(data: &[u8]) {
     }
 }
 
-/// There is no decimal suffix beyond `E`, and upstream prints larger numbers without any. Numbers that
-/// are further apart are not added exactly.
+/// There is no decimal suffix beyond `E`, and upstream prints larger numbers without a suffix. Numbers
+/// that are further apart are not added exactly.
 fn is_usual(quantity: &Quantity) -> bool {
     let limit = Amount::parse("1000E").expect("a quantity");
     let mut size = quantity.amount().clone();
     if quantity.signum() < 0 {
-        // Adding the limit to what is above its negative leaves more than nothing.
+        // Adding the limit to a number above its negative gives a positive number.
         size.add(&limit);
         return size.signum() > 0;
     }
@@ -80,7 +80,7 @@ pub fn selector(data: &[u8]) {
     let back = back.unwrap_or_else(|e| panic!("{text:?} prints as {printed:?}: {e}"));
     let again = Selector::parse(&back.to_string());
     assert_eq!(again.as_ref(), Ok(&back), "{text:?}");
-    // An object may list a value several times, which is one when it is read.
+    // An object may list a value several times, which counts once when it is read.
     assert!(is_object || back.to_string() == printed, "{printed:?} prints as {back}");
     let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).collect();
     let labels: Labels = words.windows(2).map(|pair| (pair[0], pair[1])).collect();
@@ -94,8 +94,8 @@ pub fn selector(data: &[u8]) {
     }
 }
 
-/// A duration: as a flag of the controller it is the same as its nanoseconds, and as the time of a
-/// trace it is read alike.
+/// A duration: as a flag of the controller it equals its nanoseconds, and as the time of a
+/// trace it is read the same.
 pub fn duration(data: &[u8]) {
     let Some(text) = as_text(data) else { return };
     let Some(span) = flag(text) else { return };
@@ -112,7 +112,7 @@ fn flag(text: &str) -> Option<SignedDuration> {
     flags.sync_period
 }
 
-/// An expectation: it reads back as it prints, and what is wrong with another has a place in it.
+/// An expectation: it reads back as it prints, and an error has a place in it.
 pub fn expression(data: &[u8]) {
     let Some(text) = as_text(data) else { return };
     match Expression::parse(text) {
@@ -158,7 +158,7 @@ fn literals(operand: &Operand) -> Vec<&Number> {
     }
 }
 
-/// The table of a load: it is read, or refused at a line.
+/// The table of a load: it is read, or rejected at a line.
 pub fn trace(data: &[u8]) {
     if let Err(e) = Trace::read(data, "load.csv") {
         assert_told(&e);
@@ -170,7 +170,7 @@ pub fn trace(data: &[u8]) {
     }
 }
 
-/// A field with a range: its values are distinct, none is empty, and written out one by one they are
+/// A field with a range: its values are distinct, none is empty, and written out individually they are
 /// the same.
 pub fn range(data: &[u8]) {
     let Some(text) = as_text(data) else { return };
@@ -181,13 +181,13 @@ pub fn range(data: &[u8]) {
     let Axis { path, values } = &axis;
     assert!(!values.is_empty() && values.iter().all(|value| !value.trim().is_empty()), "{axis:?}");
     let listed = Axis::read(&format!("{path}={}", values.join(",")));
-    // A list of one value may look like a range of several.
+    // A list with one value may look like a range of several.
     if values.len() > 1 || !values[0].contains("..") {
         assert_eq!(listed.ok().as_ref(), Some(&axis));
     }
 }
 
-/// Any text: on a screen it is harmless, and JSON and YAML hold it unchanged.
+/// Any text: on a screen it is harmless, and JSON and YAML preserve it.
 pub fn text(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for ascii in [false, true] {

@@ -1,4 +1,4 @@
-//! The pass that is looked at, with the questions that several findings ask.
+//! The pass under examination, with the queries that several findings share.
 
 use std::cell::OnceCell;
 
@@ -19,20 +19,20 @@ use crate::snapshot::surroundings::{Surroundings, Workload};
 use crate::snapshot::{Scale, Snapshot};
 use crate::whatif::overrides;
 
-/// A pass that is looked at.
+/// The pass under examination.
 pub(crate) struct Case<'p> {
     pub(crate) pass: &'p Pass,
     /// The pods that the selector of the target matches.
     pods: Vec<&'p Pod>,
-    /// Whether some pods are the target's by the names of their ReplicaSets.
+    /// Whether some pods belong to the target by the names of their ReplicaSets.
     has_own_by_name: OnceCell<bool>,
-    /// Whether some pods are the target's by their owners.
+    /// Whether some pods belong to the target by their owners.
     has_own: OnceCell<bool>,
-    /// The places in the answer of the resource metrics API, by the names of the pods.
+    /// Indices into the answer of the resource metrics API, sorted by pod name.
     measured: OnceCell<Vec<usize>>,
     /// The pass without any recommendation.
     forgotten: OnceCell<Decision>,
-    /// The kind that owns the pods of the target, where nothing else owns those of its kind.
+    /// The kind that owns the pods of the target, if no other kind does.
     direct_owner: Option<&'static str>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Case<'p> {
 pub struct Next {
     /// The time of the first pass that may change something.
     pub earliest: Timestamp,
-    /// The first change of the likeliest course.
+    /// The first change of the most likely course.
     pub likely: Option<Upcoming>,
 }
 
@@ -50,30 +50,30 @@ pub struct Next {
 pub(crate) enum Top<'p> {
     /// The target of the HPA.
     Target,
-    /// Another object, certainly.
+    /// Certainly another object.
     Other { kind: &'p str, name: &'p str },
-    /// No object, while other pods state that they are the target's.
+    /// No object, while other pods state that they belong to the target.
     NoOne,
-    /// An owner was not read or not stated, so that the way to the top is not known.
+    /// An owner was not read or not stated, so the top is unknown.
     Unknown,
 }
 
-/// The labels that tell the revision of a pod: of a Deployment, a Rollout, and a StatefulSet or DaemonSet.
+/// The labels with the revision of a pod: of a Deployment, a Rollout, and a StatefulSet or DaemonSet.
 const REVISION_LABELS: [&str; 3] =
     ["pod-template-hash", "rollouts-pod-template-hash", "controller-revision-hash"];
 
-/// The revision of a pod, by its labels.
+/// Returns the revision of a pod, according to its labels.
 pub(crate) fn revision(pod: &Pod) -> Option<&str> {
     REVISION_LABELS.iter().find_map(|label| pod.labels.get(label))
 }
 
-/// What made the ReplicaSet of a pod, if its name tells.
+/// Returns the owner of a pod's ReplicaSet, if its name reveals that.
 fn maker_of<'p>(owner: &'p OwnerReference, pod: &Pod) -> Option<&'p str> {
     let mut hashes = REVISION_LABELS.iter().filter_map(|label| pod.labels.get(label));
     hashes.find_map(|hash| owner.name.strip_suffix(hash)?.strip_suffix('-'))
 }
 
-/// The kind that owns the pods of a target of this kind, where nothing else owns those of its kind.
+/// Returns the kind that owns the pods of a target of this kind, if no other kind does.
 fn direct_owner(target: &str) -> Option<&'static str> {
     let is = |kind: &str| target.eq_ignore_ascii_case(kind);
     let mut own = ["ReplicaSet", "StatefulSet", "ReplicationController"].into_iter();
@@ -119,27 +119,27 @@ impl<'p> Case<'p> {
         &self.snapshot().hpa.spec.scale_target_ref
     }
 
-    /// The target itself, if it was read.
+    /// Returns the target itself, if it was read.
     pub(crate) fn workload(&self) -> Option<&'p Workload> {
         self.surroundings().workload(self.target())
     }
 
-    /// The metrics that were evaluated.
+    /// Returns the metrics that were evaluated.
     pub(crate) fn metrics(&self) -> impl Iterator<Item = &'p MetricStep> {
         self.decision().metrics()
     }
 
-    /// The pods that the selector of the target matches.
+    /// Returns the pods that the selector of the target matches.
     pub(crate) fn pods(&self) -> impl ExactSizeIterator<Item = &'p Pod> {
         self.pods.iter().copied()
     }
 
-    /// The pod that a row of a metric is about.
+    /// Returns the pod of a metric's row.
     pub(crate) fn pod_of(&self, row: &PodRow) -> &'p Pod {
         &self.snapshot().pods[row.pod as usize]
     }
 
-    /// The pods that some metric puts in such a group.
+    /// Returns the pods that some metric puts into a matching group.
     pub(crate) fn pods_in(
         &self,
         is_meant: impl Fn(Group) -> bool,
@@ -152,7 +152,7 @@ impl<'p> Case<'p> {
         pods.iter().zip(is_in).filter_map(|(pod, is_in)| is_in.then_some(&**pod))
     }
 
-    /// What the resource metrics API answers for a pod.
+    /// Returns the answer of the resource metrics API for a pod.
     pub(crate) fn metrics_of(&self, pod: &Pod) -> Option<&'p PodMetrics> {
         let metrics = &self.snapshot().pod_metrics;
         let by_name = self.measured.get_or_init(|| {
@@ -165,7 +165,7 @@ impl<'p> Case<'p> {
         (last.name == pod.name).then_some(last)
     }
 
-    /// Who owns a pod.
+    /// Returns the owner of a pod.
     pub(crate) fn top_owner(&self, pod: &'p Pod) -> Top<'p> {
         let Some(mut owner) = pod.owner.as_deref() else {
             // An input may state no owners at all.
@@ -174,7 +174,7 @@ impl<'p> Case<'p> {
             let has_own = *self.has_own.get_or_init(|| owned.any(is_stated));
             return if has_own { Top::NoOne } else { Top::Unknown };
         };
-        // Owners that own each other would be followed for ever.
+        // Owners that own each other would be followed forever.
         for _ in 0..8 {
             if self.is_target(&owner.kind, &owner.name) {
                 return Top::Target;
@@ -194,7 +194,7 @@ impl<'p> Case<'p> {
         Top::Unknown
     }
 
-    /// What an owner that was not read tells. A ReplicaSet is named after its Deployment or Rollout and
+    /// Returns what an unread owner reveals. A ReplicaSet is named after its Deployment or Rollout and
     /// the hash of the template.
     fn unread_owner(&self, owner: &'p OwnerReference, pod: &'p Pod) -> Top<'p> {
         let other = Top::Other { kind: &owner.kind, name: &owner.name };
@@ -212,7 +212,7 @@ impl<'p> Case<'p> {
         if let Some(known) = workloads.find(|it| makes(&it.kind) && it.metadata.name == maker) {
             return Top::Other { kind: &known.kind, name: &known.metadata.name };
         }
-        // A target that has been given the pods of another has none of its own beside them.
+        // A target that was given another's pods has none of its own among them.
         let is_own = |pod: &Pod| {
             let owner = pod.owner.as_deref();
             owner.is_some_and(|it| maker_of(it, pod) == Some(&*self.target().name))
@@ -235,18 +235,18 @@ impl<'p> Case<'p> {
         self.is_kind(kind) && name == self.target().name
     }
 
-    /// How long ago a pod started, or was created; none where neither is stated, or the clock is in doubt.
+    /// Returns how long ago a pod started or was created; `None` if not stated or the clock is doubtful.
     pub(crate) fn age(&self, pod: &Pod) -> Option<SignedDuration> {
         self.since(pod.start_time.or(pod.created)?)
     }
 
-    /// How long ago something happened; none where the clock is in doubt.
+    /// Returns how long ago something happened; `None` if the clock is doubtful.
     pub(crate) fn since(&self, time: Timestamp) -> Option<SignedDuration> {
         let is_certain = self.pass.input.clock_doubt.is_none();
         is_certain.then(|| self.snapshot().now.duration_since(time))
     }
 
-    /// What a metric proposes on a changed snapshot.
+    /// Returns what a metric proposes on a changed snapshot.
     pub(crate) fn proposal_of(
         &self,
         metric: usize,
@@ -262,7 +262,7 @@ impl<'p> Case<'p> {
         AdmissionRules::new(&controller.version, controller.gates).tolerance
     }
 
-    /// What follows the pass, if the metrics keep proposing the same.
+    /// Returns what follows the pass, if the metrics keep proposing the same.
     pub(crate) fn next(&self) -> Option<Next> {
         let after = self.decision().replicas_after()?;
         let upcoming = &self.pass.outlook.upcoming;
@@ -272,12 +272,12 @@ impl<'p> Case<'p> {
         Some(Next { earliest, likely })
     }
 
-    /// What the pass would come to if no recommendation held it.
+    /// Returns the result of the pass if no recommendation held it.
     pub(crate) fn without_history(&self) -> Alternative {
         Alternative::of(self.forgotten())
     }
 
-    /// The pass without any recommendation.
+    /// Returns the pass without any recommendation.
     pub(crate) fn forgotten(&self) -> &Decision {
         self.forgotten.get_or_init(|| {
             let forgotten = self.pass.remembered.clone().without_recommendations();
@@ -285,53 +285,53 @@ impl<'p> Case<'p> {
         })
     }
 
-    /// What this pass comes to.
+    /// Returns the result of this pass.
     pub(crate) fn answer(&self) -> Alternative {
         Alternative::of(self.decision())
     }
 
-    /// The rules of the controller's version.
+    /// Returns the rules of the controller's version.
     pub(crate) fn rules(&self) -> Rules {
         let controller = &self.snapshot().controller;
         Rules::of(&controller.version, controller.gates_in(&controller.version))
     }
 
-    /// The pass on a changed snapshot, with the same history.
+    /// Runs the pass on a changed snapshot, with the same history.
     pub(crate) fn decide(&self, change: impl FnOnce(&mut Snapshot)) -> Decision {
         let mut snapshot = self.snapshot().clone();
         change(&mut snapshot);
         engine::reconcile(&snapshot, &self.pass.remembered.likely)
     }
 
-    /// What the pass would come to on a changed snapshot, with the same history.
+    /// Returns the result of the pass on a changed snapshot, with the same history.
     pub(crate) fn without(&self, change: impl FnOnce(&mut Snapshot)) -> Alternative {
         Alternative::of(&self.decide(change))
     }
 
-    /// What it would come to without some pods, whose metrics go with them.
+    /// Returns the result without some pods and their metrics.
     pub(crate) fn without_pods(&self, goes: impl Fn(&Pod) -> bool) -> Alternative {
         self.without(|snapshot| overrides::remove_pods(snapshot, goes))
     }
 
-    /// What it would come to if some pods had been ready for long, and used the average of the pods that
-    /// count where they have no value.
+    /// Returns the result if some pods had long been ready, using the average of the counted pods if they
+    /// have no value.
     pub(crate) fn if_ready(&self, pods: impl Fn(&Pod) -> bool) -> Alternative {
         self.without(|snapshot| overrides::make_ready(snapshot, self.decision(), pods))
     }
 
-    /// What it would come to if some pods had never been ready.
+    /// Returns the result if some pods had never been ready.
     pub(crate) fn if_never_ready(&self, pods: impl Fn(&Pod) -> bool) -> Alternative {
         self.without(|snapshot| overrides::make_unready(snapshot, pods))
     }
 
-    /// What it would come to if there were as many pods as replicas, each more with the average usage of
-    /// those that count.
+    /// Returns the result if there were as many pods as replicas, with added pods using the average of the
+    /// counted ones.
     pub(crate) fn with_all_pods(&self, replicas: i32) -> Alternative {
         self.without(|snapshot| overrides::complete(snapshot, self.decision(), replicas))
     }
 
-    /// A finding about a trouble, with what the pass would come to without it. It explains the decision if
-    /// that is another.
+    /// Returns a finding about a problem, with the result of the pass without it. It explains the decision if
+    /// the result differs.
     pub(crate) fn weigh(
         &self,
         facts: impl Into<Facts>,
@@ -340,7 +340,7 @@ impl<'p> Case<'p> {
     ) -> Finding {
         let answer = self.answer();
         match (answer.proposal, without.proposal) {
-            // Nothing is left that could be computed.
+            // Nothing is left to compute.
             (Some(_), None) => Finding::aside(otherwise, facts),
             _ if without == answer => Finding::aside(otherwise, facts).without(without),
             (None, Some(_)) => Finding::explaining(Severity::Error, facts).without(without),

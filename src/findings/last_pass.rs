@@ -1,4 +1,4 @@
-//! What the last pass did, by the status and the events that it left.
+//! What the last pass did, according to its status and events.
 
 use jiff::Timestamp;
 
@@ -11,15 +11,15 @@ use crate::snapshot::input::Input;
 pub(crate) struct LastPass {
     /// What it found.
     pub(crate) from: i32,
-    /// What it wanted.
+    /// What it decided on.
     pub(crate) to: i32,
     /// Whether it scaled.
     pub(crate) scaled: bool,
 }
 
 impl LastPass {
-    /// That of a status, with the replicas that there are now; none where there was no pass, or where it
-    /// could not read the scale, which leaves the count as it was.
+    /// Reads them from a status, given the current replicas; `None` if there was no pass, or if it
+    /// could not read the scale, which leaves the count unchanged.
     pub(crate) fn of(status: &HpaStatus, now: i32) -> Option<Self> {
         let (from, to) = (status.current_replicas, status.desired_replicas);
         let able = status.conditions.iter().find(|it| it.type_ == "AbleToScale");
@@ -30,26 +30,26 @@ impl LastPass {
         any.then_some(Self { from, to, scaled })
     }
 
-    /// What it left.
+    /// Returns what it left.
     pub(crate) fn left(self) -> i32 {
         if self.scaled { self.to } else { self.from }
     }
 }
 
 impl Event {
-    /// Whether it says that the controller has scaled the target of an HPA.
+    /// Whether it reports that the controller has scaled the target of an HPA.
     pub(crate) fn is_rescale_of(&self, hpa: &Hpa) -> bool {
         self.is_about(hpa) && self.reason == "SuccessfulRescale"
     }
 
-    /// The replicas to which the controller has scaled.
+    /// Returns the replicas to which the controller has scaled.
     pub(crate) fn new_size(&self) -> Option<i32> {
         self.message.strip_prefix("New size: ")?.split(';').next()?.parse().ok()
     }
 }
 
 impl Input {
-    /// When the controller has last scaled to so many replicas, by its events.
+    /// Returns when the controller has scaled to this many replicas, according to its events.
     pub(crate) fn scaled_to(&self, replicas: i32) -> impl Iterator<Item = Timestamp> {
         let hpa = &self.snapshot.hpa;
         let events = self.evidence.events.iter();

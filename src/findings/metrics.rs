@@ -1,5 +1,5 @@
 //! Findings about metrics that fail: a metrics API that does not answer, does not know a metric or has no
-//! value of it, and containers without metrics.
+//! value for it, and containers without metrics.
 
 use super::{Case, Finding, Severity};
 use crate::apimachinery::metadata::Condition;
@@ -15,28 +15,28 @@ use crate::snapshot::surroundings::ApiService;
 pub struct MetricsApiUnavailable {
     /// Its group.
     pub group: &'static str,
-    /// The metrics that are asked of it and fail, by their places in the spec.
+    /// The failing metrics that it should serve, by index in the spec.
     pub metrics: Vec<usize>,
-    /// In which way.
+    /// How it fails.
     pub why: Unavailable,
-    /// What it says about the first of the metrics; empty where the input has no answer.
+    /// Its message about the first of the metrics; empty if the input has no answer.
     pub message: String,
-    /// Its APIService, where that is known not to be available.
+    /// Its APIService, if that is known to be unavailable.
     pub service: Option<UnavailableService>,
 }
 
-/// In which way a metrics API does not answer.
+/// How a metrics API fails to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unavailable {
     /// The API server does not serve its group.
     Unserved,
-    /// The API server knows the group, and its discovery of the versions is stale.
+    /// The API server knows the group, but its discovery of the versions is stale.
     Stale,
-    /// It is served, and requests fail.
+    /// It is served, but requests fail.
     Failing,
 }
 
-/// An APIService that is not available.
+/// An unavailable APIService.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnavailableService {
     /// Its name.
@@ -48,26 +48,26 @@ pub struct UnavailableService {
 /// A metrics API does not know a metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricNotFound {
-    /// Its place in the spec, counted from 0.
+    /// Its index in the spec, from 0.
     pub metric: usize,
-    /// What the API says.
+    /// The API's message.
     pub message: String,
-    /// A name like it that the same API serves.
+    /// A similar name that the same API serves.
     pub near: Option<String>,
 }
 
-/// A metrics API knows a metric and reports an error.
+/// A metrics API knows a metric but reports an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricFailing {
-    /// Its place in the spec, counted from 0.
+    /// Its index in the spec, from 0.
     pub metric: usize,
-    /// What the API says.
+    /// The API's message.
     pub message: String,
-    /// The right that the controller lacks, where that is the error.
+    /// The right that the controller lacks, if that is the error.
     pub refused: Option<Refused>,
 }
 
-/// A right that the API server does not find with a user.
+/// A right that the API server says a user lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     /// The user.
@@ -79,7 +79,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// Reads the error of the API server's RBAC.
+    /// Parses the error of the API server's RBAC.
     fn read(text: &str) -> Option<Self> {
         let (_, rest) = text.split_once(" is forbidden: User \"")?;
         let (user, rest) = rest.split_once("\" cannot ")?;
@@ -89,53 +89,53 @@ impl Refused {
     }
 }
 
-/// There is no value of a metrics API for a metric.
+/// A metrics API has no value for a metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricEmpty {
-    /// Its place in the spec, counted from 0.
+    /// Its index in the spec, from 0.
     pub metric: usize,
-    /// The selector of the metric, as it was sent; empty where there is none.
+    /// The selector of the metric, as it was sent; empty if it has none.
     pub selector: String,
-    /// The selector of the pods, where the metric is per pod.
+    /// The selector of the pods, if the metric is per pod.
     pub pods: Option<String>,
 }
 
-/// A metric fails, and the others propose fewer replicas, which the controller refuses.
+/// A metric fails, and the others propose fewer replicas, which the controller does not accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockedByFailedMetric {
-    /// The metrics that fail, by their places in the spec.
+    /// The metrics that fail, by index in the spec.
     pub failed: Vec<usize>,
-    /// The metric with the highest proposal of the others.
+    /// The other metric with the highest proposal.
     pub highest: usize,
-    /// What it proposes.
+    /// Its proposal.
     pub proposal: i32,
-    /// The replicas that there are.
+    /// The current replicas.
     pub replicas: i32,
 }
 
 /// A ContainerResource metric names a container that no pod has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownContainer {
-    /// The place of the metric in the spec, counted from 0.
+    /// The index of the metric in the spec, from 0.
     pub metric: usize,
     /// The container that it names.
     pub container: String,
     /// The containers that the pods have.
     pub known: Vec<String>,
-    /// The one of them that may be meant.
+    /// The one that was probably meant.
     pub near: Option<String>,
 }
 
 /// Pods, or their metrics, lack the container of a ContainerResource metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerMetricsMissing {
-    /// The place of the metric in the spec, counted from 0.
+    /// The index of the metric in the spec, from 0.
     pub metric: usize,
     /// The container.
     pub container: String,
     /// The pods.
     pub pods: Vec<Unmeasured>,
-    /// How many pods there are in all.
+    /// The total number of pods.
     pub all: usize,
     /// Whether one such pod fails the metric, by the rules of the version.
     pub fails: bool,
@@ -148,13 +148,13 @@ pub struct Unmeasured {
     pub pod: Box<str>,
     /// Whether it has the container.
     pub has_container: bool,
-    /// Why the container waits, if it does.
+    /// Why the container is waiting, if it is.
     pub waiting: Option<Box<str>>,
-    /// How often the container was restarted.
+    /// How many times the container was restarted.
     pub restarts: i32,
 }
 
-/// Why an API gives no value for a metric.
+/// Why an API returns no value for a metric.
 enum Miss<'t> {
     Unavailable(Unavailable, &'t str),
     Unknown(&'t str),
@@ -162,26 +162,26 @@ enum Miss<'t> {
     Empty,
 }
 
-/// What client-go says of a request to a group that is not served: the answer was no `Status`.
+/// client-go's messages for a request to a group that is not served: the answer was not a `Status`.
 const UNSERVED: [&str; 2] = [
     "the server could not find the requested resource",
     "metrics API (custom.metrics.k8s.io) registered",
 ];
-/// What the controller says where all versions of the custom metrics API are stale.
+/// The controller's message if all versions of the custom metrics API are stale.
 const STALE: &str = "no known available metric versions found";
-/// What client-go says of the codes 503, 504 and other 5xx without a `Status`.
+/// client-go's messages for the codes 503, 504 and other 5xx without a `Status`.
 const FAILING: [&str; 3] = [
     "the server is currently unable to handle the request",
     "the server was unable to return a response in the time allotted",
     "an error on the server (",
 ];
-/// How Go's HTTP client starts an error where there was no answer.
+/// The start of an error from Go's HTTP client if there was no answer.
 const NO_ANSWER: &str = "Get \"http";
-/// How adapters say that they do not know a metric.
+/// Adapters' messages for an unknown metric.
 const UNKNOWN: [&str; 2] = ["could not find the metric", "no matching metrics found"];
 
 impl<'t> Miss<'t> {
-    /// Why a metric that failed has no value; none where it has one, or where its spec or the pods are
+    /// Returns why a metric that failed has no value; `None` if it has one, or if its spec or the pods are
     /// the cause.
     fn of(case: &Case<'t>, step: &'t MetricStep) -> Option<Self> {
         let MetricResult::Error(error) = &step.result else { return None };
@@ -214,7 +214,7 @@ impl<'t> Miss<'t> {
             },
             MetricAnswer::Unread(_) => None,
         }?;
-        // What is not available has answered nothing, whatever the input lacks.
+        // An unavailable API has answered nothing, whatever the input lacks.
         let is_down =
             || service(case, spec.api_group()).is_some_and(|it| unavailable(it).is_some());
         Some(match miss {
@@ -223,7 +223,7 @@ impl<'t> Miss<'t> {
         })
     }
 
-    /// What the text of an error means.
+    /// Interprets the text of an error.
     fn told(text: &'t str, case: &Case<'_>, spec: &MetricSpec) -> Self {
         let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
         let name = spec.name();
@@ -252,14 +252,14 @@ impl<'t> Miss<'t> {
     }
 }
 
-/// The APIService of a group, if it was read.
+/// Returns the APIService of a group, if it was read.
 fn service<'p>(case: &Case<'p>, group: &str) -> Option<&'p ApiService> {
     let is_of =
         |it: &&ApiService| it.metadata.name.split_once('.').is_some_and(|(_, of)| of == group);
     case.surroundings().api_services.iter().find(is_of)
 }
 
-/// Its condition `Available`, unless that is true or not known.
+/// Returns its condition `Available`, unless that is true or unknown.
 fn unavailable(service: &ApiService) -> Option<&Condition> {
     let mut conditions = service.status.conditions.iter();
     conditions.find(|it| it.type_ == "Available" && it.status != "True")
@@ -273,7 +273,7 @@ fn is_served(case: &Case<'_>, group: &str) -> bool {
     service(case, group).is_some_and(available) || answered(case, group).next().is_some()
 }
 
-/// The metrics of the spec that the API of a group has values for.
+/// Returns the metrics of the spec for which the API of a group has values.
 fn answered<'p>(case: &Case<'p>, group: &'p str) -> impl Iterator<Item = &'p MetricSpec> {
     let snapshot = case.snapshot();
     let has_values = |answer: &MetricAnswer| match answer {
@@ -288,7 +288,7 @@ fn answered<'p>(case: &Case<'p>, group: &'p str) -> impl Iterator<Item = &'p Met
         .map(|(spec, _)| spec)
 }
 
-/// A finding about a metric that fails: it explains the pass where that ends for lack of metrics.
+/// Returns a finding about a failing metric: it explains the pass if that ends for lack of metrics.
 fn failed(case: &Case<'_>, facts: impl Into<super::Facts>) -> Finding {
     match case.decision().block() {
         Some(Block::Metrics) => Finding::explaining(Severity::Error, facts),
@@ -362,7 +362,7 @@ pub(super) fn blocked_by_failed(case: &Case<'_>) -> Option<Finding> {
     Some(Finding::explaining(Severity::Error, facts).without(without))
 }
 
-/// The containers of a pod that can have metrics: those that keep running.
+/// Returns the containers of a pod that can have metrics: those that keep running.
 fn running_containers(pod: &Pod) -> impl Iterator<Item = &str> {
     let sidecars = pod.init_containers.iter().filter(|it| it.restart_always);
     pod.containers.iter().chain(sidecars).map(|it| &*it.name)

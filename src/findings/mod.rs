@@ -1,6 +1,6 @@
-//! What is wrong with an HPA, and which ordinary rules people ask about, with the facts of this HPA. A
-//! finding is a fact and never a sentence; `report::findings` words it. What the answer would be without
-//! the trouble is computed by the engine on a changed snapshot. A finding never changes a decision.
+//! What is wrong with an HPA, and which ordinary rules at work users ask about, with the facts of this HPA.
+//! A finding is a fact and never a sentence; `report::findings` words it. What the answer would be without
+//! the problem is computed by the engine on a changed snapshot. A finding never changes a decision.
 //!
 //! A finding needs evidence: what could not be read leads to no finding, and its absence says nothing.
 
@@ -30,52 +30,52 @@ use crate::pass::Pass;
 pub struct Finding {
     /// What it is about, with its evidence.
     pub facts: Facts,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// Whether it explains why the pass ends as it does.
+    /// Whether it explains the result of the pass.
     pub explains: bool,
-    /// What the pass would come to without the trouble, if that can be computed.
+    /// The result of the pass without the problem, if that can be computed.
     pub without: Option<Alternative>,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Severity {
     /// Nothing can be computed or written.
     Error,
-    /// Somebody should act on it.
+    /// Someone should act on it.
     Warning,
-    /// An ordinary rule at work that people ask about.
+    /// An ordinary rule at work that users ask about.
     Info,
 }
 
-/// What a pass comes to on a changed snapshot.
+/// The result of a pass on a changed snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alternative {
-    /// The highest proposal; none where the pass computes none.
+    /// The highest proposal; `None` if the pass computes none.
     pub proposal: Option<i32>,
-    /// The replicas after the pass; none where its scale cannot be read.
+    /// The replicas after the pass; `None` if its scale cannot be read.
     pub replicas: Option<i32>,
 }
 
 impl Finding {
-    /// A finding that explains the present decision.
+    /// Returns a finding that explains the current decision.
     fn explaining(severity: Severity, facts: impl Into<Facts>) -> Self {
         Self { facts: facts.into(), severity, explains: true, without: None }
     }
 
-    /// A finding that does not.
+    /// Returns a finding that does not.
     fn aside(severity: Severity, facts: impl Into<Facts>) -> Self {
         Self { explains: false, ..Self::explaining(severity, facts) }
     }
 
-    /// The same with what the pass would come to without the trouble.
+    /// Adds the result of the pass without the problem.
     fn without(self, alternative: Alternative) -> Self {
         Self { without: Some(alternative), ..self }
     }
 
-    /// Its code.
+    /// Returns its code.
     pub fn code(&self) -> Code {
         self.facts.code()
     }
@@ -97,7 +97,7 @@ macro_rules! catalogue {
             /// All codes, as the documentation lists them.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// The code as it is typed and printed.
+            /// Returns the code as it is typed and printed.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $code,)*
@@ -115,7 +115,7 @@ macro_rules! catalogue {
         }
 
         impl Facts {
-            /// The code.
+            /// Returns the code.
             pub fn code(&self) -> Code {
                 match self {
                     $(Self::$name(_) => Code::$name,)*
@@ -181,7 +181,7 @@ catalogue! {
 }
 
 impl Facts {
-    /// The metrics whose failure they explain, by their places in the spec.
+    /// Returns the metrics whose failure they explain, by index in the spec.
     pub(crate) fn failed_metrics(&self) -> Vec<usize> {
         match self {
             Self::MetricsApiUnavailable(facts) => facts.metrics.clone(),
@@ -196,17 +196,17 @@ impl Facts {
     }
 }
 
-/// What `--fail-on` asks about.
+/// What `--fail-on` watches for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watched {
     /// A code.
     Code(Code),
-    /// Everything that is at least so severe.
+    /// Everything of at least this severity.
     Severity(Severity),
 }
 
 impl Watched {
-    /// Reads what was typed.
+    /// Parses what was typed.
     ///
     /// # Errors
     ///
@@ -221,7 +221,7 @@ impl Watched {
             .ok_or_else(|| unknown(text, known.map(Self::as_str)))
     }
 
-    /// What was typed.
+    /// Returns what was typed.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Code(code) => code.as_str(),
@@ -229,7 +229,7 @@ impl Watched {
         }
     }
 
-    /// Whether a finding is one of these.
+    /// Whether it includes a finding.
     pub fn is(self, code: Code, severity: Severity) -> bool {
         match self {
             Self::Code(own) => own == code,
@@ -239,7 +239,7 @@ impl Watched {
 }
 
 impl Severity {
-    /// The severity as it is typed and printed.
+    /// Returns the severity as it is typed and printed.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -250,7 +250,7 @@ impl Severity {
 }
 
 impl Code {
-    /// Reads a code that was typed.
+    /// Parses a code that was typed.
     ///
     /// # Errors
     ///
@@ -278,8 +278,8 @@ impl Serialize for Code {
     }
 }
 
-/// Looks at a pass: what explains the decision comes first, then by severity, then by how many replicas
-/// it costs.
+/// Examines a pass. Findings that explain the decision come first, then by severity, then by how many
+/// replicas they cost.
 pub fn find(pass: &Pass) -> Vec<Finding> {
     let case = Case::new(pass);
     let mut found: Vec<Finding> = Vec::new();
@@ -325,7 +325,7 @@ pub fn find(pass: &Pass) -> Vec<Finding> {
     found.extend(path::held_by_window(&case));
     found.extend(path::rounding(&case));
     found.extend(path::within_tolerance(&case));
-    // Opposite advice: no target above what the limits allow is one to raise.
+    // Opposite advice: a target above what the limits allow should not be raised.
     if found.iter().any(|it| it.code() == Code::UnreachableTarget) {
         found.retain(|it| it.code() != Code::Rounding);
     }

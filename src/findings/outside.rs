@@ -1,6 +1,6 @@
-//! Findings about what acts on the HPA, its target or its controller from outside of the pass: a target
-//! that is not there, KEDA, the API server, someone else who sets replicas, and a controller that does
-//! not pass or does not decide as we do.
+//! Findings about what affects the HPA, its target or its controller from outside the pass: a missing
+//! target, KEDA, the API server, someone else who sets replicas, and a controller that makes no
+//! passes or decides differently from us.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -25,38 +25,38 @@ pub struct TargetNotFound {
     pub missing: Missing,
     /// What the API server says, or would say.
     pub error: String,
-    /// Whether the input only lacks it, and the API server has said nothing.
+    /// Whether only the input lacks it, and the API server has said nothing.
     pub is_assumed: bool,
-    /// What may be meant.
+    /// What was probably meant.
     pub meant: Option<CrossVersionObjectReference>,
 }
 
-/// What is missing of a target.
+/// What is missing about a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     /// No kind of that name is served in that group.
     Kind,
-    /// There is no such object.
+    /// No such object exists.
     Object,
-    /// The input has the object, and not its scale.
+    /// The input has the object, but not its scale.
     ScaleOfObject,
     /// The kind has no scale.
     Scale,
 }
 
-/// KEDA is told not to scale.
+/// KEDA has been told not to scale.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PausedByKeda {
     /// The name of the ScaledObject.
     pub object: String,
-    /// The annotations that say so; none where the ScaledObject was not read.
+    /// The annotations that say so; empty if the ScaledObject was not read.
     pub annotations: Vec<&'static str>,
     /// The directions that are disabled in the HPA.
     pub disabled: Vec<Direction>,
 }
 
 impl PausedByKeda {
-    /// Whether the pause disables a direction, or may do so where the ScaledObject was not read.
+    /// Whether the pause disables a direction, or may do so if the ScaledObject was not read.
     pub(super) fn may_disable(&self, direction: Direction) -> bool {
         let annotation = match direction {
             Direction::Up => KEDA_PAUSED_SCALE_OUT,
@@ -69,13 +69,13 @@ impl PausedByKeda {
 /// Fields of the spec are dropped or ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldIgnored {
-    /// Where they stand.
+    /// Their paths.
     pub paths: Vec<String>,
-    /// Whether the spec has them; otherwise they are what would change the answer, if they worked.
+    /// Whether the spec has them; if not, they are what would change the answer if they worked.
     pub stated: bool,
-    /// Whether the API server drops them; otherwise it has kept them, and the controller ignores them.
+    /// Whether the API server drops them; if not, it has kept them, and the controller ignores them.
     pub dropped: bool,
-    /// The gate that they need.
+    /// The gate that they require.
     pub gate: &'static str,
     /// Whether the gate can be set in this version.
     pub settable: bool,
@@ -88,15 +88,15 @@ pub struct FieldIgnored {
 pub struct OtherWriter {
     /// The replicas now.
     pub now: i32,
-    /// What the last pass left, where that is something else.
+    /// What the last pass left, if that differs.
     pub left: Option<i32>,
-    /// Who set them last, if the target tells.
+    /// Who last set them, if the target says so.
     pub writer: Option<Writer>,
-    /// What the controller has put back again and again.
+    /// The count that the controller has repeatedly restored.
     pub again: Option<Again>,
     /// The replicas after this pass.
     pub after: Option<i32>,
-    /// Until when what this pass recommends keeps the replicas, where the controller left fewer.
+    /// Until when this pass's recommendation holds the replicas, if the controller left fewer.
     pub held_until: Option<Timestamp>,
     /// The replicas in the target's manifest, which sets them whenever it is applied.
     pub manifest: Option<ManifestReplicas>,
@@ -109,7 +109,7 @@ pub struct Writer {
     pub manager: String,
     /// When.
     pub time: Option<Timestamp>,
-    /// In which way.
+    /// How they were set.
     pub by: By,
 }
 
@@ -120,24 +120,24 @@ pub enum By {
     Scale,
     /// The object itself, with `kubectl edit` or the like.
     Hand,
-    /// A manifest that Argo CD applies.
+    /// A manifest applied by Argo CD.
     ArgoCd,
     /// A manifest of a Helm release.
     Helm,
-    /// A manifest that Flux applies.
+    /// A manifest applied by Flux.
     Flux,
-    /// A manifest that `kubectl apply` applies.
+    /// A manifest applied by `kubectl apply`.
     Apply,
-    /// A program of another name.
+    /// Any other program.
     Program,
 }
 
-/// Scaling to the same count over and over, with nothing of the controller's in between.
+/// Scaling to the same count over and over, without other scaling by the controller in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Again {
     /// The replicas.
     pub replicas: i32,
-    /// How often.
+    /// How many times.
     pub count: i32,
     /// The first time.
     pub first: Timestamp,
@@ -148,12 +148,12 @@ pub struct Again {
 /// The controller makes no passes over the HPA.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ControllerSilent {
-    /// The lease of the controller manager has run out.
+    /// The lease of the controller manager has expired.
     Lapsed {
         /// When it was last renewed.
         renewed: Timestamp,
     },
-    /// It has written no status in several sync periods.
+    /// It has not written a status for several sync periods.
     NeverPassed {
         /// When the HPA was created.
         created: Timestamp,
@@ -168,13 +168,13 @@ pub enum ControllerSilent {
 /// The controller came to a different number of replicas than this pass, from the same values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiffersFromStatus {
-    /// What the controller wants.
+    /// What the controller decided on.
     pub last: i32,
-    /// What this pass wants.
+    /// What this pass decides on.
     pub now: i32,
-    /// When the controller wrote that.
+    /// When the controller wrote its decision.
     pub written: Timestamp,
-    /// The settings, each of which would explain it.
+    /// Settings that would each explain it.
     pub would_explain: Vec<Setting>,
 }
 
@@ -183,16 +183,16 @@ pub struct DiffersFromStatus {
 pub enum Setting {
     /// The tolerance.
     Tolerance(f64),
-    /// How long recommendations keep the replicas from going down.
+    /// How long recommendations hold back scaling down.
     DownscaleStabilization(SignedDuration),
     /// The version.
     Version(Version),
 }
 
-/// A pass does not take longer from reading the scale to writing its status.
+/// The maximum time that a pass takes from reading the scale to writing its status.
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);
 
-/// The `selectPolicy` that keeps a direction from being scaled in.
+/// The `selectPolicy` that disables a direction.
 const DISABLED: &str = "Disabled";
 
 /// `target-not-found`
@@ -258,7 +258,7 @@ pub(super) fn paused_by_keda(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-/// The directions that an HPA disables.
+/// Returns the directions that an HPA disables.
 fn disabled(hpa: &Hpa) -> Vec<Direction> {
     let behavior = hpa.spec.behavior.iter();
     let rules =
@@ -270,7 +270,7 @@ fn disabled(hpa: &Hpa) -> Vec<Direction> {
 }
 
 impl FieldIgnored {
-    /// Fields of a gate, without their paths.
+    /// Returns fields of a gate, without their paths.
     fn of(gate: &'static str, dropped: bool, case: &Case<'_>) -> Self {
         Self {
             paths: Vec::new(),
@@ -301,7 +301,7 @@ pub(super) fn field_ignored(case: &Case<'_>) -> Vec<Finding> {
                 .push(FieldIgnored { paths: vec![path], ..FieldIgnored::of(gate, dropped, case) }),
         }
     }
-    // Whoever reads about the field sets it, and nothing happens.
+    // Users who read about the field may set it, with no effect.
     if let Some(side) = path::tolerated(case).filter(|_| found.is_empty())
         && let facts = FieldIgnored::of(TOLERANCE, true, case)
         && facts.settable
@@ -352,7 +352,7 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     let hpa = &case.snapshot().hpa;
     let now = case.scale()?.spec_replicas;
     let last = LastPass::of(&hpa.status, now)?;
-    // Switching on and off is something else.
+    // Switching on and off is a different matter.
     if now == 0 || last.left() == 0 {
         return None;
     }
@@ -360,7 +360,7 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     let writer = managed.iter().filter(|it| it.owns_replicas).max_by_key(|it| it.time);
     let by_controller = writer.is_some_and(is_of_controller)
         || case.pass.input.scaled_to(now).any(|time| hpa.written.status.is_none_or(|it| time > it));
-    // Where the target was not read, the controller may have scaled it since its status was read.
+    // If the target was not read, the controller may have scaled it since its status was read.
     let differs = now != last.left() && !by_controller && case.workload().is_some();
     let again = again(case);
     if !differs && again.is_none() {
@@ -384,11 +384,11 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
         held_until: (after == Some(now) && now > last.left()).then(|| held_until(case)).flatten(),
         manifest: None,
     };
-    // What is corrected once is explained by the correction.
+    // A single correction is explained by the finding about the correction.
     Some((facts, !corrects || fought))
 }
 
-/// Until when the recommendation of this pass keeps the controller from scaling down.
+/// Returns until when this pass's recommendation keeps the controller from scaling down.
 fn held_until(case: &Case<'_>) -> Option<Timestamp> {
     let window = case.decision().trace.iter().find_map(|step| match step {
         Step::Stabilize { down_window, .. } => Some(*down_window),
@@ -413,12 +413,12 @@ fn by(entry: &ManagedFieldsEntry) -> By {
     }
 }
 
-/// Looks for events that show the controller scaling to one count over and over. If it had itself gone
+/// Looks for events that show the controller scaling to one count over and over. If it had scaled
 /// elsewhere in between, there would be about as many events about that.
 fn again(case: &Case<'_>) -> Option<Again> {
-    /// Events that are further apart are forgotten in between.
+    /// Events that are further apart are not connected.
     const KEPT: SignedDuration = SignedDuration::from_mins(30);
-    /// So often is no coincidence.
+    /// This many are no coincidence.
     const SEVERAL: i32 = 3;
     let input = &case.pass.input;
     let hpa = &case.snapshot().hpa;
@@ -497,17 +497,17 @@ pub(super) fn differs_from_status(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let would_explain = would_explain(case, last);
-    // Without a setting that explains it, the status may be of a pass that read other values.
+    // Without a setting that explains it, the status may belong to a pass that read other values.
     (!would_explain.is_empty()).then(|| {
         let facts = DiffersFromStatus { last, now, written, would_explain };
         Finding::aside(Severity::Warning, facts)
     })
 }
 
-/// No one sets a larger one, so that something else is the cause.
+/// No one sets a larger one, so the cause must be something else.
 const LARGEST_TOLERANCE: f64 = 0.3;
 
-/// The assumed settings that would bring a pass to so many replicas.
+/// Returns the assumed settings that would bring a pass to this many replicas.
 fn would_explain(case: &Case<'_>, wanted: i32) -> Vec<Setting> {
     let pass = case.pass;
     let comes_to_it = |decision: &Decision| {

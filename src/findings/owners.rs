@@ -10,10 +10,10 @@ use crate::apimachinery::selector::Selector;
 use crate::engine::decision::{Block, Group, MetricResult, Path};
 use crate::snapshot::pod::Pod;
 
-/// The scale of the target has no selector, or none that can be read.
+/// The scale of the target has no selector, or a malformed one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectorMissing {
-    /// The selector that cannot be read; empty where there is none.
+    /// The malformed selector; empty if it is missing.
     pub selector: String,
 }
 
@@ -22,24 +22,24 @@ pub struct SelectorMissing {
 pub struct SelectorMatchesNothing {
     /// The selector.
     pub selector: String,
-    /// `status.replicas` of the scale: how many pods the target says it has.
+    /// `status.replicas` of the scale: the number of pods according to the target.
     pub replicas: i32,
-    /// Pods that the target owns, by name, as far as they are known.
+    /// Known pods that the target owns, by name.
     pub own: Vec<Box<str>>,
-    /// The labels that the selector wants and the first of them lacks.
+    /// The labels that the selector requires and the first of these pods lacks.
     pub lacking: Vec<Lacking>,
     /// The pods of other owners that it matches, by name.
     pub others: Vec<Box<str>>,
 }
 
-/// A label that a pod does not have as it is wanted.
+/// A label that a pod lacks or that has another value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lacking {
     /// The key.
     pub key: Box<str>,
-    /// The value that is wanted.
+    /// The required value.
     pub wanted: Box<str>,
-    /// The value that it has.
+    /// The actual value.
     pub found: Option<Box<str>>,
 }
 
@@ -48,9 +48,9 @@ pub struct Lacking {
 pub struct SharedPods {
     /// The other HPAs.
     pub others: Vec<Sharing>,
-    /// The pods that one of them matches, too, by name.
+    /// The pods that one of them matches as well, by name.
     pub pods: Vec<Box<str>>,
-    /// Whether the version refuses to scale for that.
+    /// Whether the version refuses to scale because of that.
     pub is_refused: bool,
 }
 
@@ -65,10 +65,10 @@ pub struct Sharing {
     pub selector: String,
 }
 
-/// Pods count that the target does not own.
+/// Pods count that do not belong to the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignPods {
-    /// These, by owner.
+    /// These pods, by owner.
     pub of: Vec<OwnedPods>,
     /// Their part of what a metric measures.
     pub share: Option<Share>,
@@ -83,22 +83,22 @@ pub struct OwnedPods {
     pub pods: Vec<Box<str>>,
 }
 
-/// Whose pods these are.
+/// The owner of some pods.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
-    /// Those of this object, `Kind/name`, at the top of their owners.
+    /// This object, `Kind/name`, at the top of the owners.
     Object(String),
-    /// Those of this object, which may have owners of its own; the target does not count them in
+    /// This object, which may have owners of its own; the target does not count the pods in
     /// `status.replicas`.
     NotCounted(String),
-    /// No one's.
+    /// No one.
     NoOne,
 }
 
 /// A part of what a metric measures, in thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// The metric, by its place in the spec.
+    /// The metric, by index in the spec.
     pub metric: usize,
     /// What these pods use.
     pub theirs: i64,
@@ -241,8 +241,8 @@ pub(super) fn foreign(case: &Case<'_>) -> Option<Finding> {
     Some(case.weigh(facts, without, Severity::Warning))
 }
 
-/// The pods that the target itself does not count in `status.replicas`, where the pods of exactly one
-/// owner make up that number, and nothing has changed lately.
+/// Returns the pods that the target itself does not count in `status.replicas`, if the pods of exactly one
+/// owner make up that number, and nothing has changed recently.
 fn not_counted_by_target(
     case: &Case<'_>,
     pods: &[(&Pod, Top<'_>)],
@@ -264,7 +264,7 @@ fn not_counted_by_target(
     if of.len() + 1 == before { of } else { BTreeMap::new() }
 }
 
-/// What some pods use of what the first metric that has values of pods measures.
+/// Returns the share of some pods in the first metric that has values of pods.
 fn share(case: &Case<'_>, names: &HashSet<Box<str>>) -> Option<Share> {
     case.metrics().find_map(|step| {
         let counted = step.pods.iter().filter(|row| row.group == Group::Ready);
@@ -314,7 +314,7 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
     Some(case.weigh(facts, without, Severity::Info))
 }
 
-/// The revision that the target makes pods of now: what its status says, or its newest ReplicaSet.
+/// Returns the revision of new pods: what the target's status says, or its newest ReplicaSet.
 pub(super) fn current_revision<'p>(
     case: &Case<'p>,
     of: &BTreeMap<&'p str, Vec<&'p Pod>>,
@@ -343,7 +343,7 @@ pub(super) fn current_revision<'p>(
     of_that_many.next().is_none().then_some(*hash)
 }
 
-/// The revision that the replicas are of, by all appearances: it has as many pods, or the newest, or the
+/// Returns the most likely revision of the replicas: it has as many pods, or the newest, or the
 /// most.
 fn main_revision<'p>(of: &BTreeMap<&'p str, Vec<&'p Pod>>, replicas: usize) -> Option<&'p str> {
     let newest = |pods: &[&Pod]| pods.iter().map(|pod| pod.created).max();

@@ -15,16 +15,16 @@ use crate::snapshot::hpa::{Hpa, MetricTarget};
 use crate::snapshot::memory::Recommendation;
 use crate::whatif::thresholds::Borders;
 
-/// A metric is off its target and inside the tolerance.
+/// A metric is off its target but within the tolerance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WithinTolerance {
-    /// Its place in the spec, counted from 0.
+    /// Its index in the spec, from 0.
     pub metric: usize,
     /// Current over target.
     pub ratio: f64,
     /// The tolerance on the side on which the metric is off.
     pub tolerance: f64,
-    /// Where it would propose other replicas, if that can be found.
+    /// Where it would propose other replicas, if known.
     pub borders: Option<Borders>,
     /// Whether values are assumed for pods that do not count.
     pub is_filled: bool,
@@ -37,51 +37,51 @@ pub struct WithinTolerance {
 /// A metric is below the tolerance, and rounding up keeps the replicas.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rounding {
-    /// Its place in the spec, counted from 0.
+    /// Its index in the spec, from 0.
     pub metric: usize,
     /// The replicas.
     pub replicas: i32,
-    /// What was rounded up.
+    /// The value that was rounded up.
     pub exact: f64,
-    /// The replicas that the same load is put on in `one_fewer`.
+    /// The number of replicas that share the same load in `one_fewer`.
     pub fewer: i32,
-    /// The value that it would have with one replica fewer, in the unit of the borders.
+    /// The metric's value with one replica fewer, in the unit of the borders.
     pub one_fewer: Option<i64>,
-    /// Where it would propose other replicas, if that can be found.
+    /// Where it would propose other replicas, if known.
     pub borders: Option<Borders>,
     /// The lowest target with which the metric proposes fewer replicas now, if there is one.
     pub target: Option<Raised>,
-    /// How long a higher recommendation holds against scaling down.
+    /// How long a higher recommendation holds back scaling down.
     pub window: Option<SignedDuration>,
 }
 
-/// A target that is higher than the present one.
+/// A target that is higher than the current one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Raised {
     /// The target.
     pub target: MetricTarget,
-    /// What the metric proposes with it.
+    /// The metric's proposal with it.
     pub proposal: i32,
 }
 
 /// A recommendation inside the window decides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeldByWindow {
-    /// The direction that it holds against.
+    /// The direction that it holds back.
     pub against: Direction,
     /// What the metrics propose.
     pub desired: i32,
-    /// What is left of it.
+    /// The result.
     pub result: i32,
-    /// The recommendation that decides; of equal ones the latest.
+    /// The recommendation that decides; the latest of equal ones.
     pub held_by: Recommendation,
     /// Where it comes from.
     pub origin: Origin,
     /// How long a recommendation counts.
     pub window: SignedDuration,
-    /// Whether the spec states the window, rather than a flag of the controller.
+    /// Whether the window is in the spec, rather than in a flag of the controller.
     pub is_in_spec: bool,
-    /// Since when the controller leads, if that is within the window: it has no older history.
+    /// Since when the controller has led, if that is within the window: its history is no older.
     pub leads_since: Option<Timestamp>,
     /// What follows, if the metrics keep proposing the same.
     pub next: Option<Next>,
@@ -90,7 +90,7 @@ pub struct HeldByWindow {
 /// A policy or the built-in doubling decides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateLimited {
-    /// What stabilization left.
+    /// The replicas after stabilization.
     pub desired: i32,
     /// What is allowed.
     pub result: i32,
@@ -107,7 +107,7 @@ pub struct RateLimited {
 pub struct DirectionDisabled {
     /// The direction.
     pub direction: Direction,
-    /// What stabilization left.
+    /// The replicas after stabilization.
     pub desired: i32,
     /// What is allowed.
     pub result: i32,
@@ -128,11 +128,11 @@ pub struct AtMin(pub Bound);
 pub struct Bound {
     /// The bound.
     pub bound: i32,
-    /// What is proposed without it.
+    /// The count proposed without it.
     pub asked: i32,
     /// Since when the status has said the same.
     pub since: Option<Timestamp>,
-    /// The metric whose proposal is the highest, by its place in the spec.
+    /// The metric with the highest proposal, by index in the spec.
     pub metric: Option<usize>,
     /// Current over target of that metric.
     pub ratio: Option<f64>,
@@ -146,7 +146,7 @@ pub struct AboveMax(pub Corrected);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BelowMin(pub Corrected);
 
-/// Replicas that are corrected to a bound without looking at metrics.
+/// Replicas that are corrected to a bound without using metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Corrected {
     /// The replicas before the pass.
@@ -155,16 +155,16 @@ pub struct Corrected {
     pub bound: i32,
 }
 
-/// The target has no replicas, and nothing wakes it.
+/// The target has no replicas, and nothing scales it up again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchedOff {
-    /// Who wrote the replicas of the target last, and when.
+    /// Who last wrote the replicas of the target, and when.
     pub writer: Option<(String, Timestamp)>,
     /// Whether the HPA allows zero replicas.
     pub may_be_zero: bool,
 }
 
-/// The metric with the highest proposal, where the pass follows metrics.
+/// Returns the metric with the highest proposal, if the pass follows metrics.
 fn winner<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, &'p Proposal)> {
     let decision = case.decision();
     let winner = decision.winner().filter(|_| decision.path() == Some(Path::Metrics))?;
@@ -174,7 +174,7 @@ fn winner<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, &'p Proposal)> {
     }
 }
 
-/// The metric that decides, with its ratio, where the tolerance is what keeps the replicas.
+/// Returns the metric that decides, with its ratio, if the tolerance is what keeps the replicas.
 fn within<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, f64)> {
     let (winner, proposal) = winner(case)?;
     let ratio = match proposal.because {
@@ -186,7 +186,8 @@ fn within<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, f64)> {
     (is_kept && ratio != 1.0).then_some((winner, ratio))
 }
 
-/// The direction in which the replicas would go without the tolerance, where that is what keeps them.
+/// Returns the direction in which the replicas would change without the tolerance, if that is what keeps
+/// them.
 pub(super) fn tolerated(case: &Case<'_>) -> Option<Direction> {
     let (_, ratio) = within(case)?;
     Some(if ratio > 1.0 { Direction::Up } else { Direction::Down })
@@ -207,13 +208,13 @@ pub(super) fn within_tolerance(case: &Case<'_>) -> Option<Finding> {
     Some(Finding::explaining(Severity::Info, facts))
 }
 
-/// Whether the ratio that decides has values for pods that do not count.
+/// Whether the ratio that decides includes values assumed for pods that do not count.
 fn is_filled(metric: &MetricStep) -> bool {
     matches!(&metric.result, MetricResult::Proposal(it) if it.filled.is_some_and(|filled| filled.ratio != it.ratio))
 }
 
-/// The widest tolerance in whole hundredths that the ratio is outside of, if the metric then proposes
-/// something else.
+/// Returns the widest tolerance in whole hundredths that does not include the ratio, if the metric then
+/// proposes something else.
 fn narrower(case: &Case<'_>, metric: usize, ratio: f64) -> Option<u8> {
     // A ratio on the border is within it, however its difference from 1 is rounded.
     let hundredths = ((ratio - 1.0).abs() * 100.0 - 1e-9).ceil() - 1.0;
@@ -275,11 +276,11 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
     Some(Finding::explaining(Severity::Info, facts))
 }
 
-/// Targets are raised to about this many times their value at most.
+/// Targets are raised to at most about this many times their value.
 const RAISED: i64 = 10;
 
-/// The lowest target with which a metric proposes fewer replicas than there are, as the engine finds it:
-/// an amount of two digits, or a share in whole percent, of three digits where it is larger.
+/// Returns the lowest target with which a metric proposes fewer than the current replicas, found by the
+/// engine: an amount with two digits, or a whole percentage, with three digits if it is larger.
 fn raised_target(case: &Case<'_>, metric: &MetricStep, current: i32) -> Option<Raised> {
     let own = &metric.target;
     let amount = own.average_value.as_ref().or(own.value.as_ref());
@@ -315,7 +316,7 @@ fn raised_target(case: &Case<'_>, metric: &MetricStep, current: i32) -> Option<R
     with(*higher.get(lowest)?)
 }
 
-/// What stabilization makes of the proposal, where a recommendation changes it.
+/// How stabilization changes the proposal, if a recommendation does.
 struct Held {
     desired: i32,
     result: i32,
@@ -355,7 +356,7 @@ pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
         Direction::Up => up_window.unwrap_or_default(),
         Direction::Down => down_window,
     };
-    // Of equal recommendations the latest holds longest.
+    // The latest of equal recommendations holds longest.
     let remembered = pass.remembered.likely.recommendations.iter();
     let equal = remembered.filter(|other| other.replicas == held_by.replicas);
     let held_by = equal.copied().max_by_key(|other| other.time).unwrap_or(held_by);
@@ -378,7 +379,7 @@ pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
         next: case.next(),
     };
     let without = case.without_history();
-    // Where a limit would hold them as well, the end of the window changes nothing.
+    // If a limit would hold them as well, the end of the window changes nothing.
     let finding = match without.replicas == case.answer().replicas {
         true => Finding::aside(Severity::Info, facts),
         false => Finding::explaining(Severity::Info, facts),
@@ -394,8 +395,8 @@ struct Limited {
     reason: &'static str,
 }
 
-/// What limits the replicas last, if it changes them. A recommendation that holds them may hide a limit
-/// that would hold them as well.
+/// Returns the last limit on the replicas, if it changes them. A recommendation that holds them may hide a
+/// limit that would hold them as well.
 fn limit(case: &Case<'_>) -> Option<Limited> {
     let of = |decision: &Decision| {
         decision.trace.iter().find_map(|step| match step {
@@ -440,7 +441,7 @@ pub(super) fn direction_disabled(case: &Case<'_>, found: &[Finding]) -> Option<F
     })
 }
 
-/// A bound that decides, for the reason that the controller gives.
+/// Returns a bound that decides, for the controller's reason.
 fn bound(case: &Case<'_>, is: &str) -> Option<Bound> {
     let Limited { desired: asked, result, reason, .. } = limit(case)?;
     if reason != is {

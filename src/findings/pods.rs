@@ -1,4 +1,4 @@
-//! Findings about pods that count, and should not, or do not count, and should.
+//! Findings about pods that count but should not, or do not count but should.
 
 use std::collections::HashSet;
 
@@ -10,13 +10,13 @@ use crate::apimachinery::metadata::Condition;
 use crate::engine::decision::{Group, MetricResult, MetricStep, PodRow};
 use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase, Pod};
 
-/// A pod that has neither restarted nor waits for anything unusual may start for so long.
+/// How long a pod may take to start if it has neither restarted nor is waiting for anything unusual.
 const LONG_START: SignedDuration = SignedDuration::from_mins(30);
-/// A cluster may add a node for a pending pod within this time.
+/// How long a cluster may take to add a node for a pending pod.
 const NEW_NODE: SignedDuration = SignedDuration::from_mins(5);
-/// A workload makes its pods within this time, if nothing keeps it from it.
+/// How long a workload may take to create its pods, if nothing prevents it.
 const CREATION: SignedDuration = SignedDuration::from_mins(2);
-/// How many times as much as other pods a pod uses that is still warming up.
+/// The factor by which a pod that is still warming up exceeds other pods.
 const WARMING_UP: f64 = 1.5;
 
 /// Pods that have ended match the selector.
@@ -26,31 +26,31 @@ pub struct FinishedPods {
     pub succeeded: Vec<Box<str>>,
     /// Those that failed, by name.
     pub failed: Vec<Box<str>>,
-    /// The metrics that take the succeeded ones for pods without metrics, by their place in the spec.
+    /// The metrics that count the succeeded ones as pods without metrics, by index in the spec.
     pub missing_in: Vec<usize>,
-    /// The first metric that fails, where none does without these pods.
+    /// The first metric that fails, if none fails without these pods.
     pub fails: Option<usize>,
 }
 
-/// Pods that are not ready or have no metrics do not count, and the pass would end differently if they did.
+/// Pods that are not ready or have no metrics do not count, and the result would differ if they did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UncountedPods {
-    /// These, each with the first metric that leaves it out. Those that have no other finding, and are
-    /// not just starting, come first.
+    /// These pods, each with the first metric that leaves it out. Pods without another finding that are
+    /// not just starting come first.
     pub pods: Vec<Uncounted>,
-    /// How many pods the target has, apart from finished and terminating ones that other pods replace.
+    /// The number of the target's pods, except finished and terminating ones that have replacements.
     pub of: usize,
-    /// They count nevertheless, as they were ready before, and the pass would end differently if they did
+    /// They count anyway, because they were ready before, and the result would differ if they did
     /// not.
     pub count: bool,
     /// The finding that is about exactly the same pods.
     pub named_by: Option<Code>,
 }
 
-/// How a pod does not count.
+/// How a pod is left out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Uncounted {
-    /// The metric, by its place in the spec.
+    /// The metric, by index in the spec.
     pub metric: usize,
     /// Why, and until when.
     pub row: PodRow,
@@ -59,9 +59,9 @@ pub struct Uncounted {
 /// Pods have been starting for longer than is usual.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NeverReady {
-    /// These.
+    /// These pods.
     pub pods: Vec<StuckPod>,
-    /// All of them are of this revision, while the target has pods of others.
+    /// All of them belong to this revision, while the target has pods of others.
     pub revision: Option<Box<str>>,
 }
 
@@ -72,20 +72,20 @@ pub struct StuckPod {
     pub name: Box<str>,
     /// When it started or, if it has not, was created.
     pub since: Option<Timestamp>,
-    /// The container that waits or has restarted most.
+    /// The container that is waiting or has restarted most.
     pub container: Option<Box<str>>,
-    /// Why that waits, such as `CrashLoopBackOff`.
+    /// Why it is waiting, such as `CrashLoopBackOff`.
     pub waiting: Option<Box<str>>,
-    /// How often it has restarted.
+    /// How many times it has restarted.
     pub restarts: i32,
 }
 
-/// Ready pods that are being deleted count for a metric with one value for all pods.
+/// Ready pods that are being deleted still count for a metric with one value for all pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TerminatingPods {
-    /// These, by name.
+    /// These pods, by name.
     pub pods: Vec<Box<str>>,
-    /// The first such metric, by its place in the spec.
+    /// The first such metric, by index in the spec.
     pub metric: usize,
     /// When the last of them is due to be gone.
     pub last: Timestamp,
@@ -94,19 +94,19 @@ pub struct TerminatingPods {
 /// Pods that are still starting decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartingPods {
-    /// These, by name.
+    /// These pods, by name.
     pub pods: Vec<Box<str>>,
     /// When the oldest of them started.
     pub since: Timestamp,
-    /// The metric that counts them, by its place in the spec.
+    /// The metric that counts them, by index in the spec.
     pub metric: usize,
     /// How they count.
     pub how: Starting,
 }
 
 impl StartingPods {
-    /// A scale-up window in seconds that is longer than the present one, and longer than the pods have
-    /// been starting, if the API server takes such a one.
+    /// Returns a scale-up window in seconds that is longer than the current one and than the pods have
+    /// been starting, if the API server accepts it.
     pub(crate) fn longer_window(&self, present: i32, now: Timestamp) -> Option<i32> {
         let started = now.duration_since(self.since).as_secs();
         let covers = |seconds: &i32| *seconds > present && i64::from(*seconds) > started;
@@ -114,19 +114,19 @@ impl StartingPods {
     }
 }
 
-/// How pods count that are still starting.
+/// How pods that are still starting count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Starting {
-    /// They are not ready, and count nevertheless.
+    /// They are not ready, but count anyway.
     NotReady {
         /// How many of them have no metric, and count with an assumed value.
         assumed: usize,
     },
     /// They are ready, and use more than the others, on average and in thousandths.
     Hot {
-        /// What they use.
+        /// Their usage.
         usage: i64,
-        /// What the others use.
+        /// The usage of the others.
         others: i64,
     },
 }
@@ -138,24 +138,24 @@ pub struct ReplicasWithoutPods {
     pub replicas: i32,
     /// `status.replicas` of its scale.
     pub pods: i32,
-    /// Whether it has been so for minutes, or the workload reports that it fails to create pods.
+    /// Whether this has lasted for minutes, or the workload reports that it fails to create pods.
     pub is_held_up: bool,
-    /// What the workload says about it.
+    /// The workload's message about it.
     pub failure: Option<Condition>,
-    /// The last event after which there should have been pods.
+    /// The last event after which the pods should have existed.
     pub since: Option<Timestamp>,
-    /// The metric that counts the pods and not the replicas, by its place in the spec.
+    /// The metric that counts the pods and not the replicas, by index in the spec.
     pub metric: Option<usize>,
     /// The pod that a StatefulSet waits for before it creates the next one.
     pub waits_for: Option<Box<str>>,
 }
 
-/// Pods find no node.
+/// Pods cannot be scheduled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnschedulablePods {
-    /// These, by name.
+    /// These pods, by name.
     pub pods: Vec<Box<str>>,
-    /// What the scheduler says about the first.
+    /// The scheduler's message about the first.
     pub message: Box<str>,
     /// When the oldest was created.
     pub since: Option<Timestamp>,
@@ -187,7 +187,7 @@ pub(super) fn uncounted(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     left_out(case, found).or_else(|| counted_unready(case))
 }
 
-/// The pods that do not count, other than for metrics whose failure has been found to have another cause.
+/// Returns the pods that do not count, except for metrics whose failure already has another explanation.
 fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     let answer = case.answer();
     let failed: Vec<usize> = found.iter().flat_map(|it| it.facts.failed_metrics()).collect();
@@ -227,7 +227,7 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     if counted == answer && !keeps_from_answer {
         return None;
     }
-    // Pods that have only just started, and those that another finding is about.
+    // Pods that have only just started, and those with another finding.
     let is_explained = |it: &Uncounted| {
         let pod = case.pod_of(&it.row);
         is_young(case, pod)
@@ -236,7 +236,7 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
             || pod.unschedulable.is_some()
             || case.is_foreign(pod)
     };
-    // What no one else explains comes first.
+    // Pods without another explanation come first.
     pods.sort_by_key(is_explained);
     let is_ordinary = pods.first().is_some_and(is_explained);
     let of = case.pods().filter(|pod| is_alive(pod)).count().max(pods.len());
@@ -249,7 +249,7 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     Some(match counted.proposal {
         None if keeps_from_answer => Finding::explaining(Severity::Error, facts),
         None => return None,
-        // As long as there is an answer, that is an ordinary rule at work.
+        // As long as there is an answer, this is an ordinary rule at work.
         Some(_) if is_ordinary && answer.proposal.is_some() => {
             Finding::explaining(Severity::Info, facts).without(counted)
         }
@@ -257,7 +257,7 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     })
 }
 
-/// The pods that a finding says do not come up.
+/// Returns the pods that a finding reports as stuck.
 fn stuck_in(facts: &Facts) -> Option<HashSet<&str>> {
     match facts {
         Facts::NeverReady(it) => Some(it.pods.iter().map(|pod| &*pod.name).collect()),
@@ -266,7 +266,7 @@ fn stuck_in(facts: &Facts) -> Option<HashSet<&str>> {
     }
 }
 
-/// The pods that are not ready and count nevertheless, which CPU does as soon as they were ready once.
+/// Returns the pods that are not ready but count anyway: for CPU, once they have been ready.
 fn counted_unready(case: &Case<'_>) -> Option<Finding> {
     let is_unready = |row: &&PodRow| {
         let ready = case.pod_of(row).ready.map(|ready| ready.status);
@@ -346,7 +346,7 @@ pub(super) fn starting(case: &Case<'_>) -> Option<Finding> {
     if without == answer || without.proposal.is_none() {
         return None;
     }
-    // Pods that use much propose more replicas, if for anything.
+    // Pods with high usage can only raise the proposal.
     let asks_for_fewer = answer.proposal < case.decision().replicas_before();
     if matches!(how, Starting::Hot { .. }) && (asks_for_fewer || answer.proposal < without.proposal)
     {
@@ -363,8 +363,8 @@ pub(super) fn starting(case: &Case<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// The pods that a metric counts although they are not ready yet: with their usage, which it does for
-/// all but CPU, or, after a while, with an assumed value.
+/// Returns the pods that a metric counts although they are not ready yet: with their usage, as all
+/// metrics except CPU do, or, after a while, with an assumed value.
 fn not_ready_yet<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
@@ -385,7 +385,7 @@ fn not_ready_yet<'p>(
     (!pods.is_empty()).then_some((step, pods, Starting::NotReady { assumed }))
 }
 
-/// The ready pods that have started only lately, where they use much more than the others.
+/// Returns the ready pods that started only recently, if they use much more than the others.
 fn hot<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
@@ -397,7 +397,7 @@ fn hot<'p>(
     let counts = |row: &&PodRow| row.group == Group::Ready && row.value.is_some();
     let (new, others): (Vec<&PodRow>, Vec<&PodRow>) =
         step.pods.iter().filter(counts).partition(is_new);
-    // What a pod uses of its request, where that is what counts.
+    // A pod's usage as a share of its request, if that is what counts.
     let share = |rows: &[&PodRow]| {
         let sum = |of: fn(&PodRow) -> Option<i64>| {
             rows.iter().filter_map(|row| of(row)).map(|it| it as f64).sum::<f64>()
@@ -421,7 +421,7 @@ fn hot<'p>(
 pub(super) fn replicas_without_pods(case: &Case<'_>) -> Option<Finding> {
     let scale = case.scale()?;
     let (replicas, pods) = (scale.spec_replicas, scale.status_replicas);
-    // Some kinds report only those that are ready.
+    // Some kinds report only ready pods.
     let there = i32::try_from(case.pods().filter(|pod| is_alive(pod)).count()).unwrap_or(i32::MAX);
     if pods.max(there) >= replicas {
         return None;
@@ -433,9 +433,9 @@ pub(super) fn replicas_without_pods(case: &Case<'_>) -> Option<Finding> {
     let scaled = case.snapshot().hpa.status.last_scale_time;
     let since = [written, created, scaled].into_iter().flatten().max();
     let is_late = since.and_then(|it| case.since(it)).is_some_and(|age| age >= CREATION);
-    // A workload that replaces all of its pods at once waits for the old ones to go.
+    // A workload that replaces all of its pods at once waits until the old ones are gone.
     let is_replacing = case.pods().any(|pod| pod.deletion_timestamp.is_some());
-    // Without any pod, nothing can be computed, and be it for a moment.
+    // Without any pod, nothing can be computed, even if only for a moment.
     let looks = |index: usize| case.snapshot().hpa.spec.metrics[index].needs_pods();
     let fails =
         |step: &MetricStep| matches!(step.result, MetricResult::Error(_)) && looks(step.index);
@@ -491,15 +491,15 @@ pub(super) fn is_alive(pod: &Pod) -> bool {
     !is_finished(pod) && pod.deletion_timestamp.is_none()
 }
 
-/// Whether a pod is younger than the period in which CPU samples may be skipped. A pending pod is, if
-/// its age is not known.
+/// Whether a pod is younger than the period in which CPU samples may be skipped. A pending pod of unknown
+/// age is.
 fn is_young(case: &Case<'_>, pod: &Pod) -> bool {
     let period = case.snapshot().controller.cpu_initialization_period;
     case.age(pod).map_or(pod.phase == Phase::Pending, |age| age < period)
 }
 
-/// Whether it is certain that a pod has not been ready since it started. Its Ready condition changes
-/// first when the node takes it up.
+/// Whether a pod has certainly not been ready since it started. Its Ready condition first changes when
+/// the node accepts it.
 fn was_never_ready(case: &Case<'_>, pod: &Pod) -> bool {
     let delay = case.snapshot().controller.initial_readiness_delay;
     match (pod.phase, pod.ready, pod.start_time) {
@@ -512,14 +512,14 @@ fn was_never_ready(case: &Case<'_>, pod: &Pod) -> bool {
     }
 }
 
-/// Why a container waits, other than for its start to be prepared.
+/// Returns why a container is waiting, unless its start is being prepared.
 fn failure(status: &ContainerStatus) -> Option<&str> {
     let reason = &*status.waiting.as_ref()?.reason;
     (!matches!(reason, "" | "ContainerCreating" | "PodInitializing")).then_some(reason)
 }
 
-/// Whether a pod was never ready and is too old for that: older than samples may be skipped, if it
-/// fails visibly, or else much older.
+/// Whether a pod was never ready and is too old for that: older than the period in which samples may be
+/// skipped, if it visibly fails, or else much older.
 fn is_stuck(case: &Case<'_>, pod: &Pod) -> bool {
     if !is_alive(pod) || pod.unschedulable.is_some() || !was_never_ready(case, pod) {
         return false;
@@ -531,7 +531,7 @@ fn is_stuck(case: &Case<'_>, pod: &Pod) -> bool {
     case.age(pod).is_some_and(|age| age > limit)
 }
 
-/// Whether a pod has started, was never ready, and may still become so.
+/// Whether a pod has started, was never ready, and may still become ready.
 fn is_starting(case: &Case<'_>, pod: &Pod) -> bool {
     is_alive(pod)
         && pod.phase == Phase::Running

@@ -1,4 +1,4 @@
-//! Findings about the requests of pods, which a utilization is a share of, and about targets that the
+//! Findings about the requests of pods, on which utilization is based, and about targets that the
 //! usage of a pod cannot reach or cannot leave.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -23,14 +23,14 @@ use crate::snapshot::surroundings::VerticalPodAutoscaler;
 /// Containers of counted pods have no request for the resource of a metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingRequest {
-    /// The place of the metric in the spec, counted from 0.
+    /// The index of the metric in the spec, from 0.
     pub metric: usize,
     /// The resource.
     pub resource: String,
-    /// The containers, by name and by whose they are.
+    /// The containers, by name and source.
     pub containers: Vec<Unrequested>,
-    /// A container of the target's pods that has a request, where the others are injected ones: a
-    /// ContainerResource metric can look at it alone.
+    /// A container of the target's pods that has a request, if the others are injected: a ContainerResource
+    /// metric can use it alone.
     pub instead: Option<String>,
 }
 
@@ -43,7 +43,7 @@ pub struct Unrequested {
     pub source: Source,
     /// The pods, by name.
     pub pods: Vec<Box<str>>,
-    /// The highest usage of it in one pod, in milli-units, where it was measured.
+    /// Its highest usage in one pod, in milli-units, if it was measured.
     pub usage: Option<i64>,
 }
 
@@ -63,20 +63,20 @@ pub enum Source {
     Unknown,
 }
 
-/// Containers use very different shares of their requests, so that the share of the pod says little.
+/// Containers use very different shares of their requests, so the share of the pod says little.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DilutedByContainer {
-    /// The place of the metric in the spec, counted from 0.
+    /// The index of the metric in the spec, from 0.
     pub metric: usize,
-    /// The containers, that with the highest usage first.
+    /// The containers, sorted by usage, the highest first.
     pub shares: Vec<Share>,
-    /// How many pods these are the sums of.
+    /// The number of pods in the sums.
     pub pods: usize,
-    /// What the metric proposes.
+    /// The metric's proposal.
     pub proposal: i32,
-    /// What the first container proposes alone, with the same target.
+    /// The proposal from the first container alone, with the same target.
     pub alone: i32,
-    /// What the metric proposes if the requests of sidecars count, where they do not.
+    /// The metric's proposal if the requests of sidecars count, if they do not.
     pub with_sidecars: Option<i32>,
 }
 
@@ -89,70 +89,70 @@ pub struct Share {
     pub usage: i64,
     /// The requests.
     pub request: i64,
-    /// Whether the requests count, which those of sidecars do as of 1.29.
+    /// Whether the requests count; those of sidecars do since 1.29.
     pub is_counted: bool,
 }
 
 impl Share {
-    /// The one over the other.
+    /// Returns the usage divided by the request.
     pub fn of_request(&self) -> f64 {
         self.usage as f64 / self.request as f64
     }
 }
 
-/// The requests that a utilization is computed with are not those in effect.
+/// The requests used to compute a utilization are not those in effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResizeInProgress {
-    /// The place of the first metric that counts with them, counted from 0.
+    /// The index of the first metric that uses them, from 0.
     pub metric: usize,
     /// The resource.
     pub resource: String,
     /// The containers.
     pub containers: Vec<Resized>,
-    /// What is said of the resize of the first of their pods.
+    /// The condition about the resize of the first of their pods.
     pub condition: Option<Condition>,
 }
 
-/// A container whose request in its spec is not the one in effect.
+/// A container whose request in the spec is not the one in effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resized {
     /// The pod.
     pub pod: Box<str>,
     /// The container.
     pub container: Box<str>,
-    /// The request in the spec, in milli-units, which the controller counts with.
+    /// The request in the spec, in milli-units, which the controller uses.
     pub spec: i64,
     /// The request in effect, in milli-units.
     pub in_effect: i64,
 }
 
-/// Pods request something else than the template of the target.
+/// The requests of pods differ from the template of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestsDifferFromTemplate {
-    /// The place of the first metric that counts with them, counted from 0.
+    /// The index of the first metric that uses them, from 0.
     pub metric: usize,
     /// The resource.
     pub resource: String,
     /// The containers.
     pub containers: Vec<Differing>,
-    /// How many pods of the target there are.
+    /// The number of the target's pods.
     pub pods: usize,
     /// The VerticalPodAutoscaler of the target, if there is one that changes pods.
     pub vpa: Option<String>,
-    /// How many pods say that a VerticalPodAutoscaler has changed them.
+    /// The number of pods that say that a VerticalPodAutoscaler has changed them.
     pub updated: usize,
-    /// The target in the share that the template's requests give it, per pod and in milli-units.
+    /// The target as a share of the template's requests, per pod and in milli-units.
     pub average: Option<i64>,
 }
 
-/// A container whose request is not that of the template.
+/// A container whose request differs from the template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Differing {
     /// Its name.
     pub container: Box<str>,
     /// The request in the template, in milli-units, if it states one.
     pub template: Option<i64>,
-    /// The lowest request of it in a pod.
+    /// The lowest request in a pod.
     pub least: i64,
     /// The highest.
     pub most: i64,
@@ -163,13 +163,13 @@ pub struct Differing {
 /// Each pod uses more memory than the target, however many pods there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryBaseline {
-    /// The place of the metric in the spec, counted from 0.
+    /// The index of the metric in the spec, from 0.
     pub metric: usize,
     /// The lowest usage of a pod, in milli-units.
     pub least: i64,
     /// The highest.
     pub most: i64,
-    /// The target for a pod; the highest, where requests differ.
+    /// The target for a pod; the highest if requests differ.
     pub target: i64,
     /// The number of pods.
     pub pods: usize,
@@ -177,33 +177,33 @@ pub struct MemoryBaseline {
     pub oldest: Timestamp,
     /// When the newest pod was started.
     pub newest: Timestamp,
-    /// The highest share of its request that a pod uses, rounded up, where the target is one.
+    /// The highest share of its request that a pod uses, rounded up, if the target is a utilization.
     pub percent: Option<i64>,
 }
 
-/// A pod that uses all that its limits allow does not exceed the target.
+/// A pod that uses everything that its limits allow does not exceed the target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnreachableTarget {
-    /// The place of the metric in the spec, counted from 0.
+    /// The index of the metric in the spec, from 0.
     pub metric: usize,
-    /// What the status would report if each pod used all that its limits allow.
+    /// What the status would report if each pod used everything that its limits allow.
     pub full: MetricValueStatus,
     /// The tolerance above the target.
     pub tolerance: f64,
     /// The highest value that the tolerance allows, in percent or in milli-units like the target.
     pub border: i64,
-    /// The highest target in percent that can be exceeded, where the target is one.
+    /// The highest target in percent that can be exceeded, if the target is a utilization.
     pub reachable: Option<i32>,
 }
 
-/// What the controller says where a request is missing, and where all requests are 0.
+/// The controller's messages if a request is missing, and if all requests are 0.
 const MISSING: [&str; 3] = [
     "missing request for ",
     "missing pod-level request for ",
     "no metrics returned matched known pods",
 ];
 
-/// The containers that make a pod's request an error for lack of one.
+/// Returns the containers whose missing request makes the pod's request an error.
 fn unrequested<'p>(
     pod: &'p Pod,
     resource: &str,
@@ -225,7 +225,7 @@ fn unrequested<'p>(
 pub(super) fn missing(case: &Case<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     for step in case.metrics() {
-        // What the controller says of one container only tells that there are such.
+        // The controller's message about one container only shows that there are such containers.
         let MetricResult::Error(error) = &step.result else { continue };
         let is_missing = MISSING.iter().any(|words| error.message.contains(words));
         if !is_missing {
@@ -303,8 +303,8 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
     all
 }
 
-/// The only container with a request for the resource in the target's pods, where ContainerResource
-/// metrics count.
+/// Returns the only container with a request for the resource in the target's pods, if ContainerResource
+/// metrics are supported.
 fn requested(case: &Case<'_>, step: &MetricStep) -> Option<String> {
     if !case.snapshot().controller.gates.container_metrics {
         return None;
@@ -322,13 +322,13 @@ fn requested(case: &Case<'_>, step: &MetricStep) -> Option<String> {
     }
 }
 
-/// Makes a Resource metric one of a single container.
+/// Turns a Resource metric into that of a single container.
 fn look_at(snapshot: &mut Snapshot, metric: usize, container: &str) {
     let spec = &mut snapshot.hpa.spec.metrics[metric];
     *spec = spec.of_container(container);
 }
 
-/// The metrics that are compared with a share of requests, by resource.
+/// Returns the metrics with a utilization target, by resource.
 fn utilizations<'p>(case: &Case<'p>) -> impl Iterator<Item = (&'p MetricStep, i32)> {
     case.metrics().filter(|step| step.is_resource()).filter_map(|step| {
         let percent = step.target.average_utilization?;
@@ -336,7 +336,7 @@ fn utilizations<'p>(case: &Case<'p>) -> impl Iterator<Item = (&'p MetricStep, i3
     })
 }
 
-/// The pods that count with their usage in a metric.
+/// Returns the pods that count with their usage in a metric.
 fn counted<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
@@ -345,7 +345,7 @@ fn counted<'p>(
     ready.map(|row| (row, case.pod_of(row)))
 }
 
-/// A finding that explains the pass if it comes to something else without the trouble.
+/// Returns a finding that explains the pass if the result differs without the problem.
 fn compared(
     case: &Case<'_>,
     facts: impl Into<super::Facts>,
@@ -366,7 +366,7 @@ pub(super) fn diluted(case: &Case<'_>) -> Vec<Finding> {
 }
 
 fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
-    /// Shares that are no further apart say the same.
+    /// Shares that are no further apart count as equal.
     const SPREAD: f64 = 2.0;
     /// The busiest container is this much busier than the pod.
     const FAR: f64 = 1.5;
@@ -405,7 +405,7 @@ fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     })
 }
 
-/// Leaves only one container in the pods and their metrics.
+/// Keeps only one container in the pods and their metrics.
 fn keep_only(snapshot: &mut Snapshot, container: &str) {
     for pod in &mut snapshot.pods {
         pod.containers.retain(|it| *it.name == *container);
@@ -416,7 +416,7 @@ fn keep_only(snapshot: &mut Snapshot, container: &str) {
     }
 }
 
-/// Makes the requests of sidecars count as those of other containers.
+/// Makes the requests of sidecars count like those of other containers.
 fn count_sidecars(snapshot: &mut Snapshot) {
     for pod in snapshot.pods.iter_mut().filter(|pod| !pod.init_containers.is_empty()) {
         let init_containers = std::mem::take(&mut pod.init_containers);
@@ -424,8 +424,8 @@ fn count_sidecars(snapshot: &mut Snapshot) {
     }
 }
 
-/// The shares by container, the highest usage first, of containers that all counted pods have; none where
-/// not all of them are known.
+/// Returns the shares by container, the highest usage first, of containers that all counted pods have; `None`
+/// if not all of them are known.
 fn shares(case: &Case<'_>, step: &MetricStep) -> Option<Vec<Share>> {
     let rules = case.rules();
     let mut pods = 0;
@@ -509,7 +509,7 @@ pub(super) fn resize(case: &Case<'_>) -> Option<Finding> {
     Some(compared(case, facts, Severity::Info, without))
 }
 
-/// Changes a request that a container has.
+/// Changes an existing request of a container.
 fn set_request(container: &mut Container, resource: &str, request: &Amount) {
     let own = container.requests.0.iter_mut().find(|(name, _)| name == resource);
     if let Some((_, own)) = own {
@@ -535,12 +535,12 @@ pub(super) fn differ_from_template(case: &Case<'_>) -> Option<Finding> {
             for container in counted_containers(pod, step.container.as_deref(), &rules) {
                 let Some(request) = container.requests.get(&step.name) else { continue };
                 let mut all = template.containers.iter().chain(&template.init_containers);
-                // An injected container has its request from whatever injects it.
+                // An injected container has its request from the injector.
                 let Some(own) = all.find(|it| it.name == container.name) else { continue };
                 let wanted = own.requests.get(&step.name);
                 let is_from_vpa =
                     || is_updated || vpas().any(|it| it.controls(&container.name, &step.name));
-                // Defaults of the namespace fill in what the template leaves open.
+                // Defaults of the namespace fill in what the template omits.
                 if wanted == Some(request) || (wanted.is_none() && !is_from_vpa()) {
                     continue;
                 }
@@ -569,7 +569,7 @@ pub(super) fn differ_from_template(case: &Case<'_>) -> Option<Finding> {
     let vpa = vpas().find(controls);
     let updated = own.iter().filter(|pod| is_updated(pod, &step.name)).count();
     let is_from_vpa = vpa.is_some() || updated > 0;
-    // Where revisions are not known, some of the pods may be of an earlier template.
+    // If revisions are unknown, some of the pods may belong to an earlier template.
     let is_everywhere = containers.iter().any(|it| it.pods == own.len());
     if !(is_from_vpa || is_everywhere) {
         return None;
@@ -609,7 +609,7 @@ fn is_updated(pod: &Pod, resource: &str) -> bool {
     updates.is_some_and(|it| it.contains(&format!("{resource} request")))
 }
 
-/// The pods of the target, without those that are certainly or possibly of an earlier template.
+/// Returns the pods of the target, except those that certainly or possibly belong to an earlier template.
 fn pods_of_template<'p>(case: &Case<'p>) -> Vec<&'p Pod> {
     let mut own: Vec<&Pod> = case.pods().filter(|pod| case.top_owner(pod) == Top::Target).collect();
     let status = case.workload().and_then(|workload| workload.status.as_ref());
@@ -634,9 +634,9 @@ fn pods_of_template<'p>(case: &Case<'p>) -> Vec<&'p Pod> {
 
 /// `memory-baseline`
 pub(super) fn memory_baseline(case: &Case<'_>) -> Option<Finding> {
-    /// Pods that use about the same: the lowest of them this share of the highest.
+    /// Pods with similar usage: the lowest is this share of the highest.
     const ALIKE: f64 = 0.8;
-    /// A pod that runs for this long has what it needs.
+    /// A pod that has been running for this long has what it needs.
     const SETTLED: SignedDuration = SignedDuration::from_mins(10);
     let memory = |step: &&MetricStep| step.name == "memory" && step.is_resource();
     let step = case.metrics().find(memory)?;
@@ -674,7 +674,7 @@ pub(super) fn memory_baseline(case: &Case<'_>) -> Option<Finding> {
     let (least, most) = (*usages.iter().min()?, *usages.iter().max()?);
     let (oldest, newest) = (*starts.iter().min()?, *starts.iter().max()?);
     let is_alike = least as f64 >= most as f64 * ALIKE;
-    // Later pods have not relieved the earlier ones, or no further pods have been allowed for long.
+    // Later pods have not relieved the earlier ones, or no more pods have been allowed for long.
     let have_not_helped = now.duration_since(oldest) >= now.duration_since(newest) * 2;
     let is_at_max = case.decision().replicas_before()? >= case.snapshot().hpa.spec.max_replicas;
     if usages.len() < 2 || !is_alike || !(have_not_helped || is_at_max) {
@@ -743,8 +743,8 @@ fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     })
 }
 
-/// Whether the limits of each counted pod allow more than its share of the target, so that they do for all
-/// pods together; none where a container whose usage counts has no limit.
+/// Whether the limits of each counted pod allow more than its share of the target, and therefore more for
+/// all pods together; `None` if a container whose usage counts has no limit.
 fn each_can_exceed(case: &Case<'_>, step: &MetricStep) -> Option<bool> {
     let counts =
         |own: &&ContainerUsage| step.container.as_ref().is_none_or(|only| **only == *own.name);
@@ -763,7 +763,7 @@ fn each_can_exceed(case: &Case<'_>, step: &MetricStep) -> Option<bool> {
             }
             (None, None) => return Some(false),
         };
-        // The controller drops what is less than one.
+        // The controller drops fractions.
         if value - 1.0 <= target * (1.0 + step.tolerance.up) {
             return Some(false);
         }
@@ -771,8 +771,8 @@ fn each_can_exceed(case: &Case<'_>, step: &MetricStep) -> Option<bool> {
     Some(true)
 }
 
-/// What the counted pods use if each container uses all that its limit allows, by pod; none where a
-/// container whose usage counts has no limit.
+/// Returns what the counted pods use if each container uses everything that its limit allows, by pod; `None`
+/// if a container whose usage counts has no limit.
 fn full_usage<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
@@ -795,7 +795,7 @@ fn full_usage<'p>(
     (!full.is_empty()).then_some(full)
 }
 
-/// The sum of amounts, if all are known.
+/// Returns the sum of amounts, if all are known.
 pub(super) fn total(amounts: impl Iterator<Item = Option<i64>>) -> Option<i64> {
     let mut amounts = amounts;
     amounts.try_fold(0i64, |sum, amount| Some(sum.saturating_add(amount?)))

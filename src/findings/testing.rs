@@ -1,4 +1,4 @@
-//! What is found in small states, for the tests of the groups.
+//! Findings in small states, for the tests of the groups.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::saved::file::read_text;
 use crate::saved::objects::Objects;
 use crate::snapshot::input::Options;
 
-/// A pass of the HPA `web` of these objects.
+/// Runs a pass of the HPA `web` of these objects.
 pub(crate) fn pass(items: &[Value]) -> Pass {
     let mut objects = Objects::default();
     read_text(&build::list(items.iter().cloned()), "state", &mut objects).unwrap();
@@ -19,12 +19,12 @@ pub(crate) fn pass(items: &[Value]) -> Pass {
     Pass::run(input)
 }
 
-/// What is found about the HPA `web` of these objects.
+/// Returns the findings about the HPA `web` of these objects.
 pub(super) fn found(items: &[Value]) -> Vec<Finding> {
     find(&pass(items))
 }
 
-/// The finding of a code, which is there at most once.
+/// Returns the finding of a code, of which there is at most one.
 pub(super) fn only(code: Code, items: &[Value]) -> Option<Finding> {
     let mut all = found(items).into_iter().filter(|finding| finding.code() == code);
     let finding = all.next();
@@ -32,16 +32,16 @@ pub(super) fn only(code: Code, items: &[Value]) -> Option<Finding> {
     finding
 }
 
-/// How bad a finding is, whether it explains the pass, and its facts.
+/// The severity of a finding, whether it explains the pass, and its facts.
 pub(super) type Told = (Severity, bool, Facts);
 
-/// What is told of a code in a state.
+/// Returns the finding of a code in a state.
 pub(super) fn told(code: Code, items: &[Value]) -> Option<Told> {
     only(code, items).map(|finding| (finding.severity, finding.explains, finding.facts))
 }
 
-/// An HPA with these metrics, the scale of its target, and pods that each use so much CPU of the 100m
-/// that they request.
+/// Returns an HPA with these metrics, the scale of its target, and pods that each use this much CPU of the
+/// 100m that they request.
 pub(crate) fn state(metrics: &[Value], cpu: &[&str]) -> Vec<Value> {
     let spec = json!({ "maxReplicas": 20, "metrics": metrics });
     let replicas = i32::try_from(cpu.len()).unwrap();
@@ -53,7 +53,7 @@ pub(crate) fn state(metrics: &[Value], cpu: &[&str]) -> Vec<Value> {
     items
 }
 
-/// The same with a patch of the objects of a kind.
+/// Returns the same with a patch of the objects of a kind.
 pub(crate) fn with(items: &[Value], kind: &str, patch: &Value) -> Vec<Value> {
     let change = |item: &Value| match item["kind"] == kind {
         true => build::with(item.clone(), patch),
@@ -62,7 +62,7 @@ pub(crate) fn with(items: &[Value], kind: &str, patch: &Value) -> Vec<Value> {
     items.iter().map(change).collect()
 }
 
-/// Holds each state to what is told of a code in it.
+/// Checks each state's finding of a code.
 pub(super) fn check(table: Vec<(&str, Code, Vec<Value>, Option<Told>)>) {
     for (about, code, items, want) in table {
         assert_eq!(told(code, &items), want, "{} {about}", code.as_str());

@@ -1,4 +1,4 @@
-//! Findings about values that mislead: samples that are old, a value in another unit than its target, and
+//! Findings about misleading values: old samples, a value in a different unit from its target, and
 //! a target that lets a value multiply the replicas.
 
 use std::collections::HashSet;
@@ -19,7 +19,7 @@ use crate::snapshot::{MetricAnswer, Snapshot};
 /// The samples are older than they should be, or far from the clock of the pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaleSamples {
-    /// The metrics that they are of, by their places in the spec.
+    /// Their metrics, by index in the spec.
     pub metrics: Vec<usize>,
     /// How many samples are old.
     pub stale: usize,
@@ -29,20 +29,20 @@ pub struct StaleSamples {
     pub newest: Timestamp,
     /// The window of that one.
     pub window: SignedDuration,
-    /// Whether the clock of the pass may be wrong, and not the samples.
+    /// Whether the clock of the pass may be wrong, rather than the samples.
     pub doubts_clock: bool,
 }
 
 /// A metric and its target are probably in different units.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SuspectUnit {
-    /// The place of the metric in the spec, counted from 0.
+    /// The index of the metric in the spec, from 0.
     pub metric: usize,
     /// The value.
     pub current: Quantity,
     /// The target.
     pub target: Quantity,
-    /// The one over the other.
+    /// The value divided by the target.
     pub ratio: f64,
     /// The target in the unit of the value.
     pub meant: Quantity,
@@ -50,24 +50,24 @@ pub struct SuspectUnit {
     pub is_fraction: bool,
 }
 
-/// A target for the value in all multiplies the replicas as long as the value stays.
+/// A target for the total value multiplies the replicas as long as the value stays.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueMultiplies {
-    /// The place of the metric in the spec, counted from 0.
+    /// The index of the metric in the spec, from 0.
     pub metric: usize,
     /// The value.
     pub current: Quantity,
     /// The target.
     pub target: Quantity,
-    /// What is proposed now, and, with as many replicas, by each of the passes that follow.
+    /// The current proposal, followed by that of each later pass with as many replicas as proposed before.
     pub proposals: Vec<i32>,
-    /// What the same number as a target per replica proposes.
+    /// The proposal with the same number as a target per replica.
     pub average: i32,
 }
 
 /// `stale-samples`
 pub(super) fn stale_samples(case: &Case<'_>) -> Vec<Finding> {
-    /// Pipelines that work may be late by this much.
+    /// Working pipelines may be late by this much.
     const LATE: SignedDuration = SignedDuration::from_mins(2);
     let snapshot = case.snapshot();
     let mut found: Vec<(&str, StaleSamples)> = Vec::new();
@@ -93,7 +93,7 @@ pub(super) fn stale_samples(case: &Case<'_>) -> Vec<Finding> {
             }
             _ => Vec::new(),
         };
-        // An adapter that states no time says nothing of the age.
+        // An adapter that states no time says nothing about the age.
         let times: Vec<_> = times.into_iter().filter(|(time, _)| *time != ZERO_TIME).collect();
         let is_old = |(time, window): &&(Timestamp, SignedDuration)| match doubts_clock {
             true => snapshot.now.duration_since(*time).abs() > window.saturating_mul(2),
@@ -119,12 +119,12 @@ pub(super) fn stale_samples(case: &Case<'_>) -> Vec<Finding> {
     found.into_iter().map(finding).collect()
 }
 
-/// The target of a metric as an amount; none for a utilization.
+/// Returns the target of a metric as an amount; `None` for a utilization.
 fn amount(target: &MetricTarget) -> Option<&Quantity> {
     target.average_value.as_ref().or(target.value.as_ref())
 }
 
-/// Puts another amount in the place of a target's.
+/// Replaces the amount of a target.
 fn set_amount(snapshot: &mut Snapshot, metric: usize, amount: &Quantity) {
     if let Some(target) = snapshot.hpa.spec.metrics[metric].target_mut() {
         let MetricTarget { value, average_value, .. } = target;
@@ -150,11 +150,11 @@ pub(super) fn suspect_unit(case: &Case<'_>) -> Vec<Finding> {
 }
 
 fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
-    /// A value may be off by this factor besides its unit.
+    /// The factor by which a value may differ apart from its unit.
     const OFF: f64 = 2.0;
-    /// A ratio up to this is one of percents to a fraction.
+    /// A ratio up to this may be percents compared with a fraction.
     const PERCENTS: f64 = 100.0 * OFF;
-    /// No pod is meant to use less memory than this, in milli-bytes.
+    /// The least memory that a pod could be meant to use, in milli-bytes.
     const LEAST_MEMORY: i64 = 1024 * 1024 * 1000;
     let proposal = step.proposal()?;
     let target = amount(&step.target)?;
@@ -173,7 +173,7 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
         _ if is_fraction && ratio <= PERCENTS => (&[100], Format::DecimalSI),
         _ if is_fraction => (&[1000], Format::DecimalSI),
         "memory" if step.is_resource() => (&[1 << 10, 1 << 20, 1 << 30], Format::BinarySI),
-        // Many more messages than one replica should have are a long queue.
+        // Many more messages than intended per replica are a long queue.
         _ if step.is_total() => (&[1_000_000, 1_000_000_000], Format::DecimalSI),
         _ => (&[1000, 1_000_000, 1_000_000_000], Format::DecimalSI),
     };
@@ -190,7 +190,7 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
                 is_fraction: wanted % 1000 != 0,
             });
         }
-        // Idle metrics are far below their targets, too, but memory and durations are never idle.
+        // Idle metrics are far below their targets as well, but memory and durations are never idle.
         _ if ratio < 1.0 && (is_memory || is_duration(&step.name)) => {
             let is_meant = |power: &&i64| {
                 let ratio = ratio * **power as f64;
@@ -212,8 +212,8 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     Some(SuspectUnit { metric, current, target, ratio, meant, is_fraction })
 }
 
-/// A target for memory with the unit that brings it nearest to the value; a fraction of a byte is one
-/// with `m` where `M` is meant.
+/// Returns a target for memory with the unit that brings it nearest to the value; a fraction of a byte
+/// has `m` where `M` was meant.
 fn with_unit(wanted: i64, value: i64) -> Option<Quantity> {
     let plain = if wanted % 1000 == 0 { wanted } else { wanted.checked_mul(1000)? };
     let off = |meant: &i64| (value as f64 / *meant as f64).ln().abs();
@@ -223,14 +223,14 @@ fn with_unit(wanted: i64, value: i64) -> Option<Quantity> {
     Some(Quantity::from_milli(meant, Format::BinarySI))
 }
 
-/// Whether a metric measures time, by its name.
+/// Whether a metric measures time, judging by its name.
 fn is_duration(name: &str) -> bool {
     let words = ["latency", "duration", "seconds", "millis"];
     let name = name.to_lowercase();
     words.iter().any(|word| name.contains(word))
 }
 
-/// Whether what a metric counts comes in whole numbers.
+/// Whether a metric counts in whole numbers.
 fn is_whole(step: &MetricStep) -> bool {
     let is_whole = |milli: i64| milli % 1000 == 0;
     let proposal = step.proposal();
@@ -256,9 +256,9 @@ fn requests_at_most(case: &Case<'_>, step: &MetricStep, most: i64) -> bool {
 
 /// `value-multiplies`
 pub(super) fn value_multiplies(case: &Case<'_>) -> Option<Finding> {
-    /// How many passes are looked ahead.
+    /// The number of passes to look ahead.
     const AHEAD: usize = 3;
-    /// Pods beyond this number are not played.
+    /// The maximum number of simulated pods.
     const MOST: i32 = 1000;
     /// A metric that falls with the replicas is seldom this far above its target.
     const FAR: f64 = 2.0;
@@ -296,7 +296,7 @@ pub(super) fn value_multiplies(case: &Case<'_>) -> Option<Finding> {
     Some(Finding::explaining(severity, facts).without(without))
 }
 
-/// Gives the target more replicas, each of them ready.
+/// Gives the target more replicas, all of them ready.
 fn grow(snapshot: &mut Snapshot, replicas: i32) {
     let Ok(scale) = &mut snapshot.scale else { return };
     let added = replicas - scale.spec_replicas;

@@ -1,4 +1,4 @@
-//! From a request to the answer of a healthy server: who asks, may they, what is there.
+//! From a request to the answer of a healthy server: who is asking, whether they may, and what exists.
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ pub(crate) fn status(code: u16, reason: &str, message: &str, details: Option<Val
     Answer::json(code, ordered(&status))
 }
 
-/// The 404 of a path that no handler is responsible for.
+/// The 404 of a path without a handler.
 pub(crate) fn page_not_found() -> Answer {
     Answer::text(404, "404 page not found\n")
 }
@@ -38,8 +38,8 @@ pub(crate) fn not_served() -> Answer {
     status(404, "NotFound", text, Some(json!({})))
 }
 
-/// What a healthy server says, and whom it took the sender for. `certificate` is the user of the
-/// client certificate, `Some(None)` if it is of no known user.
+/// Returns the answer of a healthy server, and whom it identified as the sender. `certificate` is the user
+/// of the client certificate, `Some(None)` if that user is unknown.
 pub(crate) fn answer(
     cluster: &Cluster,
     request: &Request,
@@ -56,7 +56,7 @@ pub(crate) fn answer(
     fair(cluster, &user, answer)
 }
 
-/// The same for a request that may change something, and does.
+/// The same for a request that may change something, and changes it.
 pub(crate) fn write(
     cluster: &mut Cluster,
     request: &Request,
@@ -73,7 +73,7 @@ pub(crate) fn write(
     fair(cluster, &user, answer)
 }
 
-/// The answer with what every one says of limits, and its sender.
+/// Adds the headers about limits that every answer has, and the sender.
 fn fair(cluster: &Cluster, user: &User, answer: Answer) -> (Answer, Option<String>) {
     let fairness = cluster.rights.fairness(user);
     let answer =
@@ -126,7 +126,7 @@ fn object(cluster: &Cluster, target: &Target, group_version: &str, request: &Req
         let kind = served["kind"].as_str().unwrap_or_default();
         return list(cluster, collection, (group_version, kind), target, request);
     };
-    // A subresource that is not scale gives the object itself.
+    // Any other subresource returns the object itself.
     let scale = sub == Some("scale");
     let namespace = target.namespace.clone().unwrap_or_default();
     let found = collection.and_then(|collection| {
@@ -145,8 +145,8 @@ fn object(cluster: &Cluster, target: &Target, group_version: &str, request: &Req
     }
 }
 
-/// Whether one of the accepted types is JSON, in whatever shape: what a server has no table of, it
-/// sends as it is if the client takes that too.
+/// Whether one of the accepted types is JSON, in any shape: if the server has no table for an object, it
+/// sends the object itself, provided the client accepts that.
 fn accepts_json(accept: &str) -> bool {
     accept.split(',').any(|entry| {
         let media = entry.split(';').next().unwrap_or_default().trim();

@@ -1,5 +1,5 @@
 //! Who sent a request and whether they may: tokens, client certificates, impersonation, and rights
-//! by user, verb and resource, with the server's words where one is missing.
+//! by user, verb and resource, with the server's messages about missing ones.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::answer::status;
 use super::http::{Answer, Request};
 
-/// What a token starts with; the name of its user follows.
+/// The start of a token; the name of its user follows.
 const TOKEN: &str = "secret-token-of-";
 
 /// The bearer token of a user.
@@ -16,7 +16,7 @@ pub(crate) fn token(user: &str) -> String {
     format!("{TOKEN}{user}")
 }
 
-/// What a path asks for, as the server's `RequestInfo` has it.
+/// What a path requests, as in the server's `RequestInfo`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Target {
     /// The API group; "" for the core group.
@@ -25,16 +25,16 @@ pub(crate) struct Target {
     pub(crate) version: String,
     /// The namespace, if the path has one.
     pub(crate) namespace: Option<String>,
-    /// The resource; "" if the path is not that of one.
+    /// The resource; "" if the path does not name one.
     pub(crate) resource: String,
     /// The object's name.
     pub(crate) name: Option<String>,
-    /// The subresource; what follows the name.
+    /// The subresource, which follows the name.
     pub(crate) subresource: Option<String>,
 }
 
 impl Target {
-    /// Takes a path apart. `None` for what is not below a group version.
+    /// Parses a path. Returns `None` for paths outside group versions.
     pub(crate) fn parse(path: &str) -> Option<Self> {
         let mut parts: Vec<_> = path.trim_matches('/').split('/').collect();
         let (group, version, from) = match parts.as_slice() {
@@ -58,7 +58,7 @@ impl Target {
         Some(target)
     }
 
-    /// `pods`, `deployments.apps`: how messages call the resource.
+    /// `pods`, `deployments.apps`: the resource as named in messages.
     pub(crate) fn qualified(&self) -> String {
         if self.group.is_empty() {
             self.resource.clone()
@@ -67,7 +67,7 @@ impl Target {
         }
     }
 
-    /// `deployments.apps/scale`: how rights call it.
+    /// `deployments.apps/scale`: the resource as named in rights.
     fn right(&self) -> String {
         let sub = self.subresource.as_deref();
         self.qualified() + &sub.map(|sub| format!("/{sub}")).unwrap_or_default()
@@ -82,7 +82,7 @@ pub(crate) struct User {
     groups: Vec<String>,
 }
 
-/// The rights of all users. Those granted everything have what is not denied, all others only what
+/// The rights of all users. Users granted everything have what is not denied, all others only what
 /// is allowed and not denied.
 #[derive(Debug, Default)]
 pub(crate) struct Rights {
@@ -128,17 +128,17 @@ impl Rule {
 }
 
 impl Rights {
-    /// Gives `user` every right.
+    /// Grants `user` every right.
     pub(crate) fn grant(&mut self, user: &str) {
         self.everything.insert(user.to_owned());
     }
 
-    /// Gives a right, `*` standing for any user, verb or resource.
+    /// Grants a right; `*` means any user, verb or resource.
     pub(crate) fn allow(&mut self, rule: [&str; 3]) {
         self.allowed.push(Rule::new(rule));
     }
 
-    /// Takes a right from whoever has it.
+    /// Revokes a right from everyone.
     pub(crate) fn deny(&mut self, rule: [&str; 3]) {
         self.denied.push(Rule::new(rule));
     }
@@ -154,7 +154,7 @@ impl Rights {
         masters || self.everything.contains(&user.name)
     }
 
-    /// The headers that say which limits of priority and fairness applied, as recorded.
+    /// Returns the headers that say which limits of priority and fairness applied, as recorded.
     pub(crate) fn fairness(&self, user: &User) -> [(&'static str, &'static str); 2] {
         let (schema, level) = if self.has_everything(user) {
             ("cb59dec0-eda7-495b-ad1a-51690bf25ca7", "8f2c64f1-d238-4601-8ee6-7587cee2acee")
@@ -164,12 +164,12 @@ impl Rights {
         [("X-Kubernetes-Pf-Flowschema-Uid", schema), ("X-Kubernetes-Pf-Prioritylevel-Uid", level)]
     }
 
-    /// The sender of a request. `certificate` is the user of the client certificate, and
-    /// `Some(None)` if that is of no known user.
+    /// Returns the sender of a request. `certificate` is the user of the client certificate, and
+    /// `Some(None)` if that user is unknown.
     ///
     /// # Errors
     ///
-    /// The 401, or the 403 for impersonating somebody.
+    /// The 401, or the 403 for impersonation.
     pub(crate) fn sender(
         &self,
         request: &Request,
@@ -236,7 +236,7 @@ impl Rights {
         Err(Box::new(forbidden(user, verb, &target)))
     }
 
-    /// Everybody may ask for the version, and whoever is known may look around
+    /// Anyone may request the version, and authenticated users may use discovery
     /// (`system:public-info-viewer` and `system:discovery`).
     fn check_path(&self, user: &User, request: &Request) -> Result<(), Box<Answer>> {
         let first = request.path.split('/').nth(1).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The two alphabets of base64 that the API uses: kubeconfig data has the padded standard one,
-//! continue tokens the bare one for URLs.
+//! The two base64 alphabets that the API uses: kubeconfig data has the padded standard one,
+//! continue tokens the unpadded one for URLs.
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -18,7 +18,7 @@ pub(crate) fn url(data: &[u8]) -> String {
     encode(data, URL)
 }
 
-/// Decodes what [`url`] made. The error is the offset of the byte that is none, as Go counts.
+/// Decodes the output of [`url`]. The error is the offset of the invalid byte, as in Go.
 pub(crate) fn decode_url(text: &str) -> Result<Vec<u8>, usize> {
     let mut data = Vec::new();
     let (mut bits, mut held) = (0u32, 0);

@@ -1,5 +1,5 @@
-//! A blocking HTTP client that believes nothing: it shows what the test server really sends. It is
-//! no model of a good client; it reads only what its requests need and gives up after a while.
+//! A blocking HTTP client that trusts nothing: it shows what the test server really sends. It is
+//! not a model of a good client; it reads only what its requests need and gives up after a while.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -20,7 +20,7 @@ use super::tls::provider;
 /// How long a read may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A connection to a server, kept for as many requests as that allows.
+/// A connection to a server, kept for as many requests as the server allows.
 pub(crate) struct Client {
     stream: Box<dyn Stream>,
     headers: Vec<(String, String)>,
@@ -29,7 +29,7 @@ pub(crate) struct Client {
 trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}
 
-/// An answer as it came.
+/// An answer as received.
 #[derive(Debug, Clone)]
 pub(crate) struct Response {
     /// The status code.
@@ -48,7 +48,7 @@ impl Response {
         super::http::find(&self.headers, name).unwrap_or_default()
     }
 
-    /// The body's JSON, or its text as a string if it is none.
+    /// Returns the body's JSON, or its text as a string if it is not JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| Value::from(self.text()))
     }
@@ -109,12 +109,12 @@ impl Client {
         self
     }
 
-    /// Asks for a path, given with its query as it stands in a request.
+    /// Requests a path, given with its query in encoded form.
     ///
     /// # Errors
     ///
-    /// The connection's, `TimedOut` or `WouldBlock` after a while, and `UnexpectedEof` for an
-    /// answer that is not complete.
+    /// The connection's, `TimedOut` or `WouldBlock` after a while, and `UnexpectedEof` for an incomplete
+    /// answer.
     pub(crate) fn get(&mut self, path: &str) -> io::Result<Response> {
         self.send("GET", path, None)
     }
@@ -123,7 +123,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As of [`get`](Self::get).
+    /// The same as for [`get`](Self::get).
     pub(crate) fn send(
         &mut self,
         method: &str,

@@ -1,5 +1,5 @@
-//! Which kinds are served, and the discovery documents that say so: aggregated as recorded, plain
-//! as recorded where that was done and derived from the aggregated ones elsewhere.
+//! The served kinds, and their discovery documents: aggregated as recorded, plain as recorded where
+//! available and otherwise derived from the aggregated ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,12 +41,12 @@ impl Discovery {
             plain.insert(string(&list, "/groupVersion").to_owned(), list);
         }
         let mut discovery = Self { core, groups, plain, delegated };
-        // The recorded server had not reached its backends yet when it was asked.
+        // The recorded server had not reached its backends yet at that time.
         discovery.set_freshness("", "Current");
         discovery
     }
 
-    /// Says of a group, or of all, whether its discovery worked when the server last asked.
+    /// Sets for a group, or for all, whether its discovery worked when the server last asked.
     pub(crate) fn set_freshness(&mut self, group: &str, freshness: &str) {
         let items = self.groups["items"].as_array_mut().into_iter().flatten();
         for item in items.filter(|it| group.is_empty() || string(it, "/metadata/name") == group) {
@@ -81,7 +81,7 @@ impl Discovery {
         known && !self.delegated.contains(group)
     }
 
-    /// The 404 for what is not served.
+    /// Returns the 404 for what is not served.
     pub(crate) fn missing(&self, group: &str) -> Answer {
         if self.built_in(group) { not_served() } else { page_not_found() }
     }
@@ -127,8 +127,8 @@ impl Discovery {
         self.plain.insert(group_version.to_owned(), list);
     }
 
-    /// Serves a group that another server answers for in these versions, the preferred one first,
-    /// with the resources that it had; with none, no longer at all.
+    /// Serves a group of another server in these versions, the preferred one first, with its existing
+    /// resources; an empty list stops serving it.
     pub(crate) fn serve_versions(&mut self, group: &str, versions: &[&str]) {
         let (had, others) = std::mem::take(&mut self.plain)
             .into_iter()
@@ -179,7 +179,7 @@ impl Discovery {
         }
     }
 
-    /// The document at `path` in the first form that `accept` names, if it is one of discovery.
+    /// Returns the document at `path` in the first form that `accept` names, if it belongs to discovery.
     pub(crate) fn answer(&self, path: &str, accept: &str) -> Option<Answer> {
         let mut parts = path.trim_matches('/').split('/');
         let parts = (parts.next()?, parts.next(), parts.next(), parts.next());
@@ -230,7 +230,7 @@ impl Discovery {
         resources.into_iter().flatten()
     }
 
-    /// The versions of a group, which is added if there is none.
+    /// Returns the versions of a group, which is added if it is missing.
     fn versions_mut(&mut self, group: &str) -> &mut Vec<Value> {
         let items = self.groups["items"].as_array_mut();
         let items = items.expect("a list of groups");
@@ -260,7 +260,7 @@ fn aggregated(document: &Value) -> Answer {
     answer
 }
 
-/// Whether the aggregated form stands before the plain one.
+/// Whether the aggregated form precedes the plain one.
 fn wants_aggregated(accept: &str) -> bool {
     let entry = accept.split(',').map(str::trim).find(|entry| {
         let is = |parameter: &str| entry.split(';').any(|part| part.trim() == parameter);

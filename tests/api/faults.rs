@@ -1,5 +1,5 @@
-//! What goes wrong, and at which requests. A fault either replaces a healthy answer or does
-//! something to it on the way.
+//! What goes wrong, and with which requests. A fault either replaces a healthy answer or changes it on
+//! the way.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -14,11 +14,11 @@ use super::objects::Cluster;
 /// What happens to a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Fault {
-    /// It takes so long to arrive, beside the cluster's latency.
+    /// It takes this long to arrive, in addition to the cluster's latency.
     DelayRequest(Duration),
-    /// Its answer takes so long to come.
+    /// Its answer takes this long.
     DelayAnswer(Duration),
-    /// So much time passes between head and body of the answer.
+    /// This much time passes between head and body of the answer.
     DelayBody(Duration),
     /// It is never answered, and the connection stays open until the client closes it.
     Hang,
@@ -28,7 +28,7 @@ pub(crate) enum Fault {
     CutAfterHead,
     /// The connection is closed in the middle of the body.
     CutInBody,
-    /// 429 as of priority and fairness: a line of text, and `Retry-After` if given.
+    /// 429 as from priority and fairness: a line of text, and `Retry-After` if given.
     TooManyRequests(Option<u32>),
     /// 503 as a Status, with `Retry-After` if given.
     Unavailable(Option<u32>),
@@ -36,15 +36,15 @@ pub(crate) enum Fault {
     InternalError,
     /// 504 as a Status.
     Timeout,
-    /// 502 with a page in HTML, as of a load balancer.
+    /// 502 with an HTML page, as from a load balancer.
     HtmlBadGateway,
     /// 401, though the credentials are right.
     Unauthorized,
     /// 410, as if the continue token were too old.
     Expired,
-    /// 200 with a body that is no JSON.
+    /// 200 with a body that is not JSON.
     InvalidJson,
-    /// 200 with the first half of the JSON, sent as if that were all.
+    /// 200 with the first half of the JSON, sent as if that were everything.
     TruncatedJson,
     /// 200 with an object of another kind.
     WrongKind,
@@ -52,18 +52,18 @@ pub(crate) enum Fault {
     Warning(String),
     /// Any other answer.
     Answer(Answer),
-    /// The connection is closed unheard where it has served a request before: the server closed it
-    /// right after that, but not before the client sent this one.
+    /// The connection is closed before the request is read, if it has served one before: the server closed it
+    /// right after that one, but not before the client sent this one.
     CutWhereKept,
-    /// The server does not act on it: it gets lost on the way, or somebody before it answers.
+    /// The server does not execute it: it is lost on the way, or an intermediary answers.
     Unheard,
-    /// The server acts on it only so much later, whatever it answers.
+    /// The server executes it only this much later, whatever it answers.
     Late(Duration),
-    /// Somebody else does this right before.
+    /// Someone else does this right before.
     Before(fn(&mut Cluster)),
 }
 
-/// Which requests a fault befalls.
+/// The requests that a fault affects.
 #[derive(Debug, Clone)]
 pub(crate) struct When {
     method: Option<&'static str>,
@@ -79,38 +79,38 @@ impl When {
         Self { method: None, prefix: prefix.to_owned(), except: None, from: 1, count: usize::MAX }
     }
 
-    /// Of these all but those whose path starts with `prefix`, too.
+    /// Excludes those whose path starts with `prefix`, too.
     pub(crate) fn except(mut self, prefix: &str) -> Self {
         self.except = Some(prefix.to_owned());
         self
     }
 
-    /// Of these only those with a method.
+    /// Selects only those with a method.
     pub(crate) fn method(mut self, method: &'static str) -> Self {
         self.method = Some(method);
         self
     }
 
-    /// Of these only the nth, counted from 1.
+    /// Selects only the nth, counted from 1.
     pub(crate) fn nth(mut self, n: usize) -> Self {
         (self.from, self.count) = (n, 1);
         self
     }
 
-    /// Of these only the first n.
+    /// Selects only the first n.
     pub(crate) fn first(mut self, n: usize) -> Self {
         (self.from, self.count) = (1, n);
         self
     }
 
-    /// Of these the nth and all later ones.
+    /// Selects the nth and all later ones.
     pub(crate) fn from(mut self, n: usize) -> Self {
         (self.from, self.count) = (n, usize::MAX);
         self
     }
 }
 
-/// A fault with its condition and a count of the requests that it was asked about.
+/// A fault with its condition and the number of requests checked.
 pub(crate) struct Rule {
     when: When,
     fault: Fault,
@@ -118,7 +118,7 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    /// A rule that has seen no request.
+    /// Returns a rule that has seen no request.
     pub(crate) fn new(when: When, fault: Fault) -> Self {
         Self { when, fault, seen: AtomicUsize::new(0) }
     }
@@ -136,10 +136,10 @@ impl Rule {
     }
 }
 
-/// All that happens to one request.
+/// Everything that happens to one request.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    /// Added before it is looked at.
+    /// Added before it is processed.
     pub(crate) request_delay: Duration,
     /// Added before the answer is sent.
     pub(crate) answer_delay: Duration,
@@ -149,11 +149,11 @@ pub(crate) struct Effects {
     pub(crate) hangs: bool,
     /// How much of the answer is sent.
     pub(crate) extent: Extent,
-    /// Whether a connection that served before is closed instead.
+    /// Whether the connection is closed instead if it has served a request before.
     pub(crate) cut_where_kept: bool,
-    /// Whether the server never acts on it.
+    /// Whether the server never executes it.
     pub(crate) unheard: bool,
-    /// How much later it acts on it.
+    /// How much later the server executes it.
     pub(crate) late: Option<Duration>,
     /// What others do before.
     pub(crate) before: Vec<fn(&mut Cluster)>,
@@ -161,7 +161,7 @@ pub(crate) struct Effects {
 }
 
 impl Effects {
-    /// What the rules do to that request, which they count.
+    /// Applies the rules to a request, which they count.
     pub(crate) fn of(rules: &[Rule], request: &Request) -> Self {
         let mut effects = Self::default();
         // Every rule must count, so none may be skipped.
@@ -184,7 +184,7 @@ impl Effects {
         effects
     }
 
-    /// The answer as the faults leave it.
+    /// Returns the answer as changed by the faults.
     pub(crate) fn change(&self, request: &Request, answer: Answer) -> Answer {
         let changes = self.changes.iter();
         changes.fold(answer, |answer, fault| changed(fault, request, answer))

@@ -1,5 +1,5 @@
-//! As much HTTP/1.1 as an API server needs: requests with a head and at most a `Content-Length` of
-//! body, answers with a length or in chunks, keep-alive, gzip. It knows nothing of Kubernetes.
+//! The subset of HTTP/1.1 that an API server needs: requests with a head and a body with at most a
+//! `Content-Length`, answers with a length or in chunks, keep-alive, gzip. It knows nothing about Kubernetes.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -10,8 +10,8 @@ use flate2::write::GzEncoder;
 /// The largest head and the largest body that are read.
 const LIMIT: usize = 1 << 20;
 
-/// Bodies of at most this size are sent with their length, larger ones in chunks: what fits the
-/// buffer of Go's server.
+/// Bodies of at most this size are sent with their length, larger ones in chunks: the buffer size of
+/// Go's server.
 const UNCHUNKED: usize = 2048;
 
 /// The API server compresses from this size on (`defaultGzipThresholdBytes`).
@@ -44,13 +44,13 @@ impl Request {
     }
 }
 
-/// The value beside the first `name`.
+/// Returns the value of the first `name`.
 pub(crate) fn find<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let found = pairs.iter().find(|(key, _)| key == name);
     found.map(|(_, value)| value.as_str())
 }
 
-/// What is sent back.
+/// An answer to send.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     /// The status code.
@@ -71,18 +71,18 @@ impl Answer {
         }
     }
 
-    /// JSON; the real server ends it with a line break.
+    /// JSON; the real server ends it with a newline.
     pub(crate) fn json(status: u16, mut body: String) -> Self {
         body.push('\n');
         Self::new(status, "application/json", body)
     }
 
-    /// Plain text, as Go's `http.Error` writes it but for the line break.
+    /// Plain text, as Go's `http.Error` writes it except for the newline.
     pub(crate) fn text(status: u16, body: &str) -> Self {
         Self::new(status, "text/plain; charset=utf-8", body)
     }
 
-    /// The answer with one header more.
+    /// Adds one header.
     pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
@@ -103,12 +103,12 @@ pub(crate) enum Extent {
     HalfTheBody,
 }
 
-/// Reads the next request. `None` says that the connection has ended or shall end: the peer closed
+/// Reads the next request. `None` means that the connection has ended or should end: the peer closed
 /// it between requests, or `stop` became true.
 ///
 /// # Errors
 ///
-/// The connection's, and `InvalidData` for what is no request.
+/// The connection's, and `InvalidData` if it is not a request.
 pub(crate) fn read_request(
     stream: &mut dyn Read,
     buffer: &mut Vec<u8>,
@@ -138,7 +138,7 @@ pub(crate) fn read_request(
     Ok(Some(request))
 }
 
-/// Reads once more, whatever time that takes. False at the end.
+/// Reads once more, however long that takes. Returns false at the end.
 fn fill(stream: &mut dyn Read, buffer: &mut Vec<u8>, stop: &dyn Fn() -> bool) -> io::Result<bool> {
     let mut bytes = [0; 8192];
     loop {
@@ -158,7 +158,7 @@ fn fill(stream: &mut dyn Read, buffer: &mut Vec<u8>, stop: &dyn Fn() -> bool) ->
     }
 }
 
-/// Whether a read only found nothing yet.
+/// Whether a read has merely found nothing yet.
 pub(crate) fn is_timeout(error: &io::Error) -> bool {
     use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
     matches!(error.kind(), WouldBlock | TimedOut | Interrupted)
@@ -193,7 +193,7 @@ fn parse_head(head: &[u8]) -> Option<Request> {
     })
 }
 
-/// Resolves `%XX`; what is no such escape stays as it is.
+/// Decodes `%XX`; invalid escapes stay as they are.
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -213,7 +213,7 @@ fn hex(digit: u8) -> Option<u8> {
     u8::try_from(value).ok()
 }
 
-/// Sends an answer, or as much of it as `extent` says, and waits for `pause` between head and body.
+/// Sends an answer, or the part that `extent` allows, and waits for `pause` between head and body.
 ///
 /// # Errors
 ///
@@ -294,5 +294,5 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-/// How long a read waits before it looks whether the server shall stop.
+/// How long a read waits before it checks whether the server should stop.
 pub(crate) const POLL: Duration = Duration::from_millis(50);

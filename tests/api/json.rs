@@ -1,6 +1,6 @@
-//! JSON in the order in which the API server writes it. A list's `metadata`, with its continue
-//! token, stands before its `items`; a client that reads from a stream may rely on that, and
-//! `serde_json` alone would sort them the other way round.
+//! JSON in the API server's field order. A list's `metadata`, with its continue token, precedes
+//! its `items`; a client that reads from a stream may rely on that, but `serde_json` alone would
+//! sort them the other way round.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ const FIRST: &[&str] = &[
     "spec",
 ];
 
-/// Compact JSON with the fields in the server's order.
+/// Returns compact JSON with the fields in the server's order.
 pub(crate) fn ordered(value: &Value) -> String {
     let mut text = String::new();
     write(value, &mut text);

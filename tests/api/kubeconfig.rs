@@ -1,4 +1,4 @@
-//! Kubeconfig files for a running server, in a directory of their own that goes with them.
+//! Kubeconfig files for a running server, each in its own directory, which is deleted with it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use super::authorize::token;
 use super::base64;
 use super::server::Server;
 
-/// What an exec plugin has in its environment, and no output may ever show.
+/// In the environment of an exec plugin; no output may ever show it.
 pub(crate) const EXEC_SECRET: &str = "secret-in-the-environment";
 
-/// The credentials in a kubeconfig. Users are made by being named; "admin" may do everything.
+/// The credentials in a kubeconfig. Naming a user creates it; "admin" may do everything.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Auth<'a> {
     /// The token of a user.
@@ -22,11 +22,11 @@ pub(crate) enum Auth<'a> {
     BadToken,
     /// A client certificate of a user, in the file itself.
     Certificate(&'a str),
-    /// A client certificate that the server's authority did not sign for anybody.
+    /// A client certificate that the server's authority did not sign.
     BadCertificate,
     /// An exec credential plugin.
     Exec(Exec<'a>),
-    /// None.
+    /// No credentials.
     None,
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum Exec<'a> {
     Certificate(&'a str),
     /// It prints a secret to stdout, a reason to stderr, and exits with 3.
     Fails,
-    /// It prints what is no ExecCredential, with a secret in it.
+    /// It prints something other than an ExecCredential, containing a secret.
     Garbage,
     /// It prints nothing for half a minute.
     Hangs,
@@ -47,14 +47,14 @@ pub(crate) enum Exec<'a> {
     Missing,
 }
 
-/// A kubeconfig file. Dropping it removes the file and what stands beside it.
+/// A kubeconfig file. Dropping it removes the file and its directory.
 #[derive(Debug)]
 pub(crate) struct Kubeconfig {
     directory: PathBuf,
 }
 
 impl Kubeconfig {
-    /// Writes a file with the one context `test`, in which the namespace is `default`.
+    /// Writes a file with the single context `test`, whose namespace is `default`.
     pub(crate) fn write(server: &Server, auth: &Auth<'_>) -> Self {
         static WRITTEN: AtomicUsize = AtomicUsize::new(0);
         let number = WRITTEN.fetch_add(1, Ordering::SeqCst);
@@ -80,18 +80,18 @@ impl Kubeconfig {
             }}],
             "users": [{"name": "test-user", "user": config.user(server, auth)}],
         });
-        // JSON is YAML too, and needs no other writer.
+        // JSON is also YAML, and needs no other writer.
         let text = serde_json::to_string_pretty(&text).expect("JSON");
         fs::write(config.path(), text).expect("a kubeconfig");
         config
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> PathBuf {
         self.directory.join("config")
     }
 
-    /// The directory, in which a test may put more.
+    /// Returns the directory, in which a test may put more.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
@@ -104,7 +104,7 @@ impl Kubeconfig {
         fs::write(self.path(), config.to_string()).expect("a kubeconfig");
     }
 
-    /// What the exec plugin got as `KUBERNETES_EXEC_INFO`, once for each time that it ran.
+    /// Returns what the exec plugin got as `KUBERNETES_EXEC_INFO`, once for each run.
     pub(crate) fn exec_runs(&self) -> Vec<String> {
         let text = fs::read_to_string(self.directory.join("runs")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
@@ -155,8 +155,8 @@ impl Kubeconfig {
         let script = self.directory.join("plugin.sh");
         fs::write(&script, record + &act).expect("an exec plugin");
         let missing = matches!(exec, Exec::Missing);
-        // The shell reads the script: one that was just written may still be open in a process
-        // forked meanwhile, and then it could not be executed itself.
+        // The shell reads the script: a file that was just written may still be open in a process
+        // forked in the meantime, and then it could not be executed itself.
         json!({
             "apiVersion": "client.authentication.k8s.io/v1",
             "command": if missing { "no-such-credential-plugin" } else { "/bin/sh" },
@@ -170,7 +170,7 @@ impl Kubeconfig {
 
 impl Drop for Kubeconfig {
     fn drop(&mut self) {
-        // What is left lies below the target directory.
+        // Leftovers are below the target directory.
         drop(fs::remove_dir_all(&self.directory));
     }
 }

@@ -13,7 +13,7 @@ use super::http::{Answer, Request};
 use super::json::{ordered, string};
 use super::objects::{Cluster, Collection, Object};
 
-/// Answers a request for a list. The `kind` of its objects stands behind their group version.
+/// Answers a request for a list. The `kind` of its objects follows their group version.
 pub(crate) fn list(
     cluster: &Cluster,
     collection: Option<&Collection>,
@@ -79,7 +79,7 @@ fn page<'a>(
             })
         })
         .filter(|((its, _), _)| namespace.is_none_or(|namespace| namespace == its));
-    // Other servers' lists come whole, whatever was asked for, and have no version.
+    // Lists of other servers are never paged, whatever the request, and have no version.
     if target.group.ends_with("metrics.k8s.io") {
         let all = objects.map(|(_, object)| object);
         return Ok((json!({}), all.filter(|object| selects(object)).collect()));
@@ -108,7 +108,7 @@ fn page<'a>(
     let mut metadata = json!({"resourceVersion": cluster.revision.to_string()});
     if remaining > 0 {
         metadata["continue"] = json!(token(cluster.revision, &format!("{last}\0")));
-        // With a selector the server does not know how many of them will match.
+        // With a selector the server does not know how many of the rest will match.
         if labels.is_empty() && fields.is_empty() {
             metadata["remainingItemCount"] = json!(remaining);
         }
@@ -117,7 +117,7 @@ fn page<'a>(
 }
 
 impl Collection {
-    /// An object as it was at a revision; none where it was not there yet.
+    /// Returns an object as it was at a revision; `None` if it did not exist yet.
     fn at(&self, revision: i64, key: &(String, String)) -> Option<&Object> {
         let versions = self.earlier.iter().filter(|(its, _)| its == key).map(|(_, object)| object);
         versions.chain(self.objects.get(key)).rfind(|object| object.revision() <= revision)
@@ -136,7 +136,7 @@ fn too_old() -> Answer {
     status(410, "Expired", "The resourceVersion for the provided list is too old.", None)
 }
 
-/// Where a list goes on, relative to what is listed, as storage keys are.
+/// Returns where a list continues, relative to what is listed, as storage keys are.
 fn start_key(namespace: Option<&str>, (its, name): &(String, String)) -> String {
     match namespace {
         Some(_) => format!("/{name}"),
@@ -152,7 +152,7 @@ fn token(revision: i64, start: &str) -> String {
 }
 
 impl Cluster {
-    /// Where to continue, `storage.DecodeContinue`; the 400 for what is no token and the 410 for
+    /// Returns where to continue, `storage.DecodeContinue`; the 400 for an invalid token and the 410 for
     /// one from before the history was compacted.
     fn continued(&self, text: &str) -> Result<String, Box<Answer>> {
         let invalid = |cause: String| {
@@ -174,8 +174,8 @@ impl Cluster {
     }
 }
 
-/// The 410 for an old token, `etcd3.handleCompactedErrorForPaging`, with one that goes on in the
-/// present.
+/// Returns the 410 for an old token, `etcd3.handleCompactedErrorForPaging`, with a token that continues
+/// with the current state.
 pub(crate) fn expired(old: &str) -> Answer {
     let old = base64::decode_url(old).unwrap_or_default();
     let old: Value = serde_json::from_slice(&old).unwrap_or_default();
@@ -201,7 +201,7 @@ fn bad_request(message: &str) -> Answer {
     status(400, "BadRequest", message, None)
 }
 
-/// A parameter's label selector; everything if there is none.
+/// Returns a parameter's label selector; everything if it is missing.
 pub(crate) fn label_selector(text: Option<&str>) -> Result<Selector, Box<Answer>> {
     Selector::parse(text.unwrap_or_default()).map_err(|error| {
         // The parameter is parsed by a decoder that does not say which step failed.
@@ -211,7 +211,7 @@ pub(crate) fn label_selector(text: Option<&str>) -> Result<Selector, Box<Answer>
     })
 }
 
-/// Field, value, and whether they shall be equal.
+/// Field, value, and whether they must be equal.
 type Term = (String, String, bool);
 
 fn field_selector(text: Option<&str>, target: &Target) -> Result<Vec<Term>, Box<Answer>> {
@@ -270,7 +270,7 @@ fn supported_fields(resource: &str) -> &'static [&'static str] {
     }
 }
 
-/// What field selectors may ask of an object.
+/// Returns the fields of an object that field selectors may use.
 pub(crate) fn fields_of(resource: &str, object: &Value) -> BTreeMap<String, String> {
     let pointer = |field: &str| format!("/{}", field.replace('.', "/"));
     supported_fields(resource)

@@ -1,4 +1,4 @@
-//! The custom and the external metrics API, as an adapter behind the API server answers them.
+//! The custom and external metrics APIs, as an adapter behind the API server answers them.
 
 use kubectl_hpa::apimachinery::selector::Labels;
 use serde_json::{Value, json};
@@ -17,12 +17,12 @@ use super::recorded::exchange;
 pub(crate) struct CustomMetric {
     /// The metric.
     pub(crate) name: String,
-    /// The resource of the object as paths have it: `pods`, `ingresses.networking.k8s.io`, and
+    /// The resource of the object as in paths: `pods`, `ingresses.networking.k8s.io`, and
     /// `namespaces` for values of a namespace itself.
     pub(crate) resource: String,
     /// Kind and `apiVersion` of the object.
     pub(crate) kind: [String; 2],
-    /// The object's namespace; of a namespace, itself.
+    /// The object's namespace; for a namespace, its own name.
     pub(crate) namespace: String,
     /// The object's name.
     pub(crate) object: String,
@@ -30,9 +30,9 @@ pub(crate) struct CustomMetric {
     pub(crate) value: String,
     /// RFC 3339.
     pub(crate) timestamp: String,
-    /// The seconds over which it was computed.
+    /// The length of the window in seconds.
     pub(crate) window: Option<i64>,
-    /// What a metric selector is matched with.
+    /// The labels for metric selectors.
     pub(crate) labels: Labels,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct ExternalMetric {
     pub(crate) name: String,
     /// The namespace.
     pub(crate) namespace: String,
-    /// What the selector is matched with.
+    /// The labels for the selector.
     pub(crate) labels: Labels,
     /// A quantity.
     pub(crate) value: String,
@@ -144,7 +144,7 @@ impl Metrics {
         answer("MetricValueList", target, &items)
     }
 
-    /// Answers for `.../namespaces/NS/METRIC`; a metric that no one has is an empty list.
+    /// Answers for `.../namespaces/NS/METRIC`; the answer for an unknown metric is an empty list.
     pub(crate) fn external(&self, target: &Target, request: &Request) -> Answer {
         let selector = match label_selector(request.parameter("labelSelector")) {
             Ok(selector) => selector,
@@ -179,7 +179,7 @@ fn answer(kind: &str, target: &Target, items: &[Value]) -> Answer {
     Answer::json(200, ordered(&list))
 }
 
-/// A value in the shape of the version asked for.
+/// Returns a value in the shape of the requested version.
 fn custom_json(value: &CustomMetric, version: &str, selector: &Value) -> Value {
     let namespace = match value.resource.as_str() {
         "namespaces" => "",
@@ -210,8 +210,8 @@ fn custom_json(value: &CustomMetric, version: &str, selector: &Value) -> Value {
     item
 }
 
-/// The LabelSelector with which an adapter repeats a metric selector: `metav1.ParseToLabelSelector`
-/// for terms of equality, and null for others, which no test has needed.
+/// Returns the LabelSelector with which an adapter repeats a metric selector: `metav1.ParseToLabelSelector`
+/// for equality terms, and null for others, which no test has needed.
 fn selector_json(text: &str) -> Value {
     let terms = text.split(',').map(|term| term.split_once('='));
     let Some(terms) = terms.collect::<Option<Vec<_>>>() else {

@@ -1,6 +1,6 @@
 //! A Kubernetes API server for tests: real sockets, TLS and HTTP/1.1 on the loopback interface, with
-//! the answers that a v1.36.2 server gave when `tests/wire` was recorded, and switches for what goes
-//! wrong in practice.
+//! the answers that a v1.36.2 server gave when `tests/wire` was recorded, and switches for common
+//! failures.
 //!
 //! A test fills a [`Cluster`] (usually [`Cluster::recorded`]), starts a [`Server`] with it, hands
 //! the program under test a [`Kubeconfig`], and afterwards reads the requests that arrived. Nothing
@@ -19,9 +19,9 @@
 //! assert_eq!(server.rounds(), 3);
 //! ```
 //!
-//! What a client sees must be what the real server would say, and all that was recorded is compared
-//! with it in `api_server.rs`. Where the recording is silent (429, 500, 504, 406, 410, impersonation)
-//! the words follow the Kubernetes sources without having been compared with a server.
+//! A client sees what the real server would say, and everything recorded is compared with it in
+//! `api_server.rs`. Where the recording has nothing (429, 500, 504, 406, 410, impersonation)
+//! the messages follow the Kubernetes sources, but have not been compared with a server.
 
 #![allow(dead_code, reason = "every test binary that includes the module uses another part of it")]
 

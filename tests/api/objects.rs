@@ -1,5 +1,5 @@
-//! What a cluster holds, and how a test fills it: the recorded objects, and helpers to add others,
-//! to take rights away and to make requests fail.
+//! The content of a cluster, and how a test fills it: the recorded objects, and helpers to add others,
+//! to revoke rights and to make requests fail.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,26 +23,26 @@ const RECORDED_REVISION: i64 = 596;
 /// When the recording was made, as `Date` headers write it.
 pub(crate) const RECORDED_DATE: &str = "Sat, 21 Nov 2026 07:07:13 GMT";
 
-/// Everything that a server answers from. Helpers change it in place and can be chained.
+/// Everything that a server answers from. Helpers modify it in place and can be chained.
 pub(crate) struct Cluster {
     pub(super) transport: Transport,
     pub(super) latency: Duration,
-    /// Whether an answer once given is kept, compressed, for all who ask again.
+    /// Whether an answer once given is kept, compressed, for repeated requests.
     pub(super) keeps: bool,
     pub(super) clock: Clock,
     pub(super) faults: Vec<Rule>,
     pub(super) rights: Rights,
     pub(super) discovery: Discovery,
     pub(super) metrics: Metrics,
-    /// Answers that stand whatever the cluster holds, by method and path.
+    /// Fixed answers by method and path, regardless of the cluster's content.
     pub(super) overrides: BTreeMap<(String, String), Answer>,
-    /// JSON at paths that are not those of objects.
+    /// JSON at other paths than those of objects.
     pub(super) documents: BTreeMap<String, String>,
     /// By group version and resource.
     collections: BTreeMap<(String, String), Collection>,
-    /// How many writes of a scale took effect.
+    /// How many writes of a scale were executed.
     pub(crate) scaled: usize,
-    /// The present `resourceVersion`.
+    /// The current `resourceVersion`.
     pub(super) revision: i64,
     /// Continue tokens from before this revision have expired.
     pub(super) compacted: i64,
@@ -51,11 +51,11 @@ pub(crate) struct Cluster {
 /// The clock of the server's `Date` header.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Clock {
-    /// The system's, ahead by so many seconds.
+    /// The system clock, ahead by this many seconds.
     Ahead(i64),
-    /// It stands at [`RECORDED_DATE`], when the recorded objects were fresh.
+    /// It is stopped at [`RECORDED_DATE`], when the recorded objects were fresh.
     Recorded,
-    /// The server states something that is no time.
+    /// The server states something that is not a time.
     Broken,
 }
 
@@ -64,7 +64,7 @@ pub(crate) enum Clock {
 pub(crate) struct Collection {
     pub(super) kind: String,
     pub(super) objects: BTreeMap<(String, String), Object>,
-    /// Objects as they were before they were edited, the oldest first.
+    /// Earlier states of edited objects, the oldest first.
     pub(super) earlier: Vec<((String, String), Object)>,
     /// Their scales, as JSON.
     pub(super) scales: BTreeMap<(String, String), String>,
@@ -87,19 +87,19 @@ impl Object {
     }
 }
 
-/// What a scale subresource says.
+/// The values of a scale subresource.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scale<'a> {
     /// `spec.replicas`.
     pub(crate) wanted: i32,
     /// `status.replicas`.
     pub(crate) current: i32,
-    /// `status.selector`; "" leaves it out.
+    /// `status.selector`; "" omits it.
     pub(crate) selector: &'a str,
 }
 
 impl Cluster {
-    /// A cluster with nothing but the built-in kinds, the metrics APIs and the user "admin", who
+    /// Returns a cluster with only the built-in kinds, the metrics APIs and the user "admin", who
     /// may do everything.
     pub(crate) fn empty() -> Self {
         let mut rights = Rights::default();
@@ -123,7 +123,7 @@ impl Cluster {
         }
     }
 
-    /// The recorded cluster, before anything was written to it: the HPA `nginx-deployment` in
+    /// Returns the recorded cluster, before anything was written to it: the HPA `nginx-deployment` in
     /// `default` and its Deployment, pods, events and metrics.
     pub(crate) fn recorded() -> Self {
         let mut cluster = Self::empty();
@@ -144,8 +144,8 @@ impl Cluster {
         cluster
     }
 
-    /// From now on, a request with method and path of a recorded one is answered as that was, to
-    /// all who may send it and whatever the query: `"pod metrics with the backend down"`, say.
+    /// From now on, a request with the method and path of a recorded one gets the recorded answer, for
+    /// everyone who may send it and whatever the query: `"pod metrics with the backend down"`, say.
     pub(crate) fn as_recorded(&mut self, name: &str) -> &mut Self {
         let Exchange { request, response, .. } = exchange(name);
         let path = request.path.split('?').next().unwrap_or_default();
@@ -158,7 +158,7 @@ impl Cluster {
         self
     }
 
-    /// Says these things of its version, beside what was recorded.
+    /// Merges these fields into its recorded version.
     pub(crate) fn version(&mut self, said: &Value) -> &mut Self {
         let mut version = exchange("version").response.body;
         for (field, value) in said.as_object().into_iter().flatten() {
@@ -168,66 +168,66 @@ impl Cluster {
         self
     }
 
-    /// How clients reach the server; TLS as it should be if not set. It must be set before the
+    /// Sets how clients reach the server; the default is proper TLS. It must be set before the
     /// start.
     pub(crate) fn transport(&mut self, transport: Transport) -> &mut Self {
         self.transport = transport;
         self
     }
 
-    /// How long a request and its answer are each under way.
+    /// Sets how long a request and its answer each take.
     pub(crate) fn latency(&mut self, each_way: Duration) -> &mut Self {
         self.latency = each_way;
         self
     }
 
-    /// Keeps every answer as it is sent, for whoever sends the same request again: as quick as a
-    /// server can be, for measurements. What the cluster holds and who may do what must not change.
+    /// Keeps every answer as it is sent, for repeated requests: as fast as a server can be, for
+    /// measurements. The cluster's content and rights must not change.
     pub(crate) fn keep_answers(&mut self) -> &mut Self {
         self.keeps = true;
         self
     }
 
-    /// What the `Date` header says; the system's time if not set.
+    /// Sets the `Date` header; the default is the system time.
     pub(crate) fn clock(&mut self, clock: Clock) -> &mut Self {
         self.clock = clock;
         self
     }
 
-    /// Lets the requests that `when` describes fail.
+    /// Makes the requests that `when` selects fail.
     pub(crate) fn fault(&mut self, when: When, fault: Fault) -> &mut Self {
         self.faults.push(Rule::new(when, fault));
         self
     }
 
-    /// Lets no request fail any more.
+    /// Removes all faults.
     pub(crate) fn heal(&mut self) -> &mut Self {
         self.faults.clear();
         self.overrides.clear();
         self
     }
 
-    /// Gives a user every right. Any user can authenticate; only "admin" has rights at first.
+    /// Grants a user every right. Any user can authenticate; only "admin" has rights at first.
     pub(crate) fn grant(&mut self, user: &str) -> &mut Self {
         self.rights.grant(user);
         self
     }
 
-    /// Gives a user one right. Resources are written `pods`, `pods.metrics.k8s.io`,
+    /// Grants a user one right. Resources are written `pods`, `pods.metrics.k8s.io`,
     /// `deployments.apps/scale`, `*.custom.metrics.k8s.io`; `*` is any user, verb or resource, and
-    /// `#NAME` and then `@NAMESPACE` behind the resource limit it.
+    /// `#NAME` and then `@NAMESPACE` after the resource limit it.
     pub(crate) fn allow(&mut self, user: &str, verb: &str, resource: &str) -> &mut Self {
         self.rights.allow([user, verb, resource]);
         self
     }
 
-    /// Takes one right, written as in [`allow`](Self::allow), from whoever has it.
+    /// Revokes one right, written as in [`allow`](Self::allow), from everyone.
     pub(crate) fn deny(&mut self, user: &str, verb: &str, resource: &str) -> &mut Self {
         self.rights.deny([user, verb, resource]);
         self
     }
 
-    /// Lets all continue tokens given out so far expire.
+    /// Makes all continue tokens issued so far expire.
     pub(crate) fn compact(&mut self) -> &mut Self {
         self.revision += 1;
         self.compacted = self.revision;
@@ -247,25 +247,25 @@ impl Cluster {
     }
 
     /// Serves a metrics API in these versions, the preferred one first; with none, not at all, as
-    /// where it is not installed.
+    /// if it were not installed.
     pub(crate) fn serve_versions(&mut self, group: &str, versions: &[&str]) -> &mut Self {
         self.discovery.serve_versions(group, versions);
         self
     }
 
-    /// Lets the discovery of a group have failed when the server last asked; it still serves it.
+    /// Makes the discovery of a group stale: it failed when the server last asked, but is still served.
     pub(crate) fn make_stale(&mut self, group: &str) -> &mut Self {
         self.discovery.set_freshness(group, "Stale");
         self
     }
 
-    /// No longer serves a version of a built-in group, such as `autoscaling/v2`.
+    /// Stops serving a version of a built-in group, such as `autoscaling/v2`.
     pub(crate) fn remove_version(&mut self, group_version: &str) -> &mut Self {
         self.discovery.remove_version(group_version);
         self
     }
 
-    /// Adds or replaces an object of any served kind. The metadata that a server gives are filled
+    /// Adds or replaces an object of any served kind. Metadata that a server sets is filled
     /// in; for a scalable kind so is its scale, from `spec.replicas`, `status.replicas` and the
     /// selector. Other defaults are the caller's.
     pub(crate) fn put(&mut self, mut object: Value) -> &mut Self {
@@ -285,7 +285,7 @@ impl Cluster {
         self
     }
 
-    /// Removes an object with its scale. Panics if there is none, so that no test removes nothing.
+    /// Removes an object with its scale. Panics if it does not exist, so that no test removes nothing.
     pub(crate) fn remove(&mut self, api_version: &str, kind: &str, object: [&str; 2]) -> &mut Self {
         self.revision += 1;
         let key = (object[0].to_owned(), object[1].to_owned());
@@ -352,13 +352,13 @@ impl Cluster {
         collection.objects.insert(key, object);
     }
 
-    /// The objects of a resource, if there were any.
+    /// Returns the objects of a resource, if there were any.
     pub(super) fn collection(&self, group_version: &str, resource: &str) -> Option<&Collection> {
         let key = (group_version.to_owned(), resource.to_owned());
         self.collections.get(&key)
     }
 
-    /// The objects of a kind, which must be served.
+    /// Returns the objects of a kind, which must be served.
     pub(super) fn collection_mut(&mut self, api_version: &str, kind: &str) -> &mut Collection {
         let Some((resource, _)) = self.discovery.of_kind(api_version, kind) else {
             panic!("{api_version} {kind} is not served: add it with custom_kind");
@@ -370,7 +370,7 @@ impl Cluster {
     }
 }
 
-/// The scale that the server derives from an object.
+/// Returns the scale that the server derives from an object.
 fn scale_of(object: &Value) -> String {
     let replicas = |pointer: &str, default| {
         let number = object.pointer(pointer).and_then(Value::as_i64);

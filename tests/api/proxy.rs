@@ -1,5 +1,5 @@
-//! An HTTP proxy on the loopback interface that knows CONNECT and nothing else, with a log of the
-//! places that it was asked for.
+//! An HTTP proxy on the loopback interface that only supports CONNECT, with a log of the
+//! requested hosts.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -9,20 +9,20 @@ use std::thread::JoinHandle;
 
 use super::base64;
 
-/// Whom a proxy lets through.
+/// Who may use a proxy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Gate {
-    /// Everybody.
+    /// Anyone.
     Open,
-    /// Whoever is `user:password`; all others get a 407.
+    /// Only `user:password`; everyone else gets a 407.
     For(&'static str),
     /// No one: 403.
     Closed,
-    /// It never says.
+    /// It never answers.
     Silent,
 }
 
-/// A running proxy. Dropping it ends it; connections that it made end with their sides.
+/// A running proxy. Dropping it ends it; its connections end with either side.
 pub(crate) struct Proxy {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -52,7 +52,7 @@ impl Proxy {
                         return;
                     }
                     let (Ok(stream), shared) = (stream, Arc::clone(&shared)) else { continue };
-                    // A client that goes away in the middle is none of the proxy's business.
+                    // The proxy does not care about a client that disconnects.
                     std::thread::spawn(move || drop(shared.serve(stream)));
                 }
             }
@@ -60,13 +60,13 @@ impl Proxy {
         Self { address, shared, acceptor: Some(acceptor) }
     }
 
-    /// `http://user@127.0.0.1:port`, the user with its password, if any.
+    /// Returns `http://user@127.0.0.1:port`, the user with its password, if any.
     pub(crate) fn url(&self, user: &str) -> String {
         let at = if user.is_empty() { "" } else { "@" };
         format!("http://{user}{at}{}", self.address)
     }
 
-    /// The places that it was asked for, as `host:port`.
+    /// Returns the requested hosts, as `host:port`.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -125,7 +125,7 @@ impl Shared {
             drop(io::copy(&mut back, &mut forth));
             drop(forth.shutdown(Shutdown::Write));
         });
-        // A client speaks after it has been let through, so that nothing was read ahead.
+        // A client speaks after it has been accepted, so nothing was read ahead.
         drop(io::copy(&mut client, &mut server));
         server.shutdown(Shutdown::Write)
     }

@@ -1,4 +1,4 @@
-//! What a real API server answered: one exchange a line in `tests/wire`, failures included.
+//! The recorded answers of a real API server: one exchange per line in `tests/wire`, including failures.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -9,11 +9,11 @@ use serde_json::Value;
 /// One recorded request and its answer.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Exchange {
-    /// What tells it from the others, such as "hpa not found".
+    /// What distinguishes it from the others, such as "hpa not found".
     pub(crate) name: String,
-    /// What was asked.
+    /// The request.
     pub(crate) request: Asked,
-    /// What came back.
+    /// The response.
     pub(crate) response: Answered,
 }
 
@@ -41,11 +41,11 @@ pub(crate) struct Answered {
     pub(crate) status: u16,
     /// The headers, names in lower case.
     pub(crate) headers: BTreeMap<String, String>,
-    /// The JSON, or a string that holds the text where it is none.
+    /// The JSON, or a string with the text if it is not JSON.
     pub(crate) body: Value,
 }
 
-/// All recorded exchanges, in their order. They are parsed once, for every cluster starts with them.
+/// All recorded exchanges, in order. They are parsed once, because every cluster starts with them.
 pub(crate) fn exchanges() -> &'static [Exchange] {
     static EXCHANGES: LazyLock<Vec<Exchange>> = LazyLock::new(|| {
         include_str!("../wire/kubernetes-1.36.2.jsonl")
@@ -56,7 +56,7 @@ pub(crate) fn exchanges() -> &'static [Exchange] {
     &EXCHANGES
 }
 
-/// A copy of the exchange of that name.
+/// Returns a copy of the exchange of that name.
 pub(crate) fn exchange(name: &str) -> Exchange {
     let mut exchanges = exchanges().iter();
     let found = exchanges.find(|exchange| exchange.name == name).cloned();

@@ -1,4 +1,4 @@
-//! The server itself: a thread that accepts, a thread a connection, and a log of what came.
+//! The server itself: an accepting thread, one thread per connection, and a log of the requests.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -74,7 +74,7 @@ impl Server {
         Self { shared, address, acceptor: Some(acceptor) }
     }
 
-    /// Where the server listens.
+    /// Returns the address of the server.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -88,12 +88,12 @@ impl Server {
         format!("{scheme}://{}", self.address)
     }
 
-    /// The certificate of the authority that clients are to trust, as PEM.
+    /// Returns the certificate of the authority that clients should trust, as PEM.
     pub(crate) fn authority(&self) -> &str {
         &self.shared.certificates.authority
     }
 
-    /// The client certificate of these credentials, if they are one.
+    /// Returns the client certificate of these credentials, if they are one.
     pub(crate) fn identity(&self, auth: &Auth<'_>) -> Option<Identity> {
         match auth {
             Auth::Certificate(user) | Auth::Exec(Exec::Certificate(user)) => {
@@ -139,7 +139,7 @@ impl Drop for Server {
         // The acceptor waits for a connection, so it gets one.
         drop(TcpStream::connect(self.address));
         if let Some(acceptor) = self.acceptor.take() {
-            // A thread that panicked has said so on stderr.
+            // A thread that panicked has reported it on stderr.
             drop(acceptor.join());
         }
     }
@@ -160,7 +160,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         let number = shared.connections.fetch_add(1, Ordering::SeqCst);
         let shared = Arc::clone(shared);
         threads.push(std::thread::spawn(move || {
-            // A client that goes away in the middle is none of the server's business.
+            // The server does not care about a client that disconnects.
             drop(serve(stream, number, &shared));
         }));
     }
@@ -190,7 +190,7 @@ fn serve(tcp: TcpStream, number: usize, shared: &Arc<Shared>) -> io::Result<()> 
                 Some(bearers.get(chain.first()?.as_ref()).cloned())
             };
             let ended = converse(&mut stream, &bearer, number, shared);
-            // Where an answer was cut, the end of the connection must come without a notice.
+            // If an answer was cut, the connection must end without a close notification.
             if matches!(ended, Ok(End::Orderly)) {
                 stream.conn.send_close_notify();
                 stream.flush()?;
@@ -273,7 +273,7 @@ fn converse<S: Stream>(
             shared.done(entry, user, 0);
             return Ok(End::Cut);
         }
-        // Before the body leaves: its reader may be quicker than this thread.
+        // Before the body is sent: its reader may be faster than this thread.
         let pause = || {
             shared.sleep(effects.body_delay);
             shared.done(entry, user.clone(), answer.status);
@@ -308,7 +308,7 @@ fn hang(stream: &mut dyn Stream, shared: &Shared) {
     }
 }
 
-/// The answer with the headers that every one has.
+/// Adds the headers that every answer has.
 fn dated(answer: Answer, clock: Clock) -> Answer {
     static AUDITED: AtomicUsize = AtomicUsize::new(1);
     let date = match clock {
@@ -351,7 +351,7 @@ impl Shared {
         }
     }
 
-    /// Logs a request and says where.
+    /// Logs a request and returns its index.
     fn arrived(&self, request: &Request, connection: usize) -> usize {
         let mut log = lock(&self.log);
         log.push(Recorded {

@@ -1,4 +1,4 @@
-//! Certificates made when a server starts, and the TLS configuration with them. Nothing is read
+//! Certificates created when a server starts, and the TLS configuration with them. Nothing is read
 //! from disk, and no key outlives its test.
 
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use rustls::{DigitallySignedStruct, DistinguishedName, Error, ServerConfig, Sign
 /// How the server is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Transport {
-    /// TLS with a certificate as it should be.
+    /// TLS with a proper certificate.
     #[default]
     Tls,
-    /// TLS with a certificate of an authority that the kubeconfig does not have.
+    /// TLS with a certificate of an authority that is not in the kubeconfig.
     UnknownAuthority,
     /// TLS with a certificate that has expired.
     Expired,
     /// TLS with a certificate for `api.example.test` only.
     WrongName,
-    /// Connections are taken, and nothing is ever said on them.
+    /// Connections are accepted, but nothing is ever sent.
     Silent,
     /// HTTP in the clear.
     Plain,
@@ -37,20 +37,20 @@ pub(crate) struct Identity {
     pub(crate) certificate: String,
     /// The private key.
     pub(crate) key: String,
-    /// The certificate once more, by which the server knows its bearer.
+    /// The certificate again, by which the server identifies its bearer.
     pub(crate) der: Vec<u8>,
 }
 
 /// The certificates of one server.
 pub(crate) struct Certificates {
-    /// The authority that clients are to trust, as PEM.
+    /// The authority that clients should trust, as PEM.
     pub(crate) authority: String,
     issuer: Issuer<'static, KeyPair>,
     config: Arc<ServerConfig>,
 }
 
 impl Certificates {
-    /// Makes an authority and a server certificate that is wrong where `transport` says so.
+    /// Creates an authority and a server certificate, with the fault that `transport` specifies.
     pub(crate) fn new(transport: Transport) -> Self {
         let (trusted, authority) = new_authority("kubernetes");
         let (unknown, _) = new_authority("somebody-else");
@@ -84,7 +84,7 @@ impl Certificates {
         Self { authority, issuer: trusted, config: Arc::new(config) }
     }
 
-    /// What a connection is served with.
+    /// Returns the server's configuration.
     pub(crate) fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.config)
     }
@@ -103,7 +103,7 @@ impl Certificates {
     }
 }
 
-/// The provider that clients in tests use too.
+/// Returns the provider that clients in tests also use.
 pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
@@ -124,8 +124,8 @@ fn new_authority(name: &str) -> (Issuer<'static, KeyPair>, String) {
     (Issuer::new(params, key), certificate.pem())
 }
 
-/// Takes any client certificate whose bearer has its key: as with the real server, a strange one
-/// fails no handshake and gets a 401.
+/// Accepts any client certificate whose bearer has its key: as with the real server, an unknown one
+/// does not fail the handshake but gets a 401.
 #[derive(Debug)]
 struct AnyBearer(WebPkiSupportedAlgorithms);
 

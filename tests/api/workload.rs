@@ -1,4 +1,4 @@
-//! Pods, their metrics, events and HPAs in any number, shaped as the recorded ones.
+//! Any number of pods, their metrics, events and HPAs, shaped like the recorded ones.
 
 use kubectl_hpa::apimachinery::selector::Labels;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::metrics::{CustomMetric, ExternalMetric};
 use super::objects::{Cluster, Object};
 use super::recorded::exchange;
 
-/// What stands for the name in the template of a generated object.
+/// The placeholder for the name in the template of a generated object.
 pub(crate) const NAME: &str = "@name@";
 
 impl Cluster {
@@ -26,8 +26,8 @@ impl Cluster {
         self.copies("v1", "Pod", pod, [namespace, prefix], labels, count)
     }
 
-    /// Adds `count` PodMetrics with the names that [`pods`](Self::pods) gives, taken when the
-    /// recorded ones were.
+    /// Adds `count` PodMetrics with the names that [`pods`](Self::pods) uses, with the time of the
+    /// recorded ones.
     pub(crate) fn pod_metrics(
         &mut self,
         [namespace, prefix]: [&str; 2],
@@ -41,8 +41,8 @@ impl Cluster {
         self.copies(version, "PodMetrics", metrics, [namespace, prefix], labels, count)
     }
 
-    /// Adds copies of an object that differ in name only, without building each as JSON values. The
-    /// template may have the name elsewhere, too, as [`NAME`].
+    /// Adds copies of an object that differ only in name, without building each as JSON values. The
+    /// template may have the name elsewhere as well, as [`NAME`].
     pub(crate) fn copies(
         &mut self,
         api_version: &str,
@@ -73,7 +73,7 @@ impl Cluster {
         self
     }
 
-    /// Adds a Deployment with so many running pods, each of which uses 10m of its 20m of CPU, and
+    /// Adds a Deployment with this many running pods, each of which uses 10m of its 20m of CPU, and
     /// an HPA of the same name for it, with the recorded one's spec.
     pub(crate) fn autoscaled(
         &mut self,
@@ -94,7 +94,7 @@ impl Cluster {
     }
 
     /// Adds an HPA for a target `[apiVersion, kind, name]`, with the recorded one's defaults for
-    /// what `spec` does not say, and without a status.
+    /// fields missing in `spec`, and without a status.
     pub(crate) fn hpa(
         &mut self,
         [namespace, name]: [&str; 2],
@@ -159,14 +159,14 @@ impl Cluster {
         self
     }
 
-    /// Removes all PodMetrics, as with a metrics-server that has just started.
+    /// Removes all PodMetrics, as if metrics-server had just started.
     pub(crate) fn forget_pod_metrics(&mut self) -> &mut Self {
         let version = "metrics.k8s.io/v1beta1";
         self.collection_mut(version, "PodMetrics").objects.clear();
         self
     }
 
-    /// Changes a stored object. Panics if there is none.
+    /// Changes a stored object. Panics if it does not exist.
     pub(crate) fn edit(
         &mut self,
         api_version: &str,

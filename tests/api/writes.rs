@@ -1,5 +1,5 @@
-//! What writes do: the scale of an object, the status of an HPA, an event. Uid and resourceVersion are
-//! preconditions as with the real server, whose words were recorded.
+//! The effects of writes: the scale of an object, the status of an HPA, an event. Uid and resourceVersion
+//! are preconditions as with the real server, whose messages were recorded.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::http::{Answer, Request};
 use super::json::{ordered, string};
 use super::objects::Cluster;
 
-/// Does what a request asks for; none where the server does not do it, or repeats a recorded answer.
+/// Executes a request; `None` if the server does not execute it, or repeats a recorded answer.
 pub(crate) fn act(cluster: &mut Cluster, request: &Request) -> Option<Answer> {
     if cluster.overrides.contains_key(&(request.method.clone(), request.path.clone())) {
         return None;
@@ -34,7 +34,7 @@ fn conflict(target: &Target, cause: &str) -> Answer {
     status(409, "Conflict", &text, Some(details(target)))
 }
 
-/// What stands against a write of a state on top of another.
+/// Returns why a state cannot be written on top of another.
 fn unmet(target: &Target, stored: &Value, sent: &Value) -> Option<Answer> {
     let (namespace, name) =
         (target.namespace.as_deref().unwrap_or(""), target.name.as_deref().unwrap_or(""));
@@ -130,7 +130,7 @@ fn hpa_status(
     if request.parameter("dryRun") != Some("All") {
         cluster.edit(&version, "HorizontalPodAutoscaler", [&namespace, &name], |hpa| {
             hpa["status"] = body["status"].clone();
-            // The strategy of the server resets the spec alone.
+            // The server's strategy resets only the spec.
             hpa["metadata"]["labels"] = body["metadata"]["labels"].clone();
         });
     }
@@ -156,7 +156,7 @@ fn event(cluster: &mut Cluster, request: &Request, target: &Target, mut event: V
 }
 
 impl Cluster {
-    /// Sets the replicas of an object as somebody would through its scale.
+    /// Sets the replicas of an object as someone would through its scale.
     pub(crate) fn set_replicas(
         &mut self,
         api_version: &str,

@@ -1,6 +1,6 @@
 //! The objects of an input in JSON, as users save them: the HPA `default/web`, its target, and pods that
-//! request 100m of CPU each and have been ready for an hour. Suites and unit tests build theirs of
-//! these, and change what they are about with [`with`].
+//! request 100m of CPU each and have been ready for an hour. Suites and unit tests build their inputs from
+//! these, and change what they test with [`with`].
 #![allow(dead_code, reason = "not every suite needs all of it")]
 
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// The controller's clock in most inputs.
 pub(crate) const NOW: &str = "2026-11-21T06:00:00Z";
 
-/// An object with a JSON merge patch (RFC 7386).
+/// Applies a JSON merge patch (RFC 7386) to an object.
 pub(crate) fn with(mut object: Value, patch: &Value) -> Value {
     merge(&mut object, patch);
     object
@@ -31,7 +31,7 @@ fn merge(into: &mut Value, patch: &Value) {
     }
 }
 
-/// A List of objects, as text.
+/// Returns a List of objects, as text.
 pub(crate) fn list(items: impl IntoIterator<Item = Value>) -> String {
     let items: Vec<_> = items.into_iter().collect();
     json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
@@ -41,7 +41,7 @@ fn metadata(name: &str) -> Value {
     json!({"name": name, "namespace": "default"})
 }
 
-/// An HPA with a uid for up to 100 replicas of `web`, with these fields of its spec.
+/// Returns an HPA with a uid for up to 100 replicas of `web`, with these fields of its spec.
 pub(crate) fn hpa(spec: &Value) -> Value {
     let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
     let hpa = json!({
@@ -52,7 +52,7 @@ pub(crate) fn hpa(spec: &Value) -> Value {
     with(hpa, &json!({"spec": spec}))
 }
 
-/// The scale of the target, settled.
+/// Returns the scale of the target, settled.
 pub(crate) fn scale(replicas: i32) -> Value {
     json!({
         "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": metadata("web"),
@@ -60,7 +60,7 @@ pub(crate) fn scale(replicas: i32) -> Value {
     })
 }
 
-/// A controller of v1.36.2 with these fields.
+/// Returns a controller of v1.36.2 with these fields.
 pub(crate) fn state(more: &Value) -> Value {
     let state = json!({
         "apiVersion": "kubectl-hpa/v1alpha1", "kind": "ControllerState",
@@ -69,7 +69,7 @@ pub(crate) fn state(more: &Value) -> Value {
     with(state, more)
 }
 
-/// A running pod with one container, `app`.
+/// Returns a running pod with one container, `app`.
 pub(crate) fn pod(name: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
@@ -80,12 +80,12 @@ pub(crate) fn pod(name: &str) -> Value {
     })
 }
 
-/// A container that requests CPU.
+/// Returns a container that requests CPU.
 pub(crate) fn requesting(name: &str, cpu: &str) -> Value {
     json!({"name": name, "resources": {"requests": {"cpu": cpu}}})
 }
 
-/// What the container `app` of a pod uses, measured 10 s ago.
+/// Returns the usage of the container `app` of a pod, measured 10 s ago.
 pub(crate) fn pod_metrics(pod: &str, cpu: &str) -> Value {
     json!({
         "apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
@@ -95,13 +95,13 @@ pub(crate) fn pod_metrics(pod: &str, cpu: &str) -> Value {
     })
 }
 
-/// The values of the external metric `queue`.
+/// Returns the values of the external metric `queue`.
 pub(crate) fn queue(values: &[&str]) -> Value {
     let items = values.iter().map(|value| json!({"metricName": "queue", "value": value}));
     external_values(items)
 }
 
-/// The items of the external metrics API.
+/// Returns the items of the external metrics API.
 pub(crate) fn external_values(items: impl IntoIterator<Item = Value>) -> Value {
     let items: Vec<_> = items.into_iter().collect();
     json!({
@@ -110,12 +110,12 @@ pub(crate) fn external_values(items: impl IntoIterator<Item = Value>) -> Value {
     })
 }
 
-/// The target for a resource of all containers.
+/// Returns the target for a resource of all containers.
 pub(crate) fn resource(name: &str, target: &Value) -> Value {
     json!({"type": "Resource", "resource": {"name": name, "target": target}})
 }
 
-/// The target for an external metric.
+/// Returns the target for an external metric.
 pub(crate) fn external(name: &str, target: &Value) -> Value {
     json!({"type": "External", "external": {"metric": {"name": name}, "target": target}})
 }
@@ -132,7 +132,7 @@ pub(crate) fn value(value: &str) -> Value {
     json!({"type": "Value", "value": value})
 }
 
-/// YAML in its short form, for what tables say of an object.
+/// Reads YAML in its short form, which tables use for objects.
 pub(crate) fn yaml(text: &str) -> Value {
     serde_yaml::from_str(text).expect("YAML")
 }

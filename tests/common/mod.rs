@@ -1,5 +1,5 @@
-//! The way of `explain -f` in-process, from the text of an input to the published object, without
-//! files, clock or process. What the suites share; not every one of them needs all of it.
+//! The path of `explain -f` in-process, from the text of an input to the published object, without
+//! files, clock or process. Shared by the suites; not every one of them needs all of it.
 #![allow(dead_code)]
 
 pub(crate) mod build;
@@ -18,7 +18,7 @@ use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use serde_json::Value;
 
-/// What the pass over the HPA `web` in `default` needs, from one text.
+/// Reads the input of a pass over the HPA `web` in `default` from one text.
 pub(crate) fn read(text: &str) -> Result<Input, Error> {
     let options = Options {
         name: "web".to_owned(),
@@ -28,14 +28,14 @@ pub(crate) fn read(text: &str) -> Result<Input, Error> {
     saved::read(text, &options, Timestamp::UNIX_EPOCH)
 }
 
-/// One pass, and the object that `-o json` prints of it.
+/// Runs one pass, and returns the object that `-o json` prints about it.
 pub(crate) fn explain(input: &Input) -> (Decision, Value) {
     explain_as(input, |explanation| {
         serde_json::to_value(explanation).expect("an explanation is JSON")
     })
 }
 
-/// One pass, and what is made of its explanation.
+/// Runs one pass, and returns a function's result for its explanation.
 pub(crate) fn explain_as<T>(
     input: &Input,
     form: impl FnOnce(&Explanation<'_>) -> T,
@@ -45,7 +45,7 @@ pub(crate) fn explain_as<T>(
     (pass.decision, formed)
 }
 
-/// What `predict` says about the HPA of an example, on both streams, and its exit code.
+/// Returns what `predict` prints about the HPA of an example, on both streams, and its exit code.
 #[allow(dead_code, reason = "not every suite predicts")]
 #[allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
 pub(crate) fn predict(

@@ -1,6 +1,6 @@
-//! The passes that were recorded from controllers of Kubernetes: what each was given, and what it
-//! answered. Those of v1.36.2 cover every kind of input; those of other versions are mostly inputs
-//! to which v1.36.2 answers differently.
+//! The recorded passes of Kubernetes controllers: the input and the answer of each. Those of v1.36.2
+//! cover every kind of input; those of other versions are mostly inputs that v1.36.2 answers
+//! differently.
 
 #![allow(dead_code, reason = "not every suite looks at all of it")]
 
@@ -19,32 +19,32 @@ pub(crate) struct Case {
     pub(crate) name: String,
     // Kept as text, because a number's digits are part of a quantity.
     pub(crate) input: Box<RawValue>,
-    /// The answer; null where there are several.
+    /// The answer; null if there are several.
     #[serde(default)]
     pub(crate) expected: Value,
-    /// The answers that are possible where the controller words one in random order.
+    /// The possible answers if the controller words one in random order.
     #[serde(default, rename = "expectedAnyOf")]
     any_of: Vec<Value>,
 }
 
 impl Case {
-    /// The answers of which one is right.
+    /// Returns the answers, of which one is right.
     pub(crate) fn answers(&self) -> &[Value] {
         if self.any_of.is_empty() { std::slice::from_ref(&self.expected) } else { &self.any_of }
     }
 }
 
-/// How many there are of v1.36.2.
+/// The number of passes from v1.36.2.
 pub(crate) const COUNT: usize = 507;
 
-/// Those of v1.36.2, by file and line.
+/// Returns the passes from v1.36.2, by file and line.
 pub(crate) fn cases() -> Vec<Case> {
     let cases = read("tests/vectors");
     assert_eq!(cases.len(), COUNT, "cases are missing or were added");
     cases
 }
 
-/// The same with their inputs, read once for all tests.
+/// Returns the same with their inputs, read once for all tests.
 pub(crate) fn inputs() -> &'static [(Case, Input)] {
     static INPUTS: LazyLock<Vec<(Case, Input)>> = LazyLock::new(|| {
         let read = |case: Case| {
@@ -57,7 +57,7 @@ pub(crate) fn inputs() -> &'static [(Case, Input)] {
     &INPUTS
 }
 
-/// All of a directory, by file and line.
+/// Reads all passes of a directory, by file and line.
 pub(crate) fn read(directory: &str) -> Vec<Case> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
     let entries = fs::read_dir(directory).expect("the directory of the cases");

@@ -1,7 +1,7 @@
 //! Random inputs as users save them: an HPA `default/web` of any metric types, its target, pods in
-//! every state, what the metrics APIs said, what failed, and what the controller remembers. Values
-//! come from small sets around the places where the controller changes its mind. The HPA carries a
-//! `uid` and keeps what an API server guarantees; everything else is as odd as the APIs allow.
+//! every state, the answers of the metrics APIs, failures, and the controller's history. Values
+//! come from small sets around the points where the controller changes its mind. The HPA has a
+//! `uid` and meets an API server's guarantees; everything else is as odd as the APIs allow.
 
 use std::fmt;
 
@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 
 use super::build;
 
-/// An input, in the parts that the properties take apart.
+/// An input, in the parts that the properties vary.
 #[derive(Clone)]
 pub(crate) struct Scenario {
     /// The document with clock, flags, gates, memory and errors.
     pub(crate) state: Value,
-    /// The HPAs and what they scale.
+    /// The HPAs and their targets.
     pub(crate) hpas: Vec<Value>,
     pub(crate) pods: Vec<Value>,
-    /// Items of the three metrics APIs, at most one for a pod and an object.
+    /// Items of the three metrics APIs, at most one per pod or object.
     pub(crate) pod_metrics: Vec<Value>,
     pub(crate) custom: Vec<Value>,
     pub(crate) external: Vec<Value>,
@@ -42,7 +42,7 @@ impl Scenario {
         list("v1", "List", &items).to_string()
     }
 
-    /// The same objects, those that the APIs return in no particular order in another one.
+    /// Returns the same objects, with those that the APIs return in no particular order rearranged.
     pub(crate) fn reordered(&self, ranks: &[usize]) -> Self {
         let sorted = |items: &[Value]| {
             let mut ranked: Vec<_> = ranks.iter().cycle().zip(items).collect();
@@ -86,7 +86,7 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
     )
 }
 
-/// The same with nothing to do and the leave to go to zero, which chance would hardly arrange.
+/// Returns the same with no load and permission to scale to zero, which is unlikely to occur by chance.
 fn idled(mut scenario: Scenario) -> Scenario {
     let spec = &mut scenario.hpas[0]["spec"];
     spec["minReplicas"] = json!(0);
@@ -99,12 +99,13 @@ fn idled(mut scenario: Scenario) -> Scenario {
     scenario
 }
 
-/// Another order of up to a dozen things.
+/// Returns another order of up to a dozen things.
 pub(crate) fn ranks() -> impl Strategy<Value = Vec<usize>> {
     Just((0..12).collect::<Vec<_>>()).prop_shuffle()
 }
 
-/// How many seconds something is ago: the edges of every window, period and delay, and both sides.
+/// Returns how many seconds ago something happened: the edges of every window, period and delay, and both
+/// sides.
 fn age() -> impl Strategy<Value = i64> {
     select(vec![0, 1, 10, 14, 15, 16, 29, 30, 31, 59, 60, 61, 120, 299, 300, 301, 1800, 4000])
 }
@@ -120,7 +121,7 @@ fn time() -> impl Strategy<Value = String> {
     age().prop_map(before)
 }
 
-/// Replica counts, to the edges of what fits.
+/// Replica counts, up to the limits of the type.
 fn replicas() -> impl Strategy<Value = i32> {
     prop_oneof![
         9 => select(vec![0, 0, 1, 2, 3, 4, 5, 7, 10, 11, 20, 50, 100, 1000]),
@@ -128,7 +129,7 @@ fn replicas() -> impl Strategy<Value = i32> {
     ]
 }
 
-/// What usage, requests and values may be; the numbers keep the API's freedom of notation.
+/// Amounts of usage, requests and values; the numbers keep the API's freedom of notation.
 fn amount() -> impl Strategy<Value = Value> {
     let plain = ["0", "10m", "100m", "250m", "500m", "1", "2", "3", "7", "64Mi", "1Gi"];
     let odd =
@@ -140,7 +141,7 @@ fn amount() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Custom and external metrics may be below zero, too.
+/// Custom and external metrics may also be negative.
 fn value() -> impl Strategy<Value = Value> {
     prop_oneof![
         9 => amount(),
@@ -148,7 +149,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Targets are positive: validation sees to it.
+/// Targets are positive: validation ensures that.
 fn wanted() -> impl Strategy<Value = &'static str> {
     select(vec!["1m", "100m", "0.3", "500m", "1", "1500m", "2", "10", "1e3", "100Mi", "1E", "9E"])
 }
@@ -177,7 +178,7 @@ fn identifier(name: &'static str) -> impl Strategy<Value = Value> {
     select(selectors).prop_map(move |selector| json!({"name": name, "selector": selector}))
 }
 
-/// Objects that metrics may be about. A namespace is looked up under the HPA's own name for it.
+/// Objects that metrics may describe. A namespace is looked up under the HPA's own name for it.
 fn objects() -> Vec<Value> {
     vec![
         json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "front"}),
@@ -260,7 +261,7 @@ fn hpa(name: &'static str) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// The HPA, perhaps another one, and what they scale.
+/// The HPA, perhaps another one, and their targets.
 fn hpas() -> impl Strategy<Value = Vec<Value>> {
     let selector = prop_oneof![
         12 => Just("app=web"),
@@ -303,7 +304,7 @@ fn requests() -> impl Strategy<Value = Value> {
         .prop_map(|(cpu, memory)| present(&[("cpu", cpu), ("memory", memory)]))
 }
 
-/// The entries that are there.
+/// Returns the entries that are present.
 fn present(entries: &[(&str, Option<Value>)]) -> Value {
     let there =
         entries.iter().filter_map(|(name, value)| Some(((*name).to_owned(), value.clone()?)));
@@ -367,7 +368,7 @@ fn usage() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Pods, and the usage of most of them and of some that are gone.
+/// Pods, and the usage of most of them and of some that no longer exist.
 fn pods() -> impl Strategy<Value = (Vec<Value>, Vec<Value>)> {
     let labels = (select(vec!["web", "web", "web", "web", "other"]), select(vec!["fe", "be"]));
     let pod = (labels, pod_spec(), pod_status(), weighted(0.08, time()), weighted(0.85, usage()));
@@ -398,7 +399,7 @@ fn pods() -> impl Strategy<Value = (Vec<Value>, Vec<Value>)> {
     })
 }
 
-/// What the custom metrics API holds: one value at most for each pod and object.
+/// The content of the custom metrics API: at most one value per pod and object.
 fn custom() -> impl Strategy<Value = Vec<Value>> {
     let item = |object: Value, name: &'static str| {
         weighted(0.8, (value(), time(), weighted(0.5, select(vec![0, 30, 60])))).prop_map(
@@ -454,7 +455,7 @@ fn errors() -> impl Strategy<Value = Vec<Value>> {
     prop_oneof![3 => Just(Vec::new()), 1 => vec(error, 1..3)]
 }
 
-/// What the controller remembers. An event is a number of replicas that were added or removed.
+/// The controller's history. An event is a number of replicas that were added or removed.
 fn memory() -> impl Strategy<Value = [Vec<Value>; 3]> {
     let entry = |(replicas, time)| json!({"replicas": replicas, "time": time});
     let recommendations = vec((replicas(), time()).prop_map(entry), 0..5);
@@ -471,7 +472,7 @@ fn memory() -> impl Strategy<Value = [Vec<Value>; 3]> {
 
 fn state() -> impl Strategy<Value = Value> {
     let window = || weighted(0.3, select(vec!["0s", "1s", "30s", "1m0.5s", "5m0s", "1h0m0s"]));
-    // Most of them of the version that the others are checked against.
+    // Most have the version that the others are checked against.
     let versions =
         prop_oneof![2 => Just(36u32), 1 => 27u32..39].prop_map(|minor| format!("v1.{minor}"));
     let flags =

@@ -1,5 +1,5 @@
-//! The published schemas, each complete in its file: what those of lists, predictions and applications
-//! share with that of explanations is copied into them.
+//! The published schemas, each complete in its file: the parts of explanations that lists, predictions and
+//! applications share are copied into theirs.
 
 #![allow(dead_code, reason = "every test binary that includes the module uses another part of it")]
 
@@ -35,12 +35,12 @@ pub(crate) fn apply_result() -> Value {
     read("apply-result")
 }
 
-/// A validator of a schema as it is in its file, with nothing else at hand.
+/// Returns a validator for a schema as it is in its file, without any other file.
 pub(crate) fn validator(schema: &Value) -> Validator {
     jsonschema::validator_for(schema).expect("the schema is one")
 }
 
-/// Reads a schema and an object on standard input, and fails if one does not fit the other.
+/// Reads a schema and an object from standard input, and fails if the object does not match.
 const SCRIPT: &str = "
 import json, sys
 import jsonschema
@@ -52,7 +52,7 @@ wrong = dict(right, unknown=1)
 assert not validator(schema).is_valid(wrong), 'an unknown field passes'
 ";
 
-/// Makes sure that Python's validator takes an object by the schema file alone, where it is installed.
+/// Checks that Python's validator accepts an object by the schema file alone, if it is installed.
 #[allow(clippy::print_stderr, reason = "says what is not checked")]
 #[track_caller]
 pub(crate) fn fits_elsewhere(name: &str, object: &Value) {

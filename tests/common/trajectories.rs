@@ -1,5 +1,5 @@
-//! The recorded runs of a real v1.36.2 controller: what a user could see every 5 s, and what each pass
-//! came to.
+//! The recorded runs of a real v1.36.2 controller: what a user could see every 5 s, and the result of each
+//! pass.
 #![allow(dead_code, reason = "not every suite looks at all of it")]
 #![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
 
@@ -52,7 +52,8 @@ pub(crate) fn passes(name: &str) -> Vec<Pass> {
         .collect()
 }
 
-/// What was read at each moment of a run, one every 5 s; read once, as that takes longer than a pass.
+/// Returns what was read at each moment of a run, every 5 s; read once, because that takes longer than a
+/// pass.
 pub(crate) fn moments(name: &str) -> &'static [Input] {
     static MOMENTS: LazyLock<Vec<(&str, Vec<Input>)>> = LazyLock::new(|| {
         let read = |name| {
@@ -80,14 +81,14 @@ fn moment(namespace: &str, line: &str) -> Input {
         name: "web".to_owned(),
         namespace: Some(namespace.to_owned()),
         now: Some(time),
-        // What ran, which nothing that was recorded shows.
+        // The version that ran, which the recording does not show.
         version: Some("v1.36.2".parse().unwrap()),
         ..Options::default()
     };
     assemble(objects, &options, time).unwrap()
 }
 
-/// One metric that asks for so many replicas, with its answer; without a tolerance.
+/// Returns one metric that asks for this many replicas, with its answer; without a tolerance.
 pub(crate) fn asking_for(replicas: i32) -> (Vec<MetricSpec>, Vec<MetricAnswer>) {
     let spec = MetricSpec {
         type_: "External".to_owned(),
@@ -106,9 +107,9 @@ pub(crate) fn asking_for(replicas: i32) -> (Vec<MetricSpec>, Vec<MetricAnswer>) 
     (vec![spec], vec![MetricAnswer::External(vec![value])])
 }
 
-/// The recorded proposals through stabilization and rate limits, with the memory carried from pass to
-/// pass: what was remembered before each, and the replicas after it. The controller's clock is read a
-/// little before a pass is logged, and the first pass finds an empty memory.
+/// Runs the recorded proposals through stabilization and rate limits, carrying the memory from pass to
+/// pass: returns the memory before each, and the replicas after it. The controller reads its clock a
+/// little before a pass is logged, and the first pass starts with an empty memory.
 pub(crate) fn replay(name: &str) -> Vec<(Memory, Option<i32>)> {
     let mut snapshot = moments(name)[0].snapshot.clone();
     snapshot.controller.tolerance = 0.0;

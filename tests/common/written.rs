@@ -1,4 +1,4 @@
-//! One HPA and the status that its controller last wrote, 15 seconds ago; and changes to that, each
+//! One HPA and the status that its controller last wrote, 15 seconds ago; and changes to it, each
 //! with the reasons for which this pass would write something else.
 #![allow(dead_code, reason = "not every suite looks at all of it")]
 
@@ -39,7 +39,7 @@ impl Case {
 
 const MINUTE: &str = "2026-11-21T05:59:";
 
-/// A time in the minute before the pass.
+/// Returns a time in the minute before the pass.
 fn at(second: u8) -> Value {
     json!(format!("{MINUTE}{second:02}Z"))
 }
@@ -54,7 +54,7 @@ fn condition(type_: &str, status: &str, reason: &str) -> Value {
 }
 
 impl World {
-    /// Four pods at their target, as they were at the last pass.
+    /// Returns four pods at their target, as at the last pass.
     fn new() -> Self {
         let spec = json!({
             "minReplicas": 2, "maxReplicas": 10,
@@ -108,7 +108,7 @@ impl World {
         &mut self.hpa["status"]
     }
 
-    /// Since when the status has been as it is.
+    /// Sets since when the status has been unchanged.
     fn written_at(&mut self, time: &str) {
         self.hpa["metadata"]["managedFields"][1]["time"] = json!(time);
     }
@@ -211,7 +211,7 @@ pub(crate) const CASES: [Case; 40] = [
             world.state = json!(null);
         },
         codes: &["metrics-moved"],
-        // Without a version its rules are the newest, which write this condition.
+        // Without a version, the newest rules apply, which write this condition.
         rows: &[DESIRED, "cpu", "AbleToScale", "ScaledToZero"],
     },
     Case {

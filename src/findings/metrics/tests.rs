@@ -1,5 +1,5 @@
-//! For each code a state in which it appears, and near misses in which it does not. What is expected
-//! follows from the controller's rules, by hand.
+//! For each code a state in which it appears, and near misses in which it does not. Expectations are
+//! derived by hand from the controller's rules.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn container(name: &str) -> Value {
         "name": "cpu", "container": name, "target": build::utilization(50)}})
 }
 
-/// The state with a request that fails.
+/// Returns the state with a failing request.
 fn failing(items: &[Value], api: &str, message: &str) -> Vec<Value> {
     let errors = json!([{ "api": api, "message": message }]);
     with(items, "ControllerState", &json!({ "errors": errors }))
@@ -108,7 +108,7 @@ fn an_api_that_does_not_answer() {
         ),
         ("reports a metric's error", code, failing(&external, "external", "timeout"), None),
     ]);
-    // Two metrics of an API are one finding; with a third that asks for more, the pass goes on.
+    // Two metrics of an API are one finding; with a third that asks for more, the pass continues.
     let metrics = [cpu(), container("app"), queue(&build::average("1"))];
     let mut items = failing(&state(&metrics, &["50m"]), "resource", DOWN);
     items.push(build::queue(&["5"]));

@@ -11,7 +11,7 @@ use crate::saved::file;
 use crate::saved::objects::Objects;
 use crate::snapshot::input::{Input, Options};
 
-/// The input that these objects are.
+/// Returns the input from these objects.
 fn input(items: &[Value]) -> Result<Input, Error> {
     let mut objects = Objects::default();
     file::read_text(&build::list(items.iter().cloned()), "test", &mut objects)?;
@@ -19,7 +19,7 @@ fn input(items: &[Value]) -> Result<Input, Error> {
     assemble(objects, &options, build::NOW.parse().expect("a time"))
 }
 
-/// The finding of a code over these objects, if there is one.
+/// Returns the finding of a code about these objects, if there is one.
 fn find(code: Code, items: &[Value]) -> Option<Finding> {
     let input = input(items).expect("an input");
     super::super::find(&Pass::run(input)).into_iter().find(|it| it.code() == code)
@@ -29,7 +29,7 @@ fn state() -> Value {
     build::state(&json!({"memory": "unknown"}))
 }
 
-/// An HPA for `replicas` of 50 % CPU each, at its target, as the last pass left it.
+/// Returns an HPA for `replicas` with 50 % CPU each, at its target, as the last pass left it.
 fn settled(replicas: i32) -> Value {
     let metric = build::resource("cpu", &build::utilization(50));
     build::with(
@@ -53,14 +53,14 @@ fn settled(replicas: i32) -> Value {
     )
 }
 
-/// Pods and what they use.
+/// Returns pods and their usage.
 fn pods(count: usize, cpu: &str) -> Vec<Value> {
     let name = |number: usize| format!("web-{number}");
     let both = |number| [build::pod(&name(number)), build::pod_metrics(&name(number), cpu)];
     (0..count).flat_map(both).collect()
 }
 
-/// The target, whose replicas somebody has set.
+/// Returns the target, whose replicas someone has set.
 fn deployment(replicas: i32, managed: &Value, annotations: &Value) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment",
@@ -130,13 +130,13 @@ fn a_target_that_is_not_there() {
         let want = want.map(|(missing, meant)| (missing, meant.map(str::to_owned)));
         assert_eq!(got, want, "{hpa}");
     }
-    // What the API server has said.
+    // The API server's message.
     let message = "deployments.apps \"web\" not found";
     let state = build::state(&json!({"errors": [{"api": "scale", "message": message}]}));
     let said = find(Code::TargetNotFound, &[state, build::hpa(&json!({}))]).map(|it| it.facts);
     let Some(Facts::TargetNotFound(facts)) = said else { panic!("{said:?}") };
     assert_eq!((facts.missing, facts.is_assumed, &*facts.error), (Missing::Object, false, message));
-    // An input that lacks the target says nothing of the cluster.
+    // An input that lacks the target says nothing about the cluster.
     assert_eq!(find(Code::TargetNotFound, &[build::hpa(&json!({}))]), None);
 }
 
@@ -161,7 +161,7 @@ fn a_scaled_object_that_is_paused() {
         build::with(owned(disabled.clone()), &json!({"metadata": {"ownerReferences": null}}));
     for (hpa, objects, cpu, want) in [
         (owned(disabled.clone()), object(json!({out: "true"})), "100m", Some((true, vec![out]))),
-        // It explains nothing where the metrics ask for no more.
+        // It explains nothing if the metrics do not ask for more.
         (owned(disabled.clone()), object(json!({out: "true"})), "50m", Some((false, vec![out]))),
         (owned(disabled.clone()), vec![], "100m", Some((true, vec![]))),
         // Its own behavior.
@@ -224,7 +224,7 @@ fn a_field_that_the_version_does_not_have() {
         let hpa = build::hpa(&json!({"metrics": [metric], "behavior": behavior}));
         build::with(hpa, &json!({"metadata": {"uid": uid}}))
     };
-    // 54 % is within the tolerance of 10 %, and not within one of 1 %.
+    // 54 % is within the tolerance of 10 %, but not within 1 %.
     for (version, gate, hpa, want) in [
         ("v1.34.2", None, tolerant(Some("u")), Some((false, true, true))),
         ("v1.34.2", None, tolerant(None), Some((true, true, false))),
@@ -295,7 +295,7 @@ fn replicas_that_somebody_else_set() {
     let target = deployment(8, &json!([]), &none);
     let items = with_pods([state(), settled(3), target.clone(), later], 5, "50m");
     assert_eq!(find(Code::OtherWriter, &items), None);
-    // What a pass corrects once is explained by the correction.
+    // A single correction by a pass is explained by the finding about the correction.
     let target = deployment(1, &by_hand, &none);
     let items = with_pods([state(), settled(3), target], 1, "50m");
     assert!(find(Code::OtherWriter, &items).is_some_and(|it| !it.explains));
@@ -347,7 +347,7 @@ fn a_controller_that_makes_no_passes() {
     for (hpa, lease, want) in [
         (earlier.clone(), vec![lease(lapsed)], Some("lapsed")),
         (earlier, vec![lease("2026-11-21T05:59:58.000000Z")], None),
-        // It has written a status since, so that its lease is another one.
+        // It has written a status since, so its lease is a different one.
         (settled(4), vec![lease(lapsed)], None),
         (created("2026-11-21T05:50:00Z"), vec![], Some("never")),
         (created("2026-11-21T05:59:40Z"), vec![], None),

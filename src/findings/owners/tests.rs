@@ -1,5 +1,5 @@
-//! For each code a state in which it appears, and near misses in which it does not. What is expected
-//! follows from the controller's rules, by hand.
+//! For each code a state in which it appears, and near misses in which it does not. Expectations are
+//! derived by hand from the controller's rules.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn cpu() -> Value {
     build::resource("cpu", &build::utilization(50))
 }
 
-/// The state with a change to one of its pods.
+/// Returns the state with a change to one of its pods.
 fn with_pod(items: &[Value], name: &str, patch: &Value) -> Vec<Value> {
     let change = |item: &Value| match item["kind"] == "Pod" && item["metadata"]["name"] == name {
         true => build::with(item.clone(), patch),
@@ -24,19 +24,19 @@ fn with_pod(items: &[Value], name: &str, patch: &Value) -> Vec<Value> {
     items.iter().map(change).collect()
 }
 
-/// The owner of an object, with the labels that its pods have for it.
+/// Returns the owner of an object, with the labels that it gives its pods.
 fn owned(kind: &str, name: &str, labels: &Value) -> Value {
     let group = if kind == "Job" { "batch/v1" } else { "apps/v1" };
     json!({"metadata": {"labels": labels, "ownerReferences": [
         {"apiVersion": group, "kind": kind, "name": name, "controller": true}]}})
 }
 
-/// A pod of a ReplicaSet of a Deployment.
+/// Returns a pod of a ReplicaSet of a Deployment.
 fn of_set(name: &str, hash: &str) -> Value {
     owned("ReplicaSet", &format!("{name}-{hash}"), &json!({"pod-template-hash": hash}))
 }
 
-/// The state with a target of another kind.
+/// Returns the state with a target of another kind.
 fn of_kind(items: &[Value], api_version: &str, kind: &str) -> Vec<Value> {
     let target = json!({"spec": {"scaleTargetRef": {"apiVersion": api_version, "kind": kind}}});
     with(items, "HorizontalPodAutoscaler", &target)
@@ -70,7 +70,7 @@ fn the_selector_matches_nothing() {
     let code = Code::SelectorMatchesNothing;
     let strange = selects("app=web,tier=front");
     let none = with(&strange, "Scale", &json!({"status": {"replicas": 0}}));
-    // Objects without a state do not say that they are all.
+    // Objects without a ControllerState may be incomplete.
     let mut unread = strange.clone();
     unread.retain(|item| item["kind"] != "Pod" && item["kind"] != "ControllerState");
     check(vec![
@@ -184,7 +184,7 @@ fn pods_that_a_custom_target_does_not_count() {
         }],
         share: Some(Share { metric: 0, theirs: 5, all: 105 }),
     };
-    // 35 % of 3 pods ask for 3, and 50 % of 2 pods keep them.
+    // 35 % of 3 pods ask for 3, and 50 % of 2 pods keep 2.
     let young = json!({"status": {"startTime": "2026-11-21T05:59:00Z"}});
     let code = Code::ForeignPods;
     check(vec![

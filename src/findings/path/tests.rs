@@ -1,5 +1,5 @@
-//! For each code a state in which it appears, and a near miss in which it does not. What is expected
-//! follows from the controller's rules, by hand.
+//! For each code a state in which it appears, and a near miss in which it does not. Expectations are
+//! derived by hand from the controller's rules.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::super::{Code, Facts, Severity};
 use crate::build;
 use crate::engine::decision::Direction;
 
-/// Four pods that request 100m each, with a target of 50%.
+/// Returns four pods that request 100m each, with a target of 50%.
 fn pods(cpu: &str) -> Vec<Value> {
     state(&[build::resource("cpu", &build::utilization(50))], &[cpu; 4])
 }
@@ -17,13 +17,13 @@ fn with_spec(items: &[Value], spec: &Value) -> Vec<Value> {
     with(items, "HorizontalPodAutoscaler", &json!({ "spec": spec }))
 }
 
-/// A recommendation of 6 replicas at a time.
+/// Returns a state with a recommendation of 6 replicas at a time.
 fn recommended(items: &[Value], time: &str) -> Vec<Value> {
     let recommendations = json!([{"replicas": 6, "time": time}]);
     with(items, "ControllerState", &json!({ "recommendations": recommendations }))
 }
 
-/// Scaling down at once, with more rules for a direction.
+/// Returns a behavior that scales down at once, with more rules for a direction.
 fn at_once(rules: &Value) -> Value {
     let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
     json!({ "behavior": build::with(behavior, rules) })
@@ -118,7 +118,7 @@ fn what_would_change_it_comes_from_the_engine() {
     assert_eq!((borders.fewer, borders.more), (Some(37), Some(56)));
 }
 
-/// 80% of a target that is as high as the field allows: a search that counts percents would never end.
+/// 80% of a target at the field's maximum: a search that steps through percents would never end.
 #[test]
 fn a_target_may_be_as_high_as_its_field_allows() {
     let metric = build::resource("cpu", &build::utilization(i32::MAX));

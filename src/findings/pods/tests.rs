@@ -1,5 +1,5 @@
-//! For each code a state in which it appears, and near misses in which it does not. What is expected
-//! follows from the controller's rules, by hand.
+//! For each code a state in which it appears, and near misses in which it does not. Expectations are
+//! derived by hand from the controller's rules.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn rps() -> Value {
     json!({"type": "Pods", "pods": {"metric": {"name": "rps"}, "target": build::average("10")}})
 }
 
-/// The state with a change to the objects of a kind and a name.
+/// Returns the state with a change to the objects of a kind and a name.
 fn with_one(items: &[Value], kind: &str, name: &str, patch: &Value) -> Vec<Value> {
     let change = |item: &Value| match item["kind"] == kind && item["metadata"]["name"] == name {
         true => build::with(item.clone(), patch),
@@ -30,18 +30,18 @@ fn with_one(items: &[Value], kind: &str, name: &str, patch: &Value) -> Vec<Value
     items.iter().map(change).collect()
 }
 
-/// The state with a change to some of its pods.
+/// Returns the state with a change to some of its pods.
 fn with_pods(items: &[Value], names: &[&str], patch: &Value) -> Vec<Value> {
     names.iter().fold(items.to_vec(), |items, name| with_one(&items, "Pod", name, patch))
 }
 
-/// The state without the metrics of a pod.
+/// Returns the state without the metrics of a pod.
 fn unmeasured(items: Vec<Value>, name: &str) -> Vec<Value> {
     let is_its = |item: &Value| item["kind"] == "PodMetrics" && item["metadata"]["name"] == name;
     items.into_iter().filter(|item| !is_its(item)).collect()
 }
 
-/// A pod that has not been ready since it started.
+/// Returns a pod that has not been ready since it started.
 fn unready_since(start: &str) -> Value {
     json!({
         "metadata": {"creationTimestamp": start},
@@ -55,7 +55,7 @@ fn waiting(reason: &str, restarts: i32) -> Value {
         {"name": "app", "restartCount": restarts, "state": {"waiting": {"reason": reason}}}]}})
 }
 
-/// The values of `rps` for the pods from the first on.
+/// Returns values of `rps` for the first pods.
 fn values(values: &[i64]) -> Value {
     let item = |(number, value)| {
         json!({
@@ -82,7 +82,7 @@ fn finished_pods() {
     let code = Code::FinishedPods;
     check(vec![
         ("runs", code, is("Running"), None),
-        // 30 % alone ask for 1; with the other at its request, 65 % are 3.
+        // 30 % alone ask for 1; with the other at its request, 65 % ask for 3.
         (
             "succeeded",
             code,
@@ -110,7 +110,7 @@ fn finished_pods() {
     ]);
 }
 
-/// How the pods of `uncounted-pods` do not count, with the rest of the finding.
+/// How the pods of `uncounted-pods` are left out, with the rest of the finding.
 type Uncounted = (Severity, Vec<(Group, Clause)>, Option<Alternative>);
 
 fn uncounted(items: &[Value]) -> Option<Uncounted> {
@@ -135,7 +135,7 @@ fn uncounted_pods() {
     let young = with_pods(&four, &["web-3"], &unready_since("2026-11-21T05:59:00Z"));
     let starts = (Group::Unready, Clause::InitializingNotReady);
     assert_eq!(uncounted(&young), Some((Severity::Info, vec![starts], answer(7, 7))));
-    // Pods that were ready once count for CPU, ready or not. One at 0 would make it 5.
+    // Pods that were ready once count for CPU, ready or not. One at 0 would give 5.
     let flaps = json!({"status": {"conditions": [
         {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:59:00Z"}]}});
     let counts = (Group::Ready, Clause::Counted);
@@ -152,7 +152,7 @@ fn uncounted_pods() {
     let not_ready = (Group::Unready, Clause::NotReady);
     let want = (Severity::Warning, vec![not_ready; 2], answer(4, 4));
     assert_eq!(uncounted(&none_ready), Some(want));
-    // Nothing can be computed while all pods start.
+    // Nothing can be computed while all pods are starting.
     let start = unready_since("2026-11-21T05:59:00Z");
     let all = with_pods(&four, &["web-0", "web-1", "web-2", "web-3"], &start);
     assert_eq!(uncounted(&all), Some((Severity::Error, vec![starts; 4], answer(7, 7))));
@@ -169,13 +169,13 @@ fn uncounted_pods() {
     assert_eq!(named_by(&stuck), Some(Code::NeverReady));
     assert_eq!(named_by(&unmeasured(stuck, "web-2")), None);
     assert_eq!(named_by(&young), None);
-    // A container of another name is why no pod has a value.
+    // A container with another name is why no pod has a value.
     let container = json!({"type": "ContainerResource", "containerResource": {
         "name": "cpu", "container": "ap", "target": build::utilization(50)}});
     let unknown = state(&[container], &["80m", "80m"]);
     assert!(only(Code::UnknownContainer, &unknown).is_some());
     assert_eq!(uncounted(&unknown), None);
-    // Without a difference to the answer, there is nothing to say: 100 % on the way down, as before.
+    // If the answer does not change, there is no finding: 100 % on the way down, as before.
     let low = unmeasured(state(&[cpu()], &["50m", "50m", "50m"]), "web-2");
     assert_eq!(uncounted(&low), None);
 }
@@ -293,7 +293,7 @@ fn starting_pods() {
         metric: 0,
         how: Starting::NotReady { assumed: 2 },
     };
-    // 1.5 times one pod are 2; with two more at 0, the ratio is 0.5, and the 3 stay.
+    // 1.5 times one pod is 2; with two more at 0, the ratio is 0.5, and the 3 stay.
     let two = |start| with_pods(&queue, &["web-1", "web-2"], &unready_since(start));
     let mut counted = state(&[rps()], &["1m", "1m", "1m"]);
     counted.push(values(&[10, 10, 30]));

@@ -1,5 +1,5 @@
-//! For each code a state in which it appears, and near misses in which it does not. What is expected
-//! follows from the controller's rules, by hand.
+//! For each code a state in which it appears, and near misses in which it does not. Expectations are
+//! derived by hand from the controller's rules.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn cpu(percent: i32) -> Value {
     build::resource("cpu", &build::utilization(percent))
 }
 
-/// A Deployment whose pods they are, by the ReplicaSet's name, with these containers in its template.
+/// Adds the Deployment of the pods, by the ReplicaSet's name, with these containers in its template.
 fn owned(items: &[Value], containers: &Value) -> Vec<Value> {
     let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d", "controller": true}]);
     let labels = json!({"app": "web", "pod-template-hash": "5d"});
@@ -32,7 +32,7 @@ fn owned(items: &[Value], containers: &Value) -> Vec<Value> {
     items
 }
 
-/// Pods with a further container, which the resource metrics know too.
+/// Returns pods with another container, which the resource metrics include as well.
 fn with_container(items: &[Value], container: &Value, app: &str, usage: &str) -> Vec<Value> {
     let containers = json!([build::requesting("app", "100m"), container]);
     let items = with(items, "Pod", &json!({"spec": {"containers": containers}}));
@@ -176,7 +176,7 @@ fn shares_that_differ_by_container() {
         ("not at all", code, busy, None),
         ("with one container", code, two.clone(), None),
         ("by a container of another pod", code, renamed, None),
-        // 82% of 70% of two pods, and 41% with the requests of the sidecars.
+        // 82% of 70% for two pods, and 41% with the requests of the sidecars.
         (
             "by sidecars that do not count",
             code,

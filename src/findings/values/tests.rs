@@ -1,5 +1,5 @@
-//! For each code a state in which it appears, and near misses in which it does not. What is expected
-//! follows from the controller's rules, by hand.
+//! For each code a state in which it appears, and near misses in which it does not. Expectations are
+//! derived by hand from the controller's rules.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ fn samples_that_are_old() {
     ]);
     let finding = only(code, &late).unwrap();
     assert_eq!((finding.severity, finding.explains), (Severity::Info, false));
-    // Samples from after the pass say that its time is wrong.
+    // Samples from after the pass show that its time is wrong.
     let (_, ahead) = at(-3600);
     let finding = only(code, &ahead).unwrap();
     assert_eq!((finding.severity, finding.explains), (Severity::Info, false));

@@ -220,7 +220,8 @@ fn keda(note: &KedaNote) -> String {
                 names => format!(" from {}", names.join(", ")),
             };
             format!(
-                "scalingModifiers: the HPA has {metric} in place of the external metrics; KEDA                  computes it{of}, so its value is the current one or that of --metric"
+                "scalingModifiers: the HPA has {metric} in place of the external metrics; KEDA \
+                 computes it{of}, so its value is the current one or that of --metric"
             )
         }
         KedaNote::ContainersLost { metrics } => format!(
@@ -230,16 +231,19 @@ fn keda(note: &KedaNote) -> String {
         KedaNote::NamedAsRunning { trigger, type_, metrics, with_target } => {
             let also = if *with_target { ", with its target" } else { "" };
             format!(
-                "spec.triggers[{trigger}] ({type_}): only KEDA knows the name of its metric, so it                  is {} as in the running HPA{also}",
+                "spec.triggers[{trigger}] ({type_}): only KEDA knows the name of its metric, so it \
+                 is {} as in the running HPA{also}",
                 metrics.join(", ")
             )
         }
         KedaNote::RestsAt { replicas, cooldown } => format!(
-            "KEDA itself scales to {} once no trigger has been active for {cooldown}s, and back; the              prediction is about the HPA only",
+            "KEDA itself scales to {} once no trigger has been active for {cooldown}s, and back; the \
+             prediction is about the HPA only",
             count(*replicas, "replica")
         ),
         KedaNote::Fallback { failures, replicas } => format!(
-            "spec.fallback is not part of the HPA: when a trigger has failed {}, KEDA reports a value              of its own ({})",
+            "spec.fallback is not part of the HPA: when a trigger has failed {}, KEDA reports a value \
+             of its own ({})",
             count(*failures, "time"),
             count(*replicas, "replica")
         ),

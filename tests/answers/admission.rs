@@ -1,4 +1,4 @@
-//! Manifests that a real API server of v1.36.2 took or refused, against this crate's reading,
+//! Manifests that a real API server of v1.36.2 accepted or rejected, compared with this crate's reading,
 //! defaults and validation. It runs no binary.
 
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
-//! What `apply` would make of the recorded passes: where the controller left the scale alone because it
-//! could not decide, something stands against writing that nothing forces; where it wrote, nothing does.
-//! And what comes next is foreseen for each change. Nothing is written here.
+//! What `apply` would do with the recorded passes: where the controller left the scale alone because it
+//! could not decide, some concern cannot be overridden; where it wrote, every concern can.
+//! And the next pass is predicted for each change. Nothing is written here.
 
 use crate::common;
 use crate::common::recorded;
@@ -15,13 +15,13 @@ use kubectl_hpa::pass::Pass;
 use kubectl_hpa::report::concern;
 use serde_json::Value;
 
-/// The change of a pass, and what stands against it.
+/// Returns the change of a pass, and the concerns about writing it.
 fn judged(pass: &Pass) -> (Option<Change>, Vec<Concern>) {
     let facts = GateInput { pass, going: &Going::No, leader: Leader::Unknown };
     (facts.change(), facts.concerns(&How::default()))
 }
 
-/// The status and reason of a condition that the pass set.
+/// Returns the status and reason of a condition that the pass set.
 fn condition<'v>(expected: &'v Value, kind: &str) -> Option<(&'v str, &'v str)> {
     let conditions = expected["status"]["conditions"].as_array()?;
     let found = conditions.iter().find(|condition| condition["type"] == kind)?;
@@ -44,14 +44,14 @@ fn what_the_controller_did_not_decide_is_never_written() {
         if change.is_some() {
             due += 1;
             assert!(!for_good, "{name}: {concerns:?}");
-            // Its memory is stated, so only a metric that failed can leave it open.
+            // Its memory is stated, so only a failed metric can make it uncertain.
             assert!(
                 concerns.iter().all(|concern| concern.code() == Code::Metrics),
                 "{name}: {concerns:?}"
             );
             continue;
         }
-        // An earlier pass may have set it, so the error tells whether this one went on.
+        // An earlier pass may have set it, so the error shows whether this one continued.
         let inactive =
             condition(expected, "ScalingActive").is_some_and(|(status, _)| status == "False");
         let disabled =
@@ -79,7 +79,7 @@ fn what_comes_next_is_foreseen_for_each_change() {
             let next = match next {
                 Ok(next) => next,
                 Err(e) => {
-                    // Out of bounds it is corrected even where the pods cannot be told.
+                    // Out of bounds it is corrected even if the pods are unknown.
                     let text = e.message;
                     let told = text.starts_with("the pods of the target are unknown")
                         || text.starts_with("the pass cannot be run for ");
@@ -90,7 +90,7 @@ fn what_comes_next_is_foreseen_for_each_change() {
             };
             let scale = next.pass.input.snapshot.scale.as_ref().expect("a scale");
             assert_eq!(scale.spec_replicas, change.to, "{name}");
-            // It is the controller's memory, and holds nothing of ours.
+            // It is the controller's own memory, without our change.
             let lapsed = matches!(leader, Leader::Lapsed(_));
             let want = if lapsed { Default::default() } else { pass.remembered.likely.clone() };
             assert_eq!(next.pass.remembered.likely, want, "{name}");
@@ -110,7 +110,7 @@ fn what_comes_next_is_foreseen_for_each_change() {
     assert!(["goes on", "keeps"].iter().all(|it| all.contains(it)), "{verdicts:?}");
 }
 
-/// Without past recommendations, bounds and rate limits hold as they do with them.
+/// Without past recommendations, bounds and rate limits still apply.
 #[test]
 fn ignoring_stabilization_ignores_nothing_else() {
     let mut other = 0;
@@ -123,11 +123,11 @@ fn ignoring_stabilization_ignores_nothing_else() {
         assert_eq!(ignoring.likely.scale_down_events, own.likely.scale_down_events);
         let (change, _) = judged(&Pass::with(pass.input.clone(), ignoring));
         other += usize::from(change != held);
-        // Counts that do not fit 32 bits come out below zero in the controller, too.
+        // Counts that do not fit 32 bits become negative in the controller, too.
         if let Some(Change { from, to: to @ 0.. }) = change {
             let spec = &pass.input.snapshot.hpa.spec;
             let bounds = spec.min_replicas.unwrap_or(1)..=spec.max_replicas;
-            // A rate limit may keep it from coming back into them at once.
+            // A rate limit may prevent it from returning within them at once.
             let between = from.min(to)..=from.max(to);
             let inside = bounds.contains(&to) || !between.contains(bounds.start());
             assert!(inside, "{}: {from} to {to} of {bounds:?}", case.name);
@@ -136,7 +136,7 @@ fn ignoring_stabilization_ignores_nothing_else() {
     assert!(other > 20, "only {other} are held by stabilization");
 }
 
-/// What stands against writing a change of a case whose metrics ask for 7, as text.
+/// Returns the concerns about writing a change of a case whose metrics ask for 7, as text.
 fn against(change: impl Fn(String) -> String) -> String {
     let case = written::CASES.iter().find(|case| case.name == "a memory that is not known");
     let input = change(case.expect("a case").input()).replace(r#""cpu":"25m""#, r#""cpu":"80m""#);

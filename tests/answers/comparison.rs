@@ -1,6 +1,6 @@
-//! What this pass would write beside what the controller last wrote: which items differ, and the
-//! reasons that are given, situation by situation. That they are true of a real controller is held
-//! by `tests/trajectories.rs`.
+//! What this pass would write compared with what the controller last wrote: which items differ, and the
+//! reasons given, situation by situation. `tests/trajectories.rs` checks that they are true of a real
+//! controller.
 
 use crate::common;
 use crate::common::written;
@@ -35,7 +35,7 @@ fn each_difference_has_its_reason() {
     }
 }
 
-/// The message of the only reason of a case.
+/// Returns the message of the only reason in a case.
 fn message(name: &str) -> String {
     let case = CASES.iter().find(|case| case.name == name).expect("a case");
     let found = compared(&case.input());
@@ -44,7 +44,7 @@ fn message(name: &str) -> String {
     messages[0].to_owned()
 }
 
-/// What the controller writes follows from metrics that it may read and we may not.
+/// What the controller writes depends on metrics that it may read but we may not.
 #[test]
 fn a_status_that_is_not_known_is_not_compared() {
     let case = CASES.iter().find(|case| case.name == "as it was").expect("a case");

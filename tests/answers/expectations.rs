@@ -1,4 +1,4 @@
-//! Expectations against what the controller of Kubernetes itself answered, and the three reports on
+//! Expectations checked against the answers of the Kubernetes controller itself, and the three reports on
 //! them as they are read: Markdown, JUnit and GitHub's annotations, for everyday inputs and hostile
 //! ones.
 
@@ -41,12 +41,12 @@ fn files(files: &[&str]) -> Input {
     assemble(file::read(&files).expect("files"), &options, clock).expect("an input")
 }
 
-/// 2 replicas that want to be 258.
+/// Returns 2 replicas that should become 258.
 fn growing() -> Input {
     files(&["examples/nginx"])
 }
 
-/// 8 replicas without load, and a controller of whose memory nothing is known.
+/// Returns 8 replicas without load, and a controller with unknown history.
 fn open() -> Input {
     files(&["examples/nginx/after-30s/hpa.yaml", "examples/nginx/after-30s/pods.yaml"])
 }
@@ -102,11 +102,11 @@ fn facts_are_those_of_the_controller() {
                     assert_eq!(condition["status"] == "True", flag, "{name}");
                     limited += usize::from(flag);
                 }
-                // Without a proposal the controller leaves the condition as it was.
+                // Without a proposal, the controller leaves the condition unchanged.
                 Fact::Flag(flag) => assert!(!flag, "{name}"),
                 other => assert!(explanation.proposal.is_none(), "{name}: {other}"),
             }
-            // A rescale puts a reason of its own in the place of this one.
+            // A rescale replaces this reason with its own.
             if explanation.proposal.is_some() && expected["scaleTo"].is_null() {
                 let condition = condition("AbleToScale").expect("the condition");
                 let reason = condition["reason"].as_str().expect("a reason");
@@ -185,7 +185,7 @@ exit code 4
 /// A load that rises and falls again.
 const LOAD: &str = "time,cpu\n0,20%\n2m,120%\n4m,0%\n15m,0%\n";
 
-/// The run over a load, or ten minutes of that which there is; then as in [`judge`].
+/// Runs a load, or ten minutes of the current one; then as in [`judge`].
 fn run_of(
     input: &Input,
     load: Option<&str>,
@@ -316,7 +316,7 @@ fn a_run_that_could_be_another_is_unknown() {
     let unmeasured = files(&["examples/nginx/hpa.yaml", "examples/nginx/state.yaml"]);
     let (truth, because, _) = of(&unmeasured, "run.mean > 0");
     assert_eq!(truth, Truth::Unknown, "{because}");
-    // At 0 replicas the pass does not depend on what is not known.
+    // At 0 replicas the pass does not depend on anything unknown.
     let mut asleep = open();
     let (known, unknown) = (Doubts::default(), Doubts { history: true, ..Doubts::default() });
     assert_eq!(Pass::run(asleep.clone()).doubts(), unknown);
@@ -326,8 +326,8 @@ fn a_run_that_could_be_another_is_unknown() {
     assert_eq!(Pass::run(asleep).doubts(), known);
 }
 
-/// Where passes have no answer, what was short is known within bounds, and the replicas only if the
-/// passes are few.
+/// If passes have no answer, the shortage is known within bounds, and the replicas only if there are few
+/// such passes.
 #[test]
 fn a_run_is_known_as_far_as_its_passes_have_answers() {
     use Truth::{False, True, Unknown};
@@ -399,8 +399,8 @@ fn what_stays_because_nothing_was_measured_does_not_pass() {
     assert_eq!(judge(&growing(), &change).1, Verdict::ChangeDue);
 }
 
-/// A state in which a pass is made or blocked: the target's replicas and selector, other objects, and
-/// what else the `ControllerState` says.
+/// Returns a state in which a pass is made or blocked: the target's replicas and selector, other objects,
+/// and other fields of the `ControllerState`.
 fn blocked(replicas: i32, selector: &str, more: &[Value], state: &Value) -> Input {
     let metrics = json!([build::external("queue", &build::average("10"))]);
     let scale = build::with(build::scale(replicas), &json!({"status": {"selector": selector}}));
@@ -432,7 +432,7 @@ fn a_blocked_answer_leaves_the_replicas_unknown_whatever_blocks_it() {
         (blocked(3, "app=web", &value(70), &fails("scale")), Some("cannot be read")),
         (blocked(3, "app=web", &value(70), &fails("mapping")), Some("cannot be read")),
         (blocked(3, "app=web", &value(70), &fails("scaleUpdate")), Some("cannot be written")),
-        // Nothing is to be written.
+        // There is nothing to write.
         (blocked(3, "app=web", &value(30), &fails("scaleUpdate")), None),
     ] {
         let all = expect(
@@ -468,7 +468,7 @@ fn what_only_the_history_leaves_open_names_the_flags_that_tell() {
     let hint = of("desired <= 8").hint.expect("a hint");
     assert!(hint.contains("--observe 5m") && hint.contains("--history none"), "{hint}");
     assert!(of("desired <= 8").because().ends_with(&hint));
-    // What holds needs none, and what would stay unknown with the history has no use for it.
+    // An expectation that holds needs no hint, nor does one that stays unknown even with the history.
     assert_eq!(of("desired <= 10").hint, None);
     assert_eq!(of("metric.cpu.value < 1").hint, None);
 }
@@ -504,7 +504,7 @@ fn json_has_each_value_or_why_there_is_none() {
     );
 }
 
-/// What is expected of the only spec, which comes from no manifest.
+/// Returns the expectations about the only spec, which is not from a manifest.
 fn alone(expectations: Vec<Expectation>) -> Judged {
     Judged { candidate: None, manifest: None, expectations }
 }
@@ -672,7 +672,7 @@ fn each_candidate_has_its_own_reports() {
 "#);
 }
 
-/// A page with every kind of part that says a text everywhere, and expectations that do.
+/// Returns a page with every kind of part, with a given text everywhere, and expectations with it.
 fn saying(text: &str) -> (Page, Vec<Expectation>) {
     let say = || text.to_owned();
     let columns = vec![("A".into(), false), ("B".into(), true)];
@@ -720,7 +720,7 @@ fn saying(text: &str) -> (Page, Vec<Expectation>) {
     (page, vec![expectation, unknown])
 }
 
-/// Text with as much as may mean something as there is room for.
+/// Text with as many special characters as there is room for.
 fn hostile() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "@admin",
@@ -787,8 +787,8 @@ fn hostile() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The text that a reader sees, if there is nothing else; outside of code elements, only what no
-/// platform looks anything up for.
+/// Returns the text that a reader sees, if there is nothing else; outside code elements, only what no
+/// platform interprets.
 fn seen_text(markdown: &str) -> Result<String, String> {
     let arena = Arena::new();
     let mut options = comrak::Options::default();

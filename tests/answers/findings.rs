@@ -1,4 +1,4 @@
-//! Findings: states rebuilt from users' threads, with the codes that answer them (`tests/cases`), and the
+//! Findings: states rebuilt from users' threads, with the codes that explain them (`tests/cases`), and the
 //! page that documents the codes.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,16 +23,16 @@ use serde_json::{Value, json};
 
 use crate::common::{self, build, recorded, trajectories};
 
-/// A state, and what there is to find in it.
+/// A state, and the findings expected in it.
 #[derive(Deserialize)]
 struct Case {
-    /// What people asked.
+    /// What users asked.
     thread: String,
     /// The name of the HPA.
     hpa: String,
     /// A List for `-f`.
     state: Value,
-    /// The codes that must appear, one of them first; if there are none, nothing above `info` may.
+    /// The codes that must appear, one of them first; if empty, nothing above `info` may appear.
     findings: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ fn root() -> &'static Path {
 }
 
 impl Case {
-    /// The pass, or the error that stands for it.
+    /// Returns the pass, or the error instead of it.
     fn pass(&self) -> Result<Pass, String> {
         let options = Options { name: self.hpa.clone(), ..Options::default() };
         let input = saved::read(&self.state.to_string(), &options, Timestamp::UNIX_EPOCH);
@@ -63,10 +63,10 @@ impl Case {
         input.map(Pass::run).map_err(with_hint)
     }
 
-    /// What is wrong with what was found.
+    /// Returns what is wrong with the findings.
     fn fault(&self) -> Option<String> {
         let found: Vec<String> = match self.pass() {
-            // An HPA that does not exist is answered by an error, which names the code.
+            // An HPA that does not exist gives an error, which names the code.
             Err(message) => {
                 self.findings.iter().filter(|code| message.contains(&**code)).cloned().collect()
             }
@@ -126,7 +126,7 @@ fn a_pass_without_an_answer_has_a_finding_that_says_so() {
     for (case, input) in recorded::inputs() {
         let pass = Pass::run(input.clone());
         let worst = findings::find(&pass).iter().map(|finding| finding.severity).min();
-        // That the controller may not read the scale, or the server fails, has no code.
+        // There is no code for a controller that may not read the scale, or a failing server.
         let has_cause = match pass.decision.block() {
             Some(Block::NoScale) => {
                 pass.decision.outcome.error.as_ref().is_some_and(|e| e.contains("not found"))
@@ -134,7 +134,7 @@ fn a_pass_without_an_answer_has_a_finding_that_says_so() {
             other => other.is_some(),
         };
         let starting = "did not receive metrics for targeted pods";
-        // Pods that are starting are ordinary, as long as the other metrics decide.
+        // Starting pods are ordinary, as long as the other metrics decide.
         let failed = pass.decision.metrics().any(|it| match &it.result {
             MetricResult::Error(e) => !e.message.contains(starting),
             MetricResult::Proposal(_) | MetricResult::Unread(_) => false,
@@ -148,7 +148,7 @@ fn a_pass_without_an_answer_has_a_finding_that_says_so() {
     assert!(silent.is_empty(), "{} without a finding:\n{}", silent.len(), silent.join("\n"));
 }
 
-/// All integers in a text, apart from those that are part of a name.
+/// Returns all integers in a text, except those that are part of a name.
 fn integers(text: &str) -> Vec<i64> {
     let words = text.split(|c: char| c.is_whitespace() || ",;()".contains(c));
     words.filter_map(|word| word.trim_end_matches('.').parse().ok()).collect()
@@ -223,7 +223,7 @@ fn what_does_not_belong_to_the_target_changes_no_finding() {
     }
 }
 
-/// The page that lists the codes, with an example of each from a case.
+/// Returns the page that lists the codes, with an example of each from a case.
 fn documentation() -> String {
     let mut text = "\
 # Findings
@@ -262,7 +262,7 @@ This page is generated from the program's own texts.
     text
 }
 
-/// What a report says of one finding.
+/// Returns a report's text about one finding.
 fn example(explanation: &Explanation<'_>, code: Code) -> String {
     let layout = Layout { width: Some(100), ..Layout::default() };
     let mut all = Page::new(explanation, true, Symbols::UNICODE);
@@ -295,7 +295,7 @@ fn a_controller_at_work_is_not_accused() {
         for input in trajectories::moments(name) {
             moments += 1;
             for finding in findings::find(&Pass::run(input.clone())) {
-                // The load of these runs goes beyond the maximum, and nothing else is wrong.
+                // The load of these runs exceeds the maximum, and nothing else is wrong.
                 let is_true = finding.code() == Code::AtMax || finding.severity == Severity::Info;
                 assert!(is_true, "{name} at {}: {finding:?}", input.snapshot.now);
             }

@@ -1,4 +1,4 @@
-//! What is answered: against recorded controllers and API servers, over random situations, and as it is
+//! The answers: compared with recorded controllers and API servers, over random situations, and as
 //! printed. One program, so that it is built once and its long tests share the processors.
 
 #[path = "../common/mod.rs"]

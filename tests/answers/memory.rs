@@ -1,7 +1,7 @@
-//! What is inferred about the controller's memory must hold, whatever it has been through: a
-//! simulated controller with its full memory goes through random loads, specs, other writers,
+//! What is inferred about the controller's memory must hold, whatever has happened to it: a
+//! simulated controller with its full memory runs through random loads, specs, other writers,
 //! failures and restarts, and at random moments the inference sees only what a user of the API
-//! could. The next pass must end inside the range. How often the range is a single count is
+//! could see. The next pass must end inside the range. How often the range is a single count is
 //! printed, by situation (`cargo test --test answers memory -- --nocapture`).
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
 #![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
@@ -22,7 +22,7 @@ use kubectl_hpa::snapshot::evidence::Evidence;
 use kubectl_hpa::snapshot::hpa::{Hpa, HpaSpec};
 use world::{Life, Shape, World};
 
-/// A time as the API shows it.
+/// Returns a time as the API shows it.
 fn whole(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap()
 }
@@ -32,23 +32,23 @@ fn whole(time: Timestamp) -> Timestamp {
 struct Share {
     moments: usize,
     certain: usize,
-    /// How often the likeliest count was the one that came.
+    /// How often the most likely count was the actual one.
     right: usize,
 }
 
-/// What the user may read besides the HPA.
+/// What the user may read in addition to the HPA.
 #[derive(Debug, Clone, Copy)]
 struct Sees {
     lease: bool,
     events: bool,
     managed_fields: bool,
-    /// Earlier states of the HPA, as far back as they tell anything.
+    /// Earlier states of the HPA, as far back as they are relevant.
     past: bool,
-    /// The target itself, as it is and with every earlier state of the HPA.
+    /// The target itself, now and at every earlier state of the HPA.
     target: bool,
 }
 
-/// Runs one world for so many passes, and looks at it between each two.
+/// Runs one world for a number of passes, and examines it between each two.
 fn run(
     seed: u64,
     passes: u64,
@@ -62,7 +62,7 @@ fn run(
     let mut states: Vec<Hpa> = Vec::new();
     for pass in 0..passes {
         let unforeseen = world.live();
-        // The moment lies between what has happened and the pass.
+        // The moment is between the last event and the pass.
         world.wait();
         let mut snapshot = world.snapshot(world.now);
         if !sees.managed_fields {
@@ -96,8 +96,8 @@ fn run(
         let died = world.died.is_some() || evidence.lease.is_none() && world.is_back();
         let truth = world.pass();
         states.push(world.hpa.clone());
-        // Without managedFields a spec that has just changed cannot be told from one that has not,
-        // nor that a leader has gone before its lease has run out.
+        // Without managedFields, a spec that has just changed looks like one that has not, and a
+        // leader that is gone looks alive until its lease expires.
         let gone = evidence.lease.is_none_or(|lease| lease.renewed + lease.duration >= seen_at);
         let hidden = !sees.managed_fields && unforeseen || died && gone;
         let Some(after) = truth.replicas_after() else {
@@ -152,7 +152,7 @@ fn run(
     }
 }
 
-/// A pass over a spec that the HPA is updated to finds what the passes over the observed one have left.
+/// A pass over a spec to which the HPA is updated finds what the passes over the observed one have left.
 fn inherits(
     changed: &mut World,
     observed: &Snapshot,
@@ -184,8 +184,8 @@ fn inherits(
     share.right += usize::from(decision.replicas_after() == Some(after));
 }
 
-/// While the metrics ask for the same, the replicas after each pass are possible by what is foretold
-/// for its time, up to the end. `controller` is that of the passes before.
+/// While the metrics ask for the same, the replicas after each pass are possible by the prediction for
+/// its time, until the end. `controller` belongs to the passes before.
 fn follows(
     mut world: World,
     observed: &Hpa,
@@ -219,7 +219,7 @@ fn follows(
         current = world.replicas;
         passes.push((world.now, current));
     }
-    // Passes need not be where they are foretold; the grid may shift at each change, and drifts.
+    // Passes need not be exactly when predicted; the grid may shift at each change, and drifts.
     let grid = period.saturating_mul(changes + 2);
     for (time, replicas) in &passes {
         let passed = time.duration_since(now).as_secs_f64() / period.as_secs_f64();
@@ -228,11 +228,11 @@ fn follows(
         let started = upcoming.partition_point(|step| step.time <= *time - slack);
         let near = upcoming[started.saturating_sub(1)..].iter();
         let near = near.take_while(|step| step.time <= *time + slack).map(|step| step.range);
-        // Until the first row, what this pass may come to holds, or what it finds.
+        // Until the first row, this pass's possible results apply, or the count it finds.
         let before = [range, Range { min: from, max: from }];
         let before = before.into_iter().filter(|_| started == 0);
         let mut possible = before.chain(near);
-        // Of a course that is known, more steps are not looked for.
+        // A known course is not followed beyond this many steps.
         let is_cut = remembered.possible.is_none() && upcoming.len() == STEPS;
         if is_cut && upcoming.last().is_some_and(|step| step.time <= *time + slack) {
             return;
@@ -248,10 +248,10 @@ fn follows(
     }
 }
 
-/// As many changes as are foretold.
+/// The number of changes that are predicted.
 const STEPS: usize = 32;
 
-/// The passes that change the replicas, and the first.
+/// Returns the passes that change the replicas, and the first.
 fn stops(passes: &[(Timestamp, i32)]) -> Vec<(Timestamp, i32)> {
     let mut stops = passes.to_vec();
     stops.dedup_by_key(|(_, replicas)| *replicas);
@@ -307,11 +307,11 @@ fn check(seeds: Vec<u64>, passes: u64, odd: bool) {
 
 /// Some hours of passes.
 const LONG: u64 = 600;
-/// As many as lead everywhere where there are a few worlds.
+/// Enough to cover everything if there are several worlds.
 const SHORT: u64 = 200;
 
-/// A few seeds that lead to each shape of a load, with `behavior` and without, each life of a controller,
-/// and to most selections of what may be read.
+/// Returns a few seeds that cover each load shape, with and without `behavior`, each kind of controller
+/// life, and most selections of what may be read.
 fn every_sort() -> Vec<u64> {
     (0..180).step_by(37).collect()
 }
@@ -321,8 +321,8 @@ fn the_next_pass_ends_inside_the_range() {
     check(every_sort(), SHORT, false);
 }
 
-/// A controller that starts with an HPA whose scale it cannot read takes the count for a
-/// recommendation at a later pass; one that starts again takes a count that no one may know of later.
+/// A controller that starts with an HPA whose scale it cannot read uses the count as a
+/// recommendation at a later pass; one that restarts uses a count that no one may know of later.
 #[test]
 fn what_once_was_outside_is_inside() {
     for seed in [1826, 2085] {

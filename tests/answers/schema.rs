@@ -1,6 +1,6 @@
-//! The published JSON Schema against everything that the program prints for the recorded passes, the
-//! examples and memories that are not known; against objects that are not what it describes; and the
-//! YAML form against the JSON form. It says nothing about whether an answer is right.
+//! The published JSON Schema compared with everything that the program prints for the recorded passes,
+//! the examples and unknown histories; with objects that it does not describe; and the YAML form compared
+//! with the JSON form. It says nothing about whether an answer is right.
 
 use crate::common::{self, build, recorded, schema as published, written};
 
@@ -41,7 +41,7 @@ fn example(directory: &str, name: &str) -> Input {
     assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("an example")
 }
 
-/// What no recorded pass came to: no API server lets the first two through, and the third is of a
+/// Results that no recorded pass has: no API server accepts the first two, and the third is of a
 /// version without recorded passes.
 fn made() -> Vec<(&'static str, String)> {
     let plain = build::hpa(&json!({"maxReplicas": 3}));
@@ -92,8 +92,8 @@ fn made() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Every input with its name: recorded, of the examples, made, each without its memory, and with what
-/// the controller last wrote.
+/// Returns every input with its name: recorded, from the examples, constructed, each also without its
+/// memory, and with what the controller last wrote.
 fn inputs() -> Vec<(String, Input)> {
     let recorded =
         recorded::inputs().iter().map(|(case, input)| (case.name.clone(), input.clone()));
@@ -131,7 +131,7 @@ fn the_schema_describes_what_is_printed() {
         if let Some(error) = validator.iter_errors(&object).next() {
             wrong.push(format!("{name}: {}: {error}", error.instance_path()));
         }
-        // Reading YAML takes longer than all the rest.
+        // Reading YAML takes longer than everything else.
         if place % 8 == 0 {
             let from_yaml: Value = serde_yaml::from_str(&yaml).expect("YAML is printed");
             if from_yaml != object {
@@ -143,7 +143,7 @@ fn the_schema_describes_what_is_printed() {
     let list = wrong.join("\n");
     assert!(wrong.is_empty(), "{} wrong:\n{list}", wrong.len());
 
-    // The inputs reach what the schema distinguishes, or the above would say little about it.
+    // The inputs must cover what the schema distinguishes, or the above would prove little.
     let mut stated = BTreeSet::new();
     constants_of_schema(&schema()["$defs"], &mut stated);
     let missed: Vec<&String> = stated.difference(&met).collect();
@@ -200,7 +200,7 @@ fn the_schema_rejects_what_is_not_printed() {
     let (_, right) = common::explain(&example("nginx/after-15s", "nginx-deployment"));
     assert!(validator.is_valid(&right));
 
-    // The steps by their rules, so that the table need not count them.
+    // Steps are found by their rules, so the table need not count them.
     let step = |rule: &str| {
         let steps = right["trace"].as_array().unwrap();
         let place = steps.iter().position(|step| step["rule"] == rule);
@@ -234,7 +234,7 @@ fn the_schema_rejects_what_is_not_printed() {
         (&metric, "proposal", &gone),
         (&format!("{metric}/pods/0"), "until", &gone),
         (&stabilize, "heldBy", &gone),
-        // With a field that it has not.
+        // With an unknown field.
         ("", "unknown", &json!(1)),
         ("/hpa", "uid", &json!("u")),
         ("/outcome", "message", &json!("")),
@@ -252,7 +252,7 @@ fn the_schema_rejects_what_is_not_printed() {
         (&format!("{metric}/proposal"), "unknown", &json!(1)),
         (&format!("{metric}/pods/0"), "namespace", &json!("default")),
         (&limit, "upWindow", &json!(300)),
-        // With a word that is none.
+        // With an unknown word.
         ("", "apiVersion", &json!("kubectl-hpa/v1alpha2")),
         ("", "kind", &json!("Prediction")),
         ("", "certainty", &json!("likely")),
@@ -320,11 +320,11 @@ fn every_property_is_described() {
     assert_eq!(bare, [""; 0]);
 }
 
-/// Where the copy begins, by its line.
+/// The line where the copy begins.
 const COPIED: &str = r#"    "copied": {"$comment": "What follows is that of explanation.json; just generate copies it."},"#;
 
-/// What other schemas copy from that of explanations: the object itself as one more definition, and
-/// all of its definitions, written as they are there.
+/// Returns what other schemas copy from the schema of explanations: the object itself as one more
+/// definition, and all of its definitions, as written there.
 fn copied() -> String {
     let text = fs::read_to_string(published::path("explanation")).expect("a schema");
     let (object, definitions) = text.split_once(",\n  \"$defs\": {\n").expect("definitions");
@@ -354,7 +354,7 @@ fn schemas_are_complete_in_one_file() {
             "{name}.json is out of date: UPDATE_SCHEMA=1 cargo test --test answers schema"
         );
     }
-    // A reference leads nowhere else, and no name is taken twice.
+    // A reference leads nowhere else, and no name is used twice.
     for name in names.into_iter().chain(["explanation"]) {
         let text = fs::read_to_string(published::path(name)).expect("a schema");
         let references = text.matches("\"$ref\": \"").count();
@@ -384,7 +384,7 @@ fn other_validators_take_what_is_printed_by_the_file_alone() {
     published::fits_elsewhere("prediction", &read(prediction("json", &flags)));
 }
 
-/// What the program prints for two HPAs and one that no API server would take.
+/// Returns what the program prints for two HPAs and one that no API server would accept.
 fn list(form: &str) -> String {
     let invalid = "\n---\n{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: \
                    {name: bad}}";
@@ -430,7 +430,7 @@ fn the_schema_of_lists_describes_what_is_printed_and_nothing_else() {
     }
 }
 
-/// What the program prints for a prediction.
+/// Returns what the program prints for a prediction.
 fn prediction(form: &str, flags: &[&str]) -> String {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/nginx");
     let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
@@ -446,7 +446,7 @@ fn prediction(form: &str, flags: &[&str]) -> String {
 
 #[test]
 fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
-    // Whatever is added to an explanation belongs to a prediction, too.
+    // Everything added to an explanation must also be in a prediction.
     let keys = |schema: &Value| -> BTreeSet<String> {
         schema["properties"].as_object().expect("properties").keys().cloned().collect()
     };
@@ -480,7 +480,7 @@ fn the_schema_of_predictions_describes_what_is_printed_and_nothing_else() {
         assert_eq!(json["overrides"].as_array().map(Vec::len), Some(flags.len()));
         assert_eq!(json["observed"]["replicas"], 4);
     }
-    // Of each kind of value one, known, as a range, and not known.
+    // One of each kind of value: known, a range, and unknown.
     let expected = "desired <= 20 and not limited and metric.cpu.utilization <= 99";
     let flags =
         ["--cpu=80%", "--history=infer", "--expect", expected, "--fail-on=stale", "--curve=cpu"];

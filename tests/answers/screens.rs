@@ -1,5 +1,5 @@
-//! Whole screens, as a person sees them: narrow, wide, without colour and with it, in ASCII, and
-//! for inputs that leave something open. A change of wording or layout shows here first.
+//! Whole screens, as a user sees them: narrow, wide, with and without color, in ASCII, and
+//! for inputs with uncertain answers. A change of wording or layout shows here first.
 
 use crate::common::{build, recorded, written};
 
@@ -324,7 +324,7 @@ fn no_line_is_wider_than_the_terminal() {
         ] {
             let layout = Layout { width: Some(width), ..Layout::default() };
             for line in screen(name, &[directory], true, &layout).lines() {
-                // A command is never broken.
+                // A command is never wrapped.
                 if line.trim_start().starts_with("$ ") {
                     continue;
                 }
@@ -335,7 +335,7 @@ fn no_line_is_wider_than_the_terminal() {
     }
 }
 
-/// The page of a recorded pass, and of one put together here.
+/// Returns the page of a recorded pass, or of one built here.
 fn words(json: &str) -> Page {
     page_of(json, false)
 }
@@ -350,7 +350,7 @@ fn page_of(json: &str, wide: bool) -> Page {
     Page::new(&explanation, wide, Symbols::ASCII)
 }
 
-/// What the page of a case says of the last status.
+/// Returns what the page of a case says about the last status.
 fn last_written(case: &str, wide: bool) -> String {
     let case = written::CASES.iter().find(|it| it.name == case).expect("a case");
     // A comment folds what only a wide screen shows.
@@ -579,7 +579,7 @@ web        cpu: 51%/50%                           3  3 (3-6)  within-tolerance
 "#);
     let wide = Layout { width: Some(120), ..Layout::default() };
     assert_eq!(shop(false, false, &wide), shop(false, false, &Layout::default()));
-    // Nothing more gives way: targets and findings stay whole.
+    // Nothing else shrinks: targets and findings stay whole.
     insta::assert_snapshot!(shop(true, false, &narrow()), @r#"
 NAMESPACE  NAME       TARGETS                          CURRENT   WANTED  FINDING
 shop       mail       queue_depth: <unknown>/30 (avg)        2        -  metrics-api-unavailable
@@ -616,7 +616,7 @@ fn pairs<'a>(page: &'a Page, title: &str) -> impl Iterator<Item = &'a (String, S
     })
 }
 
-/// What a page says of the controller's past recommendations.
+/// Returns what a page says about the controller's past recommendations.
 fn said_of_memory(json: &str) -> String {
     let page = words(json);
     let path = parts(&page, "FROM PROPOSAL TO REPLICAS").flat_map(|part| match part {
@@ -636,7 +636,7 @@ fn an_unknown_memory_is_not_that_of_a_controller_that_has_just_started() {
     let case = written::CASES.iter().find(|it| it.name == "a memory that is not known");
     let inferred = case.expect("a case").input();
     let with = |memory: &str| inferred.replace(r#""memory":"unknown""#, memory);
-    // Nothing that is left of the status says anything of its passes.
+    // Nothing left in the status says anything about its passes.
     let unknown = inferred.replace("ReadyForNewScale", "SucceededGetScale");
     insta::assert_snapshot!(said_of_memory(&unknown), @r#"
 cpu proposes 2 replicas; the history is unknown, and the current 4 are assumed to be the last recommendation.
@@ -746,7 +746,8 @@ queue is at 100% of its target, within the tolerance (90% to 110%), and keeps th
 "#);
 }
 
-/// An HPA over four replicas with one metric, pods in these phases, ready or not, and another object.
+/// Returns an HPA over four replicas with one metric, pods in these phases, ready or not, and another
+/// object.
 fn with_pods(metric: &Value, pods: &[(&str, &str, bool)], more: &Value) -> String {
     let pod = |(name, phase, is_ready): &(&str, &str, bool)| {
         let pod = build::with(build::pod(name), &json!({"status": {"phase": phase}}));
@@ -761,13 +762,13 @@ fn with_pods(metric: &Value, pods: &[(&str, &str, bool)], more: &Value) -> Strin
     build::list(items.into_iter().chain(pods.iter().map(pod)))
 }
 
-/// A table on its own.
+/// Draws a table on its own.
 fn drawn(table: &Table) -> String {
     let rows_of = table.rows.iter().map(|row| (None, row.clone())).collect();
     rows(&Overview { columns: table.columns.clone(), rows: rows_of }, None, &narrow())
 }
 
-/// The metrics, the pods and the notes of a page.
+/// Returns the metrics, the pods and the notes of a page.
 fn said_of_pods(json: &str, wide: bool) -> String {
     let page = page_of(json, wide);
     let said = page.sections.iter().flat_map(|section| {

@@ -1,11 +1,11 @@
-//! What is said of the values at which an answer changes, held against the engine itself: just below
+//! The reported values at which an answer changes, checked against the engine itself: just below
 //! and just above each of them it gives the two answers, and nothing in between changes them. The
-//! values are put in place by `set_metric` on a fresh copy, not by what the search uses.
+//! values are set with `set_metric` on a fresh copy, not with what the search uses.
 
 mod cases;
 use crate::common;
 mod shown;
-// It makes more than is needed here.
+// It has more than is needed here.
 #[allow(dead_code)]
 use crate::common::scenario;
 
@@ -79,11 +79,11 @@ fn the_scenarios_have_all_sorts_of_thresholds() {
     panic!("never found: {:?}; but {seen:?}", missing(&seen));
 }
 
-/// The thresholds that a metric may have: the effects by rising values, and what may be said of them.
+/// The kinds of thresholds that a metric may have: the effects by rising values, and what may be added.
 const SORTS: [&str; 6] =
     ["Removes Keeps Adds", "Keeps Adds", "Removes Keeps", "Adds", "not certain", "fewer, but held"];
 
-/// What is read of a scenario, with its memory or without.
+/// Reads a scenario, with or without its memory.
 fn input(scenario: &Scenario, forget: bool) -> Input {
     let mut input = common::read(&scenario.text()).expect("a scenario is read");
     if forget {
@@ -92,7 +92,7 @@ fn input(scenario: &Scenario, forget: bool) -> Input {
     input
 }
 
-/// The metrics whose thresholds can be told, by place, with the memory and the pass.
+/// Returns the metrics whose thresholds can be determined, by index, with the memory and the pass.
 fn search(input: &Input, curve: Option<usize>) -> ((Remembered, Decision), Vec<(usize, Changes)>) {
     let pass = Pass::run(input.clone());
     let all = thresholds(&pass, curve).into_iter();
@@ -116,7 +116,7 @@ fn holds(scenario: &Scenario, dice: &mut Dice, forget: bool) -> TestCaseResult {
     Ok(())
 }
 
-/// The pass with a metric at a value, and what else may come of it.
+/// The pass with a metric at a value, and its other possible results.
 struct At {
     proposal: Option<Proposal>,
     replicas: i32,
@@ -268,7 +268,7 @@ fn tell_the_truth(
     Ok(())
 }
 
-/// A value is the first of those up to the end with a quality.
+/// Asserts that a value is the first one up to the end with a property.
 fn first_is(
     said: Option<i64>,
     end: i64,
@@ -282,7 +282,7 @@ fn first_is(
     Ok(())
 }
 
-/// The same from the end on.
+/// The same, from the end.
 fn last_is(
     said: Option<i64>,
     end: i64,
@@ -296,7 +296,7 @@ fn last_is(
     Ok(())
 }
 
-/// Numbers that look random (Knuth's generator for MMIX).
+/// Pseudorandom numbers (Knuth's generator for MMIX).
 struct Dice(u64);
 
 impl Dice {
@@ -306,7 +306,7 @@ impl Dice {
         ((self.0 >> 1) % end.unsigned_abs().max(1)) as i64
     }
 
-    /// The ends of a span, and some values of it at every scale; none where it is empty.
+    /// Returns the ends of a span, and some of its values at every scale; nothing if it is empty.
     fn between(&mut self, from: i64, to: i64) -> Vec<i64> {
         if from > to {
             return Vec::new();

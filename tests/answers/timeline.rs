@@ -1,6 +1,6 @@
-//! Timelines against runs of a real v1.36.2 controller (`tests/trajectories`): from each recorded
-//! pass on, with what it remembered and the load as it was then, the replicas must come out as they
-//! did. And against a published experiment.
+//! Timelines compared with runs of a real v1.36.2 controller (`tests/trajectories`): from each recorded
+//! pass on, with its memory and the load of that time, the replicas must match. And compared with a
+//! published experiment.
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
 #![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
 
@@ -20,14 +20,14 @@ use kubectl_hpa::snapshot::{MetricAnswer, Snapshot};
 use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
 use trajectories::{NAMES, Pass, moments, passes, replay};
 
-/// So many passes are played from each on.
+/// The number of passes to play from each pass.
 const LENGTH: usize = 20;
 
-/// How the nodes of the recording were played.
+/// How the nodes of the recording were simulated.
 const TIMES: JoinTimes =
     JoinTimes { ready: SignedDuration::from_secs(8), measured: SignedDuration::from_secs(20) };
 
-/// The load at one moment: what the pods that were ready used together, and the queue.
+/// The load at one moment: the total usage of the ready pods, and the queue.
 struct Load {
     time: Timestamp,
     cpu: Option<i64>,
@@ -67,19 +67,19 @@ fn trace(loads: &[Load], start: Timestamp) -> Arc<Trace> {
     Arc::new(Trace::read(text.as_bytes(), "the recording").unwrap())
 }
 
-/// How many passes came out as recorded.
+/// How many passes matched the recording.
 #[derive(Debug, Default)]
 struct Share {
     timelines: usize,
     played: usize,
     same: usize,
     asked: usize,
-    /// Of timelines in which the load is taken to stay as it is, those for as long as it did.
+    /// For timelines with a constant load, the passes while the load was in fact constant.
     held: usize,
     held_same: usize,
 }
 
-/// Whether the load is another one at the first moment after a time than at the last one before, by
+/// Whether the load at the first moment after a time differs from the last one before, by
 /// more than rounding.
 fn changes(loads: &[Load], time: Timestamp) -> bool {
     let after = loads.partition_point(|load| load.time < time);
@@ -103,7 +103,7 @@ fn check(name: &str) -> Share {
         snapshot.now = *time;
         let decision = engine::reconcile(&snapshot, &memories[place].0);
         let replicas = snapshot.scale.as_ref().unwrap().spec_replicas;
-        // Metrics move between a moment and the pass.
+        // Metrics change between a moment and the pass.
         if replicas != *from || decision.proposal != Some(*proposal) {
             continue;
         }
@@ -141,7 +141,7 @@ fn check(name: &str) -> Share {
 }
 
 /// Differences begin with what the metrics ask for: the moments of the recording are 5 s apart, and
-/// the load changes and has peaks in between, which a pass may have seen.
+/// the load changes and peaks in between, which a pass may have seen.
 #[test]
 fn recorded_runs_come_out_as_they_did() {
     let percent = |same: usize, played: usize| 100.0 * same as f64 / played.max(1) as f64;
@@ -161,9 +161,9 @@ fn recorded_runs_come_out_as_they_did() {
     }
 }
 
-/// While the metrics ask for the same, a timeline is what a pass says of the passes after it, which
-/// has another way to that: for every recorded HPA and memory, with one metric that asks for a count
-/// whatever the pods do.
+/// While the metrics ask for the same, a timeline equals what a pass predicts about later passes, which
+/// is computed differently: for every recorded HPA and memory, with one metric that asks for a count
+/// regardless of the pods.
 #[test]
 fn a_timeline_is_what_is_foretold_of_a_load_that_stays() {
     let (mut compared, mut changed) = (0, 0);
@@ -206,13 +206,13 @@ fn a_timeline_is_what_is_foretold_of_a_load_that_stays() {
     assert!(compared > 500 && changed > 100, "{compared} {changed}");
 }
 
-/// What the program says about a load test, and its exit code.
+/// Returns what the program says about a load test, and its exit code.
 fn predict(flags: &[&str], stdin: &str) -> (String, String, Option<i32>) {
     common::predict("nginx-deployment", "nginx", flags, stdin)
 }
 
-/// Twice what the pods there are use, in ten minutes, from a table on standard input; the same by the
-/// clock.
+/// Twice the usage of the current pods, in ten minutes, from a table on standard input; the same with
+/// dates.
 #[test]
 fn a_trace_is_read_from_standard_input_and_plays_to_its_end() {
     for rows in ["0,40%\n600,\n", "2026-11-21T07:06:00Z,40%\n2026-11-21T07:16:29Z,\n"] {
@@ -283,12 +283,12 @@ fn what_cannot_be_played_is_refused() {
         assert_eq!((&*text, code), ("", Some(2)), "{flags:?}");
         assert!(errors.starts_with(message), "{flags:?}: {errors}");
     }
-    // It says what there is.
+    // It lists what exists.
     let (_, errors, _) = predict(&["--trace=-"], "time,memory\n5s,80%\n");
     assert!(errors.contains("it has cpu"), "{errors}");
 }
 
-/// A gate that seems to be about all of it would be worse than none.
+/// A gate that seems to cover everything would be worse than none.
 #[test]
 fn expectations_of_a_timeline_are_said_to_be_about_its_first_pass() {
     let note = "expected of the first pass only, not of the timeline: ";
@@ -314,7 +314,7 @@ fn expectations_of_a_timeline_are_said_to_be_about_its_first_pass() {
     }
 }
 
-/// Nothing is played any more once it rests; a load that is stated again at the end has all be played.
+/// Playing stops once the run has settled; a load that is stated again at the end is played to the end.
 #[test]
 fn what_rests_is_not_played_and_comes_to_the_same() {
     for flags in [&["--cpu=27%"][..], &["--cpu=5%"], &["--cpu=90%", "--ready-after=1m"]] {
@@ -349,7 +349,7 @@ fn what_a_prediction_rests_on_can_be_saved() {
     }
 }
 
-/// It says in words what it shows, for those who do not see it.
+/// It says in words what it shows, for those who cannot see it.
 #[test]
 fn a_timeline_is_drawn_as_svg() {
     let trace = concat!("--trace=", env!("CARGO_MANIFEST_DIR"), "/examples/nginx/load.csv");

@@ -1,8 +1,8 @@
 //! Runs of a real v1.36.2 controller (`tests/trajectories`): what a user could see every 5 s, and
-//! what each pass came to. At every moment whose metrics give the proposal of the next pass, that
-//! pass must end inside the range that is inferred; how often the range is one count is printed.
-//! The nodes of the recording were played; it has no lease, so the controller may have restarted
-//! at any time, as far as the inference can tell.
+//! the result of each pass. At every moment whose metrics give the proposal of the next pass, that
+//! pass must end inside the inferred range; how often the range is one count is printed.
+//! The nodes of the recording were simulated; it has no lease, so as far as the inference knows, the
+//! controller may have restarted at any time.
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
 #![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
 
@@ -32,7 +32,7 @@ use crate::common;
 use crate::common::trajectories;
 
 /// How many moments could be compared, at how many the answer was one count, and at how many the
-/// likeliest count was the one that came.
+/// most likely count was the actual one.
 #[derive(Debug, Default)]
 struct Share {
     compared: usize,
@@ -40,18 +40,18 @@ struct Share {
     right: usize,
 }
 
-/// What there is beside what was read at the moment.
+/// What is known in addition to what was read at the moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Past {
     /// Nothing.
     None,
-    /// What an API server still has, too: the HPA and its target at each moment before.
+    /// What an API server still has as well: the HPA and its target at each moment before.
     Kept,
-    /// And a lease, which the recorded controller, started with its HPAs, did without.
+    /// And a lease, which the recorded controller, started together with its HPAs, did not have.
     Led,
 }
 
-/// What an API server has of a run up to a moment.
+/// What an API server has about a run up to a moment.
 #[derive(Debug, Default)]
 struct SeenSoFar {
     states: Vec<Hpa>,
@@ -59,7 +59,7 @@ struct SeenSoFar {
 }
 
 impl SeenSoFar {
-    /// Takes note of a moment.
+    /// Records a moment.
     fn add(&mut self, input: &Input) {
         let hpa = &input.snapshot.hpa;
         if self.states.last() != Some(hpa) {
@@ -68,7 +68,7 @@ impl SeenSoFar {
         self.counted.extend(input.evidence.counted);
     }
 
-    /// Gives the last moment what is there of those before.
+    /// Adds to the last moment what is known of the earlier ones.
     fn give(&self, input: &mut Input, past: Past) {
         if past == Past::None {
             return;
@@ -119,7 +119,7 @@ fn check(name: &str, past: Past, every: usize) -> Share {
     share
 }
 
-/// A moment every 20 s, which is any time since the last pass: they come every 15 s.
+/// A moment every 20 s, which is any time since the last pass: passes are 15 s apart.
 #[test]
 fn the_next_pass_ends_inside_the_range() {
     ends_inside_the_range(4);
@@ -147,8 +147,8 @@ fn ends_inside_the_range(every: usize) {
     }
 }
 
-/// A moment of the runs every so many half minutes, as it is: the input, what the controller
-/// remembered before its next pass, and that pass. Only where the pass is the one that the moment's metrics lead to.
+/// Returns moments of the runs at intervals of half minutes: the input, the controller's memory before
+/// its next pass, and that pass. Only if the moment's metrics lead to that pass.
 fn sampled(name: &str, past: Past, half_minutes: usize) -> Vec<(Input, Memory, Pass)> {
     let mut samples = Vec::new();
     let mut seen = SeenSoFar::default();
@@ -172,7 +172,7 @@ fn sampled(name: &str, past: Past, half_minutes: usize) -> Vec<(Input, Memory, P
     samples
 }
 
-/// The runs, with each that may be seen of the past.
+/// Returns the runs, each with what may be seen of the past.
 fn everywhere() -> impl Iterator<Item = (&'static str, Past)> {
     NAMES.into_iter().flat_map(|name| [Past::None, Past::Kept, Past::Led].map(|past| (name, past)))
 }
@@ -191,9 +191,9 @@ fn assume(input: &Input, flags: &[&str]) -> Input {
     assumptions.apply(input.clone(), &decision).unwrap().0
 }
 
-/// What is known of the controller's history as the HPA is stays known when the HPA is updated: the
-/// controller keeps it by the HPA's key. A count that is certain only because it is the maximum is
-/// another matter: what the history holds above it begins to count.
+/// What is known about the controller's history with the current HPA stays known when the HPA is updated:
+/// the controller keeps it by the HPA's key. A count that is certain only because it is the maximum is
+/// different: what the history has above it begins to count.
 #[test]
 fn what_is_certain_stays_so_under_another_maximum() {
     stays_certain_under_another_maximum(4);
@@ -234,7 +234,7 @@ fn stays_certain_under_another_maximum(half_minutes: usize) {
     );
 }
 
-/// What the recorded controller remembered leads to an answer inside the range for every candidate.
+/// The recorded controller's memory leads to an answer inside the range for every candidate.
 #[test]
 fn a_pass_over_a_candidate_ends_inside_the_range() {
     ends_inside_the_range_of_a_candidate(8);
@@ -289,7 +289,7 @@ fn ends_inside_the_range_of_a_candidate(half_minutes: usize) {
     assert!(compared * half_minutes > 1500, "{compared} compared");
 }
 
-/// The README's recipe, with states saved from controllers at work: where the HPA as it is has an
+/// The README's recipe, with states saved from running controllers: if the current HPA has an
 /// answer, a candidate has one, too.
 #[test]
 fn the_recipe_of_the_readme_ends_in_an_answer() {
@@ -342,8 +342,8 @@ fn the_recorded_proposals_lead_to_the_recorded_counts() {
     assert_eq!(replayed, 280);
 }
 
-/// The controller ran all the time with the settings that are assumed, so that no difference from
-/// what it last wrote is without a reason, and none is its fault.
+/// The controller ran all the time with the assumed settings, so every difference from what it last
+/// wrote has a reason, and none is due to the controller.
 #[test]
 fn every_difference_from_what_was_last_written_has_a_reason() {
     let (mut looked_at, mut same, mut codes) = (0, 0, BTreeMap::<String, usize>::new());
@@ -369,7 +369,7 @@ fn every_difference_from_what_was_last_written_has_a_reason() {
     assert!(looked_at > 500 && same > 100 && codes.len() > 4, "{looked_at} {same} {codes:?}");
 }
 
-/// One whose settings are others than those that are assumed has written what nothing else explains.
+/// A controller with settings other than the assumed ones has written what nothing else explains.
 #[test]
 fn settings_other_than_the_controllers_are_found_out() {
     for name in NAMES {

@@ -1,7 +1,7 @@
-//! What the controller of Kubernetes v1.36.2 answered to 507 recorded inputs, and those of the other
-//! versions from v1.26 to v1.38 to 754, against this crate's answer to the same: proposal, written
-//! scale, status, events, error, and the recommendations that are remembered afterwards, in order. It
-//! proves that a pass is the controller's, bit for bit; it runs no binary, so what it says is about the
+//! The answers of the Kubernetes v1.36.2 controller to 507 recorded inputs, and of the other
+//! versions from v1.26 to v1.38 to 754, compared with this crate's answers: proposal, written
+//! scale, status, events, error, and the remembered recommendations afterwards, in order. It
+//! proves that a pass is the controller's, bit for bit; it runs no binary, so this is about the
 //! library alone.
 
 use crate::common;
@@ -10,7 +10,7 @@ use crate::common::recorded;
 use recorded::Case;
 use serde_json::{Value, json};
 
-/// What an answer is compared in; whichever comes first names the difference.
+/// The compared parts of an answer; the first that differs is reported.
 const COMPARED: [&str; 6] = ["proposal", "scaleTo", "error", "events", "status", "recommendations"];
 
 #[test]
@@ -31,7 +31,7 @@ fn assert_answered(cases: &[Case]) {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// The first field in which the answer differs from the recorded one.
+/// Returns the first field in which the answer differs from the recorded one.
 fn difference(case: &Case) -> Option<String> {
     let input = match common::read(case.input.get()) {
         Ok(input) => input,
@@ -43,7 +43,7 @@ fn difference(case: &Case) -> Option<String> {
     got["recommendations"] = json!(decision.memory.recommendations);
     let differences = case.answers().iter().map(|answer| {
         let mut want = answer.clone();
-        // No list and an empty one are the same memory.
+        // An absent list and an empty one are the same memory.
         if want["recommendations"].is_null() {
             want["recommendations"] = json!([]);
         }
@@ -52,7 +52,7 @@ fn difference(case: &Case) -> Option<String> {
     differences.reduce(Option::and).flatten()
 }
 
-/// Walks both values at once. Null and absent are alike.
+/// Walks both values at once. Null and absent are equal.
 fn first_difference(path: &str, got: &Value, want: &Value) -> Option<String> {
     match (got, want) {
         (Value::Object(is), Value::Object(should)) => is

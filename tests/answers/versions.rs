@@ -1,7 +1,8 @@
-//! What changes from version to version and no recorded answer reaches: v1.23 to v1.25, v1.30, rare
-//! situations of the others, and API servers other than v1.36.2. Each row is worked out by hand, and
-//! a comment gives the reasoning; sources are the patch levels of `pkg/controller/podautoscaler` that were read (1.23.0,
-//! 1.25.9, 1.26.4) and pull requests of kubernetes/kubernetes. No row shows what a controller said.
+//! Differences between versions that no recorded answer covers: v1.23 to v1.25, v1.30, rare
+//! situations of the others, and API servers other than v1.36.2. Each row is derived by hand, and
+//! a comment gives the reasoning; the sources are the patch levels of `pkg/controller/podautoscaler` that
+//! were read (1.23.0, 1.25.9, 1.26.4) and pull requests of kubernetes/kubernetes. No row shows what a
+//! controller said.
 
 use crate::common;
 use crate::common::build::{self, average, pod_metrics, queue, utilization};
@@ -10,19 +11,19 @@ use kubectl_hpa::apiserver::admit::{AdmissionError, admit};
 use kubectl_hpa::apiserver::default::AdmissionRules;
 use serde_json::{Value, json};
 
-/// One situation, in which versions differ.
+/// One situation in which versions differ.
 struct Case {
     /// What it is about.
     rule: &'static str,
-    /// The HPA's spec beside its target and bounds, which are 1 to 100.
+    /// The HPA's spec besides its target and bounds, which are 1 to 100.
     spec: Value,
-    /// More of the `ControllerState`.
+    /// More fields of the `ControllerState`.
     state: Value,
-    /// The target's replicas, wanted and counted.
+    /// The target's replicas, desired and current.
     replicas: i32,
     /// Pods, their metrics, and other objects.
     objects: Vec<Value>,
-    /// From which version on the answer has this at a place.
+    /// Values at a path of the answer, each with the version since which they hold.
     answers: Vec<(&'static str, &'static str, Value)>,
 }
 
@@ -49,7 +50,7 @@ impl Case {
         self
     }
 
-    /// The object that `-o json` prints, with the notes.
+    /// Returns the object that `-o json` prints, with the notes.
     fn run(&self, version: &str) -> Value {
         let version = json!({"kubernetesVersion": version});
         let mut spec = self.spec.clone();
@@ -67,7 +68,7 @@ impl Case {
     }
 }
 
-/// A pod in a phase, with this of its spec.
+/// Returns a pod in a phase, with these fields of its spec.
 fn pod(name: &str, phase: &str, spec: &Value) -> Value {
     build::with(build::pod(name), &json!({"spec": spec, "status": {"phase": phase}}))
 }
@@ -76,17 +77,17 @@ fn requesting(cpu: &str) -> Value {
     json!({"containers": [build::requesting("app", cpu)]})
 }
 
-/// A target for all pods' CPU.
+/// Returns a target for all pods' CPU.
 fn cpu(target: &Value) -> Value {
     build::resource("cpu", target)
 }
 
-/// A target for the queue.
+/// Returns a target for the queue.
 fn external(target: &Value) -> Value {
     build::external("queue", target)
 }
 
-/// Changes of scale: 4 added 30 s ago, 2 removed 20 s ago.
+/// Returns scale changes: 4 added 30 s ago, 2 removed 20 s ago.
 fn changes() -> Value {
     json!({
         "scaleUpEvents": [{"replicas": 4, "time": "2026-11-21T05:59:30Z"}],
@@ -113,7 +114,7 @@ const GENERATION: &str = "/outcome/status/observedGeneration";
 const ACTIVE: &str = "/outcome/status/conditions/1/message";
 const EVENT: &str = "/outcome/events/0/message";
 
-/// Another HPA, of the same target.
+/// Returns another HPA with the same target.
 fn other(name: &str) -> Value {
     let hpa = build::hpa(&json!({"minReplicas": 1, "metrics": [cpu(&utilization(50))]}));
     build::with(hpa, &json!({"metadata": {"name": name, "uid": name}}))
@@ -126,8 +127,8 @@ fn controllers() -> Vec<Case> {
     let unread = "failed to get cpu usage: unable to get metrics for resource cpu: unable to fetch \
                   metrics from resource metrics API: ";
     vec![
-        // 1.23.0 takes 4 from 10 and allows 4 more: nothing. #109058, in 1.25.9, also gives back the
-        // 2 removed: 10 - 4 + 2 = 8, and 4 more.
+        // 1.23.0 subtracts 4 from 10 and allows 4 more: nothing. #109058, in 1.25.9, also adds back
+        // the 2 removed: 10 - 4 + 2 = 8, and 4 more.
         Case::new(
             "the limit for scaling up counts removed replicas",
             json!({"metrics": [external(&average("1"))], "behavior": behavior("scaleUp", 4)}),
@@ -138,7 +139,7 @@ fn controllers() -> Vec<Case> {
         .answer("v1.23.0", SCALE, json!(null))
         .answer("v1.24.17", SCALE, json!(null))
         .answer("v1.25.9", SCALE, json!(12)),
-        // 1.23.0 adds the 2 removed to 10 and allows 2 less: nothing. Since then 8 and 2 less.
+        // 1.23.0 adds the 2 removed to 10 and allows 2 fewer: nothing. Since then 8 and 2 fewer.
         Case::new(
             "the limit for scaling down counts added replicas",
             json!({"metrics": [external(&average("1"))], "behavior": behavior("scaleDown", 2)}),
@@ -148,7 +149,7 @@ fn controllers() -> Vec<Case> {
         .with([queue(&["1"])])
         .answer("v1.23.0", SCALE, json!(null))
         .answer("v1.25.9", SCALE, json!(6)),
-        // 1.23.0 returns these errors as they are, 1.25.9 wraps them as those of the other types.
+        // 1.23.0 returns these errors as they are, 1.25.9 wraps them like those of the other types.
         Case::new(
             "errors of resource metrics name the metric",
             json!({"metrics": [cpu(&utilization(50))]}),
@@ -204,7 +205,7 @@ fn controllers() -> Vec<Case> {
         .with([pod("web-1", "Running", &requesting("100m"))])
         .answer("v1.25.9", PROPOSAL, json!(1))
         .answer("v1.26.4", PROPOSAL, json!(2)),
-        // The pod is pending, so that no metric is left, and requests nothing. 1.25.9 asks for
+        // The pod is pending, so no metric is left, and it requests nothing. 1.25.9 checks
         // requests first.
         Case::new("no metrics left", json!({"metrics": [cpu(&utilization(50))]}))
             .with([pod("web-0", "Pending", &json!({"containers": [{"name": "app"}]}))])
@@ -252,7 +253,7 @@ fn controllers() -> Vec<Case> {
             ),
         ),
         // 1.23.0 to 1.35: with minReplicas 0 metrics decide, whatever the gate: ceil(20/15).
-        // 1.36 looks at the condition, which is not there.
+        // 1.36 checks the condition, which is missing.
         Case::new(
             "zero replicas without the condition",
             json!({"minReplicas": 0, "metrics": [external(&json!({"type": "Value", "value": "15"}))]}),
@@ -263,7 +264,7 @@ fn controllers() -> Vec<Case> {
         .answer("v1.25.9", SCALE, json!(2))
         .answer("v1.36.2", SCALE, json!(null))
         .answer("v1.37.0", SCALE, json!(null)),
-        // The condition counts with the gate on, which 1.37 has by default (#139648).
+        // The condition counts if the gate is on, which is the default in 1.37 (#139648).
         Case::new(
             "zero replicas with the condition",
             json!({"minReplicas": 0, "metrics": [external(&json!({"type": "Value", "value": "15"}))],
@@ -287,7 +288,7 @@ fn controllers() -> Vec<Case> {
         .with([queue(&["0"])])
         .answer("v1.37.0", SCALE, json!(2))
         .answer("v1.37.0", "/outcome/events/0/message", json!("New size: 2; reason: ")),
-        // Locked from 1.30 on: stating the gate makes no difference.
+        // Locked since 1.30: stating the gate makes no difference.
         Case::new(
             "container metrics whose gate is off",
             json!({"metrics": [{"type": "ContainerResource", "containerResource":
@@ -303,21 +304,21 @@ fn controllers() -> Vec<Case> {
             failed("ContainerResource metric type is not supported: disabled by the feature gate"),
         )
         .answer("v1.30.14", SCALE, json!(2)),
-        // 1.30.14 is as 1.29.14 and 1.31.14, which were recorded: |1 - 1.1| is above 0.1 in floats.
+        // 1.30.14 behaves like 1.29.14 and 1.31.14, which were recorded: |1 - 1.1| is above 0.1 in floats.
         Case::new("the edge of the tolerance", json!({"metrics": [cpu(&utilization(50))]}))
             .at(1)
             .with([pod("web-0", "Running", &requesting("100m")), pod_metrics("web-0", "55m")])
             .answer("v1.30.14", SCALE, json!(2))
             .answer("v1.33.13", SCALE, json!(null)),
-        // web-0 uses exactly its target, web-1 is missing. Until 1.27.16 whatever is not below 1 fills
-        // in nothing: 100m over 2 pods are half, ceil(0.5 x 2). 1.28.15 fills in only above 1, and
+        // web-0 uses exactly its target, web-1 is missing. Until 1.27.16 any ratio not below 1 fills
+        // in zero: 100m over 2 pods are half, ceil(0.5 x 2). 1.28.15 fills in only above 1, and
         // the ratio stays.
         Case::new("a missing pod beside one on its target", json!({"metrics": [cpu(&average("100m"))]}))
             .with(one())
             .with([pod("web-1", "Running", &requesting("100m"))])
             .answer("v1.27.16", PROPOSAL, json!(1))
             .answer("v1.28.15", PROPOSAL, json!(2)),
-        // Until 1.28.15 setCondition hands the message to Sprintf as its format, without arguments;
+        // Until 1.28.15 setCondition passes the message to Sprintf as its format, without arguments;
         // the event is sent as it is.
         Case::new("an error that looks like a format", json!({"metrics": [cpu(&average("1"))]}))
             .stating(json!({"errors": [{"api": "resource", "message": "50%d of 100%"}]}))
@@ -329,12 +330,12 @@ fn controllers() -> Vec<Case> {
             .answer("v1.29.14", "/outcome/status/conditions/1/message", json!(format!(
                 "the HPA was unable to compute the replica count: {unread}50%d of 100%"
             ))),
-        // 3e9 do not fit: the processor makes the smallest integer of it, 1.34.9 the largest.
+        // 3e9 does not fit: the processor turns it into the smallest integer, 1.34.9 into the largest.
         Case::new("more per pod than fit", json!({"metrics": [external(&average("1"))]}))
             .with([queue(&["3000000000"])])
             .answer("v1.33.13", PROPOSAL, json!(i32::MIN))
             .answer("v1.34.9", PROPOSAL, json!(i32::MAX)),
-        // The sum is below zero on the way, which 1.34.9 takes for an overflow.
+        // The sum is negative on the way, which 1.34.9 treats as an overflow.
         Case::new("a sum that starts below zero", json!({"metrics": [external(&average("1"))]}))
             .with([queue(&["-5", "10"])])
             .answer("v1.33.13", PROPOSAL, json!(5))
@@ -347,7 +348,7 @@ fn controllers() -> Vec<Case> {
         .with([queue(&["3000000000"])])
         .answer("v1.34.9", PROPOSAL, json!(i32::MIN))
         .answer("v1.35.6", PROPOSAL, json!(i32::MAX)),
-        // In thousandths 2 x 9223372036854775000 - 2^64 = -1616, so ceil(-1.616); 1.35.6 stops at
+        // In thousandths 2 x 9223372036854775000 - 2^64 = -1616, so ceil(-1.616); 1.35.6 saturates at
         // the largest sum.
         Case::new(
             "a sum that overflows",
@@ -357,7 +358,7 @@ fn controllers() -> Vec<Case> {
         .with([queue(&["9223372036854775"; 2])])
         .answer("v1.34.9", PROPOSAL, json!(-1))
         .answer("v1.35.6", PROPOSAL, json!(i32::MAX)),
-        // Until 1.34.9 web-1 requests nothing of the container: 200m of 100m, four times 50%, by the
+        // Until 1.34.9 web-1 requests nothing for the container: 200m of 100m, four times 50%, times the
         // 2 ready pods.
         Case::new(
             "a container that a pod does not have",
@@ -373,7 +374,7 @@ fn controllers() -> Vec<Case> {
             EVENT,
             json!("failed to get cpu utilization: container app not found in Pod web-1"),
         ),
-        // The gate goes with 1.37 (#140107): a tolerance counts whatever is stated. 60% of 50%.
+        // The gate is gone in 1.37 (#140107): a tolerance counts whatever is stated. 60% of 50%.
         Case::new(
             "a tolerance whose gate is off",
             json!({"metrics": [cpu(&utilization(50))],
@@ -384,7 +385,7 @@ fn controllers() -> Vec<Case> {
         .with([pod("web-0", "Running", &requesting("100m")), pod_metrics("web-0", "60m")])
         .answer("v1.36.2", SCALE, json!(2))
         .answer("v1.37.0", SCALE, json!(null)),
-        // #139029 puts the words into the order that was meant.
+        // #139029 puts the words into the intended order.
         Case::new(
             "an object without a metric",
             json!({"metrics": [{"type": "Object", "object": {"metric": {"name": "rps"},
@@ -407,8 +408,8 @@ fn controllers() -> Vec<Case> {
                  custom metrics API: the server could not find the metric rps for services main"
             ),
         ),
-        // #138228: the status carries metadata.generation. What someone else has left in a condition
-        // stays from the version on whose API knows the field.
+        // #138228: the status has metadata.generation. What someone else has left in a condition
+        // stays from the version whose API knows the field.
         Case::new(
             "generations",
             json!({"metrics": [cpu(&utilization(50))], "status": {"observedGeneration": 3,
@@ -456,7 +457,7 @@ fn controllers() -> Vec<Case> {
                        (e.g. [default/web default/a default/b])"),
             ),
         // Target and usage are 0, so the ratio is NaN.
-        // `abs(1 - NaN) > tolerance` is false: status.replicas stay. An interval does not hold NaN.
+        // `abs(1 - NaN) > tolerance` is false: status.replicas stays. An interval does not contain NaN.
         Case::new(
             "a ratio that is no number, of an average over the target",
             json!({"metrics": [external(&average("0"))]}),
@@ -466,7 +467,7 @@ fn controllers() -> Vec<Case> {
         .answer("v1.32.13", PROPOSAL, json!(3))
         .answer("v1.33.13", PROPOSAL, json!(i32::MIN)),
         // #141302: half of the target; web-1 has ended, is missing until then and counts as 100m,
-        // which makes 125m of 200m, 62% of 50%: more, so that 2 stay. Left out, one pod is enough.
+        // which makes 125m of 200m, 62% of 50%: more, so the 2 stay. Left out, one pod is enough.
         Case::new("a pod that has succeeded", json!({"metrics": [cpu(&utilization(50))]}))
             .with([pod("web-0", "Running", &requesting("100m")), pod_metrics("web-0", "25m")])
             .with([pod("web-1", "Succeeded", &requesting("100m"))])
@@ -504,15 +505,15 @@ fn controllers_differ_by_version() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// A version, and the causes that its API server names.
+/// A version, and the causes that its API server reports.
 type Causes = (&'static str, Vec<&'static str>);
 
-/// A manifest without uid, with these fields of its spec.
+/// Returns a manifest without uid, with these fields of its spec.
 fn manifest(spec: &Value) -> Value {
     build::with(build::hpa(spec), &json!({"metadata": {"uid": null}}))
 }
 
-/// A manifest, and the causes for which API servers of these versions refuse it.
+/// Returns manifests, each with the causes for which API servers of these versions reject it.
 fn manifests() -> Vec<(Value, Vec<Causes>)> {
     let v2 = |spec: Value| manifest(&spec);
     let below_min =
@@ -520,7 +521,7 @@ fn manifests() -> Vec<(Value, Vec<Causes>)> {
     let container = json!([{"type": "ContainerResource", "containerResource":
         {"name": "cpu", "container": "app", "target": utilization(50)}}]);
     vec![
-        // 1.23.0 and 1.35.6 have one check for all that is below 1.
+        // 1.23.0 and 1.35.6 have one check for everything below 1.
         (
             v2(json!({"maxReplicas": null})),
             vec![
@@ -537,7 +538,7 @@ fn manifests() -> Vec<(Value, Vec<Causes>)> {
                 ),
             ],
         ),
-        // 1.23.0 does not look at it; 1.34.9 does.
+        // 1.23.0 does not check it; 1.34.9 does.
         (
             v2(json!({"maxReplicas": 3, "scaleTargetRef": {"apiVersion": null}})),
             vec![
@@ -551,7 +552,7 @@ fn manifests() -> Vec<(Value, Vec<Causes>)> {
                 ),
             ],
         ),
-        // HPAContainerMetrics is off through 1.26; the text is that of 1.23.0.
+        // HPAContainerMetrics is off through 1.26; the text is 1.23.0's.
         (
             v2(json!({"maxReplicas": 3, "metrics": container})),
             vec![
@@ -566,7 +567,7 @@ fn manifests() -> Vec<(Value, Vec<Causes>)> {
                 ("v1.27.16", vec![]),
             ],
         ),
-        // HPAScaleToZero is on from 1.37 on (#139648).
+        // HPAScaleToZero is on since 1.37 (#139648).
         (
             v2(json!({"minReplicas": 0, "maxReplicas": 3, "metrics": [external(&average("1"))]})),
             vec![
@@ -577,7 +578,7 @@ fn manifests() -> Vec<(Value, Vec<Causes>)> {
                 ("v1.37.0", vec![]),
             ],
         ),
-        // v1 cannot leave out the value beside an average; 1.36 drops it where it is zero.
+        // v1 cannot omit the value next to an average; 1.36 drops it if it is zero.
         (
             build::with(
                 v2(json!({"maxReplicas": 3})),

@@ -1,5 +1,5 @@
 //! The targets of `fuzz/` on stable Rust: a short run of each with inputs that are always the same, and
-//! a long one that goes on from where nothing has been tried. A failure is written to a file, as are
+//! a long one that continues with new inputs. A failure is written to a file, as are
 //! the seeds for cargo-fuzz.
 #![allow(clippy::print_stdout, reason = "the long run says what it did")]
 
@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 
 use mutate::Corpus;
 
-/// A short test, and a long one, of each target, with how many inputs the short one tries beside some
-/// seeds.
+/// A short test and a long one of each target, with the number of inputs that the short one tries in
+/// addition to some seeds.
 macro_rules! targets {
     ($($name:ident: $count:literal,)+) => {
         $(
@@ -64,7 +64,7 @@ targets! {
 
 type Target = fn(&[u8]);
 
-/// Runs with the stack that a program has; that of a test is smaller.
+/// Runs with the stack size of a program; a test's is smaller.
 fn with_stack(run: impl FnOnce() + Send) {
     thread::scope(|scope| {
         let thread = thread::Builder::new().stack_size(8 << 20).spawn_scoped(scope, run);
@@ -74,7 +74,7 @@ fn with_stack(run: impl FnOnce() + Send) {
     });
 }
 
-/// The first inputs of a target.
+/// Runs the first inputs of a target.
 fn short(name: &str, corpus: &Corpus, target: Target, count: u64) {
     let seeds = corpus.seeds();
     let mut failures = Failures::new(name, target);
@@ -88,8 +88,8 @@ fn short(name: &str, corpus: &Corpus, target: Target, count: u64) {
     failures.assert_none();
 }
 
-/// Inputs of a target for as many seconds as are set, from the number on that is set; or the one of a
-/// file.
+/// Runs inputs of a target for the configured number of seconds, from the configured number on; or the one
+/// in a file.
 fn long(name: &str, corpus: &Corpus, target: Target) {
     if let Some(file) = std::env::var_os("FUZZ_INPUT") {
         return target(&fs::read(file).expect("the file of FUZZ_INPUT"));
@@ -126,9 +126,9 @@ fn long(name: &str, corpus: &Corpus, target: Target) {
 struct Failures<'n> {
     name: &'n str,
     target: Target,
-    /// Where their inputs are written.
+    /// The directory for their inputs.
     directory: PathBuf,
-    /// With how often, and with the shortest input.
+    /// With the number of failures, and the shortest input.
     places: BTreeMap<String, (u64, Vec<u8>, String)>,
 }
 
@@ -162,11 +162,11 @@ impl<'n> Failures<'n> {
 }
 
 thread_local! {
-    /// The last panic, while a target runs.
+    /// The last panic while a target runs.
     static PANIC: RefCell<Option<(String, String)>> = const { RefCell::new(None) };
 }
 
-/// Where something panics, and what it says.
+/// Returns where something panics, and its message.
 fn panic_of(run: impl FnOnce()) -> Option<(String, String)> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -191,7 +191,7 @@ fn said(payload: &dyn Any) -> String {
     text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
 }
 
-/// The seeds as cargo-fuzz takes them.
+/// Writes the seeds as cargo-fuzz expects them.
 fn write_seeds(directory: &Path, corpus: &Corpus) {
     fs::create_dir_all(directory).expect("a directory below target/");
     for (place, seed) in corpus.seeds().iter().enumerate() {

@@ -1,9 +1,9 @@
-//! New inputs from known ones: a few random changes of their bytes, of their words and numbers, or,
-//! where they are JSON, of their values. The same number always makes the same input.
+//! New inputs from known ones: a few random changes to their bytes, to their words and numbers, or, if
+//! they are JSON, to their values. The same number always gives the same input.
 
 use serde_json::{Map, Value, json};
 
-/// Numbers that look random; the same ones for the same seed. Follows SplitMix64.
+/// Pseudorandom numbers; the same for the same seed. Follows SplitMix64.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -15,7 +15,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below another, which is not 0.
+    /// Returns a number below another, which is not 0.
     fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end as u64).expect("it was below a usize")
     }
@@ -29,16 +29,16 @@ impl Random {
     }
 }
 
-/// What inputs are made of.
+/// The material for inputs.
 pub(crate) struct Corpus {
     seeds: Vec<Vec<u8>>,
-    /// Those of them that are JSON objects or lists.
+    /// The seeds that are JSON objects or lists.
     trees: Vec<Value>,
     /// Words of the seeds and of all languages.
     words: Vec<Vec<u8>>,
 }
 
-/// What readers trip over, in any language.
+/// Words that often trip parsers, in any language.
 const WORDS: [&str; 76] = [
     "",
     " ",
@@ -119,7 +119,7 @@ const WORDS: [&str; 76] = [
 ];
 
 impl Corpus {
-    /// From seeds, of which there is one at least, and words that mean something to the target.
+    /// Builds it from at least one seed, and words that mean something to the target.
     pub(crate) fn new(seeds: Vec<Vec<u8>>, words: &[&str]) -> Self {
         let tree = |seed: &Vec<u8>| serde_json::from_slice::<Value>(seed).ok();
         let trees: Vec<Value> = seeds.iter().filter_map(tree).filter(|it| !is_leaf(it)).collect();
@@ -127,14 +127,14 @@ impl Corpus {
         Self { words: words.collect(), trees, seeds }
     }
 
-    /// Those that everything begins with.
+    /// Returns the seeds with which everything begins.
     pub(crate) fn seeds(&self) -> &[Vec<u8>] {
         &self.seeds
     }
 
-    /// The input of a number.
+    /// Returns the input of a number.
     pub(crate) fn input(&self, number: u64) -> Vec<u8> {
-        // Neighbours would begin alike.
+        // Adjacent numbers would begin alike.
         let mut random = Random(number.wrapping_mul(0xd1b5_4a32_d192_ed03));
         if self.trees.is_empty() || random.one_in(3) {
             let mut bytes = random.pick(&self.seeds).clone();
@@ -257,7 +257,7 @@ impl Corpus {
     }
 }
 
-/// Puts another number in the place of the one that follows.
+/// Replaces the number at this position with another.
 fn change_number(random: &mut Random, bytes: &mut Vec<u8>, at: usize) {
     let Some(start) = bytes[at..].iter().position(u8::is_ascii_digit).map(|from| at + from) else {
         return;
@@ -272,7 +272,7 @@ fn is_leaf(value: &Value) -> bool {
     !value.is_object() && !value.is_array()
 }
 
-/// The values in a tree, itself included.
+/// Returns the number of values in a tree, including itself.
 fn count(value: &Value) -> usize {
     1 + match value {
         Value::Array(list) => list.iter().map(count).sum(),
@@ -281,7 +281,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// The value of a number, the tree itself being 0.
+/// Returns the value with an index, where the tree itself is 0.
 fn nth<'t>(value: &'t mut Value, left: &mut usize) -> Option<&'t mut Value> {
     if *left == 0 {
         return Some(value);

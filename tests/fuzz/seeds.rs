@@ -1,4 +1,4 @@
-//! What the targets begin with: the recorded passes, manifests and answers, the examples, and a few
+//! The seeds of the targets: the recorded passes, manifests and answers, the examples, and a few
 //! lines of each small language.
 
 use std::collections::BTreeMap;
@@ -385,7 +385,7 @@ pub(crate) fn answers() -> Corpus {
     Corpus::new(bytes.collect(), &OBJECTS)
 }
 
-/// Words of Kubernetes' objects, and of those that `--save` writes.
+/// Words in Kubernetes' objects, and in those that `--save` writes.
 const OBJECTS: [&str; 58] = [
     "apiVersion",
     "kind",
@@ -447,12 +447,12 @@ const OBJECTS: [&str; 58] = [
     "0s",
 ];
 
-/// Every so many of the recorded passes.
+/// Returns every `step`th recorded pass.
 fn states(step: usize) -> Vec<Vec<u8>> {
     inputs(&["tests/vectors", "tests/vectors/versions"], step)
 }
 
-/// What was given to those who answered, by file and line.
+/// Returns the inputs of the recorded answers, by file and line.
 fn inputs(directories: &[&str], step: usize) -> Vec<Vec<u8>> {
     #[derive(Deserialize)]
     struct Recorded {
@@ -466,7 +466,7 @@ fn inputs(directories: &[&str], step: usize) -> Vec<Vec<u8>> {
     texts.iter().flat_map(|text| text.lines()).step_by(step).map(input).collect()
 }
 
-/// The states of the examples, each as one text.
+/// Returns the states of the examples, each as one text.
 fn examples() -> Vec<Vec<u8>> {
     let directories = ["nginx", "nginx/after-15s", "podinfo", "queue", "shop"];
     let texts = directories.map(|directory| {
@@ -498,7 +498,7 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).expect("a file of the repository")
 }
 
-/// The files of a directory, by name.
+/// Returns the files of a directory, by name.
 fn in_directory(directory: impl AsRef<Path>) -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
     let entries = fs::read_dir(directory).expect("a directory of the repository");

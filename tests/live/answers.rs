@@ -1,5 +1,5 @@
-//! That an answer is right: what the controller wrote where it was recorded, else what follows from
-//! its rules; and that what is saved of it gives the same answer again and holds nothing else.
+//! That an answer is right: what the controller wrote if it was recorded, else what follows from
+//! its rules; and that what is saved gives the same answer again and contains nothing else.
 
 use std::fs;
 use std::time::Duration;
@@ -78,7 +78,7 @@ fn the_recorded_pass_comes_to_what_the_controller_wrote() {
     }
 }
 
-/// The rows of the comparison that differ, with their reasons.
+/// Returns the rows of the comparison that differ, with their reasons.
 fn differing(comparison: &Value) -> Vec<(&str, Vec<&str>)> {
     let rows = comparison["rows"].as_array().expect("rows").iter();
     let rows = rows.filter(|row| row["differs"] == true);
@@ -135,7 +135,7 @@ fn what_keeps_the_status_from_being_written_is_told() {
     assert_eq!(differing(comparison)[0], ("currentReplicas", because()), "{comparison:#}");
 }
 
-/// The steps of metrics in a trace.
+/// Returns the steps of metrics in a trace.
 fn proposals(answer: &Value) -> Vec<Value> {
     let steps = answer["trace"].as_array().into_iter().flatten();
     let steps = steps.filter(|step| step["rule"] == "computeMetric");
@@ -161,7 +161,7 @@ fn every_kind_of_metric_counts() {
         let answer = explain(&server, &["-o", "json"]).answer();
         assert_eq!(condition(&answer, "ScalingActive")[1], "ValidMetricFound");
         let found = proposals(&answer);
-        // Two pods are ready; an average is over whatever replicas there are.
+        // Two pods are ready; an average covers all current replicas.
         let ready = |value: i64, target: i64| ratio_up(2 * value, target);
         assert_eq!(found[0], ratio_up(pods, 100_000), "Pods: {found:?}");
         assert_eq!(found[1], ready(recorded_value("custom object metric", 0), 100_000));
@@ -296,7 +296,7 @@ fn watching_tells_of_passes_whose_status_is_overwritten() {
     let answer = std::thread::scope(|scope| {
         let watching =
             scope.spawn(|| explain(&server, &["--observe", "6s", "-o", "json", "--save", path]));
-        // The first look is over by then, the second comes after five seconds.
+        // The first poll is over by then, the second comes after five seconds.
         std::thread::sleep(Duration::from_secs(2));
         server.change(|cluster| {
             cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
@@ -320,7 +320,7 @@ fn watching_tells_of_passes_whose_status_is_overwritten() {
     }
 }
 
-/// A controller manager that has long been there.
+/// Adds a controller manager that has been running for a long time.
 fn lease(cluster: &mut Cluster) {
     cluster.put(json!({
         "apiVersion": "coordination.k8s.io/v1",
@@ -330,8 +330,8 @@ fn lease(cluster: &mut Cluster) {
     }));
 }
 
-/// An HPA of at most ten, which held ten until half a minute ago; by what its pods use, it needs more at a
-/// target of 10m, and five at 250m.
+/// Returns an HPA of at most ten, which held ten until half a minute ago; judging by its pods' usage, it
+/// needs more at a target of 10m, and five at 250m.
 fn held(target: &str) -> Cluster {
     let mut cluster = recorded();
     let metrics = json!([{"type": "Resource", "resource": {
@@ -364,14 +364,14 @@ fn held(target: &str) -> Cluster {
     cluster
 }
 
-/// How the server answered requests for a state at a time.
+/// Returns the statuses of the answers to requests for a state at some time.
 fn states_asked_for(server: &Server) -> Vec<u16> {
     let exact = server.requests().into_iter();
     let exact = exact.filter(|it| it.parameter("resourceVersionMatch") == Some("Exact"));
     exact.map(|request| request.status).collect()
 }
 
-/// The answer as the HPA is does not depend on its history, and that under a candidate does.
+/// The answer for the current HPA does not depend on its history, but the answer for a candidate does.
 #[test]
 fn states_are_looked_at_for_what_is_assumed() {
     let server = Server::start(held("10m"));
@@ -385,7 +385,7 @@ fn states_are_looked_at_for_what_is_assumed() {
     assert_eq!(states_asked_for(&server), [200, 200]);
 }
 
-/// What earlier states of the HPA tell is asked for where the answer is open without it.
+/// Earlier states of the HPA are requested if the answer is uncertain without them.
 #[test]
 fn states_that_the_server_still_has_are_looked_at() {
     let look = |cluster: Cluster| {
@@ -396,7 +396,7 @@ fn states_that_the_server_still_has_are_looked_at() {
     let (answer, asked) = look(held("250m"));
     assert_eq!(answer["range"], json!({"min": 10, "max": 10}), "{:#}", answer["basis"]);
     assert_eq!(asked, [200, 200]);
-    // Up to nine were since.
+    // Since then up to nine were.
     let upcoming = &answer["upcoming"];
     let wanted = json!([
         {"time": "2026-11-21T07:11:28Z", "replicas": 10, "range": {"min": 5, "max": 10}},
@@ -405,7 +405,7 @@ fn states_that_the_server_still_has_are_looked_at() {
     ]);
     assert_eq!(*upcoming, wanted);
 
-    // A server that has compacted them away leaves it open.
+    // A server that has compacted them away leaves it uncertain.
     let mut compacted = held("250m");
     compacted.compact();
     let (answer, asked) = look(compacted);
@@ -413,7 +413,7 @@ fn states_that_the_server_still_has_are_looked_at() {
     assert_eq!(asked, [410]);
 }
 
-/// What an average in an earlier status was of is told by the target as it was then.
+/// The target's earlier state shows how many replicas an average in an earlier status covers.
 #[test]
 fn averages_of_earlier_passes_are_over_the_replicas_of_the_time() {
     let at = |time: &str| format!("2026-11-21T{time}Z");
@@ -436,7 +436,7 @@ fn averages_of_earlier_passes_are_over_the_replicas_of_the_time() {
             deployment["status"]["replicas"] = json!(10);
         });
         let mut changes = target_changed.iter().peekable();
-        // Ten were wanted until seven were, and then four; now it is three.
+        // First ten were wanted, then seven, and then four; now it is three.
         for (time, reason, average) in [
             ("06:40:00", "ReadyForNewScale", "1"),
             ("07:01:59", "ScaleDownStabilized", "700m"),
@@ -475,9 +475,9 @@ fn averages_of_earlier_passes_are_over_the_replicas_of_the_time() {
     let file = directory().join(format!("saved-averages-{}.json", std::process::id()));
     let path = file.to_str().expect("a path");
     for (target_changed, replicas, asked) in [
-        // All that counts was measured with the target as it is.
+        // Everything that counts was measured with the current target.
         (&[][..], json!({"min": 7, "max": 7}), 0),
-        // It has to be asked for as it was; where a pass may have met either, nothing follows.
+        // Its earlier state has to be requested; if a pass may have met either, nothing follows.
         (&["07:06:50"], json!({"min": 7, "max": 7}), 2),
         (&["07:04:00"], json!({"min": 4, "max": 9}), 1),
     ] {
@@ -495,13 +495,13 @@ fn averages_of_earlier_passes_are_over_the_replicas_of_the_time() {
     fs::remove_file(&file).expect("it was there");
 }
 
-/// Where rate limits count rescales that only events tell of, the target's own events say whether
+/// If rate limits count rescales that only events show, the target's own events say whether
 /// someone else has scaled it in between.
 #[test]
 fn the_targets_events_tell_of_others_who_scale() {
     let limited = || {
         let mut cluster = recorded();
-        // Those of an earlier HPA of the name.
+        // Events of an earlier HPA of the same name.
         let uid = &exchange("hpa").response.body["metadata"]["uid"];
         let events = exchange("events of the hpa").response.body;
         let events = events["items"].as_array().expect("events");
@@ -523,7 +523,7 @@ fn the_targets_events_tell_of_others_who_scale() {
         let fields = asked.filter_map(|it| it.parameter("fieldSelector").map(str::to_owned));
         fields.filter(|fields| fields.contains("involvedObject.kind=Deployment")).count()
     };
-    // From 4 to 10 within the period, so four more may follow; ten to a controller that is new.
+    // From 4 to 10 within the period, so four more may follow; ten if the controller is new.
     let server = Server::start(limited());
     let answer = explain(&server, &["-o", "json"]).answer();
     assert_eq!(answer["range"], json!({"min": 14, "max": 20}), "{:#}", answer["basis"]);
@@ -544,7 +544,7 @@ fn the_targets_events_tell_of_others_who_scale() {
     }));
     let server = Server::start(cluster);
     let answer = explain(&server, &["-o", "json"]).answer();
-    // Whatever has been added or removed may count.
+    // Anything may have been added or removed.
     assert_eq!(answer["range"], json!({"min": 10, "max": 30}), "{:#}", answer["basis"]);
     let basis = answer["basis"].as_array().expect("what it rests on");
     let source = basis.iter().find(|it| it["item"] == "scale events").map(|it| &it["source"]);

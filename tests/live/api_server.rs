@@ -1,5 +1,5 @@
-//! The test API server held to what a real one answered, and to what its switches promise. Every
-//! other end-to-end test rests on it.
+//! The test API server, compared with the answers of a real one, and with what its switches promise. Every
+//! other end-to-end test relies on it.
 
 mod faults;
 mod lists;
@@ -28,7 +28,7 @@ fn get(server: &Server, path: &str) -> Response {
     admin(server).get(path).expect("an answer")
 }
 
-/// The names of the items in a list.
+/// Returns the names of the items in a list.
 fn names(list: &Value) -> Vec<String> {
     let items = list["items"].as_array().into_iter().flatten();
     items.map(|item| item["metadata"]["name"].as_str().expect("a name").to_owned()).collect()
@@ -48,14 +48,14 @@ fn recorded_requests_are_answered_as_they_were() {
     ];
     let server = server(|cluster| {
         cluster.clock(Clock::Recorded);
-        // It had not reached these backends yet when it was asked.
+        // It had not reached these backends yet at that time.
         for group in ["custom.metrics.k8s.io", "external.metrics.k8s.io", "metrics.k8s.io"] {
             cluster.make_stale(group);
         }
     });
     let mut count = 0;
     for exchange in exchanges() {
-        // What it does not write, or names as it likes, it repeats.
+        // What it does not write, or names arbitrarily, it repeats.
         let request = &exchange.request;
         let write = request.method == "POST" && exchange.response.status != 403;
         if write || later.contains(&exchange.name.as_str()) {

@@ -1,5 +1,5 @@
 //! `apply` against the test API server: each fault that a write can meet, with what was sent, what
-//! is told, and what the target has in the end.
+//! is reported, and the target's final state.
 //!
 //! The rows of the fault matrix that concern writing:
 //!
@@ -23,7 +23,7 @@ use super::{Change, HPAS, Ran, program, recorded, run};
 pub(super) const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/web/scale";
 pub(super) const WEB: [&str; 2] = ["default", "web"];
 
-/// A Deployment of two pods whose HPA wants four.
+/// Returns a Deployment of two pods whose HPA wants four.
 pub(super) fn cluster() -> Cluster {
     let mut cluster = recorded();
     cluster.autoscaled(WEB, 2);
@@ -41,12 +41,12 @@ pub(super) fn apply(server: &Server, more: &[&str]) -> Ran {
     apply_as(server, "admin", more)
 }
 
-/// The writes that the server got, whatever it made of them.
+/// Returns the writes that the server received, whatever it did with them.
 pub(super) fn writes(server: &Server) -> Vec<Recorded> {
     server.requests().into_iter().filter(|request| request.method != "GET").collect()
 }
 
-/// The scale of the target as it is now.
+/// Returns the current scale of the target.
 pub(super) fn scale(server: &Server) -> Value {
     let mut client = super::api::Client::connect(server, &Auth::Token("admin")).expect("it");
     client.get(SCALE).expect("an answer").json()
@@ -60,7 +60,7 @@ pub(super) fn set(cluster: &mut Cluster, replicas: i64, manager: &str) {
     cluster.set_replicas("apps/v1", "Deployment", WEB, replicas, manager);
 }
 
-/// Deletes the target and creates another one of its name.
+/// Deletes the target and creates another of the same name.
 fn recreate(cluster: &mut Cluster) {
     cluster.remove("apps/v1", "Deployment", WEB);
     cluster.put(json!({
@@ -72,7 +72,7 @@ fn recreate(cluster: &mut Cluster) {
     }));
 }
 
-/// What is to come of a run.
+/// The expected result of a run.
 struct Want {
     code: i32,
     sent: usize,
@@ -257,7 +257,7 @@ fn what_moves_at_the_write_keeps_it_out() {
 #[test]
 fn it_starts_over_as_often_as_it_may() {
     let moved = || (get(2), Fault::Before(|cluster| set(cluster, 3, "kubectl")));
-    // From three replicas there may be six in one pass, and the metrics still ask for five.
+    // From three replicas, six are possible in one pass, and the metrics still ask for five.
     let mut cluster = cluster();
     let (when, fault) = moved();
     cluster.fault(when, fault);
@@ -302,7 +302,7 @@ fn preconditions_of_the_command_line_are_kept() {
     check("met", vec![], &["--current-replicas=2"], &want);
 }
 
-/// A refusal of the server as it words it.
+/// Returns a refusal in the server's words.
 fn refusal(code: u16, reason: &str, message: &str) -> Fault {
     Fault::Answer(status(code, reason, message, None))
 }
@@ -375,7 +375,7 @@ fn a_server_that_refuses_or_fails_is_settled() {
         ("500 of a webhook", unheard(refusal(500, "", webhook)), 1, 1, 2, webhook),
         ("500, no webhook", unheard(refusal(500, "InternalError", deaf)), 1, 1, 2, deaf),
         ("500, but it acted", vec![(put(), Fault::InternalError)], 0, 1, 4, written),
-        // The store may yet do it.
+        // The store may still execute it.
         (
             "500 of a store that is late",
             unheard(refusal(500, "", "etcdserver: request timed out")),
@@ -510,7 +510,7 @@ fn dry_runs_write_nothing() {
     assert!(ran.stderr.contains(&format!("{text}; nothing written\n")), "{}", ran.stderr);
 }
 
-/// A webhook may write something else than it was asked to.
+/// A webhook may write something other than requested.
 #[test]
 fn what_the_server_makes_of_it_is_an_outcome_of_its_own() {
     for made in [2, 3] {
@@ -532,7 +532,7 @@ fn what_the_server_makes_of_it_is_an_outcome_of_its_own() {
             assert_eq!((named.code, &*named.stdout), (Some(8), ""), "{}", named.stderr);
             assert!(named.stderr.contains(&told), "{}", named.stderr);
         }
-        // Status and event would say something else than there is.
+        // Status and event would differ from reality.
         let flags = ["--yes", "-o", "json", "--event", "--write-status", "--force-write-status"];
         let before = writes(&server).len();
         let answer: Value = serde_json::from_str(&apply(&server, &flags).stdout).expect("JSON");
@@ -571,7 +571,7 @@ fn what_cannot_be_meant_is_refused_before_anything_is_asked() {
     assert!(!help.contains("with -f"), "{help}");
 }
 
-/// Such as a server that closes every connection after its answer.
+/// As with a server that closes every connection after its answer.
 #[test]
 fn a_write_does_not_meet_a_connection_that_the_server_has_closed() {
     let mut cluster = cluster();

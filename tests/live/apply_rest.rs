@@ -1,5 +1,5 @@
-//! What `apply` refuses, what else of a reconcile it does, what it says comes next, and how it ends
-//! when it is interrupted.
+//! What `apply` refuses, the other parts of a reconcile that it performs, what it predicts, and how it
+//! ends when it is interrupted.
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
@@ -15,7 +15,7 @@ fn hpa(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
     cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, change);
 }
 
-/// A second metric beside CPU, with which it may go as far as twice the replicas.
+/// Adds a second metric besides CPU, which allows up to twice the replicas.
 fn with_a_queue(hpa: &mut Value) {
     let metrics = &mut hpa["spec"]["metrics"];
     metrics[0]["resource"]["target"]["averageUtilization"] = json!(40);
@@ -24,7 +24,7 @@ fn with_a_queue(hpa: &mut Value) {
     }}));
 }
 
-/// The published object, as its schema has it.
+/// Returns the published object, validated by its schema.
 #[track_caller]
 fn answer(ran: &Ran) -> Value {
     let answer = serde_json::from_str(&ran.stdout);
@@ -51,7 +51,7 @@ fn the_schema_describes_what_is_printed_and_nothing_else() {
     let printed = |form: &str| apply(&server, &[&["-o", form], &flags[..]].concat());
     let right = answer(&printed("json"));
     let yaml: Value = serde_yaml::from_str(&printed("yaml").stdout).expect("YAML is printed");
-    // The clocks of server and test drift apart by the second.
+    // The difference between the clocks of server and test changes by the second.
     for field in right.as_object().expect("an object").keys().filter(|key| *key != "notes") {
         assert_eq!(yaml[field], right[field], "{field}");
     }
@@ -88,7 +88,7 @@ fn the_schema_describes_what_is_printed_and_nothing_else() {
     }
 }
 
-/// A command away from the surroundings of the test, as [`program`](super::program) is.
+/// Detaches a command from the environment of the test, as [`program`](super::program) does.
 fn away(command: &mut std::process::Command) {
     for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "KUBECONFIG"] {
         command.env_remove(name);
@@ -96,7 +96,7 @@ fn away(command: &mut std::process::Command) {
     command.env("HOME", "/nonexistent").env("KUBERC", "off");
 }
 
-/// The lease of a controller manager, renewed at a time of the recorded hour.
+/// Adds the lease of a controller manager, renewed at a time of the recorded hour.
 fn lease(cluster: &mut Cluster, renewed: &str) {
     cluster.put(json!({
         "apiVersion": "coordination.k8s.io/v1",
@@ -216,7 +216,7 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
         (
             "memory",
             |cluster| {
-                // The policy counts what was added in the last half an hour.
+                // The policy counts what was added in the last half hour.
                 hpa(cluster, |hpa| {
                     hpa["spec"]["behavior"] = json!({"scaleUp": {
                         "stabilizationWindowSeconds": 0, "selectPolicy": "Max",
@@ -252,7 +252,7 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
         assert!(forced.stdout.contains(named), "{code}: {}", forced.stdout);
         assert_eq!(writes(&server).len(), 1, "{code}");
 
-        // Where the plan is not printed, what is forced is named all the same.
+        // If the plan is not printed, overridden concerns are still named.
         let mut cluster = super::apply::cluster();
         cluster.grant("bob");
         change(&mut cluster);
@@ -263,7 +263,7 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
     }
 }
 
-/// What we may not read says nothing of the controller, which may.
+/// What we may not read says nothing about the controller, which may.
 #[test]
 fn the_only_metric_denied_to_us_is_a_right_that_is_missing() {
     let mut cluster = cluster();
@@ -295,7 +295,7 @@ fn nothing_due_is_said_and_nothing_is_written() {
     assert!(ran.stderr.contains("stays at 2, so nothing is written."), "{}", ran.stderr);
 }
 
-/// What is said of the controller's next sync.
+/// Returns the text about the controller's next sync.
 #[test]
 fn what_comes_next_is_the_controllers_own_pass() {
     let calm: Change = |cluster| lease(cluster, "07:07:12");
@@ -423,7 +423,7 @@ fn the_status_is_written_where_nobody_else_does() {
         assert_eq!(body["metadata"]["labels"], json!({"team": "a"}), "nothing else is taken away");
         assert!(body["metadata"]["resourceVersion"].is_string());
     }
-    // Somebody writes the HPA in between: the scale is written, the status is not.
+    // Someone writes the HPA in between: the scale is written, the status is not.
     let mut cluster = cluster();
     lease(&mut cluster, "07:01:00");
     let status = When::on(&format!("{HPAS}/web/status"));
@@ -497,7 +497,7 @@ fn a_wait_follows_the_replicas() {
         let run = |more: &[&str]| {
             let mut cluster = cluster();
             if let Some(change) = change {
-                // The plan looks at the target, too, and the first look of the wait finds it as it is.
+                // The plan reads the target as well, and the first look of the wait finds it unchanged.
                 let target = SCALE.strip_suffix("/scale").expect("a subresource");
                 // Requests to the scale come in between: plan, again, and the write.
                 cluster.fault(When::on(target).method("GET").nth(5), Fault::Before(change));
@@ -610,7 +610,7 @@ fn a_signal_before_the_write_or_during_it() {
     }
 }
 
-/// A lost answer to the status or the event is settled as that to the scale is.
+/// A lost answer to the status or the event is settled like that to the scale.
 #[test]
 fn a_lost_answer_to_the_rest_is_settled_too() {
     let status = &format!("{HPAS}/web/status");
@@ -680,7 +680,7 @@ fn a_lost_answer_to_the_rest_is_settled_too() {
     }
 }
 
-/// What may pass does not end a wait, and nothing makes it longer.
+/// Transient failures do not end a wait, and nothing makes it longer.
 #[test]
 fn a_wait_rides_out_faults_until_its_own_end() {
     let target = || When::on(SCALE.strip_suffix("/scale").expect("a subresource")).method("GET");
@@ -689,7 +689,7 @@ fn a_wait_rides_out_faults_until_its_own_end() {
             target["status"] = json!({"replicas": 4, "readyReplicas": 4});
         });
     };
-    // Requests to the scale are counted, too: plan and again, each with the target, and the write.
+    // Requests to the scale also count: plan and re-read, each with the target, and the write.
     for (name, faults, wait, code, told) in [
         (
             "fails",
@@ -719,7 +719,7 @@ fn a_wait_rides_out_faults_until_its_own_end() {
             cluster.fault(when, fault);
         }
         let server = Server::start(cluster);
-        // Without a limit of the requests only that of the wait is left.
+        // Without a limit on the requests, only that of the wait is left.
         let ran = apply(&server, &["--yes", wait, "--request-timeout=0"]);
         assert_eq!(ran.code, Some(code), "{name}: {}{}", ran.stdout, ran.stderr);
         let text = format!("{}{}", ran.stdout, ran.stderr);
@@ -728,7 +728,7 @@ fn a_wait_rides_out_faults_until_its_own_end() {
     }
 }
 
-/// Where no one can read what was written, standard error and the exit code still tell.
+/// If no one can read the answer, standard error and the exit code still report what was written.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_was_written_is_told_where_standard_output_is_full() {
@@ -752,7 +752,7 @@ fn what_was_written_is_told_where_standard_output_is_full() {
     }
 }
 
-/// What is typed at the question, on a terminal of its own.
+/// What is typed at the prompt, on a terminal of its own.
 #[cfg(target_os = "linux")]
 #[test]
 fn on_a_terminal_it_asks() {
@@ -768,7 +768,7 @@ fn on_a_terminal_it_asks() {
     };
     let busy: Change = |cluster| hpa(cluster, |hpa| hpa["status"]["desiredReplicas"] = json!(7));
     for (typed, meanwhile, code, sent, told) in [
-        // The controller goes on while somebody reads, and the same change is due.
+        // The controller keeps running while someone reads, and the same change is due.
         ("y\n", Some(busy), 0, 1, "deployment.apps/web scaled\r\n"),
         (
             "y\n",
@@ -822,7 +822,7 @@ fn on_a_terminal_it_asks() {
         let mut child = command.spawn().expect("script of util-linux");
         let (mut input, mut output) =
             (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
-        // What is typed before the question is no answer to it.
+        // What is typed before the prompt is not an answer to it.
         input.write_all(b"y\n").expect("it listens");
         let (mut shown, mut bytes) = (Vec::new(), [0; 4096]);
         let question = "\nScale deployment.apps/web from 2 to 4? [y/N] ";
@@ -842,7 +842,7 @@ fn on_a_terminal_it_asks() {
     }
 }
 
-/// A kind of one's own has its scale where discovery says.
+/// A custom kind has its scale where discovery says.
 #[test]
 fn a_kind_of_ones_own_is_scaled_too() {
     let mut cluster = cluster();
@@ -858,7 +858,7 @@ fn a_kind_of_ones_own_is_scaled_too() {
         hpa["spec"]["scaleTargetRef"] =
             json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
     });
-    // It need not count its replicas in spec.replicas: the scale tells.
+    // It need not count its replicas in spec.replicas: the scale has them.
     let target = "/apis/argoproj.io/v1alpha1/namespaces/default/rollouts/web";
     let sized = json!({
         "apiVersion": "argoproj.io/v1alpha1",

@@ -1,5 +1,5 @@
-//! Completion through kubectl, where there is one, and without it: what is offered at each place, and
-//! that a cluster which does not answer, a plugin which fails or a right that is missing costs nothing
+//! Completion through kubectl, if it is installed, and without it: what is offered at each place, and
+//! that an unresponsive cluster, a failing plugin or a missing right costs nothing
 //! but the candidates.
 
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use super::api::{Answer, Auth, Cluster, Exec, Fault, Kubeconfig, Server, When};
 use super::names::{Installed, kubectl};
 use super::{NAME, Ran, away, recorded, run};
 
-/// What the protocol allows, and a little for a busy machine.
+/// The time that the protocol allows, with some slack for a busy machine.
 const LIMIT: Duration = Duration::from_secs(3);
 
 fn cluster() -> Cluster {
@@ -23,7 +23,7 @@ fn cluster() -> Cluster {
     cluster
 }
 
-/// The lines that are printed for these words.
+/// Returns the lines that are printed for these words.
 fn complete(program: &str, words: &[&str], config: &Kubeconfig) -> Ran {
     let installed =
         Installed::new(&format!("complete-{}", config.path().display()).replace('/', "_"));
@@ -32,7 +32,7 @@ fn complete(program: &str, words: &[&str], config: &Kubeconfig) -> Ran {
         name => Command::new(installed.0.join(name)),
     };
     away(&mut command);
-    // kubectl keeps a cache at home.
+    // kubectl keeps a cache in the home directory.
     command
         .env("HOME", &installed.0)
         .env("PATH", installed.path())
@@ -121,7 +121,7 @@ fn nothing_comes_in_time_where_nobody_answers() {
         let config = server.kubeconfig(&Auth::Token("admin"));
         let ran = complete("kubectl_complete-hpa", &ask, &config);
         assert_eq!((&*ran.stdout, &*ran.stderr), (":4\n", ""));
-        // What needs no cluster is there all the same.
+        // Candidates that need no cluster are still offered.
         let ran = complete("kubectl_complete-hpa", &["explain", "-o", "j"], &config);
         assert_eq!(ran.stdout, "json\tJSON with a published schema\n:4\n");
     }
@@ -153,7 +153,7 @@ fn credential_plugins_are_run_without_a_word() {
     }
 }
 
-/// Its address may hold a password, and its token what no header can.
+/// Its address may contain a password, and its token may not fit a header.
 #[test]
 fn nothing_of_a_kubeconfig_but_names_shows() {
     let server = Server::start(cluster());

@@ -22,7 +22,7 @@ fn admin(server: &Server) -> Kubeconfig {
     server.kubeconfig(&Auth::Token("admin"))
 }
 
-/// A port at which no one listens.
+/// Returns a port that no one listens on.
 fn closed_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("an address").port()
@@ -39,7 +39,7 @@ fn kubeconfigs_that_are_not_there_or_not_readable() {
     let broken = config.directory().join("broken");
     fs::write(&broken, "clusters:\n- name: [x\ncontexts: 1\n").expect("a file");
     let text = broken.display().to_string();
-    // Not even in a pod does anything stand in for a file with a fault.
+    // Not even in a pod does anything replace a faulty file.
     run(program()
         .args(bare)
         .env("KUBECONFIG", &broken)
@@ -131,13 +131,13 @@ fn certificates_that_are_wrong() {
         let ran = explain_with(&admin(&server), &[]);
         ran.fails(1, &["Unable to connect to the server: ", cause, hint]);
         assert!(!ran.stderr.contains("insecure"), "{}", ran.stderr);
-        // Nothing was said to a server that did not prove who it is.
+        // Nothing was sent to a server that did not prove its identity.
         assert!(server.requests().is_empty());
     }
 }
 
-/// Explains through a proxy that a variable names. The server is at an address that is not the
-/// loopback's, to which no proxy ever leads, and yet this machine's.
+/// Explains through a proxy that a variable names. The server has an address of this machine other than
+/// the loopback's, which is never proxied.
 fn explain_through(server: &Server, proxy: &str) -> Ran {
     let config = admin(server);
     let elsewhere = format!("https://0.0.0.0:{}", server.address().port());
@@ -147,7 +147,7 @@ fn explain_through(server: &Server, proxy: &str) -> Ran {
     run(command.arg(config.path()).env("HTTPS_PROXY", proxy))
 }
 
-/// Row 9 where there is nothing to tell: also with a user, whose password may be escaped or missing.
+/// Row 9 without a failure: also with a user, whose password may be escaped or missing.
 #[test]
 fn a_proxy_leads_to_the_server() {
     let server = server_with(|_| {});
@@ -210,7 +210,7 @@ fn proxies_are_named_without_their_users() {
     let config = admin(&server);
     let port = closed_port();
     let proxy = format!("http://me:secret-password@127.0.0.1:{port}");
-    // An address that is not the loopback's, to which no proxy ever leads, and yet this machine's.
+    // An address of this machine other than the loopback's, which is never proxied.
     let elsewhere = format!("https://0.0.0.0:{}", server.address().port());
     let arguments = ["explain", NAME, "-s", &elsewhere, "--tls-server-name", "127.0.0.1"];
     for (no_proxy, warns) in [
@@ -237,7 +237,7 @@ fn proxies_are_named_without_their_users() {
     explain_with(&config, &["-v", "9"]).fails(1, &["(from proxy-url): "]);
 }
 
-/// Row 8: what is said about it helps, and only for the server that it is said of.
+/// Row 8: the advice works, and only for the server that it is about.
 #[test]
 fn certificates_that_are_right_by_another_name_or_not_looked_at() {
     for (transport, flags, field) in [
@@ -331,7 +331,7 @@ fn credential_plugins() {
     assert!(server.requests().is_empty() && config.exec_runs().is_empty());
 }
 
-/// Row 55: a plugin gets no input that is no terminal, and does not run where no cluster is asked.
+/// Row 55: a plugin gets no input unless it is a terminal, and does not run if no cluster is asked.
 #[test]
 fn a_plugin_gets_no_input() {
     let server = server_with(|_| {});
@@ -398,7 +398,7 @@ fn a_token_of_an_identity_provider_is_used_as_it_is() {
     assert_eq!(server.requests().len(), asked.len());
 }
 
-/// A token that no header can hold, wherever it comes from.
+/// A token that does not fit a header, wherever it comes from.
 #[test]
 fn a_token_with_a_control_character_is_not_sent() {
     let server = server_with(|_| {});
@@ -422,12 +422,12 @@ fn a_token_with_a_control_character_is_not_sent() {
     user(json!({"tokenFile": file}));
     one_line(&explain_with(&config, &[]), &format!("the token in file {file:?}"));
     assert!(server.requests().is_empty());
-    // What surrounds the one token of a file is trimmed, as kubectl does.
+    // Whitespace around the one token in a file is trimmed, as in kubectl.
     fs::write(&file, format!("\n {token}\t\r\n")).expect("a file");
     explain_with(&config, &["-o", "json"]).answer();
 }
 
-/// What lies in the current directory is not run, and neither is what is not executable.
+/// Files in the current directory are not run, and neither are files that are not executable.
 #[cfg(unix)]
 #[test]
 fn no_plugin_is_run_from_the_current_directory() {

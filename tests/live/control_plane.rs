@@ -1,5 +1,5 @@
-//! The controller manager's settings off its own pods: whose count, what is said where they cannot
-//! be read, and that nothing else of these pods shows or is kept.
+//! The controller manager's settings, from its own pods: which pods count, what is said if they cannot
+//! be read, and that nothing else about these pods is shown or kept.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ const PODS: &str = "/api/v1/namespaces/kube-system/pods";
 const TOLERANCE: &str = "--horizontal-pod-autoscaler-tolerance=200";
 const SYNC: &str = "--horizontal-pod-autoscaler-sync-period=30s";
 
-/// A pod as kubeadm has it on a node, with a secret in each of its parts.
+/// Returns a pod as kubeadm runs it on a node, with a secret in each of its parts.
 fn manager(node: &str, version: &str, args: &[&str]) -> Value {
     let command = ["kube-controller-manager", "--cloud-config=secret-password"];
     json!({
@@ -59,7 +59,7 @@ fn with(objects: &[Value]) -> Cluster {
     cluster
 }
 
-/// The lines of the basis about the controller's settings.
+/// Returns the lines of the basis about the controller's settings.
 fn basis(answer: &Value) -> Vec<String> {
     let items = ["controller flags", "feature gates", "controller manager"];
     let lines = answer["basis"].as_array().into_iter().flatten();
@@ -104,7 +104,7 @@ fn the_settings_are_those_of_the_pod() {
     assert_ne!(answer["outcome"], defaults["outcome"]);
     assert_eq!(answer["outcome"], typed["outcome"]);
 
-    // A list has the same for each.
+    // A list has the same for each item.
     let config = server.kubeconfig(&Auth::Token("admin"));
     let mut list = program();
     let list = list.args(["explain", "-A", "-o", "json", "--kubeconfig"]).arg(config.path());
@@ -112,7 +112,7 @@ fn the_settings_are_those_of_the_pod() {
     assert_eq!(basis(&list["items"][0]), basis(&answer));
     assert_eq!(list["items"][0]["outcome"], answer["outcome"]);
 
-    // The command line goes first.
+    // The command line takes precedence.
     let args = ["-o", "json", "--tolerance", "0.1", "--feature-gates", "HPAScaleToZero=false"];
     let answer = explain(&server, &args).answer();
     assert_eq!(answer["outcome"], defaults["outcome"]);
@@ -182,7 +182,7 @@ fn what_may_not_be_read_is_a_line() {
     assert_eq!(basis(&answer), [DEFAULTS, GATES, &*format!("controller manager: {both}")]);
     assert!(!notes(&answer).contains("kube-system"), "{}", notes(&answer));
 
-    // Otherwise the defaults go without saying.
+    // Otherwise the defaults are not mentioned.
     for (args, says) in [(&["-o", "wide"][..], true), (&[], false)] {
         let page = explain_as(&server, "bob", args);
         assert_eq!(page.stdout.contains(&both), says, "{}", page.stdout);
@@ -224,7 +224,7 @@ fn a_controller_that_is_switched_off_is_the_first_note() {
          such as 0.1"
     );
     assert!(said.contains(&passed), "{said}");
-    // What cannot be used is not known.
+    // An unusable value is unknown.
     assert_eq!(basis(&answer)[1], "controller flags: tolerance 0.1 (the defaults)");
 }
 
@@ -247,7 +247,7 @@ fn nothing_else_of_the_pod_shows_or_is_kept() {
     let again = read(file).answer();
     fs::remove_file(&path).expect("it was there");
     assert_eq!(live["outcome"], again["outcome"]);
-    // All of it is stated now.
+    // Everything is stated now.
     assert_eq!(basis(&again), [""; 0]);
     let state: Value = serde_json::from_str(&saved).expect("JSON");
     let state = &state["items"][0];

@@ -1,5 +1,5 @@
 //! What goes wrong between the program and an answer, in kubectl's words: rights, absence, and
-//! servers that throttle, fail, hang or talk nonsense.
+//! servers that throttle, fail, hang or return nonsense.
 //!
 //! The rows of the fault matrix that concern reading, and where each is tested for its text and exit
 //! code; a test names its rows, too:
@@ -120,7 +120,7 @@ fn without_the_right_to_a_scale_the_target_itself_speaks() {
     });
     odd.fails(1, &[refused, &hint]);
 
-    // Where a kind of one's own has its replicas, only its scale says.
+    // If a custom kind keeps its replicas elsewhere, only its scale has them.
     let mut cluster = recorded();
     super::rounds::rollout(&mut cluster);
     cluster.grant("bob").deny("bob", "get", "rollouts.argoproj.io/scale");
@@ -360,7 +360,7 @@ fn what_passes_is_tried_again_in_silence() {
     }
 }
 
-/// Row 7, once there is a connection.
+/// Row 7, after the connection is made.
 #[test]
 fn a_server_that_hangs_has_a_time() {
     for (path, fault) in [
@@ -378,7 +378,7 @@ fn a_server_that_hangs_has_a_time() {
         ]);
         assert!(begun.elapsed() < LONGEST / 3, "{path}");
     }
-    // One of the metrics APIs is an outcome here, too.
+    // For one of the metrics APIs, this is an outcome as well.
     let mut cluster = recorded();
     cluster.fault(When::on(super::POD_METRICS), Fault::Hang);
     let server = Server::start(cluster);
@@ -449,7 +449,7 @@ fn answers_have_limits() {
         json!({"kind": "PodList", "apiVersion": "v1", "metadata": metadata, "items": []})
     };
     let answer = |body: String| Fault::Answer(super::api::Answer::json(200, body));
-    // One token over and over, and two by turns.
+    // The same token over and over, and two in turn.
     at(super::PODS, answer(list("a").to_string())).fails(
         1,
         &[
@@ -505,7 +505,7 @@ fn what_steers_a_terminal_is_not_let_through() {
     safe(&ran);
 }
 
-/// As kubectl says it with -v 6, whether or not there is an answer.
+/// As in kubectl with -v 6, whether or not there is an answer.
 #[test]
 fn each_request_is_said_with_its_status_size_and_time() {
     let mut cluster = recorded();
@@ -526,7 +526,7 @@ fn each_request_is_said_with_its_status_size_and_time() {
     line(&format!("{}?labelSelector=", super::POD_METRICS), " 500 Internal Server Error (");
     assert_eq!(requests(&explain(&server, &["-v", "5"])), Vec::<String>::new());
     let mut cluster = recorded();
-    // What is sent with it may be answered before it fails, unless it hangs.
+    // Requests sent along with it may be answered before it fails, unless it hangs.
     cluster.fault(When::on(HPA), Fault::InternalError);
     cluster.fault(When::on("/").except(HPA), Fault::Hang);
     let failed = explain(&Server::start(cluster), &["-v=9"]);

@@ -1,5 +1,5 @@
-//! `explain` without a name: which HPAs are in the list, what one that cannot be read does to it, what
-//! it takes, how it is kept, and what is said while it takes long.
+//! `explain` without a name: which HPAs are in the list, what an unreadable one does to it, which flags it
+//! takes, how it is saved, and its progress while it takes long.
 
 use std::fs;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::api::{Auth, Cluster, CustomMetric, ExternalMetric, Fault, Recorded, S
 use super::metrics::external_metric;
 use super::{HPAS, Ran, condition, directory, notes, program, recorded, run, schema};
 
-/// Four HPAs in `shop`, of which `api` has a label, one in `test`, and the recorded one.
+/// Returns four HPAs in `shop`, of which `api` has a label, one in `test`, and the recorded one.
 fn shop() -> Cluster {
     let mut cluster = recorded();
     for name in ["web", "cart", "pay"] {
@@ -32,12 +32,12 @@ fn list(server: &Server, more: &[&str]) -> Ran {
     list_as(server, "admin", more)
 }
 
-/// The rows of a table without its header, each as its words.
+/// Returns the rows of a table without its header, split into words.
 fn rows(ran: &Ran) -> Vec<Vec<&str>> {
     ran.stdout.lines().skip(1).map(|line| line.split_whitespace().collect()).collect()
 }
 
-/// The namespaces and names of the items of a list.
+/// Returns the namespaces and names of the items of a list.
 fn keys(list: &Value) -> Vec<String> {
     let items = list["items"].as_array().expect("items").iter();
     let text = |value: &Value| value.as_str().expect("text").to_owned();
@@ -131,7 +131,7 @@ fn each_is_explained_as_it_would_be_alone() {
     for item in items {
         let name = item["hpa"]["name"].as_str().expect("a name");
         let alone = list(&server, &[name, "-n", "shop", "-o", "json"]).answer();
-        // The first note tells how far the clocks are apart, which grows.
+        // The first note says how far the clocks are apart, which grows.
         let [item, alone] = [item, &alone].map(|answer| {
             let mut answer = answer.clone();
             let skew = answer["notes"].as_array_mut().map(|notes| notes.remove(0));
@@ -155,7 +155,7 @@ fn each_is_explained_as_it_would_be_alone() {
     };
     assert_eq!(reason("twin", "ScalingActive"), ["False", "AmbiguousSelector"]);
     assert_eq!(reason("lost", "AbleToScale"), ["False", "FailedGetScale"]);
-    // One that is not asked for selects the same pods all the same.
+    // An HPA that was not requested still selects the same pods.
     let ran = list(&server, &["-n", "shop", "-l", "!team", "-o", "json"]);
     assert!(keys(&ran.answer()).contains(&"shop/twin".to_owned()));
     server.change(|cluster| {
@@ -164,7 +164,7 @@ fn each_is_explained_as_it_would_be_alone() {
         });
     });
     let ran = list(&server, &["-n", "shop", "-l", "team"]);
-    // What is an error comes first.
+    // Errors come first.
     assert_eq!(rows(&ran)[0], ["cart", "Deployment/cart", "-", "3", "-", "shared-pods"]);
     assert_eq!(rows(&ran)[1][0], "api");
 }
@@ -217,7 +217,7 @@ fn what_cannot_be_read_leaves_the_others_their_answers() {
     if let Err(error) = schema::validator(&schema::explanation_list()).validate(&answer) {
         panic!("{}: {error}", error.instance_path());
     }
-    // Whether they select the same pods is not known.
+    // It is unknown whether they select the same pods.
     let note = "the target of shop/db cannot be read, so the HPA is ignored";
     assert!(notes(&answer["items"][0]).contains(note), "{:#}", answer["items"][0]);
 
@@ -226,7 +226,7 @@ fn what_cannot_be_read_leaves_the_others_their_answers() {
     list(&server, &gate).fails(2, &["error: unknown feature gate A\nhint: "]);
     assert_eq!(server.requests().len(), before);
 
-    // Without the list there is nothing.
+    // Without the list there is no result.
     server.change(|cluster| {
         cluster.deny("bob", "list", "horizontalpodautoscalers.autoscaling");
     });
@@ -240,7 +240,7 @@ fn what_cannot_be_read_leaves_the_others_their_answers() {
     list(&server, &["-A"]).fails(1, &["(v1.36.2) does not serve autoscaling/v2\nhint: "]);
 }
 
-/// The most requests of a sort that were under way at once.
+/// Returns the maximum number of concurrent requests of a kind.
 fn at_once(requests: &[Recorded], sort: impl Fn(&Recorded) -> bool) -> usize {
     let spans: Vec<_> = requests
         .iter()
@@ -288,7 +288,7 @@ fn what_all_need_is_asked_for_once_and_few_at_a_time() {
         "/replicasets",
     ];
     assert_eq!(shared.map(count), [1; 8]);
-    // Rollouts are not there, so they have no pods.
+    // Rollouts do not exist, so they have no pods.
     assert_eq!((count("/scale"), count("/shop/pods"), count("/depth")), (20, 10, 10));
     assert_eq!(requests.len(), 8 + 40);
     for end in ["/scale", "/shop/pods"] {
@@ -371,7 +371,7 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
         fs::remove_file(&path).expect("it was there");
     }
 
-    // What cannot be read is told not to be in it.
+    // HPAs that cannot be read are reported as left out.
     server.change(|cluster| {
         cluster
             .fault(When::on("/apis/apps/v1/namespaces/shop/deployments/pay"), Fault::InvalidJson);
@@ -390,7 +390,7 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
     assert_eq!((again.code, rows(&again).len()), (Some(0), 5));
     fs::remove_file(&path).expect("it was there");
 
-    // External values do not say which namespace they are for; their answers do.
+    // External values do not state their namespace; only their answers do.
     let mut cluster = Cluster::empty();
     for (namespace, value) in [("shop", "3"), ("test", "4")] {
         cluster.autoscaled([namespace, "web"], 2);
@@ -422,7 +422,7 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
     assert!(!path.exists());
 }
 
-/// Each HPA asks the API of resource metrics, and none of them waits where the others did in vain.
+/// Each HPA asks the API of resource metrics, and none of them waits once others have waited in vain.
 #[test]
 fn an_api_that_hangs_costs_a_list_its_time_once() {
     let mut cluster = shop();
@@ -437,6 +437,6 @@ fn an_api_that_hangs_costs_a_list_its_time_once() {
     let text = answer.to_string();
     assert!(text.contains("timed out after 1s") && text.contains("not requested: "), "{text}");
     let asked = server.requests().iter().filter(|request| request.path == metrics).count();
-    // Four at once, and at most three more that left before the last of those was given up.
+    // Four at once, and at most three more that were sent before the last of those was given up.
     assert!((4..8).contains(&asked), "{asked}");
 }

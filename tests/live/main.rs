@@ -1,6 +1,6 @@
-//! `explain` against the test API server, end to end: the answer, what it took to get it, and what
-//! each fault on the way is told as. Exit code, standard error and standard output are all part of
-//! it, and no credential may show in either, however much is asked for with `-v`.
+//! `explain` against the test API server, end to end: the answer, its cost, and how each
+//! fault on the way is reported. Exit code, standard error and standard output are all part of
+//! it, and no credential may appear in either, however much `-v` asks for.
 
 #[path = "../api/mod.rs"]
 mod api;
@@ -43,21 +43,21 @@ const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/nginx-deployme
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const POD_METRICS: &str = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods";
 
-/// What no output may ever hold: tokens, what plugins have and print, passwords of tests.
+/// What no output may ever contain: tokens, plugins' data and output, passwords of tests.
 const SECRETS: [&str; 4] =
     ["secret-token-of-", "secret-in-the-environment", "secret-on-stdout", "secret-password"];
 
-/// The longest that anything here may take: the deadline of all requests, and a little.
+/// The longest that anything here may take: the deadline of all requests, with some slack.
 const LONGEST: Duration = Duration::from_secs(45);
 
-/// The recorded cluster at the time at which it was recorded.
+/// Returns the recorded cluster at the time of the recording.
 fn recorded() -> Cluster {
     let mut cluster = Cluster::recorded();
     cluster.clock(Clock::Recorded);
     cluster
 }
 
-/// The program, away from the surroundings of the test.
+/// Returns the program, detached from the environment of the test.
 fn program() -> Command {
     let mut command = cargo_bin_cmd!("kubectl-hpa");
     away(&mut command);
@@ -77,7 +77,7 @@ fn away(command: &mut Command) {
 /// A change to the recorded cluster.
 type Change = fn(&mut Cluster);
 
-/// What came of a run; it panics where a secret shows.
+/// The result of a run; it panics if a secret shows.
 struct Ran {
     code: Option<i32>,
     stdout: String,
@@ -99,21 +99,21 @@ impl Ran {
         ran
     }
 
-    /// The published object, where there is one.
+    /// Returns the published object, if there is one.
     #[track_caller]
     fn answer(&self) -> Value {
         assert_eq!(self.code, Some(0), "{}", self.stderr);
         serde_json::from_str(&self.stdout).expect("JSON")
     }
 
-    /// The published object of a pass whose answer is not known here.
+    /// Returns the published object of a pass whose answer is unknown here.
     #[track_caller]
     fn unanswered(&self) -> Value {
         assert_eq!(self.code, Some(1), "{}", self.stderr);
         serde_json::from_str(&self.stdout).expect("JSON")
     }
 
-    /// That there is no answer, and that standard error holds these texts.
+    /// Asserts that there is no answer, and that standard error contains these texts.
     #[track_caller]
     fn fails(&self, code: i32, parts: &[&str]) {
         assert_eq!(self.code, Some(code), "{}", self.stderr);
@@ -128,7 +128,7 @@ fn run(command: &mut Command) -> Ran {
     Ran::of(&command.output().expect("it runs"))
 }
 
-/// The program with a kubeconfig, explaining the recorded HPA.
+/// Returns the program with a kubeconfig, explaining the recorded HPA.
 fn explain_with(config: &Kubeconfig, more: &[&str]) -> Ran {
     run(program()
         .args(["explain", NAME, "-n", "default"])
@@ -145,20 +145,20 @@ fn explain(server: &Server, more: &[&str]) -> Ran {
     explain_as(server, "admin", more)
 }
 
-/// Explains on a changed recorded cluster, in JSON.
+/// Explains with a changed recorded cluster, in JSON.
 fn explain_on(change: impl FnOnce(&mut Cluster)) -> Ran {
     let mut cluster = recorded();
     change(&mut cluster);
     explain(&Server::start(cluster), &["-o", "json"])
 }
 
-/// The notes of an answer, one a line.
+/// Returns the notes of an answer, one per line.
 fn notes(answer: &Value) -> String {
     let notes = answer["notes"].as_array().into_iter().flatten();
     notes.filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
 }
 
-/// A condition of the outcome: status, reason and message.
+/// Returns a condition of the outcome: status, reason and message.
 fn condition(answer: &Value, kind: &str) -> [String; 3] {
     let conditions = answer["outcome"]["status"]["conditions"].as_array();
     let found = conditions.into_iter().flatten().find(|condition| condition["type"] == kind);

@@ -1,4 +1,4 @@
-//! A metrics API that refuses, fails or is not there: the controller's own outcome for that metric,
+//! A metrics API that refuses, fails or is missing: the controller's own outcome for that metric,
 //! in its words, and a note about what to do. Never a failure of the program.
 
 use std::fs;
@@ -20,7 +20,7 @@ pub(super) fn with_metrics(cluster: &mut Cluster, metrics: &Value) {
     });
 }
 
-/// The recorded cluster, with an HPA so old that what its controller remembers does not follow from
+/// Returns the recorded cluster, with an HPA so old that the controller's history does not follow from
 /// its age.
 fn long_lived() -> Cluster {
     let mut cluster = recorded();
@@ -114,13 +114,13 @@ fn a_denied_metrics_api_says_nothing_of_the_controller_and_names_the_right() {
         assert!(!ran.stdout.contains(reason), "{}", ran.stdout);
         assert!(notes(&answer).contains(right), "{}", notes(&answer));
         assert_eq!(answer["outcome"]["scaleTo"], Value::Null);
-        // What the controller reads may lead anywhere.
+        // The controller's values may lead anywhere.
         assert_eq!(answer["certainty"], "bounded");
         assert_eq!(answer["range"], json!({"min": 2, "max": 10}));
     }
 }
 
-/// Rows 18 and 19: how far a metric that is refused to us leaves the answer open.
+/// Rows 18 and 19: how uncertain a metric that we may not read makes the answer.
 #[test]
 fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
     let cpu = json!({"type": "Resource", "resource": {
@@ -133,7 +133,7 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
         cluster.grant("bob").deny("bob", "*", "*.external.metrics.k8s.io");
         explain_as(&Server::start(cluster), "bob", flags)
     };
-    // Five replicas for it, of ten.
+    // Five replicas for it, out of ten.
     let less = json!({"type": "Resource", "resource": {
         "name": "cpu",
         "target": {"type": "AverageValue", "averageValue": "250m"},
@@ -169,7 +169,7 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
                    bounds: the pass may end anywhere from 2 to 10.\n";
     assert!(page.stdout.contains(verdict), "{}", page.stdout);
 
-    // What the status says of it is the status's, with its age.
+    // The value in the status is reported as the status's, with its age.
     let mut cluster = long_lived();
     cluster.grant("bob").deny("bob", "list", "pods.metrics.k8s.io");
     let server = Server::start(cluster);
@@ -186,7 +186,7 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
     }
 }
 
-/// The outcome of a fault at the resource metrics API.
+/// Returns the outcome of a fault at the resource metrics API.
 fn resource_outcome(ran: &Ran) -> ([String; 3], String) {
     let answer = ran.answer();
     (condition(&answer, "ScalingActive"), notes(&answer))
@@ -285,7 +285,7 @@ fn one_failing_metric_of_two_leaves_the_other() {
         cluster.fault(When::on(EXTERNAL), Fault::InternalError);
     });
     let answer = ran.answer();
-    // As far up as the maximum: a failure only keeps from scaling down.
+    // Up to the maximum: a failure only prevents scaling down.
     assert_eq!(condition(&answer, "ScalingActive")[1], "ValidMetricFound");
     assert_eq!(answer["outcome"]["status"]["desiredReplicas"], 10);
 }
@@ -302,7 +302,7 @@ fn without_the_right_to_list_pods_metrics_that_need_none_go_on() {
     let right = "missing permission: list pods in the namespace default; check it with `kubectl \
                  auth can-i list pods -n default`; add to a Role: - {apiGroups: [\"\"], \
                  resources: [\"pods\"], verbs: [\"list\"]}";
-    // What needs no pods asks for the maximum, which leaves nothing open.
+    // A metric that needs no pods asks for the maximum, which leaves no uncertainty.
     for (metrics, answered, certainty) in [
         (json!([external_metric(), pods_metric()]), true, "certain"),
         (json!([pods_metric()]), false, "bounded"),
@@ -335,7 +335,7 @@ fn custom_metrics_without_an_adapter() {
             "no known available metric versions found",
         ),
         (
-            // The API answers, and the controller does not ask it.
+            // The API answers, but the controller does not ask it.
             |cluster| {
                 cluster.make_stale("custom.metrics.k8s.io");
             },
@@ -365,7 +365,7 @@ fn custom_metrics_without_an_adapter() {
     }
 }
 
-/// Rows 36 to 38 where the controller has a cache of its own.
+/// Rows 36 to 38 where the controller uses a cache of its own.
 #[test]
 fn pods_that_fail_to_come_leave_no_answer() {
     for (fault, parts) in [
@@ -387,7 +387,7 @@ fn pods_that_fail_to_come_leave_no_answer() {
     }
 }
 
-/// Row 29, asked of the cluster and of what was saved.
+/// Row 29, with the cluster and with a saved state.
 #[test]
 fn old_metrics_are_told() {
     let mut cluster = Cluster::recorded();
@@ -439,7 +439,7 @@ fn types_and_fields_of_a_newer_api_are_told() {
     assert!(text.contains("Quantum"), "{text}");
 }
 
-/// Row 28: each pod is in the group into which the controller puts it.
+/// Row 28: each pod is in the group that the controller assigns.
 #[test]
 fn pods_without_metrics_are_told_by_group() {
     let mut cluster = recorded();

@@ -1,9 +1,9 @@
-//! Random sequences of faults, and what holds in each of them: a run ends in time, with a code of the
-//! table in `docs/exit-codes.md`; standard output has a whole answer or nothing; a write names the state
-//! that was read, takes effect once at most, and what is said of it is true, also of what lands later.
+//! Random sequences of faults, and what holds in each of them: a run ends in time, with a code from the
+//! table in `docs/exit-codes.md`; standard output has a complete answer or nothing; a write names the state
+//! that was read, takes effect at most once, and the report about it is true, even about what lands later.
 //!
-//! Beside `nothing_is_overwritten_blindly_and_what_is_told_holds`, which knows the writing alone and
-//! tries far more, this is the program itself with sockets, TLS and retries.
+//! Unlike `nothing_is_overwritten_blindly_and_what_is_told_holds`, which only covers the writing and tries
+//! far more, this runs the program itself with sockets, TLS and retries.
 
 use std::thread;
 use std::time::Duration;
@@ -18,16 +18,16 @@ use super::{Change, HPAS, POD_METRICS, PODS, Ran, program, run};
 
 const EVENTS: &str = "/api/v1/namespaces/default/events";
 
-/// When the last of what the server does late is done.
+/// When the last of the server's late actions is done.
 const LATEST: Duration = Duration::from_millis(1800);
 
-/// What happens to one request to a place.
+/// A fault of one request to a path.
 #[derive(Debug, Clone)]
 struct Step {
     place: &'static str,
     method: &'static str,
     nth: usize,
-    /// Whether to all that follow, too.
+    /// Whether it also affects all that follow.
     lasts: bool,
     faults: Vec<Fault>,
 }
@@ -37,7 +37,7 @@ impl Step {
         self.nth == nth || self.lasts && self.nth < nth
     }
 
-    /// Whether both befall one write. Together they would tell it as refused and still do it.
+    /// Whether both affect one write. Together they would report it as refused and still execute it.
     fn meets(&self, other: &Self) -> bool {
         let is_one = (self.place, self.method) == (other.place, other.method);
         is_one && self.method != "GET" && (self.covers(other.nth) || other.covers(self.nth))
@@ -50,7 +50,8 @@ struct Sequence {
     steps: Vec<Step>,
 }
 
-/// How a request is read and not answered well. None of them says whether it was acted on.
+/// Returns faults in which a request is read but not answered properly. None of them says whether it was
+/// executed.
 fn lost() -> impl Strategy<Value = Fault> {
     prop::sample::select(vec![
         Fault::CutBeforeHead,
@@ -78,7 +79,7 @@ fn refused() -> impl Strategy<Value = Fault> {
     ])
 }
 
-/// What someone else does meanwhile.
+/// Returns what someone else does in the meantime.
 fn moved() -> impl Strategy<Value = Fault> {
     let target: [Change; 5] = [
         |cluster| set(cluster, 6, "kubectl"),
@@ -117,7 +118,7 @@ fn read() -> impl Strategy<Value = Step> {
     )
 }
 
-/// A write that is refused is not acted on; of one whose answer is lost no one knows.
+/// A refused write is not executed; whether one with a lost answer was, is unknown.
 fn write() -> impl Strategy<Value = Step> {
     let acts = prop_oneof![
         2 => Just(None),
@@ -178,7 +179,7 @@ fn sequence() -> impl Strategy<Value = Sequence> {
     })
 }
 
-/// What the server holds of what the program wrote.
+/// The server's state of what the program wrote.
 struct Held {
     scaled: usize,
     events: usize,
@@ -197,7 +198,7 @@ impl Held {
     }
 }
 
-/// Runs it, and checks all that has to hold.
+/// Runs it, and checks everything that must hold.
 fn holds(sequence: &Sequence) -> Result<(), TestCaseError> {
     let Sequence { arguments, steps } = sequence;
     let mut cluster = cluster();
@@ -278,7 +279,7 @@ fn holds(sequence: &Sequence) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The answer in JSON, if that was asked for and there is one; all of it, in any case.
+/// Returns the answer in JSON, if that was requested and there is one; checks that it is complete.
 fn whole(arguments: &[&str], ran: &Ran) -> Result<Option<Value>, TestCaseError> {
     prop_assert!(ran.stdout.is_empty() || ran.stdout.ends_with('\n'), "{:?}", ran.stdout);
     if ran.stdout.is_empty() || !arguments.ends_with(&["json"]) {
@@ -288,7 +289,7 @@ fn whole(arguments: &[&str], ran: &Ran) -> Result<Option<Value>, TestCaseError> 
     answer.map(Some).map_err(|e| TestCaseError::fail(format!("{e}: {}", ran.stdout)))
 }
 
-/// As many of them, most of whose time is waiting.
+/// Runs many at once, because most of their time is waiting.
 fn try_all(cases: u32, seed: u64) {
     const AT_ONCE: u32 = 8;
     thread::scope(|scope| {
@@ -318,7 +319,7 @@ fn whatever_fails_what_is_told_is_true() {
     try_all(40, 0);
 }
 
-/// `SEQUENCES` says how many, `SEED` which.
+/// `SEQUENCES` sets how many, `SEED` which.
 #[test]
 #[ignore = "minutes for SEQUENCES=1000: cargo test --release --test live -- --ignored"]
 #[expect(clippy::print_stderr, reason = "a long run should say what it does")]

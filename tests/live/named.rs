@@ -1,4 +1,4 @@
-//! HPAs by their targets, several at once, and none at all: what is found, what is refused, and what it
+//! HPAs by their targets, several at once, and none: what is found, what is rejected, and what it
 //! costs.
 
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::api::{Auth, Cluster, Server};
 use super::{NAME, Ran, program, recorded, run};
 
-/// `shop/web`, `shop/cart` and its twin on the same Deployment, and the recorded HPA.
+/// Returns `shop/web`, `shop/cart` and its twin on the same Deployment, and the recorded HPA.
 fn cluster() -> Cluster {
     let mut cluster = recorded();
     cluster.autoscaled(["shop", "web"], 3).autoscaled(["shop", "cart"], 3);
@@ -19,7 +19,7 @@ fn ask(server: &Server, user: &str, words: &[&str]) -> Ran {
     run(program().args(words).arg("--kubeconfig").arg(config.path()))
 }
 
-/// An answer in JSON, and how many requests it took.
+/// Returns an answer in JSON, and how many requests it took.
 fn answer(server: &Server, words: &[&str]) -> (Value, usize) {
     let before = server.requests().len();
     let answer = ask(server, "admin", &[words, &["-o", "json"]].concat()).answer();

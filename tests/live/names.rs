@@ -1,5 +1,5 @@
-//! The names under which the program is run: by itself, through links as kubectl looks for them,
-//! and by kubectl, where there is one.
+//! The names under which the program runs: by itself, through links that kubectl looks for,
+//! and by kubectl, if it is installed.
 
 use std::env;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use assert_cmd::cargo::cargo_bin;
 use super::api::{Auth, Server};
 use super::{NAME, Ran, away, directory, program, recorded, run};
 
-/// A directory with the program under its names; it goes with the test.
+/// A directory with the program under its names; it is deleted with the test.
 pub(super) struct Installed(pub(super) PathBuf);
 
 impl Installed {
@@ -29,12 +29,12 @@ impl Installed {
         installed
     }
 
-    /// `install-links` into the directory.
+    /// Runs `install-links` for the directory.
     fn links(&self, more: &[&str]) -> Ran {
         run(program().args(["install-links", "--dir"]).arg(&self.0).args(more))
     }
 
-    /// The PATH with this directory in it.
+    /// Returns the PATH with this directory in it.
     pub(super) fn path(&self) -> OsString {
         let paths = env::var_os("PATH").unwrap_or_default();
         let paths = [self.0.clone()].into_iter().chain(env::split_paths(&paths));
@@ -44,12 +44,12 @@ impl Installed {
 
 impl Drop for Installed {
     fn drop(&mut self) {
-        // What is left lies below the target directory.
+        // Leftovers are below the target directory.
         drop(fs::remove_dir_all(&self.0));
     }
 }
 
-/// The installed kubectl. Machines without it have nothing to prove here.
+/// Returns the installed kubectl. Machines without it have nothing to prove here.
 pub(super) fn kubectl() -> Option<PathBuf> {
     let paths = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&paths).map(|directory| directory.join("kubectl")).find(|path| path.is_file())
@@ -86,7 +86,7 @@ fn kubectl_finds_it() {
     let run_with = |words: &[&str]| {
         let mut command = Command::new(&kubectl);
         away(&mut command);
-        // It keeps a cache at home.
+        // It keeps a cache in the home directory.
         run(command.env("HOME", &installed.0).env("PATH", installed.path()).args(words))
     };
     run_with(&["hpa-explain", NAME, "--kubeconfig", "/nonexistent/config"])
@@ -103,7 +103,7 @@ fn kubectl_finds_it() {
     ] {
         run_with(words).fails(2, &[usage]);
     }
-    // kubectl's own list knows them, and finds nothing that shadows something else.
+    // kubectl's own list includes them, and finds nothing that shadows something else.
     let listed = run_with(&["plugin", "list", "--name-only"]);
     for name in ["kubectl-hpa\n", "kubectl-hpa_explain\n", "kubectl-hpa_predict\n"] {
         assert!(listed.stdout.contains(name), "{}", listed.stdout);
@@ -152,7 +152,7 @@ fn links_are_made_once_and_nothing_else_is_touched() {
         .fails(1, &["no such directory", "hint: create it"]);
 }
 
-/// As a package manager has it: one link in a directory of the PATH to a program elsewhere.
+/// As installed by a package manager: one link in a directory of the PATH to a program elsewhere.
 #[test]
 fn links_go_beside_the_one_that_was_found() {
     let installed = Installed::empty("krew");
@@ -163,7 +163,7 @@ fn links_go_beside_the_one_that_was_found() {
     let ran = run(command.env("PATH", installed.path()).arg("install-links"));
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
     assert!(ran.stdout.ends_with("which is on the PATH\n"), "{}", ran.stdout);
-    // They lead through the one that the package manager renews.
+    // They lead through the link that the package manager updates.
     let made = fs::read_link(installed.0.join("kubectl-hpa")).expect("a link");
     assert_eq!(made, Path::new("kubectl-hpa_explain"));
 }

@@ -1,5 +1,5 @@
-//! `predict` against a cluster: what an assumed manifest looks at is asked for, too, and nothing is
-//! asked where what was typed cannot be.
+//! `predict` against a cluster: what an assumed manifest needs is requested as well, and nothing is
+//! requested if what was typed is impossible.
 
 use std::fs;
 
@@ -38,12 +38,12 @@ fn a_candidate_is_answered_by_what_its_own_metrics_say() {
     let path = path.to_str().expect("a path in UTF-8");
     let answer = predict(&config, &["--hpa", path]).answer();
 
-    // The recorded values together over a target of 1 for each pod.
+    // The sum of the recorded values over a target of 1 per pod.
     let queues = recorded_value("external metric", 0) + recorded_value("external metric", 1);
     assert_eq!(answer["proposal"], (queues + 999) / 1000);
     let metrics = answer["outcome"]["status"]["currentMetrics"].as_array().expect("metrics");
     assert_eq!((metrics.len(), &metrics[0]["type"]), (1, &json!("External")));
-    // The HPA that runs does what it did when it was recorded.
+    // The running HPA did what it did when it was recorded.
     let written = &running["status"]["desiredReplicas"];
     assert_eq!(&answer["observed"]["replicas"], written);
     assert_eq!(answer["overrides"][0]["item"], "HPA");

@@ -1,5 +1,5 @@
-//! The roles of `examples/rbac`: with exactly what a file grants nothing is missing, and whatever is taken
-//! away from it is missed by name, with the rule that gives it back.
+//! The roles in `examples/rbac`: with exactly what a file grants nothing is missing, and whatever is removed
+//! is reported by name, with the rule that restores it.
 
 use std::path::Path;
 
@@ -39,15 +39,15 @@ struct Right {
     resource: String,
     verb: String,
     name: Option<String>,
-    /// None of what is in no namespace.
+    /// `None` for cluster-scoped resources.
     namespace: Option<String>,
 }
 
-/// What is in no namespace.
+/// The cluster-scoped resource.
 const OF_THE_CLUSTER: &str = "apiservices";
 
 impl Right {
-    /// As the server of the tests writes it.
+    /// Returns it as the server of the tests writes it.
     fn pattern(&self) -> String {
         let Self { group, resource, name, namespace, .. } = self;
         let (resource, sub) = resource.split_once('/').unwrap_or((resource, ""));
@@ -58,7 +58,7 @@ impl Right {
         format!("{resource}{dot}{group}{slash}{sub}{name}{place}")
     }
 
-    /// What is said where it is missing.
+    /// Returns the texts about it if it is missing.
     fn missed(&self) -> [String; 2] {
         let Self { group, resource, verb, namespace, .. } = self;
         if resource == "*" {
@@ -83,7 +83,7 @@ impl Right {
         ]
     }
 
-    /// The HPA that it is about.
+    /// Returns the HPA concerned.
     fn hpa(&self) -> &'static str {
         let of = |part: &str| self.resource.starts_with(part);
         match () {
@@ -98,7 +98,7 @@ impl Right {
     }
 }
 
-/// What a file grants in `default`, and in the namespaces of its Roles.
+/// Returns what a file grants in `default`, and in the namespaces of its Roles.
 fn rights(file: &str) -> Vec<Right> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/rbac").join(file);
     let text = std::fs::read_to_string(path).expect("a file of roles");
@@ -125,7 +125,7 @@ fn rights(file: &str) -> Vec<Right> {
     rights
 }
 
-/// A target of each built-in kind, each with an HPA that looks at every type of metric.
+/// Adds a target of each built-in kind, each with an HPA that uses every type of metric.
 fn cluster(granted: &[Right]) -> Cluster {
     let mut cluster = recorded();
     let time = "2026-11-21T07:07:00Z".to_owned();
@@ -176,7 +176,7 @@ fn cluster(granted: &[Right]) -> Cluster {
         cluster.pods(target, &labels, 2);
         cluster.pod_metrics(target, &labels, 2, ["10m", "1Mi"]);
         cluster.hpa(target, [api_version, kind, name], &json!({"metrics": metrics}));
-        // What its last pass remembered is open.
+        // The history of its last pass is uncertain.
         cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", target, |hpa| {
             let written = json!({"subresource": "status", "time": "2026-11-21T07:07:10Z"});
             hpa["metadata"]["managedFields"] = json!([written]);
@@ -220,7 +220,7 @@ fn cluster(granted: &[Right]) -> Cluster {
     cluster
 }
 
-/// Runs a verb with these rights; everything that it says.
+/// Runs a verb with these rights; returns all of its output.
 fn said(verb: &[&str], hpa: &str, granted: &[Right]) -> (Ran, String) {
     let server = Server::start(cluster(granted));
     let config = server.kubeconfig(&Auth::Token("bob"));
@@ -273,7 +273,7 @@ fn apply_needs_what_its_role_grants() {
     holds("apply.yaml", &all);
 }
 
-/// What the roles have in common is the same.
+/// The roles agree in what they share.
 #[test]
 fn what_is_read_is_the_same_for_all() {
     let texts = |file: &str| {

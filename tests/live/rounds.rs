@@ -1,4 +1,4 @@
-//! How many requests an answer takes, and how many of them one after the other.
+//! How many requests an answer takes, and how many of them are sequential.
 
 use std::io::Read;
 use std::process::Stdio;
@@ -12,7 +12,7 @@ use super::{Change, HPAS, POD_METRICS, PODS, explain, explain_as, notes, recorde
 
 const LATENCY: Duration = Duration::from_millis(60);
 
-/// A Rollout with the recorded Deployment's selector, and the HPA for it.
+/// Adds a Rollout with the recorded Deployment's selector, and the HPA for it.
 pub(super) fn rollout(cluster: &mut Cluster) {
     cluster
         .custom_kind("argoproj.io/v1alpha1", "Rollout", "rollouts")
@@ -49,8 +49,8 @@ const VPAS: &str = "/apis/autoscaling.k8s.io/v1/namespaces/default/verticalpodau
 const SCALED_OBJECTS: &str = "/apis/keda.sh/v1alpha1/namespaces/default/scaledobjects";
 const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 
-/// What surrounds a pass comes beside what it needs, and only a metrics API that fails takes a round of
-/// its own.
+/// Explanatory objects arrive along with what the pass needs, and only a failing metrics API takes a round
+/// of its own.
 #[test]
 fn what_surrounds_a_pass_takes_no_round() {
     let plain: Change = |_| {};
@@ -84,7 +84,7 @@ fn what_surrounds_a_pass_takes_no_round() {
         (owned, vec![TARGET, &of_keda, REPLICA_SETS], 3),
         (failing, vec![TARGET, VPAS, REPLICA_SETS, &of_metrics], 4),
         (unserved, vec![TARGET, VPAS, REPLICA_SETS, &of_metrics], 4),
-        // Discovery has told of the failure by then.
+        // Discovery has shown the failure by then.
         (undiscovered, vec![TARGET, VPAS, REPLICA_SETS, &of_custom[0], &of_custom[1]], 3),
     ] {
         let mut cluster = recorded();
@@ -106,7 +106,7 @@ fn what_surrounds_a_pass_takes_no_round() {
     }
 }
 
-/// Whoever lacks these rights gets the same report, and with `-v` the rules that add findings.
+/// Users who lack these rights get the same report, and with `-v` the rules that add findings.
 #[test]
 fn what_surrounds_a_pass_is_left_out_where_it_may_not_be_read() {
     let mut cluster = recorded();
@@ -129,13 +129,13 @@ fn what_surrounds_a_pass_is_left_out_where_it_may_not_be_read() {
     }
 }
 
-/// The findings of an answer, by code.
+/// Returns the findings of an answer, by code.
 fn finding(answer: &serde_json::Value, code: &str) -> serde_json::Value {
     let mut findings = answer["findings"].as_array().into_iter().flatten();
     findings.find(|finding| finding["code"] == code).cloned().unwrap_or_default()
 }
 
-/// Where the target is not there, its kind is looked through for what may be meant.
+/// If the target does not exist, objects of its kind are searched for what was meant.
 #[test]
 fn what_may_be_meant_is_named_where_the_target_is_gone() {
     let mut cluster = recorded();
@@ -149,7 +149,7 @@ fn what_may_be_meant_is_named_where_the_target_is_gone() {
     assert_eq!(found["advice"], advice, "{answer:#}");
 }
 
-/// What KEDA's ScaledObject says is read where it owns the HPA.
+/// KEDA's ScaledObject is read if it owns the HPA.
 #[test]
 fn a_direction_that_is_paused_is_told_of() {
     let mut cluster = recorded();
@@ -175,7 +175,7 @@ fn a_direction_that_is_paused_is_told_of() {
     assert_eq!(found["commands"], json!([command]));
 }
 
-/// Where KEDA has taken the HPA away, that is said in place of the names of others.
+/// If KEDA has removed the HPA, that is said instead of the names of others.
 #[test]
 fn a_paused_scaled_object_is_told_of_where_its_hpa_is_gone() {
     let mut cluster = recorded();
@@ -212,7 +212,7 @@ fn a_paused_scaled_object_is_told_of_where_its_hpa_is_gone() {
     explain("deploy/other").fails(1, &["hint: the namespace default has nginx-deployment ("]);
 }
 
-/// 1,200 pods more behind the recorded selector.
+/// Adds 1,200 pods that match the recorded selector.
 fn crowd(cluster: &mut Cluster) {
     let labels = [("app", "nginx")];
     cluster.pods(["default", "web"], &labels, 1200);
@@ -241,7 +241,7 @@ fn pods_come_in_pages() {
         [(limit.clone(), false, 200), (limit.clone(), true, 200), (limit.clone(), true, 200)];
     assert_eq!(page_queries(&server), pages);
 
-    // The token of the second page expires: everything once more, in one piece.
+    // The token of the second page expires: everything is requested again, in one piece.
     let mut cluster = recorded();
     crowd(&mut cluster);
     cluster.fault(When::on(PODS).nth(2), Fault::Expired);
@@ -251,7 +251,7 @@ fn pods_come_in_pages() {
     assert_eq!(page_queries(&server), pages);
     assert_eq!(again["outcome"], whole["outcome"]);
 
-    // If that fails, too, there is no answer.
+    // If that also fails, there is no answer.
     let mut cluster = recorded();
     crowd(&mut cluster);
     cluster.fault(When::on(PODS).from(2), Fault::Expired);
@@ -270,7 +270,7 @@ fn another_hpa_on_the_same_pods_is_seen() {
     let server = Server::start(cluster);
     let answer = explain(&server, &["-o", "json"]).answer();
     assert_eq!(super::condition(&answer, "ScalingActive")[1], "AmbiguousSelector");
-    // The twin's scale comes with that of the target.
+    // The twin's scale arrives with that of the target.
     assert_eq!(server.rounds(), 3);
 
     let mut cluster = recorded();
@@ -294,7 +294,7 @@ fn what_an_answer_can_do_without_does_not_hold_it_up() {
         let mut cluster = recorded();
         match path {
             "/version" | REPLICA_SETS | VPAS => cluster.fault(When::on(path), Fault::Hang),
-            // The list is at a path of which the HPA's is a continuation.
+            // The list's path is a prefix of the HPA's.
             _ => {
                 let target = ["apps/v1", "Deployment", "slow"];
                 cluster.hpa(["default", "slow"], target, &json!({}));

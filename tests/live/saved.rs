@@ -1,6 +1,6 @@
-//! A state that is saved and read again gives the answer that the server gave, whatever the metrics
-//! APIs return: values for pods that are not in the list, labels that an adapter leaves out, objects
-//! of no namespace, failures and refused rights.
+//! A state that is saved and read again gives the same answer as the server, whatever the metrics
+//! APIs return: values for pods that are not in the list, labels that an adapter omits, cluster-scoped
+//! objects, failures and missing rights.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default
 const APP: (&str, &str) = ("app", "nginx");
 const TIME: &str = "2026-11-21T07:07:00Z";
 
-/// Lets a path answer with a list.
+/// Makes a path answer with a list.
 fn answers(cluster: &mut Cluster, path: &str, kind: &str, items: &[Value]) {
     let list = json!({"kind": kind, "apiVersion": "v1beta1", "metadata": {}, "items": items});
     answers_with(cluster, path, 200, &list);
@@ -49,10 +49,10 @@ fn usage(name: &str, labels: &Value, milli: i64) -> Value {
     })
 }
 
-/// What is said of the state while it is read, not of the answer.
+/// About the state as it is read, not about the answer.
 const OF_THE_READING: [&str; 2] = ["basis", "notes"];
 
-/// Explains live as bob, who lacks some rights, and again what was saved; both answers in JSON, with
+/// Explains live as bob, who lacks some rights, and again from what was saved; both answers in JSON, with
 /// exit codes.
 fn live_and_saved(server: &Server) -> [(Option<i32>, Value); 2] {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -74,7 +74,7 @@ fn live_and_saved(server: &Server) -> [(Option<i32>, Value); 2] {
     [live, again]
 }
 
-/// The fields in which the two answers differ, with both values.
+/// Returns the fields in which the two answers differ, with both values.
 fn differences([live, again]: &[(Option<i32>, Value); 2]) -> Vec<String> {
     let mut fields: Vec<&String> = Vec::new();
     for (_, answer) in [live, again] {
@@ -103,7 +103,7 @@ fn cluster() -> Cluster {
     cluster
 }
 
-/// The metric's value, as the status reports it.
+/// Returns the metric's value, as the status reports it.
 fn reported(answer: &Value) -> &Value {
     let metric = &answer["outcome"]["status"]["currentMetrics"][0];
     let source = metric["type"].as_str().expect("a type").to_lowercase();
@@ -134,7 +134,7 @@ fn external_values_that_do_not_repeat_their_labels_are_read_again() {
     assert_eq!(answer["proposal"], 7);
 }
 
-/// An object of each kind that explains a pass, as far as it is kept.
+/// An object of each kind that explains a pass, limited to what is kept.
 #[test]
 fn what_surrounds_a_pass_is_read_again() {
     let mut cluster = cluster();
@@ -204,7 +204,7 @@ fn targets_of_one_name_and_two_kinds_are_kept_apart() {
     assert_eq!(answer["outcome"]["status"]["conditions"][1]["reason"], "AmbiguousSelector");
 }
 
-/// How a request of a metrics API goes.
+/// The result of a request to a metrics API.
 #[derive(Debug, Clone)]
 enum Reply {
     /// With these items.

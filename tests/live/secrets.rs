@@ -1,9 +1,9 @@
-//! That no secret shows, wherever it lies and whatever goes wrong: each place that may hold one has a
-//! text of its own, and after each run they are looked for in all that was printed, saved, reported
-//! and completed, as they are, in base64, and as lists of bytes. A text that is no secret goes the same
-//! ways, so that the looking is seen to find.
+//! That no secret shows, wherever it is stored and whatever goes wrong: each place that may hold one has a
+//! text of its own, and after each run they are searched for in everything that was printed, saved, reported
+//! and completed: verbatim, in base64, and as lists of bytes. A text that is not secret takes the same
+//! paths, which proves that the search works.
 //!
-//! What a credential plugin says on standard error is its own, and shows as it does in kubectl.
+//! A credential plugin's output on standard error is its own, and shows as it does in kubectl.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,20 +19,20 @@ use super::api::{
 use super::apply::{SCALE, WEB, cluster};
 use super::{HPAS, POD_METRICS, away, directory};
 
-/// What every secret starts with; the place follows.
+/// The start of every secret, followed by its place.
 const SECRET: &str = "not-for-any-eye";
-/// What is to be seen.
+/// A text that must be visible.
 const PLAIN: &str = "for-every-eye";
 
 fn secret(place: &str) -> String {
     format!("{SECRET}-{place}")
 }
 
-/// Where the secret shows, with what stands around it.
+/// Returns where the secret shows, with its context.
 fn shown(text: &[u8], secret: &str) -> Option<String> {
     let mut forms = vec![secret.to_owned()];
-    // In base64 it depends on what stands before it, and its ends on their neighbours. What is left
-    // of a short one is found anywhere.
+    // In base64 it depends on what precedes it, and its ends on their neighbors. What remains of
+    // a short one is found anywhere.
     for before in ["", "x", "xx"].into_iter().filter(|_| secret.len() >= PLAIN.len()) {
         let text = base64::url(format!("{before}{secret}").as_bytes());
         forms.push(text[4..text.len() - 2].to_owned());
@@ -59,7 +59,7 @@ fn what_shows_is_found() {
     }
 }
 
-/// A cluster whose objects hold what is no one's business but the pods'.
+/// Returns a cluster whose objects contain secrets that only concern the pods.
 fn guarded(users: &[&str]) -> Cluster {
     let mut cluster = cluster();
     for user in users {
@@ -123,7 +123,7 @@ fn guarded(users: &[&str]) -> Cluster {
     cluster
 }
 
-/// A kubeconfig in which everything that is not asked for is secret, too.
+/// Returns a kubeconfig in which everything that is not needed is also secret.
 fn guarded_config(server: &Server, user: impl FnOnce(&Path) -> Value) -> Kubeconfig {
     let config = server.kubeconfig(&Auth::None);
     let user = user(config.directory());
@@ -149,10 +149,10 @@ fn guarded_config(server: &Server, user: impl FnOnce(&Path) -> Value) -> Kubecon
     config
 }
 
-/// All that came of the verbs.
+/// Everything that the verbs left behind.
 struct Traces {
     directory: PathBuf,
-    /// What was printed on the two streams, by the words of the run.
+    /// The output on the two streams, by the words of the run.
     printed: Vec<(String, [Vec<u8>; 2])>,
 }
 
@@ -188,7 +188,7 @@ impl Traces {
 
 impl Drop for Traces {
     fn drop(&mut self) {
-        // What is left lies below the target directory.
+        // Leftovers are below the target directory.
         drop(fs::remove_dir_all(&self.directory));
     }
 }
@@ -231,7 +231,7 @@ const COMPLETE_SERVER: &[&str] = &["__complete", "explain", "--cluster", ""];
 const ALL: &[&[&str]] =
     &[EXPLAIN, LIST, PREDICT, APPLY, COMPLETE, COMPLETE_METRIC, COMPLETE_SERVER];
 
-/// Runs these verbs in a directory of their own, in surroundings that hold secrets, too.
+/// Runs these verbs in a directory of their own, in an environment that also contains secrets.
 fn traces(config: &Kubeconfig, verbs: &[&[&str]], more: &[&str], proxy: Option<&str>) -> Traces {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBER.fetch_add(1, Ordering::SeqCst);
@@ -246,7 +246,7 @@ fn traces(config: &Kubeconfig, verbs: &[&[&str]], more: &[&str], proxy: Option<&
         command.env("TMPDIR", &traces.directory).env("GITHUB_STEP_SUMMARY", "summary.md");
         command.env("API_KEY", secret("variable")).env("KUBECONFIG", config.path());
         command.env("HTTPS_PROXY", proxy.unwrap_or(&proxied)).env("HTTP_PROXY", &proxied);
-        // Words that follow would be completed otherwise.
+        // Additional words would change what is completed.
         let more = if verb[0] == "__complete" { &[] } else { more };
         command.args(*verb).args(more);
         let output = command.output().expect("it runs");
@@ -277,7 +277,7 @@ fn print(status: &Value) -> String {
     format!("cat <<'END'\n{credential}\nEND\n")
 }
 
-/// All kinds of credentials, right and wrong. Those that let in say so.
+/// All kinds of credentials, valid and invalid. Those that grant access say so.
 #[test]
 fn no_credentials_show() {
     let claims = base64::url(br#"{"exp":4000000000}"#);
@@ -363,7 +363,7 @@ fn no_credentials_show() {
         let verbs = if lets_in { ALL } else { &[EXPLAIN, APPLY, COMPLETE] };
         let traces = traces(&config, verbs, &[], None);
         traces.hold_no_secret(case);
-        // What is no secret is where it should be, so the others would be found there, too.
+        // The text that is not secret is where it should be, so the secrets would be found there, too.
         assert_eq!(traces.has(0, "web\t"), lets_in, "{case}: completed");
         assert_eq!(
             traces.has(1, "GET https://"),
@@ -388,7 +388,7 @@ fn no_credentials_show() {
     }
 }
 
-/// A server, or whoever stands before it, that shows what it was sent.
+/// A server, or an intermediary, that shows what it was sent.
 #[test]
 fn what_an_answer_repeats_does_not_show() {
     let bearer = secret("token");
@@ -429,14 +429,14 @@ fn what_an_answer_repeats_does_not_show() {
                 (SCALE, &[APPLY]),
                 (POD_METRICS, &[EXPLAIN, PREDICT]),
             ] {
-                // The server knows no passwords, so nothing else is ever asked for.
+                // The server accepts no passwords, so nothing else is ever requested.
                 if path != HPAS && (!one_of_each || user["token"].is_null()) {
                     continue;
                 }
                 let mut cluster = guarded(&[&bearer]);
                 let fault = || Fault::Answer(answer.clone());
                 if path == SCALE {
-                    // It is read as it is, and not written.
+                    // It is read as it is, but not written.
                     let put = || When::on(SCALE).method("PUT");
                     cluster.fault(put(), Fault::Unheard).fault(put(), fault());
                 } else {
@@ -453,7 +453,7 @@ fn what_an_answer_repeats_does_not_show() {
     }
 }
 
-/// Connections that do not come about, or that break.
+/// Connections that fail or break.
 #[test]
 fn no_secret_shows_where_there_is_no_connection() {
     let bearer = secret("token");
@@ -497,7 +497,7 @@ fn no_secret_shows_where_there_is_no_connection() {
         traces.hold_no_secret(&wrong);
         assert!(traces.has(1, "address"), "{wrong}");
     }
-    // An address that is not the loopback's, to which no proxy ever leads, and yet this machine's.
+    // An address of this machine other than the loopback's, which is never proxied.
     let elsewhere = format!("https://0.0.0.0:{}", server.address().port());
     let more = ["-s", &*elsewhere, "--tls-server-name", "127.0.0.1", "--request-timeout=1s"];
     let password = secret("proxy");
@@ -524,7 +524,7 @@ fn no_secret_shows_where_there_is_no_connection() {
     }
 }
 
-/// A server may say that something is elsewhere; no one is asked there.
+/// A server may redirect elsewhere; nothing is requested there.
 #[test]
 fn no_redirect_is_followed() {
     let other = Server::start(guarded(&[]));

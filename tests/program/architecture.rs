@@ -1,14 +1,14 @@
-//! The rules of the architecture that the compiler does not hold: data flows one way through the
-//! modules, the engine is pure, one place prints. It searches the source text, comments aside, and
+//! The rules of the architecture that the compiler does not enforce: data flows one way through the
+//! modules, the engine is pure, one place prints. It searches the source text, except comments, and
 //! proves nothing about what macros or other crates do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The way of the data. A module may know those to its left, never those to its right. The
-/// commands tie them together and may know all. The cluster gives snapshots and so knows what they are
-/// made of; a snapshot knows no network.
+/// The direction of the data. A module may use those to its left, never those to its right. The
+/// commands tie them together and may use all. The cluster returns snapshots, so it uses their types; a
+/// snapshot does not use the network.
 const LAYERS: [&str; 16] = [
     "args",
     "snapshot",
@@ -28,7 +28,7 @@ const LAYERS: [&str; 16] = [
     "render",
 ];
 
-/// What the layers share, and which therefore knows none of them.
+/// Modules that the layers share, and which therefore use none of them.
 const SHARED: [&str; 6] = ["apimachinery", "error", "flags", "numbers", "secret", "version"];
 
 /// Files, the network, other programs, other threads and the process itself.
@@ -46,7 +46,7 @@ const IO: [&str; 11] = [
     "tokio",
 ];
 
-/// What would make two runs of the engine differ, or tie it to a cluster or a terminal.
+/// Anything that would make two runs of the engine differ, or tie it to a cluster or a terminal.
 const IMPURE: [&str; 17] = [
     "kube",
     "k8s_openapi",
@@ -77,7 +77,7 @@ fn data_flows_one_way() {
             None if SHARED.contains(&file.module()) => &LAYERS[..],
             None => continue,
         };
-        // In one piece, because a list of imports may go over several lines.
+        // Joined, because a list of imports may span several lines.
         let code: Vec<_> = file.code().map(|(_, line)| line).collect();
         let code = code.join("\n");
         let modules = crate_modules(&code, file.depth());
@@ -181,9 +181,9 @@ fn every_way_to_write_an_import_is_seen() {
     assert!(!names("use kubectl::x;", "kube"));
 }
 
-/// Two files that know each other are one file in two, and can only be read together. A file and the
-/// modules below it are one by design, and may. An item that is passed on by `pub use` counts where it
-/// is defined. Unit tests may know what they like.
+/// Two files that use each other are one file in two, and can only be read together. A file and the
+/// modules below it are one by design, and may. An item that is re-exported counts where it
+/// is defined. Unit tests may use anything.
 #[test]
 fn no_two_files_know_each_other() {
     let files = sources();
@@ -233,14 +233,14 @@ impl Source {
         first.strip_suffix(".rs").unwrap_or(first)
     }
 
-    /// How many times `super` leads from it to the crate. A module inside the file needs one more,
-    /// which at worst takes a module of the same name for a top-level one.
+    /// How many `super`s lead from it to the crate root. A module inside the file needs one more,
+    /// which at worst confuses a module of the same name with a top-level one.
     fn depth(&self) -> usize {
         let stem = self.path.strip_suffix(".rs").unwrap_or(&self.path);
         stem.strip_suffix("/mod").unwrap_or(stem).split('/').count()
     }
 
-    /// The lines that are no comments, with their numbers.
+    /// Returns the lines that are not comments, with their numbers.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let lines = (1..).zip(self.text.lines());
         lines.filter(|(_, line)| !line.trim_start().starts_with("//"))
@@ -270,14 +270,14 @@ fn sources() -> Vec<Source> {
     files.into_iter().map(read).collect()
 }
 
-/// The path of a module, from the crate's root.
+/// The path of a module, from the crate root.
 type ModulePath = Vec<String>;
 
 /// The files of the crate as modules.
 struct Modules {
     /// The code of each, without unit tests.
     code: BTreeMap<ModulePath, String>,
-    /// What they pass on by `pub use`, by name: the module that it is in, and its path in there.
+    /// Their re-exports, by name: the module of the item, and its path there.
     exports: BTreeMap<(ModulePath, String), (ModulePath, Vec<String>)>,
 }
 
@@ -294,7 +294,7 @@ impl Modules {
             };
             let lines: Vec<&str> = file.code().map(|(_, line)| line).collect();
             let code = lines.join("\n");
-            // A module of tests stands at the end.
+            // A module of tests is at the end.
             let end = code.find("#[cfg(test)]\nmod ").unwrap_or(code.len());
             modules.code.insert(path, code[..end].to_owned());
         }
@@ -308,7 +308,7 @@ impl Modules {
         modules
     }
 
-    /// Which module knows which, but for those above and below itself.
+    /// Returns which module uses which, except those above and below itself.
     fn known(&self) -> BTreeSet<(ModulePath, ModulePath)> {
         let mut known = BTreeSet::new();
         for (module, code) in &self.code {
@@ -324,7 +324,7 @@ impl Modules {
         known
     }
 
-    /// The module that a path leads to, with the rest of the path.
+    /// Returns the module that a path leads to, with the rest of the path.
     fn find(&self, from: &ModulePath, path: &[String]) -> Option<(ModulePath, Vec<String>)> {
         let (start, path) = match path.first()?.as_str() {
             "crate" | "kubectl_hpa" => (Vec::new(), &path[1..]),
@@ -350,7 +350,7 @@ impl Modules {
         (module, rest.to_vec())
     }
 
-    /// The module that has an item which others may pass on.
+    /// Returns the module that defines an item, which others may re-export.
     fn defined(&self, (mut module, mut rest): (ModulePath, Vec<String>)) -> ModulePath {
         while let Some((name, further)) = rest.split_first()
             && let Some((place, path)) = self.exports.get(&(module.clone(), name.clone()))
@@ -366,7 +366,7 @@ fn joined(module: &[String], name: &str) -> ModulePath {
     module.iter().map(String::as_str).chain([name]).map(str::to_owned).collect()
 }
 
-/// The paths that code imports, and whether it passes them on.
+/// Returns the paths that code imports, and whether it re-exports them.
 fn imports(code: &str) -> Vec<(Vec<String>, bool)> {
     let mut imports = Vec::new();
     for (at, _) in code.match_indices("use ") {
@@ -385,7 +385,7 @@ fn imports(code: &str) -> Vec<(Vec<String>, bool)> {
     imports
 }
 
-/// The paths of a tree of imports.
+/// Returns the paths of a tree of imports.
 fn leaves(tree: &str) -> Vec<String> {
     let Some((start, list)) = tree.split_once('{') else {
         return vec![tree.trim().to_owned()];
@@ -408,7 +408,7 @@ fn leaves(tree: &str) -> Vec<String> {
     items.flat_map(leaves).map(|item| format!("{}{item}", start.trim())).collect()
 }
 
-/// The paths that code names outside of its imports.
+/// Returns the paths that code names outside its imports.
 fn inline_paths(code: &str) -> Vec<Vec<String>> {
     let is_import =
         |statement: &&str| statement.split_whitespace().take(2).any(|word| word == "use");
@@ -419,7 +419,7 @@ fn inline_paths(code: &str) -> Vec<Vec<String>> {
     paths.map(|path| path.trim_matches(':').split("::").map(str::to_owned).collect()).collect()
 }
 
-/// Whether a line names something, not merely as a part of another name.
+/// Whether a line contains a name, not merely as a part of another name.
 fn names(line: &str, name: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(name).any(|(at, _)| {
@@ -428,7 +428,7 @@ fn names(line: &str, name: &str) -> bool {
     })
 }
 
-/// The top-level modules that code names through the crate's root.
+/// Returns the top-level modules that code names through the crate root.
 fn crate_modules(code: &str, depth: usize) -> Vec<&str> {
     let mut modules = Vec::new();
     for root in ["crate::", "kubectl_hpa::", &"super::".repeat(depth)] {
@@ -446,7 +446,7 @@ fn crate_modules(code: &str, depth: usize) -> Vec<&str> {
     modules
 }
 
-/// The first words of the items of a list in braces, without the lists inside.
+/// Returns the first words of the items of a list in braces, without nested lists.
 fn outermost(list: &str) -> Vec<&str> {
     let (mut depth, mut starts) = (0usize, vec![0]);
     for (at, c) in list.char_indices() {

@@ -1,6 +1,6 @@
-//! The program from the outside: what it prints where, and how it exits. Whatever it is given, it ends
+//! The program from the outside: what it prints where, and how it exits. Whatever the input, it ends
 //! soon with an answer on standard output, or with one clear line (and at most one hint) on standard
-//! error. Whether answers are right is for the other suites.
+//! error. Other suites check whether answers are right.
 
 use std::fs;
 use std::io::Write;
@@ -60,12 +60,12 @@ fn documents(parts: &[&str]) -> String {
     parts.join("\n---\n")
 }
 
-/// An input that is answered with 2 -> 3.
+/// Returns an input with the answer 2 -> 3.
 fn good() -> String {
     documents(&[HPA, REST, STATE])
 }
 
-/// An empty directory of a test's own.
+/// Returns an empty directory for a test.
 fn directory(name: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&directory);
@@ -73,14 +73,14 @@ fn directory(name: &str) -> PathBuf {
     directory
 }
 
-/// A file in a directory of a test's own; its name for the command line.
+/// Writes a file in a directory for a test; returns its name for the command line.
 fn file(test: &str, content: impl AsRef<[u8]>) -> String {
     let path = directory(test).join("in");
     fs::write(&path, content).expect("a file");
     path.to_str().expect("a path in UTF-8").to_owned()
 }
 
-/// Runs the program in an environment without locale and without what asks for colours.
+/// Runs the program in an environment without a locale and without variables that request colors.
 fn run(args: &[&str], stdin: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = cargo_bin_cmd!("kubectl-hpa");
     command.env_clear().envs(variables.iter().copied());
@@ -92,7 +92,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("the program prints UTF-8")
 }
 
-/// The answer of a run that has one.
+/// Returns the answer of a run that has one.
 fn answer(args: &[&str], stdin: &str, variables: &[(&str, &str)]) -> String {
     let output = run(args, stdin, variables);
     assert_eq!(text(&output.stderr), "", "{args:?}");
@@ -100,14 +100,14 @@ fn answer(args: &[&str], stdin: &str, variables: &[(&str, &str)]) -> String {
     text(&output.stdout).to_owned()
 }
 
-/// The `outcome` of a run with `-o json`.
+/// Returns the `outcome` of a run with `-o json`.
 fn outcome(args: &[&str], stdin: &str) -> Value {
     let object: Value = serde_json::from_str(&answer(args, stdin, &[])).expect("JSON");
     object["outcome"].clone()
 }
 
-/// What failed, what was refused and what the input lacks: three answers, nothing of which is said in
-/// the controller's name but the first.
+/// A failure, a refusal and missing input: three answers, of which only the first says anything in
+/// the controller's name.
 #[test]
 fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
     let (workload, metrics) = REST.split_at(REST.rfind("---").expect("documents"));
@@ -181,7 +181,7 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
         assert_eq!(saves, code == 2, "{name}: {shown}");
     }
 
-    // What is assumed need not be in the input.
+    // Assumptions need not be in the input.
     let assumed = ["predict", "web", "-f", "-", "--cpu", "90%"];
     let assumed = answer(&assumed, &documents(&[HPA, workload]), &[]);
     assert!(assumed.contains("SCALE UP 2 -> 4") || assumed.contains("STAYS AT 2"), "{assumed}");
@@ -196,7 +196,7 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     let note = "the input lacks the target Deployment web: add the Deployment; ";
     assert!(page.contains(note), "{page}");
     assert!(page.contains("explain web -n shop --save FILE` saves"), "{page}");
-    // Nothing is put into the controller's mouth, and the spec is there as a server would hold it.
+    // Nothing is said in the controller's name, and the spec is as a server would store it.
     let object = answer(&["explain", "web", "-f", "-", "-o", "json"], &missing, &[]);
     let object: Value = serde_json::from_str(&object).expect("JSON is printed");
     assert_eq!([&object["outcome"]["status"], &object["outcome"]["events"]], [&Value::Null; 2]);
@@ -207,7 +207,7 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     answer(&["explain", "web", "-f", "-", "--save", path], &missing, &[]);
     let saved = outcome(&["explain", "web", "-f", path, "-o", "json"], "");
     assert_eq!(saved, object["outcome"]);
-    // Of a complete capture, or one with other Deployments, it was not there.
+    // It did not exist in a complete capture, or in one with other Deployments.
     for parts in [vec![&*missing, STATE], vec![HPA, &other]] {
         let page = answer(&["explain", "web", "-f", "-"], &documents(&parts), &[]);
         assert!(page.contains("CANNOT SCALE"), "{page}");
@@ -215,7 +215,7 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     }
 }
 
-/// The error and the hint of a run that has no answer, and its exit code.
+/// Returns the error and the hint of a run without an answer, and its exit code.
 fn refusal(output: &Output) -> (String, Option<String>, Option<i32>) {
     assert_eq!(text(&output.stdout), "");
     let mut lines = text(&output.stderr).lines();
@@ -274,7 +274,7 @@ fn the_version_decides_the_rules_and_gates() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("v1.22 is older than v1.23"), "{output:?}");
 
-    // 55m of 100m are at the edge of the tolerance around 50%, which v1.33 moved.
+    // 55m of 100m is at the edge of the tolerance around 50%, which v1.33 moved.
     let edge =
         good().replace("cpu: 150m", "cpu: 55m").replace("{replicas: 2, s", "{replicas: 1, s");
     let moved = "by the rules of v1.37.0 this pass would end at 1 replica";
@@ -338,7 +338,7 @@ spec:
     let again = explain(path, "", &[]);
     assert_eq!([&again["rules"], &again["outcome"]], [&found["rules"], &found["outcome"]]);
 
-    // What a ControllerState states goes first.
+    // A ControllerState takes precedence.
     let stated = format!("{STATE}\nflags: {{tolerance: 0.1}}\nkubernetesVersion: v1.37.0\n");
     let stated = explain("-", &documents(&[HPA, REST, &pod("9"), &stated]), &[]);
     assert_eq!((&stated["rules"], &stated["outcome"]), (&"v1.37.0".into(), &without["outcome"]));
@@ -641,7 +641,7 @@ fn several_names_and_targets_with_several_hpas_are_listed() {
     assert_eq!(error, "a stated history belongs to one HPA");
 }
 
-/// `shop/web`, `shop/api` with a label, and `test/web`, of which only the first has a target.
+/// Returns `shop/web`, `shop/api` with a label, and `test/web`, of which only the first has a target.
 fn several() -> String {
     let api = HPA.replace("name: web", "name: api").replace("shop}", "shop, labels: {team: a}}");
     documents(&[&good(), &api, &HPA.replace("shop", "test")])
@@ -747,7 +747,7 @@ fn what_no_list_can_be_made_of_is_refused() {
         let (error, hint, code) = refusal(&run(&args, input, &[]));
         assert_eq!((&*error, hint.as_deref(), code), (said, hinted, Some(2)));
     }
-    // One is not several, whatever else is there.
+    // A single HPA is not a list, whatever else is there.
     let one = answer(&["explain", "-f", "-", "-n", "test"], &remembers, &[]);
     assert_eq!(one.lines().count(), 2);
 }
@@ -769,7 +769,7 @@ fn a_saved_list_gives_the_same_list() {
     }
 }
 
-/// Texts of a size that are no input, with what they are.
+/// Returns texts of a size that are invalid input, with their names.
 fn hostile(size: usize) -> [(&'static str, Vec<u8>); 11] {
     let all = |unit: &str| unit.repeat(size / unit.len()).into_bytes();
     [
@@ -881,7 +881,7 @@ fn colours_width_and_letters_suit_the_place() {
     ] {
         let shown = answer(args, &good(), &variables);
         assert_eq!(shown.contains("\u{1b}["), colored, "{args:?} {variables:?}");
-        // Colours are all that differs.
+        // Only the colors differ.
         let shown = anstream::adapter::strip_str(&shown).to_string();
         assert_eq!(shown, plain, "{args:?} {variables:?}");
     }
@@ -895,10 +895,10 @@ fn colours_width_and_letters_suit_the_place() {
     }
 }
 
-/// What would change colours, ring, clear the screen, turn text around and start lines.
+/// What would change colors, ring, clear the screen, reverse text and start lines.
 const EVIL: &str = "\u{1b}[31mE\u{7}\u{9b}2J\u{7f}\u{202e}\u{2028}x\r\nZ\tü";
 
-/// A text in quotes for both JSON and YAML, which has no control characters in it.
+/// Returns a quoted text for both JSON and YAML, without control characters.
 fn quoted(text: &str) -> String {
     let units = text.encode_utf16().map(|unit| format!("\\u{unit:04x}"));
     format!("\"{}\"", units.collect::<String>())
@@ -1004,7 +1004,7 @@ fn what_is_saved_gives_the_same_outcome() {
     }
 }
 
-/// An empty list replaces the default, one that is not stated does not.
+/// An empty list replaces the default, an absent one does not.
 #[test]
 fn other_requests_are_assumed_of_what_was_saved_before_them() {
     let path = folder("requests").join("out");
@@ -1032,7 +1032,7 @@ fn policies_that_are_none_are_saved_as_such() {
     let path = directory("no_policies").join("state.json");
     let path = path.to_str().expect("a path in UTF-8");
     let behavior = "behavior: {scaleUp: {policies: [], selectPolicy: Disabled}}\n  metrics:";
-    // One that a server holds is not judged.
+    // An HPA that a server holds is not validated.
     let input = good().replace("metrics:", behavior).replace("name: web, ", "name: web, uid: u, ");
     let first = run(&["explain", "web", "-f", "-", "-o", "json", "--save", path], &input, &[]);
     let again = run(&["explain", "web", "-f", path, "-o", "json"], "", &[]);
@@ -1045,7 +1045,7 @@ fn policies_that_are_none_are_saved_as_such() {
     assert_eq!(spec(&first), spec(&again));
 }
 
-/// What a runner of pipelines would obey in a log, it does not find; what is for it, it does.
+/// A pipeline runner finds no commands from outside in a log, but finds those meant for it.
 #[test]
 fn a_runner_obeys_nothing_that_was_read() {
     let metric = |name: &str| {
@@ -1078,7 +1078,7 @@ fn a_runner_obeys_nothing_that_was_read() {
                 assert_eq!(name, command);
             }
         }
-        // Elsewhere a text is as it is.
+        // Elsewhere a text is unchanged.
         let ran = run(&["explain", "web", "-f", "-"], &input, &[]);
         assert!(text(&ran.stdout).lines().any(|line| obeyed(line, command)), "{command}");
         let expect = ["--expect", "desired == 99", "--report", "github"];
@@ -1093,7 +1093,7 @@ fn a_runner_obeys_nothing_that_was_read() {
     assert!(!text(&ran.stderr).lines().any(|line| obeyed(line, path)), "{}", text(&ran.stderr));
 }
 
-/// A pipe in a directory may never be written to; one that is named is what the shell makes of `<(…)`.
+/// A pipe in a directory may never be written to; a named one is what the shell makes of `<(…)`.
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_read_only_by_its_name() {
@@ -1196,7 +1196,7 @@ fn what_is_typed_for_predict_is_refused_in_one_line() {
         assert!(parts.iter().all(|part| error.contains(part)), "{flags:?}: {error}");
         assert_eq!((hint, code), (None, Some(2)), "{flags:?}");
     }
-    // Those of the command line's own parser.
+    // Errors of the command-line parser itself.
     for flag in ["--max=+5", "--min=+1"] {
         let output = run(&["predict", "web", "-f", "-", flag], &good(), &[]);
         assert_eq!((text(&output.stdout), output.status.code()), ("", Some(2)), "{flag}");
@@ -1252,13 +1252,13 @@ fn nothing_that_is_read_is_saved_over() {
     assert!(!Path::new(&other).exists());
     // A file next to it is not read.
     answer(&["explain", "web", "-f", &state, "--save", &other], "", &[]);
-    // Another name of the file that is read gets a file of its own.
+    // Another name of the input file gets a file of its own.
     fs::remove_file(&link).expect("a link");
     fs::hard_link(&state, &link).expect("a link");
     answer(&["explain", "web", "-f", &state, "--save", &link], "", &[]);
     assert_eq!(fs::read_to_string(&state).expect("the file"), good());
     assert_ne!(fs::read_to_string(&link).expect("the file"), good());
-    // Both are states of their own.
+    // Both are separate states.
     let (error, _, code) = refusal(&run(&["explain", "web", "-f", &state, "-f", &other], "", &[]));
     assert_eq!(code, Some(2));
     assert!(error.starts_with(&format!("failed to read {other}:")), "{error}");
@@ -1334,7 +1334,7 @@ fn the_memory_can_be_stated_by_hand() {
     assert!(text(&list.stderr).contains("a stated history belongs to one HPA"));
 }
 
-/// No time that can be written keeps the memory from being inferred, or taken as unknown.
+/// Any time that can be written allows inferring the memory, or treating it as unknown.
 #[test]
 fn times_at_the_ends_of_the_calendar_are_no_failure() {
     let hpa = HPA.replace("namespace: shop}", "namespace: shop, uid: u}");
@@ -1353,7 +1353,7 @@ fn times_at_the_ends_of_the_calendar_are_no_failure() {
 }
 
 /// The controller's history is unknown here, and other memories lead to other counts: they are
-/// bounds of the one course that is likely, and no steps of it.
+/// bounds of the one likely course, not steps of it.
 #[test]
 fn next_is_one_course_with_the_counts_that_are_possible() {
     let condition = |type_: &str, reason: &str| {
@@ -1400,7 +1400,7 @@ fn next_is_one_course_with_the_counts_that_are_possible() {
 
 #[test]
 fn a_clock_far_from_its_samples_is_said_where_the_answer_stands() {
-    // At the time of its sample the only pod with one was starting; a day later it counts.
+    // At the time of its sample, the only pod with one was starting; a day later it counts.
     let rest = REST.replace("2026-01-01T00:00:00Z", "2026-11-21T06:59:30Z");
     let rest = rest.replace("2026-01-01T00:00:10Z", "2026-11-21T06:59:50Z");
     let state = STATE.lines().filter(|line| !line.starts_with("now:"));
@@ -1419,7 +1419,7 @@ fn a_clock_far_from_its_samples_is_said_where_the_answer_stands() {
     for (now, why, said, range) in [
         (&[][..], Some("unstated"), unstated, json!({"min": 2, "max": 3})),
         (&["--now", "2026-11-21T06:50:00Z"], Some("ahead"), ahead, json!({"min": 2, "max": 2})),
-        // A clock that is stated is kept: metrics may be that old.
+        // A stated clock is kept: metrics may be that old.
         (&["--now", "2026-11-22T08:00:00Z"], Some("old"), old, json!({"min": 3, "max": 3})),
         (&["--now", "2026-11-21T07:00:30Z"], None, "", json!({"min": 2, "max": 2})),
     ] {
@@ -1438,7 +1438,7 @@ fn a_clock_far_from_its_samples_is_said_where_the_answer_stands() {
     }
 }
 
-/// Two manifests over the same load, of which one is not the first document of its file.
+/// Two manifests over the same load, one of which is not the first document of its file.
 #[test]
 fn each_candidate_is_judged_and_shown_where_it_is() {
     let directory = directory("candidates");
@@ -1467,7 +1467,7 @@ fn each_candidate_is_judged_and_shown_where_it_is() {
     let found = json["expectations"].as_array().expect("a list").iter();
     let found: Vec<_> = found.map(|one| (&one["candidate"], &one["truth"])).collect();
     assert_eq!(found, [(&json!("a.yaml"), &json!("false")), (&json!("b.yaml"), &json!("true"))]);
-    // Of the document with the HPA; the name of a candidate that is alone goes without saying.
+    // From the document with the HPA; a single candidate needs no name.
     let one = run(&["--hpa", "b.yaml", "--expect", "max < 5", "--report", "github"]);
     assert_eq!(
         text(&one.stderr),

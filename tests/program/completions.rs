@@ -1,6 +1,6 @@
-//! The files in `completions/`. The executables that kubectl looks for follow the verbs and must not
-//! fall behind them: `UPDATE_COMPLETIONS=1 cargo test --test program completions` writes them again. The scripts
-//! for shells ask the program, and are run here where there is such a shell.
+//! The files in `completions/`. The executables that kubectl looks for depend on the verbs and must not
+//! fall behind them: `UPDATE_COMPLETIONS=1 cargo test --test program completions` regenerates them. The
+//! scripts for shells ask the program, and are run here if the shell is installed.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ fn scripts_are_well_formed() {
     }
 }
 
-/// A PATH on which the program is found first.
+/// Returns a PATH on which the program is found first.
 fn with_the_program() -> OsString {
     let program = Path::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
     let paths = env::var_os("PATH").unwrap_or_default();
@@ -142,7 +142,7 @@ COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
 _kubectl_hpa
 printf '%s\n' "${COMPREPLY[@]}"
 "#;
-    // `|` is where bash splits words without a space.
+    // bash splits words at `|` even without a space.
     for (line, replies) in [
         ("kubectl-hpa expl", "explain"),
         ("kubectl-hpa explain -f examples/shop ca", "cart"),

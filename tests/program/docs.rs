@@ -1,4 +1,4 @@
-//! What the documentation has to name so as not to fall behind: fields of the output, expectations,
+//! What the documentation must mention to stay up to date: fields of the output, expectations,
 //! exit codes, dependencies; and that its links lead somewhere.
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(root().join(name)).expect("a document")
 }
 
-/// Whether a document has each of these in backticks.
+/// Checks that a document has each of these in backticks.
 #[track_caller]
 fn names<'n>(document: &str, wanted: impl IntoIterator<Item = &'n str>) {
     let text = read(document);
@@ -44,7 +44,7 @@ fn the_output_is_described() {
 #[test]
 fn expectations_are_described() {
     let fields = pass_fields().chain(metric_fields("NAME")).chain(run_fields());
-    // Those of the replay are named once for all.
+    // The replay's fields are listed once for all.
     let fields = fields.map(|field| field.to_string()).filter(|it| !it.starts_with("replay."));
     let fields: Vec<String> = fields.collect();
     names("docs/expectations.md", fields.iter().map(String::as_str));

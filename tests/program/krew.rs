@@ -1,5 +1,5 @@
-//! The krew manifests by the rules of krew's `validate-krew-manifest`, each installed from an archive
-//! that is packed here as a release's is. krew-release-bot's part, tag and checksums, is done by hand.
+//! The krew manifests, checked by the rules of krew's `validate-krew-manifest`, each installed from an
+//! archive that is packed here like a release's. krew-release-bot's part, tag and checksums, is done by hand.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 const TAG: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
-/// The pairs that krew knows, of `os` and `arch`.
+/// The pairs of `os` and `arch` that krew supports.
 const KNOWN: [(&str, &str); 11] = [
     ("windows", "386"),
     ("windows", "amd64"),
@@ -58,7 +58,7 @@ impl Archives {
             Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("krew-{}", std::process::id()));
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut sums = BTreeMap::new();
-        // Any file stands in for the programs, of which a build for tests is large; the release's own
+        // Any file can replace the programs, whose test builds are large; the release's own
         // is packed and run by scripts/check-install.
         for (os, arch) in RELEASED {
             let output = Command::new(root.join("scripts/package"))
@@ -79,7 +79,7 @@ impl Archives {
         Self { directory, sums }
     }
 
-    /// The template as krew-release-bot fills it in.
+    /// Fills in the template as krew-release-bot does.
     fn fill(&self, template: &str) -> String {
         let text = template.replace("{{ .TagName }}", TAG);
         let lines = text.lines().map(|line| {
@@ -109,7 +109,7 @@ impl Archives {
 
 impl Drop for Archives {
     fn drop(&mut self) {
-        // What is left lies below the target directory.
+        // Leftovers are below the target directory.
         drop(fs::remove_dir_all(&self.directory));
     }
 }
@@ -165,7 +165,7 @@ fn check(manifest: &Value, name: &str, archives: &Archives) {
 
     let mut matched = BTreeSet::new();
     for platform in spec["platforms"].as_array().expect("platforms") {
-        // Without `files`, krew takes all of the archive.
+        // Without `files`, krew includes the whole archive.
         assert_eq!(keys(platform), ["selector", "uri", "sha256", "bin"].into());
         let selector = &platform["selector"];
         assert_eq!(keys(selector), ["matchLabels"].into());
@@ -198,7 +198,7 @@ fn check(manifest: &Value, name: &str, archives: &Archives) {
         for file in ["CHANGELOG.md", "man/kubectl-hpa.1", "completions/_kubectl-hpa"] {
             assert!(files.join(file).is_file(), "{file} is not in the archive");
         }
-        // What the README shows can be tried, and what it leads to be read.
+        // What the README shows can be tried, and what it links to can be read.
         let readme = fs::read_to_string(files.join("README.md")).expect("it is there");
         let links = readme.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
         let links = links.filter(|link| !link.contains("://") && *link != "CONTRIBUTING.md");
@@ -210,7 +210,7 @@ fn check(manifest: &Value, name: &str, archives: &Archives) {
     assert_eq!(matched, RELEASED.into());
 }
 
-/// What GitHub would run cannot be run here; that it is YAML, and names what there is, can be seen.
+/// GitHub's part cannot be run here; but it is checked that it is YAML, and names only what exists.
 #[test]
 fn workflows_name_what_there_is() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

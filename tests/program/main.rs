@@ -1,4 +1,4 @@
-//! The program offline, and what is shipped beside it: documents, completions, man pages, manifests.
+//! The program offline, and what ships with it: documents, completions, man pages, manifests.
 
 mod architecture;
 #[path = "../common/build.rs"]

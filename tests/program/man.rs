@@ -12,7 +12,7 @@ use kubectl_hpa::args::command_line;
 
 const SOURCE: &str = concat!("kubectl-hpa ", env!("CARGO_PKG_VERSION"));
 
-/// One for the whole and one a verb, by their file names.
+/// Returns a page for the whole program and one per verb, by their file names.
 fn pages() -> Vec<(String, Vec<u8>)> {
     let mut root = command_line().disable_help_subcommand(true);
     root.build();
@@ -25,13 +25,13 @@ fn pages() -> Vec<(String, Vec<u8>)> {
     .collect()
 }
 
-/// A page with a one-line usage and with examples that keep their line breaks: the generator would list
-/// every flag in the usage, and fill the examples.
+/// Returns a page with a one-line usage and with examples that keep their newlines: the generator would
+/// list every flag in the usage, and fill the examples.
 fn page(name: &str, mut command: clap::Command) -> io::Result<Vec<u8>> {
     let usage = command.render_usage().to_string().replacen("Usage: ", "", 1);
     let examples = command.get_after_long_help().or(command.get_after_help()).cloned();
     let subcommands = command.get_subcommands().next().is_some();
-    // What a summary leaves out has its words here.
+    // What a summary leaves out is documented here.
     let command = command.mut_args(|arg| arg.hide_short_help(false));
     let man = Man::new(command).title(name).section("1").source(SOURCE);
     let mut text = Vec::new();

@@ -1,6 +1,6 @@
 //! The events of one object, as client-go's recorder sends them (`EventCorrelator`) and an API
-//! server keeps them: repeats are counted, similar ones merged, what comes too often is dropped,
-//! and what is an hour old expires.
+//! server keeps them: repeats are counted, similar ones merged, too frequent ones dropped,
+//! and those that are an hour old expire.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ const SIMILAR: usize = 10;
 const SIMILAR_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 const TTL: SignedDuration = SignedDuration::from_hours(1);
 
-/// What an API server has, each under the recorder, the uid, the reason and the message.
+/// The events in an API server, by recorder, uid, reason and message.
 pub(crate) type Kept = BTreeMap<(usize, String, String, String), Event>;
 
 /// The recorder of one life of the controller.
@@ -28,12 +28,12 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// That of the next life: it knows of no event before.
+    /// Returns the recorder of the next life, which knows no earlier event.
     pub(crate) fn next(&self) -> Self {
         Self { life: self.life + 1, ..Self::default() }
     }
 
-    /// Sends an event about the HPA of a uid; `kept` is what the API server has.
+    /// Sends an event about the HPA with a uid; `kept` has the API server's events.
     pub(crate) fn send(
         &mut self,
         uid: &str,

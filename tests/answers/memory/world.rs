@@ -1,6 +1,6 @@
 //! A controller with its full memory over one HPA, and everything that happens to it: loads, changes
-//! of the spec, other writers, failures, restarts. Time goes on in nanoseconds; what the API shows
-//! of it has whole seconds.
+//! of the spec, other writers, failures, restarts. Time is in nanoseconds; the API shows it in
+//! whole seconds.
 
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::apimachinery::quantity::Quantity;
@@ -21,7 +21,7 @@ use kubectl_hpa::version::Version;
 use super::recorder::{Kept, Recorder};
 use super::whole;
 
-/// Small numbers from a seed (splitmix64).
+/// Small random numbers from a seed (splitmix64).
 #[derive(Clone)]
 pub(crate) struct Random(pub(crate) u64);
 
@@ -34,7 +34,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// One of `low..=high`.
+    /// Returns one of `low..=high`.
     pub(crate) fn within(&mut self, low: i64, high: i64) -> i64 {
         low + i64::try_from(self.next() % u64::try_from(high - low + 1).unwrap()).unwrap()
     }
@@ -47,13 +47,13 @@ impl Random {
         list[usize::try_from(self.within(0, list.len() as i64 - 1)).unwrap()]
     }
 
-    /// A duration of up to so many milliseconds.
+    /// Returns a duration of up to this many milliseconds.
     pub(crate) fn up_to_ms(&mut self, ms: i64) -> SignedDuration {
         SignedDuration::from_nanos(self.within(0, ms * 1_000_000))
     }
 }
 
-/// How the load of a run goes.
+/// The shape of a run's load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Steps a few minutes to half an hour apart, flat in between.
@@ -62,7 +62,7 @@ pub(crate) enum Shape {
     NoisySteps,
     /// Up and down within hours.
     Day,
-    /// Low, with a spike now and then.
+    /// Low, with occasional spikes.
     Spikes,
     /// Anything at any pass.
     Wild,
@@ -76,9 +76,9 @@ impl Shape {
 /// How much happens in a run, and how usual the controller is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Life {
-    /// No one but the controller does anything.
+    /// Only the controller acts.
     Quiet,
-    /// Now and then something happens, to a controller with the usual flags.
+    /// Something happens occasionally, to a controller with the usual flags.
     Usual,
     /// Much happens, to a controller of any version and flags, with two metrics.
     Odd,
@@ -90,13 +90,13 @@ pub(crate) struct World {
     pub(crate) random: Random,
     pub(crate) now: Timestamp,
     pub(crate) next_pass: Timestamp,
-    /// When the next regular pass is due. One that comes before is extra.
+    /// When the next regular pass is due. An earlier one is extra.
     due: Timestamp,
     pub(crate) hpa: Hpa,
     pub(crate) replicas: i32,
-    /// The metric's value, in milli-units; none while it fails.
+    /// The metric's value, in milli-units; `None` while it fails.
     pub(crate) load: Option<i64>,
-    /// That of a second metric, if there is one.
+    /// The value of a second metric, if there is one.
     second: Option<i64>,
     shape: Shape,
     level: i64,
@@ -106,7 +106,7 @@ pub(crate) struct World {
     pub(crate) update_fails: bool,
     pub(crate) memory: Memory,
     pub(crate) leads_since: Timestamp,
-    /// When the leader before was last heard of; until there is another one, no one passes.
+    /// The last sign of the previous leader; until there is another, no passes are made.
     pub(crate) died: Option<Timestamp>,
     elected: bool,
     led_before: Timestamp,
@@ -114,7 +114,7 @@ pub(crate) struct World {
     kept: Kept,
     pub(crate) controller: Controller,
     life: Life,
-    /// The HPAs that there have been under the name.
+    /// The number of HPAs that have had the name.
     births: usize,
     /// When a status could not be written or the HPA was replaced.
     lost: Option<Timestamp>,
@@ -124,11 +124,11 @@ pub(crate) struct World {
     /// The target's `status.replicas`, and when its status last changed.
     there: i32,
     there_since: Timestamp,
-    /// What they were when each status of the HPA was written.
+    /// Their values when each status of the HPA was written.
     pub(crate) counted: Vec<Counted>,
 }
 
-/// Each replica carries this much.
+/// The load that each replica carries.
 const TARGET: i64 = 10_000;
 
 impl World {
@@ -221,13 +221,13 @@ impl World {
         world
     }
 
-    /// Whether a new HPA, and each HPA of a controller that starts, has a pass at once.
+    /// Whether a new HPA, and each HPA of a starting controller, has a pass at once.
     fn at_once_on_start(&self) -> bool {
         self.controller.version.minor() >= 37
     }
 
-    /// The HPA was created or its spec changed, at this time: what comes next is an extra pass, where
-    /// there are any.
+    /// Records that the HPA was created or its spec changed, at this time: next comes an extra pass, in
+    /// versions that have them.
     fn pass_at_once(&mut self) {
         let late = match self.random.one_in(20) {
             true => self.random.up_to_ms(4_000),
@@ -236,7 +236,7 @@ impl World {
         self.next_pass = self.due.min(self.now + late);
     }
 
-    /// What the controller would see now.
+    /// Returns what the controller would see now.
     pub(crate) fn snapshot(&self, now: Timestamp) -> Snapshot {
         let answer = |(value, spec): (Option<i64>, &MetricSpec)| match value {
             Some(value) if spec.object.is_some() => MetricAnswer::Object(vec![value]),
@@ -268,8 +268,8 @@ impl World {
         }
     }
 
-    /// Whether someone else has scaled the target not long before the rescales that still count.
-    /// That leaves no trace between them, and what follows from them says that it leaves it out.
+    /// Whether someone else has scaled the target shortly before the rescales that still count. That leaves
+    /// no trace between them, and the documented inference from them ignores it.
     pub(crate) fn others_count(&self) -> bool {
         let behavior = self.hpa.spec.behavior.iter();
         let rules = behavior.flat_map(|b| b.scale_up.iter().chain(&b.scale_down));
@@ -279,7 +279,7 @@ impl World {
         self.scaled_by_others.is_some_and(|time| time + span > self.now)
     }
 
-    /// Whether something happened that only an event tells of, and there is none that does.
+    /// Whether something happened that only an event would show, and no event does.
     pub(crate) fn left_no_trace(&self, evidence: &Evidence) -> bool {
         let counts = |time: &Timestamp| *time + SignedDuration::from_secs(3700) > self.now;
         let told = |time: Timestamp| {
@@ -291,7 +291,7 @@ impl World {
                 && evidence.events.iter().all(|event| event.is_about(&self.hpa))
     }
 
-    /// Whether a controller was restarted, without an election, and has not passed since.
+    /// Whether a controller was restarted, without an election, and has made no pass since.
     pub(crate) fn is_back(&self) -> bool {
         let first = match self.at_once_on_start() {
             true => SignedDuration::from_secs(2),
@@ -300,7 +300,7 @@ impl World {
         !self.elected && self.now < self.leads_since + first
     }
 
-    /// What a user could read besides the HPA.
+    /// Returns what a user could read in addition to the HPA.
     pub(crate) fn evidence(&self, with_lease: bool, with_events: bool) -> Evidence {
         let (acquired, renewed) = match self.died {
             Some(died) => (self.led_before, died),
@@ -321,13 +321,13 @@ impl World {
         }
     }
 
-    /// The target as it is now.
+    /// Returns the current target.
     pub(crate) fn counted(&self) -> Counted {
         let (since, until) = (whole(self.there_since), whole(self.now));
         Counted { replicas: self.there, since, until }
     }
 
-    /// The target comes nearer to the replicas that it is asked for, or has news of its own.
+    /// Moves the target closer to its desired replicas, or changes its status otherwise.
     fn follow(&mut self) {
         let before = self.there;
         if self.there != self.replicas && self.random.one_in(2) {
@@ -340,7 +340,7 @@ impl World {
         }
     }
 
-    /// The pass that is due; time goes on to it.
+    /// Runs the pass that is due, advancing time to it.
     pub(crate) fn pass(&mut self) -> Decision {
         self.now = self.next_pass;
         self.died = None;
@@ -360,7 +360,7 @@ impl World {
             _ if self.random.one_in(50) => 2_000,
             _ => 60,
         };
-        // An extra pass does not move the regular ones.
+        // An extra pass does not shift the regular ones.
         if self.due <= self.now {
             self.due = self.now + self.controller.sync_period + self.random.up_to_ms(late);
             let stale = match self.life {
@@ -376,7 +376,7 @@ impl World {
         decision
     }
 
-    /// What may happen between two passes; true where the next one cannot be foreseen from before.
+    /// Lets things happen between two passes; returns true if the next one becomes unpredictable.
     pub(crate) fn live(&mut self) -> bool {
         let before = (self.load, self.scale_fails, self.update_fails, self.replicas);
         self.follow();
@@ -402,7 +402,7 @@ impl World {
                 self.replicas = 2;
                 self.scaled_by_others = Some(self.now);
             }
-            // A change often comes with others.
+            // A change is often accompanied by others.
             let just = SignedDuration::from_secs(2);
             let spec = self.hpa.written.spec;
             let changed = odd && spec.is_some_and(|spec| self.now.duration_since(spec) < just);
@@ -426,8 +426,7 @@ impl World {
         self.recorder.send(&uid, reason, message, self.now, &mut self.kept);
     }
 
-    /// The HPA is deleted, and another one of the same name and spec takes its place before its
-    /// controller has missed it.
+    /// Deletes the HPA and creates another with the same name and spec before the controller notices.
     fn replace(&mut self) {
         self.births += 1;
         self.now = self.now.max(self.next_pass - self.random.up_to_ms(900));
@@ -442,7 +441,7 @@ impl World {
         }
     }
 
-    /// The same world, whose HPA is updated before the next pass.
+    /// Returns the same world, with its HPA updated before the next pass.
     pub(crate) fn updated(&self, seed: u64) -> Self {
         let mut random = Random(seed);
         loop {
@@ -453,7 +452,7 @@ impl World {
                 updated.pass_at_once();
             }
             let (own, other) = (&self.hpa.spec, &updated.hpa.spec);
-            // Another target would be another world.
+            // A different target would be a different world.
             if own != other && own.scale_target_ref == other.scale_target_ref {
                 return updated;
             }
@@ -474,7 +473,7 @@ impl World {
             3 => spec.behavior = None,
             // An annotation.
             4 => {}
-            // Another target, which has long been there and was not looked at.
+            // Another target, which has long existed unobserved.
             _ => {
                 spec.scale_target_ref.name.push('x');
                 self.there = i32::try_from(self.random.within(0, 12)).unwrap();
@@ -493,7 +492,7 @@ impl World {
         }
     }
 
-    /// Somebody runs `apply --write-status`, which looks at the metrics but remembers nothing.
+    /// Runs `apply --write-status` as a user, which evaluates the metrics but remembers nothing.
     fn apply(&mut self) {
         self.now = self.now.max(self.next_pass - self.random.up_to_ms(14_000)).min(self.next_pass);
         let decision = engine::reconcile(&self.snapshot(self.now), &Memory::default());
@@ -504,7 +503,7 @@ impl World {
         self.write(decision.outcome.status.expect("every metric is read"), true);
     }
 
-    /// Writes a status, if it is another one.
+    /// Writes a status, if it differs.
     fn write(&mut self, mut status: HpaStatus, by_us: bool) {
         status.last_scale_time = status.last_scale_time.map(whole);
         for condition in &mut status.conditions {
@@ -520,19 +519,19 @@ impl World {
         }
         let now = Some(whole(self.now));
         let written = &mut self.hpa.written;
-        // Both may write in one second.
+        // Both may write within the same second.
         written.by_us = by_us || written.by_us && written.status == now;
         written.status = now;
         self.hpa.status = status;
         self.counted.push(self.counted());
     }
 
-    /// Another leader takes over, after the lease has run out, and passes at once or a sync period
+    /// Lets another leader take over, after the lease has expired; it runs a pass at once or a sync period
     /// later.
     fn restart(&mut self) {
         self.died = Some(self.now);
         self.led_before = self.leads_since;
-        // Without an election it is back at once, and not told from the one before until it passes.
+        // Without an election it is back at once, and looks like its predecessor until its first pass.
         self.elected = self.life != Life::Odd || self.random.one_in(2);
         let away = SignedDuration::from_secs(if self.elected { 13 } else { 4 });
         self.leads_since = self.now + away + self.random.up_to_ms(30_000);
@@ -546,7 +545,7 @@ impl World {
         self.next_pass = self.due;
     }
 
-    /// The same world with nothing happening from now on but passes, by metrics that always ask for
+    /// Returns the same world in which only passes happen from now on, with metrics that always ask for
     /// the same.
     pub(crate) fn left_alone(&self) -> Self {
         let mut alone = self.clone();
@@ -556,7 +555,7 @@ impl World {
         alone
     }
 
-    /// Time goes on without a pass.
+    /// Advances time without a pass.
     pub(crate) fn wait(&mut self) {
         let left = self.next_pass.duration_since(self.now).as_millis();
         self.now += self.random.up_to_ms(i64::try_from(left).unwrap().max(0));
@@ -639,7 +638,7 @@ fn average() -> MetricTarget {
     }
 }
 
-/// A controller of some version with some flags.
+/// Returns a controller of some version with some flags.
 fn some_controller(random: &mut Random) -> Controller {
     let version =
         random.pick(&["v1.23", "v1.26", "v1.28", "v1.33", "v1.36", "v1.37", "v1.37", "v1.38"]);
@@ -653,7 +652,7 @@ fn some_controller(random: &mut Random) -> Controller {
     }
 }
 
-/// Rules as an API server would hold them.
+/// Returns rules as an API server would store them.
 fn some_behavior(random: &mut Random, odd: bool) -> Behavior {
     let mut rules = |windows: &[Option<i32>]| {
         let window = random.pick(windows);

@@ -1,5 +1,5 @@
 //! Thresholds worked out by hand from the controller's rules: `ceil(ratio x ready pods)`, a tolerance
-//! of 0.1 on the ratio, missing pods counted as using all that they request below the target and
+//! of 0.1 on the ratio, missing pods counted as using their whole request below the target and
 //! nothing above it, and without `behavior` at most twice the replicas or 4 in one pass.
 
 use kubectl_hpa::pass::Pass;
@@ -15,8 +15,8 @@ const CPU: &str = "{type: Resource, resource: {name: cpu, \
 const QUEUE: &str = "{type: External, external: {metric: {name: queue}, \
                       target: {type: AverageValue, averageValue: '30'}}}";
 
-/// An HPA of 1 to 10 with 4 replicas and so many pods, each of which requests 100m of CPU. `pods` has
-/// a letter for each: ready, without metrics, or being deleted.
+/// An HPA of 1 to 10 with 4 replicas and one pod per letter of `pods`, each of which requests 100m of
+/// CPU: ready, without metrics, or being deleted.
 struct Case {
     metrics: &'static [&'static str],
     pods: &'static str,
@@ -43,7 +43,7 @@ impl Case {
         let fields = |text: &str| build::yaml(&format!("{{{text}}}"));
         let metrics: Vec<_> = self.metrics.iter().map(|metric| build::yaml(metric)).collect();
         let spec = build::with(fields(self.spec), &json!({"minReplicas": 1, "metrics": metrics}));
-        // Of the newest version, if none is stated.
+        // The newest version, if none is stated.
         let state = build::state(&json!({"kubernetesVersion": null}));
         let mut items = vec![
             build::hpa(&spec),
@@ -71,7 +71,7 @@ impl Case {
     }
 }
 
-/// Each pass looks at every pod, so that all steps of a curve would take too long to see none of them.
+/// Each pass uses every pod: computing all steps of a curve would take too long, and none would be visible.
 #[test]
 fn a_curve_over_many_pods_has_fewer_steps() {
     for (pods, most) in [(10, 1001), (2000, 100)] {
@@ -85,12 +85,12 @@ fn a_curve_over_many_pods_has_fewer_steps() {
         let highest = proposals.clone().max().expect("proposals");
         assert!(steps.windows(2).all(|pair| pair[0].from < pair[1].from));
         assert!(highest > 98_000, "it covers all of it, not {highest} at most");
-        // The replicas after the pass have steps of their own, up to twice the 4 there are.
+        // The replicas after the pass have steps of their own, up to twice the current 4.
         assert!((most / 2..=most + 10).contains(&steps.len()), "{} steps", steps.len());
     }
 }
 
-/// Effects with the highest value of each; the last has no end.
+/// Returns effects with the highest value of each; the last has no end.
 fn bands(changes: &Changes) -> String {
     let last = changes.bands.len() - 1;
     let band = |(place, band)| {
@@ -160,7 +160,7 @@ fn thresholds_follow_from_the_rules() {
     }
 }
 
-/// What is at the ends, and why no more than that.
+/// What the ends are, and why no more than that.
 #[test]
 fn what_holds_the_answer_is_named() {
     let held = "recommendations: [{replicas: 8, time: '2026-11-21T05:59:00Z'}]";
@@ -169,7 +169,7 @@ fn what_holds_the_answer_is_named() {
                Disabled}}";
     let stabilized = Hold::Stabilization { replicas: 8 };
     let other = |replicas| Hold::Metric { metric: "queue".to_owned(), replicas };
-    // The 4 of a minute ago hold until they are five minutes old.
+    // The 4 from a minute ago hold until they are five minutes old.
     let steady = "recommendations: [{replicas: 4, time: '2026-11-21T05:59:00Z'}]";
     let later = "2026-11-21T06:04:00Z".parse().expect("a time");
     for (case, lowest, highest) in [
@@ -203,8 +203,8 @@ fn what_holds_the_answer_is_named() {
     }
 }
 
-/// Stabilization holds the replicas whatever the metric says, but not what the metric asks for: the
-/// borders are those of a case that nothing holds.
+/// Stabilization holds the replicas whatever the metric's value, but not what the metric asks for: the
+/// borders are the same as in a case without a hold.
 #[test]
 fn a_held_metric_says_where_it_asks_for_fewer() {
     let steady = "recommendations: [{replicas: 4, time: '2026-11-21T05:59:00Z'}]";

@@ -1,10 +1,10 @@
 //! Thresholds and curves as the program prints them, for a terminal of 80 columns with and without
-//! Unicode, as a picture, as Markdown, and what it says where there is nothing to draw.
+//! Unicode, as a picture, as Markdown, and its message when there is nothing to draw.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-/// What is printed of the example, with the exit code: standard output, and error.
+/// Returns what is printed about the example, with the exit code: standard output, and error.
 fn predict(locale: &str, flags: &[&str]) -> (Option<i32>, String, String) {
     let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
         .args(["predict", "nginx-deployment", "-f", "examples/nginx", "--cpu", "30%"])
@@ -16,13 +16,13 @@ fn predict(locale: &str, flags: &[&str]) -> (Option<i32>, String, String) {
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// The part of a page from one heading to the other.
+/// Returns the part of a page from one heading to the other.
 fn part<'t>(page: &'t str, from: &str, to: &str) -> &'t str {
     let (_, rest) = page.split_once(from).expect("the heading");
     rest.split_once(to).expect("the next heading").0.trim_end()
 }
 
-/// A pod without metrics counts as if it used nothing, so that no value asks for fewer than there are.
+/// A pod without metrics counts as unused, so no value asks for fewer than the current replicas.
 #[test]
 fn the_lowest_proposal_is_a_lower_bound() {
     let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
@@ -110,7 +110,7 @@ fn the_points_are_in_the_object() {
     ]);
     assert_eq!((&changes["metric"], &changes["now"]), (&json!("cpu"), &json!(30)));
     assert_eq!((&changes["unit"], &changes["bands"]), (&json!("percent"), &bands));
-    // 2 v / 20 for the 2 pods, and 4 at most from 2; but 2 while it is on target.
+    // 2 v / 20 for the 2 pods, and at most 4 from 2; but 2 while it is on target.
     let point = |from, proposal, replicas| json!({"from": from, "proposal": proposal, "replicas": replicas});
     let steps = changes["curve"]["steps"].as_array().expect("steps");
     let expected =
@@ -126,7 +126,7 @@ fn the_points_are_in_the_object() {
 fn a_comment_holds_both() {
     let (_, text, _) = predict("C", &["--curve", "cpu", "-o", "markdown"]);
     assert!(text.contains("| CHANGES |  |\n"), "{text}");
-    // The chart is one element, which no line of it ends.
+    // The chart is one element, which none of its lines ends.
     let mut options = comrak::Options::default();
     options.render.r#unsafe = true;
     let html = comrak::markdown_to_html(&text, &options);

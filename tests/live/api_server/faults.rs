@@ -1,5 +1,4 @@
-//! What goes wrong on demand, the ways to be reached, and kubeconfigs; kubectl tries them where
-//! there is one.
+//! Faults on demand, transports, and kubeconfigs; kubectl tries them if it is installed.
 
 use std::io::ErrorKind;
 use std::process::{Command, Output};
@@ -19,7 +18,7 @@ fn with_fault(fault: Fault) -> Server {
     })
 }
 
-/// Waits for what another thread is about to do.
+/// Waits for another thread to do something.
 fn until(done: impl Fn() -> bool) {
     let since = Instant::now();
     while !done() {
@@ -177,7 +176,7 @@ fn servers_are_reached_or_not() {
     });
 }
 
-/// The user in a kubeconfig with these credentials.
+/// Returns the user in a kubeconfig with these credentials.
 fn user(server: &Server, auth: &Auth<'_>) -> Value {
     let config = server.kubeconfig(auth);
     let text = std::fs::read_to_string(config.path()).expect("a kubeconfig");

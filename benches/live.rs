@@ -46,7 +46,7 @@ fn measure(pods: usize, delay: Duration, kept: bool) {
     println!(
         "{pods} pods, {} ms each way, answers {}: {} requests",
         delay.as_millis(),
-        if kept { "kept" } else { "made anew" },
+        if kept { "kept" } else { "made again" },
         asked.len()
     );
     if !delay.is_zero() {

@@ -233,8 +233,8 @@ mod tests {
             (passes[0].0, passes[0].1) = (at_least, at_most);
             highest(&hpa, &passes, 301).at_most
         };
-        assert_eq!(with(3, 3), Some(7), "the first pass was that of second 15");
-        assert_eq!(with(0, i32::MAX), Some(8), "it may have been that of second 30");
+        assert_eq!(with(3, 3), Some(7), "the first pass was at second 15");
+        assert_eq!(with(0, i32::MAX), Some(8), "it may have been at second 30");
     }
 
     #[test]

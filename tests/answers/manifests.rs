@@ -201,19 +201,19 @@ fn a_directory_and_standard_input_are_taken_like_a_file() {
     let answer: Value = serde_json::from_str(&stdout).expect("JSON");
     assert_eq!(answer["overrides"].as_array().map(Vec::len), Some(6), "{stdout}");
     assert!(stdout.contains("that of Deployment/web in standard input"), "{stdout}");
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("manifests");
-    std::fs::create_dir_all(&folder).expect("a directory");
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("manifests");
+    std::fs::create_dir_all(&directory).expect("a directory");
     for (number, document) in text.split("\n---\n").enumerate() {
-        let file = folder.join(format!("{number}.yaml"));
-        // An empty document is none of kubectl's files.
+        let file = directory.join(format!("{number}.yaml"));
+        // kubectl ignores an empty document.
         if document.contains("kind:") {
             std::fs::write(file, document).expect("a file");
         }
     }
-    let folder = folder.to_str().expect("a path in UTF-8");
-    let taken =
-        summary("web", &["--hpa", folder]).replace(&format!("{folder}/3.yaml"), "deployment.yaml");
-    assert_eq!(taken.replace(folder, "deployment.yaml"), file);
+    let directory = directory.to_str().expect("a path in UTF-8");
+    let taken = summary("web", &["--hpa", directory])
+        .replace(&format!("{directory}/3.yaml"), "deployment.yaml");
+    assert_eq!(taken.replace(directory, "deployment.yaml"), file);
 }
 
 #[test]

@@ -378,7 +378,7 @@ AbleToScale      True ReadyForNewScale     True ReadyForNewScale
 ScalingActive    True ValidMetricFound     True ValidMetricFound
 ScalingLimited   False DesiredWithinRange  False DesiredWithinRange
 "#);
-    insta::assert_snapshot!(last_written("as it was, and nobody leads", false), @r#"
+    insta::assert_snapshot!(last_written("as it was, and no one leads", false), @r#"
 LAST STATUS, written 15s ago, last scaled 60m ago, the same as in this pass
   controller-not-running  the controller manager's lease was last renewed 3m ago
 "#);

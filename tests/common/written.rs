@@ -138,7 +138,7 @@ const CURRENT: &str = "currentReplicas";
 pub(crate) const CASES: [Case; 40] = [
     Case { name: "as it was", change: |_| {}, codes: &[], rows: &[] },
     Case {
-        name: "as it was, and nobody leads",
+        name: "as it was, and no one leads",
         change: |world| world.lease("2026-11-21T05:57:00Z"),
         codes: &["controller-not-running"],
         rows: &[],
@@ -193,7 +193,7 @@ pub(crate) const CASES: [Case; 40] = [
         rows: &[DESIRED, "cpu", "AbleToScale"],
     },
     Case {
-        name: "a sample of the last passes, and nobody leads",
+        name: "a sample of the last passes, and no one leads",
         change: |world| {
             world.written_at("2026-11-21T05:55:00Z");
             world.usage("60m", &json!("2026-11-21T05:57:59Z"));

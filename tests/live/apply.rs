@@ -419,7 +419,7 @@ fn a_lost_answer_is_settled_by_reading() {
         ("timeout before", unheard(Fault::Hang), 0, 2, 4, again),
         ("cut after", vec![(put(), Fault::CutBeforeHead)], 0, 1, 4, own),
         ("cut in the answer", vec![(put(), Fault::CutInBody)], 0, 1, 4, own),
-        ("an answer that is none", vec![(put(), Fault::InvalidJson)], 0, 1, 4, own),
+        ("an answer that is not JSON", vec![(put(), Fault::InvalidJson)], 0, 1, 4, own),
         ("cut before", unheard(Fault::CutBeforeHead), 0, 2, 4, again),
         (
             "nothing can be read",

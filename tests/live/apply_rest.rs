@@ -312,7 +312,7 @@ fn what_comes_next_is_the_controllers_own_pass() {
             hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] = json!(30);
         });
     };
-    let nobody: Change = |cluster| lease(cluster, "07:01:00");
+    let no_one: Change = |cluster| lease(cluster, "07:01:00");
     for (change, flags, verdict, replicas, told) in [
         (
             calm,
@@ -336,7 +336,7 @@ fn what_comes_next_is_the_controllers_own_pass() {
             "the controller reverts this to 2: ",
         ),
         (
-            nobody,
+            no_one,
             vec![],
             "goesOn",
             [5, 5],

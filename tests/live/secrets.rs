@@ -310,7 +310,7 @@ fn no_credentials_show() {
     let cases: Vec<(&str, bool, User<'_>)> = vec![
         ("token", true, is(good.clone())),
         ("token of two lines", false, is(json!({"token": format!("{token}\nx")}))),
-        ("token that is none", false, is(json!({"token": {"of": secret("typed")}}))),
+        ("malformed token", false, is(json!({"token": {"of": secret("typed")}}))),
         (
             "token file",
             true,
@@ -322,7 +322,7 @@ fn no_credentials_show() {
         ("password", false, is(json!({"username": "me", "password": secret("password")}))),
         ("both", false, is(json!({"username": "me", "password": secret("b"), "token": token}))),
         ("key", true, is(pem(&identity.key))),
-        ("key that is none", false, is(pem(&marked))),
+        ("malformed key", false, is(pem(&marked))),
         ("key on one line", false, is(pem(&on_one_line))),
         ("key without an end", false, is(pem(&format!("-----BEGIN {SECRET}")))),
         (

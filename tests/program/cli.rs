@@ -1007,7 +1007,7 @@ fn what_is_saved_gives_the_same_outcome() {
 /// An empty list replaces the default, an absent one does not.
 #[test]
 fn other_requests_are_assumed_of_what_was_saved_before_them() {
-    let path = folder("requests").join("out");
+    let path = directory("requests").join("out");
     let path = path.to_str().expect("a path");
     let input = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/nginx");
     let flags = ["--request", "nginx=cpu=x0.7", "--cpu", "nginx=80%", "-o", "json"];

@@ -106,7 +106,7 @@ pub async fn fetch_all(
         observed.evidence = evidence.of(&observed.hpa);
         observed.surroundings = surroundings.of(&observed.hpa.namespace);
         if let Ok(scale) = &observed.scale {
-            // Scales of other pods are irrelevant, and there may be many.
+            // Workloads of other pods are irrelevant, and there may be many.
             observed
                 .surroundings
                 .workloads
@@ -310,7 +310,7 @@ impl Fetch<'_> {
                 continue;
             };
             match other(neighbour, Some(scale)) {
-                // Those of other pods play no part, and there may be many.
+                // HPAs of other pods are irrelevant, and there may be many.
                 Ok(Some(known))
                     if pods.iter().any(|pod| known.scale.selector.matches(&pod.labels)) =>
                 {

@@ -315,7 +315,7 @@ fn replicas_that_go_to_and_fro() {
         let items = [state(), settled(4), target.clone()].into_iter().chain(events.clone());
         let got = find(Code::OtherWriter, &with_pods(items, 4, "50m")).map(|it| {
             let Facts::OtherWriter(facts) = it.facts else { panic!("{it:?}") };
-            let Again { replicas, count, .. } = facts.again.expect("to and fro");
+            let Again { replicas, count, .. } = facts.again.expect("repeated scaling");
             assert_eq!((replicas, facts.left), (4, None));
             count
         });

@@ -375,7 +375,7 @@ impl Words for ControllerSilent {
             Self::Off { pod } => (
                 "the HPA controller is switched off by --controllers, so nothing is scaled"
                     .to_owned(),
-                format!("The flag is that of pod {LEASE_NAMESPACE}/{pod}."),
+                format!("The flag is set on pod {LEASE_NAMESPACE}/{pod}."),
                 "Take the HPA controller out of --controllers of the controller manager."
                     .to_owned(),
                 vec![format!("kubectl get pod {} -n {LEASE_NAMESPACE} -o yaml", shell_word(pod))],

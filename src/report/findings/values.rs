@@ -31,7 +31,7 @@ impl Words for StaleSamples {
         let summary = match (doubts_clock, stale == samples) {
             (true, _) => format!("{of} {age} {side} the clock of the pass"),
             (false, true) => {
-                format!("{of} {age} old or older, so the answer is that of {newest_at}")
+                format!("{of} {age} old or older, so the answer is as of {newest_at}")
             }
             (false, false) => format!("{of} {age} old or older"),
         };

@@ -87,7 +87,7 @@
 //!  memory         the controller's history: stated, or inferred with bounds
 //!  cluster        all network I/O                          <- API server
 //!  saved          the saved format                         <- files (-f)
-//!  keda           the HPA that KEDA makes of a ScaledObject
+//!  keda           the HPA that KEDA creates from a ScaledObject
 //!  apiserver      what the API server does to an HPA
 //!  snapshot       the values of a pass, and their sources
 //!  args           the command line

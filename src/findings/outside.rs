@@ -83,7 +83,7 @@ pub struct FieldIgnored {
     pub on_in: Option<u32>,
 }
 
-/// Something else sets the replicas of the target, or is going to.
+/// Something else sets the replicas of the target, or will.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OtherWriter {
     /// The replicas now.
@@ -347,7 +347,7 @@ pub(super) fn other_writer(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-/// What else has set the replicas, and whether that explains the pass.
+/// Returns what else has set the replicas, and whether that explains the pass.
 fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     let hpa = &case.snapshot().hpa;
     let now = case.scale()?.spec_replicas;

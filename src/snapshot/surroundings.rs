@@ -27,7 +27,7 @@ pub struct Surroundings {
     pub api_services: Vec<ApiService>,
     /// The target has no scale only because the input lacks it; the API server has not said so.
     pub lacks_scale: bool,
-    /// The replicas in the manifest of the target that is assumed to be applied, if it states any.
+    /// The replicas in the target's manifest that is assumed to be applied, if it states any.
     pub manifest_replicas: Option<ManifestReplicas>,
 }
 

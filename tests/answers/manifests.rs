@@ -1,5 +1,5 @@
-//! Manifests as candidates: what charts in the shape of published ones come to (`tests/charts`), what
-//! cannot be a candidate, and that a template gives the answer of pods that are made of it.
+//! Manifests as candidates: the result of charts modeled on published ones (`tests/charts`), what
+//! cannot be a candidate, and that a template gives the same answer as pods created from it.
 
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ use crate::common::recorded;
 
 const CHARTS: &str = "tests/charts";
 
-/// What `predict NAME -f state.yaml` says with these flags: exit code, standard output and standard error.
+/// Runs `predict NAME -f state.yaml` with these flags: returns exit code, standard output and standard error.
 fn predict(name: &str, flags: &[&str], stdin: &str) -> (Option<i32>, String, String) {
     let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
         .args(["predict", name, "-n", "shop", "-f", "../state.yaml"])
@@ -33,7 +33,7 @@ fn predict(name: &str, flags: &[&str], stdin: &str) -> (Option<i32>, String, Str
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
-/// What is taken, with what it was; what is said of it; and the answer.
+/// Returns the assumptions with the observed values, the notes, and the answer.
 fn summary(name: &str, flags: &[&str]) -> String {
     let (code, stdout, stderr) = predict(name, &[flags, &["-o", "json"]].concat(), "");
     assert_eq!(code, Some(0), "{flags:?}: {stderr}");
@@ -315,7 +315,7 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
     }
 }
 
-/// A change of the pods, as a chart makes it of their template.
+/// A change to the pods, as a chart makes it to their template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Edit {
     Nothing,
@@ -338,7 +338,7 @@ const EDITS: [Edit; 7] = [
 ];
 
 impl Edit {
-    /// Changes a pod or a template; whether it has what is changed.
+    /// Changes a pod or a template; returns whether it has what is changed.
     fn make(self, pod: &mut Value) -> bool {
         let own =
             json!({"name": "added", "resources": {"requests": {"cpu": "70m", "memory": "64Mi"}}});
@@ -394,7 +394,7 @@ fn decide(input: &Input) -> Decision {
     engine::reconcile(&input.snapshot, &Remembered::of(input).likely)
 }
 
-/// The Deployment `web`, as a manifest or, with its pods, as part of an input.
+/// Returns the Deployment `web`, as a manifest or, with its pods, as part of an input.
 fn deployment(template: &Value) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment",
@@ -414,8 +414,8 @@ fn options() -> Options {
     Options { name: "web".to_owned(), namespace: Some("default".to_owned()), ..Options::default() }
 }
 
-/// The recorded passes with all pods made of one template: the answer with another template as candidate
-/// is the answer to pods that are made of that.
+/// The recorded passes with all pods created from one template: the answer with another template as
+/// candidate equals the answer for pods created from that one.
 #[test]
 fn a_template_gives_the_answer_of_pods_that_are_made_of_it() {
     let mut applied = EDITS.map(|edit| (edit, 0, 0));

@@ -144,7 +144,7 @@ pub(crate) fn text() -> Corpus {
     lines(&texts, &["yes", "off", "012", "0o7", "1e3", "=", "!!str", "@", "\u{85}", "\u{a0}"])
 }
 
-/// ScaledObjects with the specs and the triggers that KEDA's own tests have.
+/// Returns ScaledObjects with the specs and triggers of KEDA's own tests.
 pub(crate) fn scaled_object() -> Corpus {
     let cases = |table: &str| -> Vec<Value> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/keda/tests").join(table);

@@ -186,7 +186,7 @@ pub(crate) fn unknown_fields(object: &Value, version: HpaVersion) -> Vec<Unknown
     unknown_of(object, spec)
 }
 
-/// The fields that an object with metadata, a spec of these fields and any status should not have.
+/// Returns the fields that an object with metadata, a spec with these fields and any status should not have.
 pub(crate) fn unknown_of(
     object: &Value,
     spec: &'static [(&'static str, Shape)],

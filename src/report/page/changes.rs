@@ -27,7 +27,7 @@ pub(in crate::report) fn lines(thresholds: &[Thresholds], now: Timestamp) -> Vec
     thresholds.iter().map(line).collect()
 }
 
-/// The target that keeps a scale point, as a line.
+/// Returns a line with the target that keeps a scale point.
 pub(in crate::report) fn kept(own: &KeptTarget) -> (String, String) {
     let KeptTarget { metric, pods, observed_target, target, exact, alike, .. } = own;
     let each = |requests: &Quantity| {

@@ -1,5 +1,5 @@
 //! From saved objects to a snapshot: finds the HPA, and answers from the objects what the
-//! controller would ask the APIs. What is assumed instead of read goes into the basis, what was
+//! controller would ask the APIs. Assumptions go into the basis, and what was
 //! read but not used into the notes. Nothing here computes replicas.
 
 mod answers;
@@ -39,8 +39,8 @@ use crate::snapshot::surroundings::{ScaledObject, Surroundings, paused};
 use crate::snapshot::{OtherHpa, Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
-/// Finds the HPA among the objects and collects what its pass needs. `clock` is the system's time,
-/// for when neither input nor command line state one.
+/// Finds the HPA among the objects and collects what its pass needs. `clock` is the system time,
+/// used if neither input nor command line states one.
 pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result<Input, Error> {
     let object = find(&objects, options)?;
     let (mut input, selected) = without_pods(&objects, object, options, clock)?;
@@ -63,8 +63,8 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
     Ok(input)
 }
 
-/// What the pass of an HPA needs, but for pods and their metrics, of which there may be too many to
-/// copy; and which of the metrics belong to it.
+/// Collects what the pass of an HPA needs, except pods and their metrics, which may be too many to
+/// copy; also returns which of the metrics belong to it.
 fn without_pods(
     objects: &Objects,
     object: &UndecodedHpa,
@@ -186,7 +186,7 @@ fn without_pods(
     Ok((input, selected_metrics))
 }
 
-/// What surrounds the passes of a namespace.
+/// Returns the objects around the passes of a namespace.
 pub(crate) fn surroundings(
     objects: &Objects,
     namespace: &str,
@@ -207,11 +207,11 @@ pub(crate) fn surroundings(
     }
 }
 
-/// What the controller would get for the scale of a built-in target, from the target itself.
+/// Returns what the controller would get for the scale of a built-in target, from the target itself.
 ///
 /// # Errors
 ///
-/// The text is not that of the target.
+/// The text is not the target.
 pub fn scale_of(hpa: &Hpa, target: &str) -> Result<Result<Scale, ScaleError>, Error> {
     let mut objects = Objects::default();
     file::read_text(target, "the answer", &mut objects)?;
@@ -226,7 +226,7 @@ pub fn scale_of(hpa: &Hpa, target: &str) -> Result<Result<Scale, ScaleError>, Er
     target.scale(hpa)
 }
 
-/// Makes sure that no two objects of a kind have the same name: no API server has both, so one of
+/// Checks that no two objects of a kind have the same name: no API server has both, so one of
 /// them is out of date.
 fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Error> {
     let mut seen = HashSet::new();
@@ -261,7 +261,7 @@ fn find_error<'a>(
     })
 }
 
-/// How many HPAs the options mean; a pass needs exactly one.
+/// Returns how many HPAs the options select; a pass needs exactly one.
 pub fn count(objects: &Objects, options: &Options) -> usize {
     meant(&objects.hpas, options).count()
 }
@@ -279,7 +279,7 @@ fn meant<'o>(
     })
 }
 
-/// The one HPA that the options mean.
+/// Returns the one HPA that the options select.
 fn find<'o>(objects: &'o Objects, options: &'o Options) -> Result<&'o UndecodedHpa, Error> {
     let found: Vec<&UndecodedHpa> = meant(&objects.hpas, options).collect();
     match found[..] {
@@ -289,7 +289,7 @@ fn find<'o>(objects: &'o Objects, options: &'o Options) -> Result<&'o UndecodedH
     }
 }
 
-/// The error where none of the HPAs is meant.
+/// Returns the error if the options select none of the HPAs.
 fn none(objects: &Objects, options: &Options) -> Error {
     let Options { name, namespace, target, .. } = options;
     let hpas = &objects.hpas;
@@ -330,7 +330,7 @@ fn none(objects: &Objects, options: &Options) -> Error {
 
 const EMPTY: &str = "the input has no HorizontalPodAutoscaler";
 
-/// The error where there is no HPA at all.
+/// Returns the error if there is no HPA at all.
 fn empty(objects: &Objects) -> Error {
     let error = Error::usage(EMPTY);
     match objects.scaled_objects.iter().find_map(ScaledObject::why_no_hpa) {
@@ -339,7 +339,7 @@ fn empty(objects: &Objects) -> Error {
     }
 }
 
-/// The error where it is not clear which of these HPAs is meant.
+/// Returns the error if it is unclear which of these HPAs is meant.
 fn several(found: &[&UndecodedHpa], options: &Options, is_twice: bool) -> Error {
     let Options { name, namespace, target, .. } = options;
     let of = match target {
@@ -365,7 +365,7 @@ fn several(found: &[&UndecodedHpa], options: &Options, is_twice: bool) -> Error 
 }
 
 impl UndecodedHpa {
-    /// `namespace/name`, or the name alone where no namespace is stated.
+    /// Returns `namespace/name`, or the name alone if no namespace is stated.
     fn key(&self) -> String {
         match &self.namespace {
             Some(namespace) => format!("{namespace}/{}", self.name),
@@ -374,7 +374,7 @@ impl UndecodedHpa {
     }
 }
 
-/// The HPA as the controller would see it, after the API server.
+/// Returns the HPA as the controller would see it, after the API server.
 fn admitted(
     object: &UndecodedHpa,
     namespace: &str,
@@ -403,12 +403,12 @@ fn admitted(
     Ok(hpa)
 }
 
-/// A known type whose source is missing, or an old controller's target: it would crash.
+/// Whether a known type lacks its source, or, for an old controller, its target: it would crash.
 fn lacks_source(metric: &MetricSpec, version: &Version) -> bool {
     match metric.source() {
         MetricSource::Unknown => METRIC_SOURCE_TYPES.contains(&&*metric.type_),
         MetricSource::Pods(source) => source.target.average_value.is_none(),
-        // Before 1.27 only the target's type decides which field is read.
+        // Before 1.27 only the target's type decides which field is used.
         MetricSource::Object(source) if version.minor() < 27 => {
             match source.target.type_.as_str() {
                 "Value" => source.target.value.is_none(),
@@ -420,7 +420,7 @@ fn lacks_source(metric: &MetricSpec, version: &Version) -> bool {
     }
 }
 
-/// The other HPAs of the namespace whose selectors the controller knows.
+/// Returns the other HPAs of the namespace whose selectors the controller knows.
 fn others(
     objects: &Objects,
     hpa: &Hpa,

@@ -1,6 +1,6 @@
-//! Reads saved objects from files, folders and standard input: JSON or YAML, one or many documents
-//! each. JSON is read directly, YAML in `yaml`. This is the only place that reads files. What it
-//! says about a text names the place in it and the field.
+//! Reads saved objects from files, directories and standard input: JSON or YAML, one or many documents
+//! each. JSON is read directly, YAML in `yaml`. This is the only place that reads files. Its errors
+//! name the place in the text and the field.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,7 @@ use crate::apimachinery::json;
 use crate::error::Error;
 use crate::snapshot::note::Note;
 
-/// Reads everything that `-f` names. `-` is standard input; of a folder, the files that end in
+/// Reads everything that `-f` names. `-` is standard input; in a directory, the files that end in
 /// `.json`, `.yaml` or `.yml` are read, in the order of their names.
 pub fn read(names: &[String]) -> Result<Objects, Error> {
     let mut objects = Objects::default();
@@ -38,10 +38,10 @@ pub fn read(names: &[String]) -> Result<Objects, Error> {
     Ok(objects)
 }
 
-/// The most bytes of one input: a gibibyte, of which 100,000 whole pods need less.
+/// The maximum size of one input: a gibibyte; 100,000 whole pods need less.
 const LIMIT: u64 = 1 << 30;
 
-/// The whole of one file, `-` for standard input, with what it is called in messages.
+/// Reads one whole file, `-` for standard input; also returns its name for messages.
 pub fn read_whole(path: &Path) -> Result<(Vec<u8>, String), Error> {
     let (read, shown) = match path == Path::new("-") {
         true => (within(std::io::stdin().lock(), 0, LIMIT), "standard input".to_owned()),
@@ -58,7 +58,7 @@ pub fn read_whole(path: &Path) -> Result<(Vec<u8>, String), Error> {
     }
 }
 
-/// Everything, of which there may be `size` bytes, unless it is more than `limit`.
+/// Reads everything, probably `size` bytes, unless it is more than `limit`.
 fn within(from: impl Read, size: u64, limit: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or_default());
     from.take(limit + 1).read_to_end(&mut bytes)?;
@@ -68,27 +68,27 @@ fn within(from: impl Read, size: u64, limit: u64) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// Whether reading a name, as [`read`] does it, reads this file, or would if it were there.
+/// Whether reading a name as [`read`] does includes this file, or would if it existed.
 pub fn reads(name: &str, file: &Path) -> bool {
     let name = if name == "-" { "/dev/stdin" } else { name };
     let Ok(read) = fs::canonicalize(name) else { return false };
-    let folder = match file.parent() {
+    let directory = match file.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
     let is_inside = |file: &Path| is_listed(file) && file.parent() == Some(&read);
     fs::canonicalize(file).is_ok_and(|file| file == read || is_inside(&file))
-        || (is_listed(file) && fs::canonicalize(folder).is_ok_and(|folder| folder == read))
+        || (is_listed(file) && fs::canonicalize(directory).is_ok_and(|directory| directory == read))
 }
 
-/// Whether a folder's file of this name is read.
+/// Whether a file with this name in a directory is read.
 fn is_listed(file: &Path) -> bool {
     let extension = file.extension().and_then(|extension| extension.to_str());
     matches!(extension, Some("json" | "yaml" | "yml"))
 }
 
-/// The files behind a name. In a folder, what is none, such as a pipe, is skipped with a note: no one
-/// may ever write to it.
+/// Returns the files behind a name. Anything else in a directory, such as a pipe, is skipped with a note:
+/// no one may ever write to it.
 fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     let path = Path::new(name);
     let about = match fs::metadata(path) {
@@ -113,7 +113,7 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
         if !is_listed(&file) || file.is_dir() {
             continue;
         }
-        // What cannot be looked at is told by reading it.
+        // If this fails, reading will report why.
         if fs::metadata(&file).is_ok_and(|about| !about.is_file()) {
             notes.push(Note::FileSkipped { path: file });
         } else {
@@ -127,7 +127,7 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-/// The system's words without the error number.
+/// Returns the system's message without the error number.
 fn plain(e: &std::io::Error) -> String {
     match e.kind() {
         std::io::ErrorKind::NotFound => "no such file or directory".to_owned(),
@@ -144,8 +144,8 @@ fn read_bytes(bytes: Vec<u8>, origin: &str, objects: &mut Objects) -> Result<(),
     read_text(text.trim_start_matches('\u{feff}'), origin, objects)
 }
 
-/// Reads one text. What begins like a JSON object is JSON; everything else is YAML. No JSON has a
-/// line that begins with three dashes, but documents of YAML may be written like JSON.
+/// Reads one text. A text that begins like a JSON object is JSON; everything else is YAML. No JSON has a
+/// line that begins with three dashes, but YAML documents may be written like JSON.
 pub fn read_text(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
     if text.trim_start().starts_with('{') && !text.contains("\n---") {
         read_json(text, origin, 1, objects).map_err(|fault| {
@@ -169,12 +169,12 @@ fn unreadable(
     Error::usage(format!("failed to read {origin}{place}: {path}{separator}{message}"))
 }
 
-/// The field that a fault is about.
+/// Returns the field that a fault is about.
 fn path_of(fault: &Fault, json: &str) -> FieldPath {
     if fault.is_value { FieldPath::at(json, fault.read) } else { FieldPath::default() }
 }
 
-/// JSON documents, one after the other; the text begins at this line of its origin.
+/// Reads consecutive JSON documents; the text begins at this line of its origin.
 fn read_json(text: &str, origin: &str, line: usize, objects: &mut Objects) -> Result<(), Fault> {
     let fault = RefCell::new(None);
     let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
@@ -189,7 +189,7 @@ fn read_json(text: &str, origin: &str, line: usize, objects: &mut Objects) -> Re
     if reader.end().is_ok() {
         return Ok(());
     }
-    // To ask for the end after each object would count the lines up to there each time.
+    // Requesting the end after each object would count the lines up to there each time.
     for document in reader.into_iter::<&RawValue>() {
         let document = document.map_err(|e| Fault::from_json(&e, text))?;
         let before = document.get().as_ptr() as usize - text.as_ptr() as usize;

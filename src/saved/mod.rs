@@ -1,5 +1,5 @@
-//! The saved format: objects as kubectl prints them, with a `ControllerState` for what no object
-//! holds. [`mod@file`] reads it, [`assemble`] finds in it what a pass needs, [`save`] writes it;
+//! The saved format: objects as kubectl prints them, with a `ControllerState` for everything that has no
+//! object. [`mod@file`] reads it, [`assemble`] finds what a pass needs, [`save`] writes it;
 //! `objects` and `wire` have the types that both use.
 
 pub mod assemble;
@@ -16,12 +16,12 @@ use crate::error::Error;
 use crate::snapshot::input::{Input, Options};
 use objects::Objects;
 
-/// Everything for a pass over one HPA, from a text with objects as kubectl prints them. `clock` is the
-/// time of the pass where neither the text nor the options state one.
+/// Reads everything for a pass over one HPA from a text with objects as kubectl prints them. `clock` is
+/// the time of the pass if neither the text nor the options state one.
 ///
 /// # Errors
 ///
-/// The text cannot be read, or does not hold the HPA that the options name.
+/// The text is malformed, or lacks the HPA that the options name.
 pub fn read(text: &str, options: &Options, clock: Timestamp) -> Result<Input, Error> {
     let mut objects = Objects::default();
     file::read_text(text, "the input", &mut objects)?;

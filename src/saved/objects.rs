@@ -1,4 +1,4 @@
-//! Saved Kubernetes objects, sorted by what a pass needs of them. Nothing here decides which of them
+//! Saved Kubernetes objects, sorted by their role in a pass. Nothing here decides which of them
 //! belong together; `reader` reads them.
 
 pub(super) mod reader;
@@ -30,23 +30,23 @@ use crate::snapshot::settings::Stated;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ApiService, ScaledObject, VerticalPodAutoscaler, Workload};
 
-/// The group and version of the documents that are ours.
+/// The group and version of our own documents.
 pub const OWN_API_VERSION: &str = "kubectl-hpa/v1alpha1";
 
-/// Everything that was read.
+/// All objects that were read.
 #[derive(Debug, Default)]
 pub struct Objects {
-    /// What was not read, in words.
+    /// Notes about what was not read.
     pub notes: Vec<Note>,
     /// HorizontalPodAutoscalers of any version, as JSON.
     pub hpas: Vec<UndecodedHpa>,
     /// Scales.
     pub scales: Vec<ScaleObject>,
-    /// Objects that make pods.
+    /// Objects that create pods.
     pub workloads: Vec<Workload>,
     /// KEDA's ScaledObjects.
     pub scaled_objects: Vec<ScaledObject>,
-    /// The same ones whole, in the same order.
+    /// The same objects, complete and in the same order.
     pub undecoded_scaled_objects: Vec<UndecodedScaledObject>,
     /// VerticalPodAutoscalers.
     pub vertical_pod_autoscalers: Vec<VerticalPodAutoscaler>,
@@ -60,21 +60,21 @@ pub struct Objects {
     pub metric_values: Vec<MetricValue>,
     /// Items of the external metrics API.
     pub external_values: Vec<ExternalMetricValue>,
-    /// The lists that were in the input, be they empty: what they do not hold did not exist.
+    /// The lists in the input, even if empty: objects missing in them did not exist.
     pub lists: BTreeSet<Documents>,
     /// Events about HPAs, and the controller manager's lease.
     pub evidence: Evidence,
-    /// The pods of the controller manager, and who of them leads.
+    /// The pods of the controller manager, and which of them leads.
     pub control_plane: ControlPlane,
     /// The controller's state.
     pub state: Option<ControllerState<'static>>,
     /// Where it was read.
     pub state_origin: String,
-    /// How many objects that a pass does not look at were skipped, by kind and version.
+    /// The number of skipped objects that a pass does not use, by kind and version.
     pub skipped: BTreeMap<(String, String), usize>,
 }
 
-/// A HorizontalPodAutoscaler that has not been decoded yet: most inputs hold others, too.
+/// A HorizontalPodAutoscaler that has not been decoded yet: most inputs contain others, too.
 #[derive(Debug)]
 pub struct UndecodedHpa {
     /// Where it was read.
@@ -89,7 +89,7 @@ pub struct UndecodedHpa {
     pub json: String,
 }
 
-/// A whole ScaledObject. Its triggers may hold passwords, so it is neither shown nor saved.
+/// A complete ScaledObject. Its triggers may contain passwords, so it is neither shown nor saved.
 #[derive(Debug)]
 pub struct UndecodedScaledObject {
     /// Where it was read.
@@ -101,7 +101,7 @@ pub struct UndecodedScaledObject {
 }
 
 impl UndecodedHpa {
-    /// Its target, if that can be read.
+    /// Returns its target, if that can be read.
     pub(crate) fn target(&self) -> Option<CrossVersionObjectReference> {
         #[derive(Deserialize)]
         struct Object {
@@ -119,7 +119,7 @@ impl UndecodedHpa {
         self.target().is_some_and(|own| own.is(target))
     }
 
-    /// Whether it is named.
+    /// Whether a name selects it.
     pub(crate) fn is(&self, named: &Named) -> bool {
         match named {
             Named::Hpa(name) => self.name == *name,
@@ -127,14 +127,14 @@ impl UndecodedHpa {
         }
     }
 
-    /// Whether the options mean it, whatever its namespace.
+    /// Whether the options select it, whatever its namespace.
     pub(crate) fn is_meant(&self, options: &Options) -> bool {
         (options.name.is_empty() || self.name == options.name)
             && options.target.as_ref().is_none_or(|target| self.has(target))
     }
 }
 
-/// The document of our own that states what has no kind in Kubernetes.
+/// Our own document, with everything that has no kind in Kubernetes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ControllerState<'a> {
@@ -146,39 +146,39 @@ pub struct ControllerState<'a> {
     /// The version of the controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubernetes_version: Option<String>,
-    /// Its flags, where they are known.
+    /// Its known flags.
     #[serde(deserialize_with = "null_as_default")]
     pub flags: Flags,
-    /// Its feature gates, where they are known.
+    /// Its known feature gates.
     #[serde(deserialize_with = "unique_map")]
     pub feature_gates: BTreeMap<String, bool>,
-    /// Says that the lists below are not known, where they are neither stated nor empty.
+    /// Whether the lists below are unknown, if they are neither stated nor empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<StatedAs>,
-    /// Remembered recommendations; none means that the controller has just started.
+    /// Remembered recommendations; absent means that the controller has just started.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact")]
     pub recommendations: Option<Vec<Recommendation>>,
-    /// Remembered changes up.
+    /// Remembered increases.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact")]
     pub scale_up_events: Option<Vec<ScaleEvent>>,
-    /// Remembered changes down.
+    /// Remembered decreases.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact")]
     pub scale_down_events: Option<Vec<ScaleEvent>>,
-    /// What was seen of earlier passes; only where the lists above are not known.
+    /// What was observed of earlier passes; only if the lists above are unknown.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
     pub seen: Vec<SeenPass>,
-    /// All rescales since some time, in the same case.
+    /// All rescales since some time; only if the lists above are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rescales: Option<Rescales>,
     /// Requests that failed when this was captured.
     #[serde(deserialize_with = "null_as_default")]
     pub errors: Vec<ApiError>,
-    /// What the metrics APIs answered when this was captured.
+    /// The answers of the metrics APIs when this was captured.
     #[serde(deserialize_with = "null_as_default")]
     pub answers: Vec<ApiAnswer<'a>>,
 }
 
-/// An entry of the memory with the fraction of its second, which reports leave out.
+/// An entry of the memory with fractions of a second, which reports omit.
 #[derive(Serialize)]
 struct Exact {
     replicas: i32,
@@ -207,19 +207,19 @@ fn exact<S: Serializer, T: Copy + Into<Exact>>(
 }
 
 impl ControllerState<'_> {
-    /// The answer of the resource metrics API for an HPA, as `namespace/name`.
+    /// Returns the answer of the resource metrics API for an HPA, as `namespace/name`.
     pub fn pod_metrics(&self, hpa: &str) -> Option<&[Shared<PodMetrics>]> {
         let mut answers = self.answers.iter().filter(|answer| answer.hpa == hpa);
         let answer = answers.find(|answer| answer.api == Api::Resource)?;
         Some(answer.pod_metrics.as_deref().unwrap_or_default())
     }
 
-    /// The memory that it states; none where it says that it is not known.
+    /// Returns the stated memory; `None` if it is stated as unknown.
     pub fn stated_memory(&self) -> Option<Memory> {
         (self.memory != Some(StatedAs::Unknown)).then(|| self.lists())
     }
 
-    /// The settings that it states.
+    /// Returns the stated settings.
     pub(super) fn settings(&self) -> Stated<'_> {
         Stated {
             kubernetes_version: self.kubernetes_version.as_deref(),
@@ -228,7 +228,7 @@ impl ControllerState<'_> {
         }
     }
 
-    /// The lists as they stand.
+    /// Returns the lists as they are.
     pub(super) fn lists(&self) -> Memory {
         Memory {
             recommendations: self.recommendations.clone().unwrap_or_default(),
@@ -238,11 +238,11 @@ impl ControllerState<'_> {
     }
 }
 
-/// What a document says about the memory as a whole.
+/// What a document states about the memory as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StatedAs {
-    /// It is not known.
+    /// It is unknown.
     Unknown,
 }
 
@@ -250,23 +250,23 @@ pub enum StatedAs {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApiError {
-    /// Which request.
+    /// The request.
     pub api: Api,
-    /// Narrows it to the metric or resource of this name.
+    /// Limits it to the metric or resource of this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// Narrows it to this HPA, as `namespace/name`.
+    /// Limits it to this HPA, as `namespace/name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hpa: Option<String>,
-    /// The text of the failure.
+    /// The error message.
     pub message: String,
-    /// Whether it was refused to whoever captured this, and perhaps not to the controller.
+    /// Whether the user who captured this was refused, but perhaps not the controller.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
-    /// The documents that the input had lacked, where that was the cause.
+    /// The documents that the input lacked, if that was the cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Documents>,
-    /// Whether the failure was not stated, but follows from what the input had lacked.
+    /// Whether the failure was not stated, but derived from what the input lacked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub assumed: bool,
 }
@@ -278,8 +278,8 @@ impl ApiError {
     }
 }
 
-/// The answer to one request for the metrics of an HPA. It is taken as the server gave it: pods that
-/// are gone and labels that an adapter leaves out do not matter.
+/// The answer to one request for the metrics of an HPA. It is used as the server gave it: pods that no
+/// longer exist and labels that an adapter omits do not matter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApiAnswer<'a> {
@@ -287,34 +287,34 @@ pub struct ApiAnswer<'a> {
     pub hpa: String,
     /// `resource`, `custom` or `external`.
     pub api: Api,
-    /// The metric; none for the resource metrics API, which answers for all resources at once.
+    /// The metric; `None` for the resource metrics API, which answers for all resources at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<MetricIdentifier>,
-    /// The object of a custom metric; none for one of pods.
+    /// The object of a custom metric; `None` for a metric of pods.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub described_object: Option<CrossVersionObjectReference>,
-    /// What the resource metrics API answered.
+    /// The answer of the resource metrics API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod_metrics: Option<Cow<'a, [Shared<PodMetrics>]>>,
-    /// What the other APIs answered.
+    /// The answer of the other APIs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<Vec<AnsweredValue>>,
-    /// The text of the failure, if the request failed.
+    /// The error message, if the request failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Whether it was refused to whoever captured this, and perhaps not to the controller.
+    /// Whether the user who captured this was refused, but perhaps not the controller.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
-    /// The documents that the input had lacked, where that was the cause.
+    /// The documents that the input lacked, if that was the cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Documents>,
 }
 
-/// A value of the custom or the external metrics API.
+/// A value of the custom or external metrics API.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AnsweredValue {
-    /// The pod that it is about, of a metric of pods.
+    /// The described pod, for a metric of pods.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod: Option<Box<str>>,
     /// The labels of an external metric.
@@ -325,7 +325,7 @@ pub struct AnsweredValue {
     /// When it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Timestamp>,
-    /// How long it was measured.
+    /// The window of the measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<GoDuration>,
 }

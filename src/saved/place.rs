@@ -1,9 +1,9 @@
-//! Says where in a text something is: by line and column, and by the names of the fields that lead
+//! Determines where in a text something is: by line and column, and by the names of the fields that lead
 //! there. It works on any text up to the place in question, and reads no values.
 
 use std::fmt;
 
-/// The way from a document to one of its values.
+/// The path from a document to one of its values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FieldPath(pub(super) Vec<Step>);
 
@@ -12,14 +12,14 @@ pub(super) struct FieldPath(pub(super) Vec<Step>);
 pub(super) enum Step {
     /// The field of this name.
     Field(String),
-    /// The element at this place, counted from 0.
+    /// The element at this index, from 0.
     Element(usize),
 }
 
 impl FieldPath {
-    /// The way to the value that the first `end` bytes of a JSON text end in.
+    /// Returns the path to the value in which the first `end` bytes of a JSON text end.
     pub(super) fn at(json: &str, end: usize) -> Self {
-        // A step for each open object and list; none in an object that is between two fields.
+        // A step for each open object and list; `None` in an object between two fields.
         let mut open: Vec<Option<Step>> = Vec::new();
         let mut string: Option<usize> = None;
         let mut bytes = json.bytes().enumerate().take(end);
@@ -65,7 +65,7 @@ impl fmt::Display for FieldPath {
         for (place, step) in self.0.iter().enumerate() {
             match step {
                 Step::Element(element) => write!(f, "[{element}]")?,
-                // Such as the keys of labels, which have dots of their own.
+                // Such as the keys of labels, which contain dots.
                 Step::Field(name) if !name.chars().all(plain) => write!(f, "[{name}]")?,
                 Step::Field(name) if place == 0 => f.write_str(name)?,
                 Step::Field(name) => write!(f, ".{name}")?,
@@ -75,7 +75,7 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// Line and column of the last of the first `end` bytes, both counted from 1 and the columns in
+/// Returns line and column of the last of the first `end` bytes, both counted from 1 and the columns in
 /// characters.
 pub(super) fn line_and_column(text: &str, end: usize) -> (usize, usize) {
     let bytes = text.as_bytes();
@@ -89,7 +89,7 @@ pub(super) fn line_and_column(text: &str, end: usize) -> (usize, usize) {
     (lines + 1, column.max(1))
 }
 
-/// How many bytes of a text end at a line and column as serde_json counts them: lines from 1,
+/// Returns how many bytes of a text end at a line and column as serde_json counts them: lines from 1,
 /// columns in bytes.
 pub(super) fn bytes_until(text: &str, line: usize, column: usize) -> usize {
     let lines = text.split_inclusive('\n').take(line.saturating_sub(1));

@@ -1,5 +1,5 @@
-//! What a snapshot gives reason to say besides the answer: the controller takes no notice of it, and
-//! people should. Nothing here changes a snapshot.
+//! Notes about a snapshot: users should know them, although the controller ignores their subjects.
+//! Nothing here changes a snapshot.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, Unread};
 
-/// All that there is to say.
+/// Returns all notes about a snapshot.
 pub(crate) fn on(snapshot: &Snapshot) -> Vec<Note> {
     let deleted = snapshot.hpa.deletion_timestamp.map(|since| Note::HpaDeleted { since });
     deleted
@@ -29,7 +29,7 @@ pub(crate) fn on(snapshot: &Snapshot) -> Vec<Note> {
 }
 
 impl Input {
-    /// Says again what looks wrong, now that the snapshot is not the one of before.
+    /// Repeats the notes about what looks wrong, now that the snapshot has changed.
     pub fn remark_anew(&mut self, before: &Snapshot) {
         let stale = on(before);
         self.notes.retain(|note| !stale.contains(note));
@@ -37,8 +37,8 @@ impl Input {
     }
 }
 
-/// Tolerances of the spec that the controller does not look at. An API server keeps one that was there
-/// before the gate was switched off.
+/// Notes tolerances of the spec that the controller ignores. An API server keeps an existing one after
+/// the gate is switched off.
 fn unused_tolerances(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     let controller = &snapshot.controller;
     let behavior = snapshot.hpa.spec.behavior.iter();
@@ -57,7 +57,7 @@ fn unknown_types(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     unknown.map(|(index, metric)| Note::UnknownMetricType { index, type_: metric.type_.clone() })
 }
 
-/// What an input that does not have the target needs.
+/// Notes what an input without the target needs.
 fn no_target(snapshot: &Snapshot) -> Option<Note> {
     match &snapshot.scale {
         Err(ScaleError::Missing(target)) => Some(Note::NoTarget { target: target.clone() }),
@@ -65,7 +65,7 @@ fn no_target(snapshot: &Snapshot) -> Option<Note> {
     }
 }
 
-/// Where a metric is about a container that no pod of the target has.
+/// Notes metrics about a container that no pod of the target has.
 fn no_such_container(snapshot: &Snapshot) -> Vec<Note> {
     let scale = snapshot.scale.as_ref();
     let is_own = |pod: &Pod| scale.is_ok_and(|scale| scale.selector.matches(&pod.labels));
@@ -87,7 +87,7 @@ fn no_such_container(snapshot: &Snapshot) -> Vec<Note> {
         .collect()
 }
 
-/// Where values are stale: the controller takes them as they are.
+/// Notes stale values: the controller uses them as they are.
 fn stale(snapshot: &Snapshot) -> Vec<Note> {
     let age = |timestamp: Timestamp, window: SignedDuration| {
         let is_stale = snapshot.is_stale(timestamp, window);
@@ -116,7 +116,7 @@ fn stale(snapshot: &Snapshot) -> Vec<Note> {
     notes
 }
 
-/// What the input lacks.
+/// Notes what the input lacks.
 fn missing(snapshot: &Snapshot) -> Vec<Note> {
     let Hpa { namespace, spec, .. } = &snapshot.hpa;
     let unread = spec.metrics.iter().zip(&snapshot.metrics);
@@ -134,7 +134,7 @@ fn missing(snapshot: &Snapshot) -> Vec<Note> {
     lacking.chain(save).collect()
 }
 
-/// The path that answers with what the input lacks, where it is of a metrics API.
+/// Returns the path that returns what the input lacks, if a metrics API serves it.
 fn path(documents: Documents, namespace: &str, spec: &MetricSpec) -> Option<String> {
     let path = |api: &str, rest: String| Some(format!("/apis/{api}/namespaces/{namespace}/{rest}"));
     let name = spec.name();
@@ -157,7 +157,7 @@ fn path(documents: Documents, namespace: &str, spec: &MetricSpec) -> Option<Stri
     }
 }
 
-/// What the controller wrote into the status about metrics that are unread here.
+/// Notes what the controller wrote into the status about metrics that are unread here.
 fn last_read(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     let hpa = &snapshot.hpa;
     let statuses = hpa.status.current_metrics.iter().flatten();
@@ -172,7 +172,7 @@ fn last_read(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     })
 }
 
-/// The value in a status, if it is of that metric.
+/// Returns the value in a status, if it belongs to that metric.
 fn value<'s>(spec: &MetricSpec, status: &'s MetricStatus) -> Option<&'s MetricValueStatus> {
     let current = status.current().filter(|_| status.type_ == spec.type_)?;
     Some(current).filter(|current| **current != MetricValueStatus::default())

@@ -1,5 +1,5 @@
-//! Writes a snapshot in the saved format: everything that a pass uses, and nothing else, in the types
-//! that it is read with. Reading it back gives the same snapshot, as far as a pass can tell.
+//! Writes a snapshot in the saved format: exactly what a pass uses, in the types
+//! that it is read with. Reading it back gives the same snapshot as far as the pass is concerned.
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
@@ -28,12 +28,12 @@ use crate::snapshot::{
 };
 use crate::version::Stage;
 
-/// The snapshots of one clock and controller, to be written as a JSON `List`, one object to a line.
-/// Where no memory is stated, the reader takes it as unknown again.
+/// The snapshots of one clock and controller, to be written as a JSON `List`, one object per line.
+/// If no memory is stated, the reader treats it as unknown again.
 #[derive(Debug)]
 pub struct Saved<'a> {
     inputs: &'a [&'a Input],
-    /// The metrics whose answers stand behind those of the HPA.
+    /// The metrics whose answers follow those of the HPA's metrics.
     also: &'a [MetricSpec],
     hpas: Vec<&'a Hpa>,
     targets: Vec<(&'a Hpa, &'a Scale, Option<Counted>)>,
@@ -42,18 +42,18 @@ pub struct Saved<'a> {
 }
 
 impl<'a> Saved<'a> {
-    /// Chooses what is written, each object once.
+    /// Selects what to write, each object once.
     ///
     /// # Errors
     ///
-    /// An HPA, a scale or a pod changed between two looks.
+    /// An HPA, a scale or a pod changed between two reads.
     pub fn of(inputs: &'a [&'a Input], also: &'a [MetricSpec]) -> Result<Self, Error> {
         let mut saved =
             Self { inputs, also, hpas: Vec::new(), targets: Vec::new(), pods: Vec::new() };
         let mut seen = HashMap::new();
         for Input { snapshot, .. } in inputs {
-            // Without its scale a pass gets nowhere near the other HPAs, and the error that stands for
-            // the scale in the format may hide theirs, too.
+            // Without its scale a pass does not reach the other HPAs, and the error that replaces
+            // the scale in the format may hide theirs as well.
             let others = snapshot.other_hpas.iter().filter(|_| snapshot.scale.is_ok());
             for own in iter::once(&snapshot.hpa).chain(others.map(|other| &other.hpa)) {
                 match seen.entry((&*own.namespace, &*own.name)) {
@@ -99,11 +99,11 @@ impl<'a> Saved<'a> {
         Ok(saved)
     }
 
-    /// Writes it, an object at a time.
+    /// Writes it object by object.
     ///
     /// # Errors
     ///
-    /// Those of writing.
+    /// Those of the writer.
     pub fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
         out.write_all(br#"{"apiVersion":"v1","kind":"List","items":["#)?;
         let mut items = Items { out, separator: "\n" };
@@ -135,7 +135,7 @@ impl<'a> Saved<'a> {
 }
 
 impl Saved<'_> {
-    /// What surrounds the passes, each object once.
+    /// Writes the objects around the passes, each once.
     fn write_surroundings(&self, items: &mut Items<'_>) -> io::Result<()> {
         fn key(metadata: &Metadata) -> (Option<&str>, &str) {
             (metadata.namespace.as_deref(), &metadata.name)
@@ -167,7 +167,7 @@ impl Saved<'_> {
     }
 }
 
-/// The items of a list, one to a line.
+/// The items of a list, one per line.
 struct Items<'w> {
     out: &'w mut dyn io::Write,
     separator: &'static str,
@@ -182,11 +182,11 @@ impl Items<'_> {
     }
 }
 
-/// What [`Saved`] writes, as text.
+/// Returns the output of [`Saved`] as text.
 ///
 /// # Errors
 ///
-/// Those of [`Saved::of`].
+/// The same as for [`Saved::of`].
 pub fn to_json(inputs: &[&Input], also: &[MetricSpec]) -> Result<String, Error> {
     let mut json = Vec::new();
     let written = Saved::of(inputs, also)?.write(&mut json);
@@ -194,7 +194,7 @@ pub fn to_json(inputs: &[&Input], also: &[MetricSpec]) -> Result<String, Error> 
     Ok(String::from_utf8_lossy(&json).into_owned())
 }
 
-/// Something that was read twice and is not the same.
+/// Returns the error about an object that was read twice with different content.
 fn changed(kind: &str, key: &str) -> Error {
     Error::failed(format!("failed to save: the {kind} {key} changed meanwhile")).hint("try again")
 }
@@ -209,7 +209,7 @@ fn state<'a>(
     let mut state = ControllerState {
         now: Some(snapshot.now),
         kubernetes_version: controller.version.stated().map(str::to_owned),
-        // Those that are not known are to be assumed again rather than stated.
+        // Unknown flags should be assumed again rather than stated.
         flags: known.flags,
         feature_gates: gates(controller, &known.gates),
         errors: errors(inputs, also),
@@ -231,7 +231,7 @@ fn state<'a>(
     state
 }
 
-/// Gates that are known, and those that differ from what leaving them out means.
+/// Returns known gates, and those that differ from the meaning of an absent gate.
 fn gates(controller: &Controller, known: &[(&str, bool)]) -> BTreeMap<String, bool> {
     let version = &controller.version;
     let set = controller.gates.settable(version);
@@ -240,7 +240,7 @@ fn gates(controller: &Controller, known: &[(&str, bool)]) -> BTreeMap<String, bo
         .collect()
 }
 
-/// Failed requests, but for those whose failure is their answer.
+/// Returns failed requests, except those whose failure is their answer.
 fn errors(inputs: &[&Input], also: &[MetricSpec]) -> Vec<ApiError> {
     let several = inputs.len() > 1;
     let lists = inputs
@@ -249,7 +249,7 @@ fn errors(inputs: &[&Input], also: &[MetricSpec]) -> Vec<ApiError> {
     lists.flatten().collect()
 }
 
-/// Those of one snapshot, limited to its HPA where there are others.
+/// Returns the failed requests of one snapshot, limited to its HPA if there are others.
 fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiError> {
     let Input { snapshot, surroundings, .. } = input;
     let mut errors = Vec::new();
@@ -285,7 +285,7 @@ fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiEr
     errors
 }
 
-/// What is saved of a failed request: its text, whether it was refused to us, and the documents that
+/// What is saved of a failed request: its text, whether we were refused, and the documents that
 /// the input lacked.
 type Failure<'a> = (&'a str, bool, Option<Documents>);
 
@@ -300,7 +300,7 @@ fn failure(answer: &MetricAnswer) -> Option<Failure<'_>> {
     }
 }
 
-/// The metrics that were asked for, with their answers.
+/// Returns the requested metrics, with their answers.
 fn answered<'a>(
     snapshot: &'a Snapshot,
     also: &'a [MetricSpec],
@@ -308,7 +308,7 @@ fn answered<'a>(
     snapshot.hpa.spec.metrics.iter().chain(also).zip(&snapshot.metrics)
 }
 
-/// What the metrics APIs answered, as it was answered. Before the scale is known, nothing is asked.
+/// Returns the answers of the metrics APIs, verbatim. Before the scale is known, nothing is requested.
 fn answers<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<'a>> {
     let mut answers = Vec::new();
     if snapshot.scale.is_err() {
@@ -356,7 +356,7 @@ fn answers<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<
     answers
 }
 
-/// The values of the custom or the external metrics API.
+/// Returns the values of the custom or external metrics API.
 fn values(answer: &MetricAnswer) -> Option<Vec<AnsweredValue>> {
     let of = |value: i64| AnsweredValue { value: Milli(value), ..AnsweredValue::default() };
     Some(match answer {

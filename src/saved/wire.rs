@@ -1,5 +1,5 @@
-//! Objects of Kubernetes as they are in JSON, as far as they are read and written: a field is named here
-//! once for both. Those of which there may be thousands are in [`crate::snapshot::pod`] and
+//! The JSON of Kubernetes objects, limited to what is read and written: a field is named here once for
+//! both. Objects that occur in thousands are in [`crate::snapshot::pod`] and
 //! [`crate::snapshot::metric`], HPAs in [`crate::apiserver::convert`].
 
 use jiff::{SignedDuration, Timestamp};
@@ -27,18 +27,18 @@ pub(super) struct Document<'a, T> {
     pub(super) object: T,
 }
 
-/// The scale subresource of an object. The API leaves out the kind that it belongs to; `--save` names
+/// The scale subresource of an object. The API omits the kind that it belongs to; `--save` names
 /// it as its owner.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScaleObject {
-    /// That of the target, apart from its kind.
+    /// The target's metadata, without its kind.
     #[serde(deserialize_with = "null_as_default")]
     pub metadata: Metadata,
-    /// The wanted replicas.
+    /// The desired replicas.
     #[serde(deserialize_with = "null_as_default")]
     pub spec: ScaleSpec,
-    /// The replicas that there are.
+    /// The current replicas.
     #[serde(deserialize_with = "null_as_default")]
     pub status: ScaleStatus,
 }
@@ -65,7 +65,7 @@ pub struct ScaleStatus {
 }
 
 impl ScaleObject {
-    /// The scale of an HPA's target, and since when its status has been as it is.
+    /// Returns the scale of an HPA's target, with the time since which its status is unchanged.
     pub(super) fn of(hpa: &Hpa, scale: &Scale, counted: Option<Counted>) -> Self {
         let target = &hpa.spec.scale_target_ref;
         // A scale has none of its own: these are the target's.
@@ -91,7 +91,7 @@ impl ScaleObject {
         }
     }
 
-    /// What a pass needs of it.
+    /// Returns what a pass needs of it.
     pub(crate) fn scale(&self) -> Scale {
         Scale {
             spec_replicas: self.spec.replicas,
@@ -153,12 +153,12 @@ struct EventSeries {
 const HPA: &str = "HorizontalPodAutoscaler";
 
 impl EventObject {
-    /// An event about an HPA.
+    /// Returns an event about an HPA.
     pub(super) fn of_hpa(event: &Event) -> Self {
         Self::of(HPA, event)
     }
 
-    /// An event about a Deployment that scaled one of its ReplicaSets.
+    /// Returns an event about a Deployment that scaled one of its ReplicaSets.
     pub(super) fn of_scaled(event: &Event) -> Self {
         Self::of(DEPLOYMENT, event)
     }
@@ -178,19 +178,19 @@ impl EventObject {
         }
     }
 
-    /// The event, if it is about an HPA and not our own.
+    /// Returns the event, if it is about an HPA and not our own.
     pub(crate) fn about_hpa(self) -> Option<Event> {
         let is_one = self.involved_object.kind == HPA;
         (is_one && self.source.component != FIELD_MANAGER).then(|| self.event())
     }
 
-    /// The event, if it is about a Deployment that scaled one of its ReplicaSets.
+    /// Returns the event, if it is about a Deployment that scaled one of its ReplicaSets.
     pub(crate) fn about_scaled(self) -> Option<Event> {
         let is_one = self.involved_object.kind == DEPLOYMENT && self.reason == SCALED;
         is_one.then(|| self.event())
     }
 
-    /// Puts the event where it belongs, if it tells anything.
+    /// Stores the event in the right list, if it is relevant.
     pub(super) fn keep(self, evidence: &mut Evidence) {
         match &*self.involved_object.kind {
             DEPLOYMENT => evidence.scaled.extend(self.about_scaled()),
@@ -236,7 +236,7 @@ struct LeaseSpec {
     lease_duration_seconds: Option<i32>,
 }
 
-/// Unless the controller manager is told otherwise.
+/// The default of the controller manager.
 const LEASE_DURATION: i32 = 15;
 
 impl LeaseObject {
@@ -245,12 +245,12 @@ impl LeaseObject {
         (namespace.as_deref(), &**name) == (Some(LEASE_NAMESPACE), LEASE_NAME)
     }
 
-    /// Who holds it, if it is that of the controller manager.
+    /// Returns who holds it, if it is the controller manager's lease.
     pub(crate) fn holder(&self) -> Option<&str> {
         self.spec.holder_identity.as_deref().filter(|_| self.is_own())
     }
 
-    /// The lease, if it is that of the controller manager and has been held.
+    /// Returns the lease, if it belongs to the controller manager and has been held.
     pub(crate) fn of_controller_manager(&self) -> Option<Lease> {
         let LeaseSpec { acquire_time, renew_time, lease_duration_seconds, .. } = self.spec;
         let duration = lease_duration_seconds.unwrap_or(LEASE_DURATION);

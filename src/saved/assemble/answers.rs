@@ -1,4 +1,4 @@
-//! What the metrics APIs would answer, out of saved objects: each metric of the spec gets the answer
+//! The answers of the metrics APIs, from saved objects: each metric of the spec gets the answer
 //! that was saved for its request, or the values that the request would select.
 
 use std::collections::HashMap;
@@ -20,10 +20,10 @@ pub(super) struct Answers<'o> {
     pub(super) objects: &'o Objects,
     pub(super) hpa: &'o Hpa,
     pub(super) errors: &'o [ApiError],
-    /// What was saved as it was answered.
+    /// Answers saved verbatim.
     pub(super) saved: &'o [ApiAnswer<'o>],
     pub(super) pod_labels: HashMap<&'o str, &'o Labels>,
-    /// The target's scale, where it could be read.
+    /// The target's scale, if it could be read.
     pub(super) scale: Option<&'o Scale>,
 }
 
@@ -43,7 +43,7 @@ impl Answers<'_> {
         self.scale.is_some_and(|scale| scale.selector.matches(labels))
     }
 
-    /// An answer for each metric. Of several saved answers to one request, each is given once, in
+    /// Returns an answer for each metric. Several saved answers to one request are used once each, in
     /// the order of the spec.
     pub(super) fn all<'m>(&self, specs: impl Iterator<Item = &'m MetricSpec>) -> Vec<MetricAnswer> {
         let key = self.hpa.key();
@@ -73,9 +73,9 @@ impl Answers<'_> {
         specs.map(answer).collect()
     }
 
-    /// The documents that the metric needs and the input has none of. One with a ControllerState
-    /// holds everything that its capture found; one without it is whatever somebody asked kubectl
-    /// for.
+    /// Returns the documents that the metric needs and of which the input has none. An input with a
+    /// ControllerState has everything that its capture found; one without it has whatever kubectl was
+    /// asked for.
     fn lacking(&self, spec: &MetricSpec) -> Option<Documents> {
         let Objects { state, lists, pods, pod_metrics, .. } = self.objects;
         if state.is_some() {
@@ -83,7 +83,7 @@ impl Answers<'_> {
         }
         let (api, name) = asked(spec);
         let name = name?;
-        // Those of another namespace say nothing of this one.
+        // Documents of another namespace say nothing about this one.
         let is_ours = |namespace: &Option<Box<str>>| {
             namespace.as_deref().is_none_or(|namespace| namespace == self.hpa.namespace)
         };
@@ -113,8 +113,8 @@ impl Answers<'_> {
 
     fn values<'a>(&'a self, metric: &'a MetricIdentifier) -> impl Iterator<Item = &'a MetricValue> {
         self.objects.metric_values.iter().filter(|value| {
-            // The API is asked about one namespace, and what it answers about an object without one
-            // says so little that the controller does not look at it.
+            // The API is asked about one namespace, and the controller ignores the namespace in its answer,
+            // which may be missing.
             let namespace = &value.described_object.namespace;
             (namespace.is_empty() || *namespace == self.hpa.namespace)
                 && value.name == metric.name
@@ -148,7 +148,7 @@ impl Answers<'_> {
     ) -> MetricAnswer {
         let group = wanted.group();
         let name = described_name(wanted, self.hpa);
-        // An object has one value at a time: the one that was read first.
+        // An object has one value at a time: the first that was read.
         let value = self.values(metric).find(|value| {
             let object = &value.described_object;
             (object.kind == wanted.kind || object.kind.to_lowercase() == wanted.kind)
@@ -162,7 +162,7 @@ impl Answers<'_> {
         }
     }
 
-    /// What an adapter answers that has no value for an object.
+    /// Returns an adapter's message if it has no value for an object.
     fn absence(&self, object: &CrossVersionObjectReference, metric: &MetricIdentifier) -> String {
         format!(
             "the server could not find the metric {} for {} {}",
@@ -194,7 +194,7 @@ impl Answers<'_> {
     }
 }
 
-/// What the custom or the external metrics API is asked for.
+/// A request to the custom or external metrics API.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Request<'a> {
     /// A metric of each pod of the target.
@@ -206,7 +206,7 @@ pub(crate) enum Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// What is asked for a metric; none for one of resources, which share an answer.
+    /// Returns the request for a metric; `None` for a resource metric, because these share an answer.
     pub(crate) fn of(spec: &'a MetricSpec) -> Option<Self> {
         match spec.source() {
             MetricSource::Pods(source) => Some(Self::Pods(&source.metric)),
@@ -218,7 +218,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// What a saved answer answers.
+    /// Returns the request that a saved answer belongs to.
     fn answered(answer: &'a ApiAnswer<'_>) -> Option<Self> {
         let metric = answer.metric.as_ref()?;
         match (answer.api, &answer.described_object) {
@@ -229,7 +229,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Whether both ask for the same.
+    /// Whether both requests are the same.
     fn is(&self, other: &Request<'_>) -> bool {
         let same = |one: &MetricIdentifier, other: &MetricIdentifier| {
             one.name == other.name
@@ -248,7 +248,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// A saved answer to a request.
+/// Returns a saved answer to a request.
 fn as_answered(answer: &ApiAnswer<'_>, request: &Request<'_>) -> MetricAnswer {
     if let Some(message) = &answer.message {
         return failure(message, answer.denied, answer.missing);
@@ -277,7 +277,7 @@ fn as_answered(answer: &ApiAnswer<'_>, request: &Request<'_>) -> MetricAnswer {
     }
 }
 
-/// A request that failed, was refused, or could not be answered from an input that lacked it.
+/// Returns the failure of a request that failed, was refused, or lacked documents in the input.
 fn failure(message: &str, denied: bool, missing: Option<Documents>) -> MetricAnswer {
     let message = message.to_owned();
     match (missing, denied) {
@@ -287,7 +287,7 @@ fn failure(message: &str, denied: bool, missing: Option<Documents>) -> MetricAns
     }
 }
 
-/// Which API a metric is asked of, and under which name.
+/// Returns the API that serves a metric, and the metric's name there.
 pub(crate) fn asked(spec: &MetricSpec) -> (Api, Option<&str>) {
     match spec.source() {
         MetricSource::Resource(source) => (Api::Resource, Some(&source.name)),
@@ -299,13 +299,13 @@ pub(crate) fn asked(spec: &MetricSpec) -> (Api, Option<&str>) {
     }
 }
 
-/// The name under which the metric of an object is asked for. A metric of a namespace is asked of
-/// the HPA's own, whatever name is stated.
+/// Returns the name of the object in the request for its metric. A metric of a namespace is requested for
+/// the HPA's own namespace, whatever name is stated.
 pub(crate) fn described_name<'a>(object: &'a CrossVersionObjectReference, hpa: &'a Hpa) -> &'a str {
     if object.is_namespace() { &hpa.namespace } else { &object.name }
 }
 
-/// Null and empty selectors mean the same to the metrics APIs.
+/// Drops an empty selector, which the metrics APIs treat like null.
 pub(crate) fn non_empty(selector: Option<&LabelSelector>) -> Option<&LabelSelector> {
     selector.filter(|selector| **selector != LabelSelector::default())
 }

@@ -1,5 +1,5 @@
-//! Several HPAs from the same saved objects: each gets what it would get alone, and what cannot be
-//! had for one does not keep the others from it.
+//! Several HPAs from the same saved objects: each gets what it would get alone, and a failure for
+//! one does not affect the others.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -16,13 +16,13 @@ use crate::snapshot::pod::Meta;
 use crate::snapshot::selection::Selection;
 use crate::snapshot::settings::controller_settings;
 
-/// Everything for the passes of the selected HPAs of a namespace, or of every one; by namespace and
-/// name, and behind them an error for each name that none of them has. `clock` is as for
+/// Returns everything for the passes of the selected HPAs of one or all namespaces, ordered by namespace
+/// and name, followed by an error for each name that matches none of them. `clock` is as for
 /// [`super::assemble`].
 ///
 /// # Errors
 ///
-/// The objects or the options are not usable for any of them.
+/// The objects or the options are unusable for all of them.
 pub fn assemble_all(
     objects: &Objects,
     options: &Options,
@@ -92,7 +92,7 @@ pub fn assemble_all(
     Ok(listed.chain(missing).collect())
 }
 
-/// The labels of an HPA; none where they cannot be read.
+/// Returns the labels of an HPA; `None` if they are malformed.
 fn labels(json: &str) -> Option<crate::apimachinery::selector::Labels> {
     #[derive(Deserialize)]
     struct Object {
@@ -101,7 +101,7 @@ fn labels(json: &str) -> Option<crate::apimachinery::selector::Labels> {
     serde_json::from_str::<Object>(json).ok().map(|object| object.metadata.labels.into_owned())
 }
 
-/// Everything for one of them, with copies of only those pods that its target selects.
+/// Returns everything for one of them, with copies of only those pods that its target selects.
 fn input(
     objects: &Objects,
     object: &UndecodedHpa,

@@ -1,5 +1,5 @@
 //! The target of an HPA among saved objects: what the controller would get for its scale, in the
-//! API server's words where there is none.
+//! API server's words if it has none.
 
 use jiff::Timestamp;
 
@@ -15,18 +15,18 @@ use crate::snapshot::hpa::Hpa;
 use crate::snapshot::surroundings::Workload;
 use crate::snapshot::{Scale, ScaleError};
 
-/// Where the target's scale is looked for.
+/// Where to look for the target's scale.
 pub(super) struct ScaleLookup<'o> {
     pub(super) scales: &'o [ScaleObject],
     pub(super) workloads: &'o [Workload],
     pub(super) default_namespace: &'o str,
     pub(super) errors: &'o [ApiError],
-    /// Whether what the input does not have did not exist.
+    /// Whether objects missing in the input did not exist.
     pub(super) is_complete: bool,
 }
 
 impl ScaleLookup<'_> {
-    /// What the controller would get for the target's scale. An `Err` outside is unusable input.
+    /// Returns what the controller would get for the target's scale. An outer `Err` means unusable input.
     pub(super) fn scale(&self, hpa: &Hpa) -> Result<Result<Scale, ScaleError>, Error> {
         let target = &hpa.spec.scale_target_ref;
         let group = target.group();
@@ -80,7 +80,7 @@ impl ScaleLookup<'_> {
         Ok(Ok(workload_scale(workload, selector.to_string())))
     }
 
-    /// What is assumed of the target's scale, where it is made from an object without a status.
+    /// Returns what is assumed about the target's scale if it is derived from an object without a status.
     pub(super) fn assumption(&self, hpa: &Hpa) -> Option<Basis> {
         if self.scales(hpa).next().is_some() {
             return None;
@@ -93,18 +93,18 @@ impl ScaleLookup<'_> {
         Some(Basis::StatusReplicas { kind, replicas })
     }
 
-    /// How many replicas the target had until now, where something says since when.
+    /// Returns how many replicas the target has had until now, if the input says since when.
     pub(super) fn counted(&self, hpa: &Hpa, scale: &Scale, now: Timestamp) -> Option<Counted> {
         let scales = self.scales(hpa);
         let scales = scales.map(|scale| (&scale.metadata, Some(scale.status.replicas)));
         let workload = self.workload(hpa).ok()?.into_iter();
         let workload = workload.map(|workload| (&workload.metadata, workload.status_replicas()));
-        // Where the two differ, one of them was read before a change.
+        // If the two differ, one of them was read before a change.
         let mut same = scales.chain(workload).filter(|it| it.1 == Some(scale.status_replicas));
         same.find_map(|(meta, _)| Counted::new(scale.status_replicas, &meta.managed_fields, now))
     }
 
-    /// Whether the target itself is there.
+    /// Whether the target itself is in the input.
     pub(super) fn has_workload(&self, hpa: &Hpa) -> bool {
         matches!(self.workload(hpa), Ok(Some(_)))
     }
@@ -113,7 +113,7 @@ impl ScaleLookup<'_> {
         let target = &hpa.spec.scale_target_ref;
         let kind = target.kind.as_str();
         let mut workloads = self.workloads.iter().filter(|workload| {
-            // Discovery knows a kind by its lower-case form, too.
+            // Discovery also knows a kind by its lower-case form.
             self.is_target(&workload.metadata, hpa)
                 && is_built_in(&workload.group, &workload.kind)
                 && workload.group == target.group()
@@ -123,7 +123,7 @@ impl ScaleLookup<'_> {
         Ok(workloads.next())
     }
 
-    /// The Scales that may be that of the target.
+    /// Returns the Scales that may belong to the target.
     fn scales<'t>(&'t self, hpa: &'t Hpa) -> impl Iterator<Item = &'t ScaleObject> {
         self.scales.iter().filter(|scale| {
             self.is_target(&scale.metadata, hpa) && scale.may_belong_to(&hpa.spec.scale_target_ref)
@@ -136,7 +136,7 @@ impl ScaleLookup<'_> {
     }
 }
 
-/// Kinds that a scale is made of.
+/// Whether a scale can be derived from a kind.
 pub(crate) fn is_built_in(group: &str, kind: &str) -> bool {
     match kind.to_lowercase().as_str() {
         "deployment" | "statefulset" | "replicaset" => group == "apps",
@@ -145,7 +145,7 @@ pub(crate) fn is_built_in(group: &str, kind: &str) -> bool {
     }
 }
 
-/// How to save everything about an HPA.
+/// Returns the command that saves everything about an HPA.
 pub(crate) fn save_command(hpa: &Hpa) -> String {
     format!(
         "`kubectl hpa explain {} -n {} --save FILE` saves everything that a pass needs",
@@ -162,7 +162,7 @@ fn workload_scale(workload: &Workload, selector: String) -> Scale {
     }
 }
 
-/// Built-in kinds are in one group each, whatever the cluster has installed beside them.
+/// Whether a built-in kind is in a foreign group: each is in one group, whatever else is installed.
 fn is_in_other_group(group: &str, kind: &str) -> bool {
     let home = match kind {
         "Deployment" | "StatefulSet" | "ReplicaSet" | "deployment" | "statefulset"
@@ -173,14 +173,14 @@ fn is_in_other_group(group: &str, kind: &str) -> bool {
     group != home && matches!(group, "" | "apps" | "extensions")
 }
 
-/// Built-in workloads without a scale: there is no such path, whatever the name.
+/// Whether a built-in workload has no scale: the path does not exist, whatever the name.
 fn is_unscalable(group: &str, kind: &str) -> bool {
     let kind = kind.to_lowercase();
     matches!((group, &*kind), ("apps", "daemonset") | ("batch", "job" | "cronjob") | ("", "pod"))
 }
 
-/// The resource of a kind, with its group, as the API server names it. For kinds that are not
-/// built in the plural is guessed as Kubernetes does it.
+/// Returns the resource of a kind, with its group, as the API server names it. For other than built-in
+/// kinds, the plural is guessed as in Kubernetes.
 pub(crate) fn resource_of(group: &str, kind: &str) -> String {
     let plural = names::plural(kind);
     if group.is_empty() { plural } else { format!("{plural}.{group}") }

@@ -1,5 +1,5 @@
-//! Texts that are read, in every arrangement that kubectl and people give them, and texts that are
-//! not, with what is said of them.
+//! Texts that are read, in every arrangement that kubectl and people produce, and malformed texts,
+//! with their error messages.
 
 use super::{read_bytes, read_text, within};
 use crate::error::Error;
@@ -134,7 +134,7 @@ fn a_fault_is_told_with_its_place_and_field() {
             r#"{"kind": "List", "items": {"items": []}}"#,
             "in:1:27: items: invalid type: object, expected a list of Kubernetes objects",
         ),
-        // YAML: likewise, though its values are read from elsewhere.
+        // YAML: the same, though its values are read elsewhere.
         ("a: b\n c: d", "in:2:3: mapping values are not allowed in this context"),
         (
             "kind: Pod\nmetadata:\n  labels:\n    ö: ß\n    x: no\n",
@@ -149,10 +149,10 @@ fn a_fault_is_told_with_its_place_and_field() {
         ("hello", "in: invalid type: string \"hello\", expected a Kubernetes object"),
         (&long, "in: invalid type: list, expected a Kubernetes object"),
         ("a: .nan\nkind: Pod\n", "in:1:4: value `.nan` is not a finite number"),
-        // Nothing at all.
+        // Empty input.
         ("", "in: it is empty"),
         ("# a comment\n---\n---\n", "in: it is empty"),
-        // What is stated twice.
+        // Duplicates.
         ("kind: Pod\nkind: List\n", "in:2:1: duplicate field `kind`"),
         (
             r#"{"kind": "Pod", "metadata": {}, "metadata": {}}"#,
@@ -193,7 +193,7 @@ fn a_fault_is_told_with_its_place_and_field() {
             "apiVersion: kubectl-hpa/v1alpha1\nkind: ControllerState\nerrors: [{api: scale}]\n",
             "in:3:10: errors[0]: missing field `message`",
         ),
-        // However deep it goes.
+        // However deeply nested.
         (&"[".repeat(100_000), "in:1:256: recursion limit exceeded"),
         (&"- ".repeat(100_000), "in: invalid type: list, expected a Kubernetes object"),
         (&r#"{"a":"#.repeat(100_000), "in:1:500000: EOF while parsing a value"),

@@ -1,4 +1,4 @@
-//! YAML, which passes through its JSON form, as kubectl does it: so a number is read as kubectl
+//! YAML, which is converted to JSON first, as in kubectl: so a number is read as kubectl
 //! would send it, and one reader serves both. This is the only place that reads YAML.
 
 use std::{fmt, io};
@@ -38,8 +38,8 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
     Ok(())
 }
 
-/// A document as kubectl would send it: to Go a number without a fraction is an integer, however it
-/// was written.
+/// Returns a document as kubectl would send it: in Go, a number without a fraction is an integer, however
+/// it was written.
 fn json_of(fields: &serde_json::Map<String, serde_json::Value>) -> serde_json::Result<String> {
     struct GoNumbers;
 
@@ -59,8 +59,8 @@ fn documents<'t, T: Deserialize<'t>>(text: &'t str) -> Result<Vec<T>, serde_yaml
     serde_yaml::from_multiple_with_options(text, yaml::options(text.len()))
 }
 
-/// A YAML document that can be an object. What cannot is refused as soon as that shows, however
-/// much of it is to come.
+/// A YAML document that can be an object. Anything else is rejected as soon as that is clear, however
+/// much is still to come.
 struct Document(serde_json::Map<String, serde_json::Value>);
 
 impl<'de> Deserialize<'de> for Document {
@@ -82,7 +82,7 @@ impl<'de> Deserialize<'de> for Document {
                 if fields.contains_key("kind") {
                     Ok(Document(fields))
                 } else {
-                    // Unlike a message of one's own, this comes with a place in the document.
+                    // Unlike a custom message, this comes with a place in the document.
                     Err(A::Error::missing_field("kind"))
                 }
             }
@@ -92,8 +92,8 @@ impl<'de> Deserialize<'de> for Document {
     }
 }
 
-/// Where a field of a document stands, or else the closest thing around it. The text is read once
-/// more for it, since reading it does not keep places.
+/// Returns the position of a field in a document, or of the closest thing around it. The text is read
+/// again for this, because reading it does not keep positions.
 fn find(text: &str, document: usize, path: &FieldPath) -> Option<(usize, usize)> {
     let documents = documents::<Spanned<Tree>>(text).ok()?;
     let mut node = documents.get(document)?;
@@ -185,7 +185,7 @@ fn place_of(location: serde_yaml::Location) -> (usize, usize) {
     (number(location.line()), number(location.column()))
 }
 
-/// The reader's message without the place, which it repeats, and without advice to programmers.
+/// Returns the reader's message without the position, which it repeats, and without advice to programmers.
 fn message_of(error: &serde_yaml::Error) -> String {
     use serde_yaml::budget::BudgetBreach;
 

@@ -1,4 +1,4 @@
-//! Reads JSON objects, each straight into its own type: the reader learns the kind first and hands
+//! Reads JSON objects, each directly into its own type: the reader finds the kind first and passes
 //! the rest of the object on, without a tree in between.
 
 use std::borrow::Cow;
@@ -30,16 +30,16 @@ use crate::snapshot::surroundings::{
 /// Why a text could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// How many bytes of the text had been read by then.
+    /// How many bytes of the text had been read.
     pub(crate) read: usize,
-    /// Whether a value is not what its place needs; otherwise the text is no JSON.
+    /// Whether a value has the wrong type; if not, the text is not JSON.
     pub(crate) is_value: bool,
     /// What is wrong.
     pub(crate) message: String,
 }
 
 impl Fault {
-    /// A JSON error in a text.
+    /// Converts a JSON error in a text.
     pub(crate) fn from_json(error: &serde_json::Error, text: &str) -> Self {
         let (line, column) = (error.line(), error.column());
         let message = error.to_string();
@@ -52,7 +52,7 @@ impl Fault {
         }
     }
 
-    /// A fault that shows before a value is read.
+    /// Returns a fault that occurs before a value is read.
     fn before(message: &impl fmt::Display) -> Self {
         Self { read: 0, is_value: true, message: message.to_string() }
     }
@@ -62,13 +62,13 @@ impl Fault {
 pub(crate) struct ObjectReader<'r> {
     pub(crate) objects: &'r mut Objects,
     pub(crate) source: SourceText<'r>,
-    /// Version and kind of the items of a typed list, which state neither themselves.
+    /// Version and kind of the items of a typed list, which do not state them.
     pub(crate) inherited: Option<(&'r str, &'r str)>,
-    /// How many lists it is in.
+    /// The number of lists around it.
     pub(crate) depth: usize,
 }
 
-/// How deep lists may be nested. Each that states its kind last is read again by the one around it.
+/// The maximum nesting of lists. A list that states its kind last is read again by the one around it.
 const MAX_LISTS: usize = 8;
 
 /// The text that objects are read from.
@@ -78,16 +78,16 @@ pub(crate) struct SourceText<'r> {
     pub(crate) origin: &'r str,
     /// The line there at which the document begins.
     pub(crate) line: usize,
-    /// All of it, to tell positions in.
+    /// All of it, to determine positions.
     pub(crate) text: &'r str,
-    /// The first fault in a part that was read out of order: the JSON reader would state the
-    /// position where it had got to instead.
+    /// The first fault in a part that was read out of order: the JSON reader would report the
+    /// position that it had reached instead.
     pub(crate) fault: &'r RefCell<Option<Fault>>,
 }
 
 impl SourceText<'_> {
-    /// Notes a fault in a part of the text. The first one is the one that counts: those of the
-    /// parts around it only say that something in them is wrong.
+    /// Records a fault in a part of the text. Only the first counts: those of the
+    /// enclosing parts only say that something in them is wrong.
     fn note<E: Error>(&self, part: &str, mut fault: Fault) -> E {
         fault.read += (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
         self.fault.borrow_mut().get_or_insert(fault);
@@ -148,18 +148,18 @@ impl<'de> Visitor<'de> for ObjectReader<'_> {
         });
         let result = objects.read(&api_version, &kind, fields, source, depth);
         result.map_err(|e| match current.get() {
-            // Not the value but its being there is at fault.
+            // Not the value but its presence is at fault.
             Some(value) => source.note(value.get(), Fault::before(&e)),
             None => e,
         })
     }
 }
 
-/// What is said of an object that could be anything.
+/// The error for an object that could be anything.
 pub(crate) const NO_KIND: &str = "not a Kubernetes object: it has no kind";
 
-/// Takes a value of `apiVersion` or `kind`; null and empty state nothing. Go's decoder would take
-/// the last of several, after which the fields so far would have been read as something else.
+/// Takes a value of `apiVersion` or `kind`; null and empty count as absent. Go's decoder would use
+/// the last of several, after the preceding fields had been read as something else.
 fn state<E: Error>(key: &str, value: &mut Option<String>, stated: Option<String>) -> Result<(), E> {
     let Some(stated) = stated.filter(|stated| !stated.is_empty()) else {
         return Ok(());
@@ -217,7 +217,7 @@ impl Objects {
                 self.pods.push(pod.into());
             }
             ("" | "events.k8s.io", "Event") => {
-                // Those about anything else are not worth a note: a namespace has thousands.
+                // Events about anything else deserve no note: a namespace has thousands.
                 EventObject::deserialize(fields)?.keep(&mut self.evidence);
             }
             ("coordination.k8s.io", "Lease") => {
@@ -254,7 +254,7 @@ impl Objects {
                 }
                 source.origin.clone_into(&mut self.state_origin);
             }
-            // Not ours as it stands; to pass it over would be to leave out what it states.
+            // Not a supported document of ours; skipping it would lose what it states.
             ("kubectl-hpa", _) | ("", "ControllerState") => {
                 return Err(D::Error::custom(format_args!(
                     "unsupported apiVersion {api_version:?} of {kind}; expected \
@@ -308,11 +308,11 @@ impl UndecodedHpa {
     }
 }
 
-/// The fields of an object besides its kind. Raw values keep the spelling of numbers, which quantities
+/// The fields of an object except its kind. Raw values keep the spelling of numbers, which quantities
 /// depend on.
 type RawFields<'de> = UniqueMap<String, &'de RawValue>;
 
-/// Reads one of them; none and null are the zero value.
+/// Reads one of them; absent and null are the zero value.
 fn part<'de, T: Default + Deserialize<'de>, E: Error>(
     fields: &BTreeMap<String, &'de RawValue>,
     name: &str,
@@ -324,7 +324,7 @@ fn part<'de, T: Default + Deserialize<'de>, E: Error>(
     Ok(read.unwrap_or_default())
 }
 
-/// An object as JSON, put together again.
+/// Reassembles an object as JSON.
 fn whole<E: Error>(
     fields: &BTreeMap<String, &RawValue>,
     api_version: &str,
@@ -339,7 +339,7 @@ fn whole<E: Error>(
     Ok(json)
 }
 
-/// Reads a ScaledObject, what a pass needs of it and all of it.
+/// Reads a ScaledObject, both what a pass needs and all of it.
 fn scaled_object<'de, D: Deserializer<'de>>(
     fields: D,
     source: SourceText<'_>,
@@ -359,7 +359,7 @@ fn scaled_object<'de, D: Deserializer<'de>>(
     Ok((object, whole))
 }
 
-/// Reads the fields of an object that makes pods.
+/// Reads the fields of an object that creates pods.
 fn workload<'de, D: Deserializer<'de>>(
     fields: D,
     group: &str,
@@ -374,7 +374,7 @@ fn workload<'de, D: Deserializer<'de>>(
         #[serde(deserialize_with = "null_as_default")]
         status: Status,
     }
-    /// A count of zero is left out, but then the controller has said which generation it saw.
+    /// A count of zero is omitted, but then the controller has stated which generation it saw.
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
     struct Status {
@@ -441,8 +441,8 @@ struct Items<T> {
     items: Option<Vec<T>>,
 }
 
-/// Adds the answer to one request. What an earlier answer holds just so is the same measurement,
-/// asked for with another selector or saved in two files; one answer may hold it several times.
+/// Adds the answer to one request. An identical item in an earlier answer is the same measurement,
+/// requested with another selector or saved in two files; one answer may contain it several times.
 fn add_answer<T: PartialEq>(known: &mut Vec<T>, answer: Items<T>, key: fn(&T) -> (&str, &str)) {
     let owned = |item: &T| {
         let (metric, object) = key(item);
@@ -488,7 +488,7 @@ impl<'de> Visitor<'de> for ListReader<'_> {
     }
 }
 
-/// Reads the items of a list, each as an object; null is none.
+/// Reads the items of a list, each as an object; null means no items.
 struct ItemsReader<'r> {
     objects: &'r mut Objects,
     source: SourceText<'r>,
@@ -525,13 +525,13 @@ impl<'de> DeserializeSeed<'de> for ItemsReader<'_> {
     }
 }
 
-/// The fields that came before the kind, then those that follow.
+/// The fields that preceded the kind, then those that follow.
 struct Replay<'r, 'de, A> {
     early: std::vec::IntoIter<(Cow<'de, str>, &'de RawValue)>,
     /// The value of the early field that is being read.
     current: &'r Cell<Option<&'de RawValue>>,
     rest: A,
-    /// What the object is read as; it may not state anything else further on.
+    /// What the object is read as; the rest must not state anything else.
     api_version: &'r str,
     kind: &'r str,
     source: SourceText<'r>,

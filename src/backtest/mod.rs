@@ -6,6 +6,8 @@ mod check;
 mod parting;
 mod search;
 
+use std::collections::HashMap;
+
 use jiff::SignedDuration;
 
 use crate::engine;
@@ -14,6 +16,7 @@ use crate::error::Error;
 use crate::memory::Remembered;
 use crate::snapshot::Snapshot;
 use crate::snapshot::input::Input;
+use crate::snapshot::metric::PodMetrics;
 use crate::whatif::overrides::{Assumptions, Override};
 use crate::whatif::timeline::{
     Course, LoadFacts, Player, Record, Timeline, TimelineOptions, Totals, begin_in_the_past,
@@ -149,9 +152,18 @@ impl Plan {
     /// Something is assumed that this HPA cannot have, or the load is not about it.
     pub fn prepare(&self, assumptions: &Assumptions) -> Result<Prepared, Error> {
         let assumptions = assumptions.clone().starting_with(self.replicas);
-        let (mut input, mut overrides) =
-            assumptions.apply(self.observed.clone(), &decide(&self.observed))?;
-        let player = Player::new(self.timeline.clone(), &mut input.snapshot, &mut overrides);
+        let (timeline, decision) = (self.timeline.clone(), decide(&self.observed));
+        let (mut input, mut overrides) = assumptions.apply(self.observed.clone(), &decision)?;
+        let player = match assumptions.with_running_template() {
+            None => Player::new(timeline, &mut input.snapshot, &mut overrides),
+            // A percentage is one of what the running pods request, so that all runs have one load.
+            Some(running) => {
+                let (mut running, _) = running.apply(self.observed.clone(), &decision)?;
+                let player = Player::new(timeline, &mut running.snapshot, &mut overrides);
+                use_as(&mut input.snapshot, running.snapshot);
+                player
+            }
+        };
         let player = player.map_err(|e| match self.replicas {
             Some(0) if e.hint.is_none() => {
                 e.hint("the trace starts with 0 replicas: start it at a row with more")
@@ -174,7 +186,7 @@ impl Plan {
         assumptions: &Assumptions,
         candidates: Vec<Spec>,
     ) -> Result<Option<Backtest>, Error> {
-        let replay = self.prepare(&assumptions.without_spec())?;
+        let replay = self.prepare(&assumptions.without_candidate())?;
         let Some(timeline) = replay.play()? else { return Ok(None) };
         let Snapshot { now, controller, hpa, .. } = &replay.input.snapshot;
         let passes = replay.player.passes_of_load(controller.sync_period);
@@ -206,6 +218,22 @@ impl Plan {
             search: None,
         }))
     }
+}
+
+/// Has the pods of a snapshot use what the same pods use in another one, in all containers that they have
+/// in both.
+fn use_as(snapshot: &mut Snapshot, other: Snapshot) {
+    let used: HashMap<&str, &PodMetrics> =
+        other.pod_metrics.iter().map(|item| (&*item.name, &**item)).collect();
+    for item in &mut snapshot.pod_metrics {
+        let Some(used) = used.get(&*item.name) else { continue };
+        for own in &mut item.containers {
+            if let Some(used) = used.containers.iter().find(|used| used.name == own.name) {
+                own.usage.clone_from(&used.usage);
+            }
+        }
+    }
+    snapshot.metrics = other.metrics;
 }
 
 /// The pass over an input.

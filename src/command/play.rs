@@ -49,7 +49,7 @@ impl Runs {
         terminal: &Terminal,
     ) -> Result<Self, Error> {
         let observed = plan.is_moved.then(|| Pass::run(plan.observed.clone()));
-        let as_it_is = assumptions.without_spec();
+        let as_it_is = assumptions.without_candidate();
         let first = search.map(Search::first).transpose()?;
         let specs = candidates.iter().map(|own| &own.assumptions).chain(&first);
         let plan = plan.beside(specs.chain([&as_it_is]));
@@ -123,7 +123,7 @@ impl Others {
             Spec { name, assumptions, manifest: None }
         });
         let mut candidates: Vec<Spec> = specs.collect();
-        if candidates.is_empty() && assumptions.changes_spec() {
+        if candidates.is_empty() && assumptions.has_candidate() {
             let (name, assumptions) = ("candidate".to_owned(), assumptions.clone());
             candidates.push(Spec { name, assumptions, manifest: None });
         }

@@ -223,6 +223,49 @@ fn a_candidate_that_is_the_hpa_parts_nowhere() {
     });
 }
 
+/// The same load, whatever the pods request: where the target is an amount, requests change nothing.
+#[test]
+fn other_requests_are_those_of_a_candidate_under_the_same_load() {
+    let average = json!([build::resource("cpu", &build::average("50m"))]);
+    holds((specs(), loads(), 1..6i32), |(spec, loads, replicas)| {
+        for (metrics, flag) in
+            [(json!(null), "--request=cpu=x1"), (average.clone(), "--request=cpu=x3")]
+        {
+            let spec = match metrics {
+                Value::Null => spec.clone(),
+                metrics => build::with(spec.clone(), &json!({ "metrics": metrics })),
+            };
+            let played = backtest(&observed(&spec, replicas), &loads, &[flag]).unwrap();
+            assert_eq!(played.candidates[0].stretches.all.len(), 0, "{flag}");
+            let timeline = &played.candidates[0].run.timeline;
+            assert_eq!(timeline.passes, played.replay.timeline.passes, "{flag}");
+        }
+    });
+    // A percentage is one of the running pods' requests, in the trace and for a flag.
+    let input = observed(&json!({ "metrics": average }), 2);
+    let flags = ["--request=cpu=x3", "--cpu=80%"];
+    for (text, flags) in [("time,cpu\n0s,80%\n60s,200%\n300s,x0.1\n", &flags[..1]), ("", &flags)] {
+        let mut plan = plan(&input, &[Some(100)]);
+        plan.timeline.span = Some(SignedDuration::from_mins(10));
+        let trace = (!text.is_empty()).then(|| Trace::read(text.as_bytes(), "the load").unwrap());
+        plan.timeline.trace = trace.map(Arc::new);
+        let assumptions = Assumptions::read(&typed(flags).overrides).unwrap();
+        let candidate =
+            Spec { name: "c".to_owned(), assumptions: assumptions.clone(), manifest: None };
+        let played = plan.run(&assumptions, vec![candidate]).unwrap().unwrap();
+        assert_eq!(played.candidates[0].stretches.all.len(), 0, "{flags:?}");
+        // 80% of 100m each, over 50m.
+        assert_eq!(played.replay.timeline.passes[0].proposal, Some(4), "{flags:?}");
+    }
+    // With a third of the percentage, a target that is a percentage is not reached.
+    let played =
+        backtest(&observed(&json!({}), 3), &[Some(150); 20], &["--request=cpu=x3"]).unwrap();
+    let last = |timeline: &kubectl_hpa::whatif::timeline::Timeline| {
+        timeline.passes.last().unwrap().replicas
+    };
+    assert_eq!([last(&played.replay.timeline), last(&played.candidates[0].run.timeline)], [3, 1]);
+}
+
 #[test]
 fn runs_part_where_their_passes_first_differ() {
     holds((specs(), loads(), 1..6i32, 20..90i32), |(spec, loads, replicas, target)| {

@@ -100,6 +100,11 @@ impl Candidate {
         &self.asked
     }
 
+    /// Whether it has workloads, one of which may be the target.
+    pub(super) fn has_workloads(&self) -> bool {
+        !self.workloads.is_empty()
+    }
+
     /// The same among others, for all of which these metrics were looked up.
     #[must_use]
     pub fn among(self, asked: &[MetricSpec]) -> Self {

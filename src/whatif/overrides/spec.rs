@@ -31,6 +31,8 @@ pub const MANIFEST: &str = "HPA";
 #[derive(Debug, Clone, Default)]
 pub(super) struct SpecChanges {
     pub(super) candidate: Option<Candidate>,
+    /// Whether the pods stay those of the running template, whatever the candidate's makes of them.
+    pub(super) keeps_template: bool,
     fields: Vec<Field>,
     targets: Vec<(NamedMetric, TypedTarget)>,
 }
@@ -95,7 +97,7 @@ impl SpecChanges {
                 TypedTarget { target, text: value.to_owned(), typed: text.clone() },
             ));
         }
-        Ok(Self { candidate: None, fields, targets })
+        Ok(Self { candidate: None, keeps_template: false, fields, targets })
     }
 
     pub(super) fn is_none(&self) -> bool {
@@ -124,7 +126,9 @@ impl SpecChanges {
         differences
             .retain(|own| own.path.is_empty() || !set.iter().any(|path| overlap(path, &own.path)));
         overrides.splice(place..place, differences.into_iter().map(|own| own.own));
-        if let Some((candidate, Chosen { workload: Some(workload), .. })) = &chosen {
+        if let Some((candidate, Chosen { workload: Some(workload), .. })) = &chosen
+            && !self.keeps_template
+        {
             template::apply(input, workload, candidate.origin(), overrides)?;
         }
         Ok(())

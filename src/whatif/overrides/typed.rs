@@ -45,15 +45,27 @@ impl Assumptions {
         self.spec.candidate.as_ref()
     }
 
-    /// Whether another spec is assumed.
-    pub fn changes_spec(&self) -> bool {
-        !self.spec.is_none()
+    /// Whether the HPA is assumed to have another spec, or its target pods that request something else.
+    pub fn has_candidate(&self) -> bool {
+        !self.spec.is_none() || !self.requests.is_empty()
     }
 
-    /// The same with the spec as it is.
+    /// The same with the spec and the requests as they are.
     #[must_use]
-    pub fn without_spec(&self) -> Self {
-        Self { spec: SpecChanges::default(), ..self.clone() }
+    pub fn without_candidate(&self) -> Self {
+        Self { spec: SpecChanges::default(), requests: Vec::new(), ..self.clone() }
+    }
+
+    /// The same with the pods that the target has now; none where no others are assumed.
+    #[must_use]
+    pub fn with_running_template(&self) -> Option<Self> {
+        let is_other = !self.requests.is_empty()
+            || self.spec.candidate.as_ref().is_some_and(Candidate::has_workloads);
+        is_other.then(|| {
+            let mut running = Self { requests: Vec::new(), ..self.clone() };
+            running.spec.keeps_template = true;
+            running
+        })
     }
 
     /// The same from a number of replicas on, if there is one, unless another one is assumed.
